@@ -1,0 +1,10 @@
+"""``python -m egparse``: the same as the command ``egparse``."""
+
+from __future__ import annotations
+
+import sys
+
+from egparse.cli.app import main
+
+if __name__ == "__main__":
+    sys.exit(main())

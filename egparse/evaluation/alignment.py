@@ -1,0 +1,267 @@
+"""Alignment of gold and system words whose texts are the same but whose tokens or words may differ.
+
+The CoNLL 2018 evaluation lays the characters of all tokens end to end, blanks left out; the two strings
+must be equal. A token is then a range of characters. A word that is a token of its own is aligned with a
+word of the same range. The words of multiword tokens have no range of their own: around each multiword
+token of either side the smallest region is found that no multiword token sticks out of, and the words in it
+are aligned by the longest common subsequence of their lower-cased forms. Linear in the number of words but
+for the regions, where it is the product of both sides.
+
+Source: ``conll18_ud_eval.py`` 1.2 and Zeman et al. (2018), section 4. The order of decisions is theirs,
+also where a word straddles a region, so that the counts are the same.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate, pairwise, zip_longest
+from typing import NamedTuple
+
+import numpy as np
+
+from egparse.errors import EgparseError
+from egparse.evaluation.scores import IntArray
+from egparse.evaluation.words import name_of
+from egparse.sentences import Sentence
+
+_MULTIWORD_LINE = re.compile(r"(\d+)-(\d+)\t([^\t]*)(?:\t[^\t]*){8}")
+_EXCERPT = 4
+"""How many tokens before and after the first difference an error shows."""
+
+
+class Multiword(NamedTuple):
+    """A multiword token: its words ``first`` to ``last`` (1-based, both included) and its form."""
+
+    first: int
+    last: int
+    form: str
+
+
+class _Token(NamedTuple):
+    """A token's form without blanks, its words' forms, and whether it is a multiword token."""
+
+    form: str
+    words: list[str]
+    multiword: bool
+
+
+class Text(NamedTuple):
+    """The tokens and words of many sentences as ranges of one string of characters without blanks.
+
+    Token ``t`` covers ``characters[token_starts[t]:token_starts[t + 1]]`` and stands in sentence
+    ``token_sentences[t]``. Word ``w`` covers its token's range ``starts[w]:ends[w]``; where
+    ``multiword[w]`` it shares this range with the other words of the token. ``keys[w]`` is its lower-cased
+    form. ``sentence_starts`` holds one more entry than there are sentences: where each starts and where the
+    last one ends.
+    """
+
+    characters: str
+    token_starts: list[int]
+    token_sentences: list[int]
+    sentence_starts: list[int]
+    starts: list[int]
+    ends: list[int]
+    multiword: list[bool]
+    keys: list[str]
+
+
+class Alignment(NamedTuple):
+    """``gold[k]`` and ``system[k]`` are the numbers of two aligned words; both ascend."""
+
+    gold: IntArray
+    system: IntArray
+
+
+def multiword_tokens(sentence: Sentence) -> list[Multiword]:
+    """The multiword tokens among the sentence's source lines, in order; none where there is no source."""
+    if sentence.source is None or len(sentence.source.lines) == len(sentence):
+        return []
+    word_lines = set(sentence.source.word_lines)
+    matches = (
+        _MULTIWORD_LINE.fullmatch(line)
+        for number, line in enumerate(sentence.source.lines)
+        if number not in word_lines
+    )
+    return [Multiword(int(m[1]), int(m[2]), m[3]) for m in matches if m is not None]
+
+
+def text_of(sentences: Sequence[Sentence]) -> Text:
+    """Lay the tokens of all sentences end to end.
+
+    Raises EgparseError where a token consists of blanks or a multiword token's words are not there.
+    """
+    tokens: list[str] = []
+    token_sentences: list[int] = []
+    token_of_word: list[int] = []
+    multiword: list[bool] = []
+    keys: list[str] = []
+    first_tokens = []
+    for number, sentence in enumerate(sentences):
+        first_tokens.append(len(tokens))
+        for token in _tokens(sentence, number):
+            token_of_word += [len(tokens)] * len(token.words)
+            multiword += [token.multiword] * len(token.words)
+            keys += token.words
+            tokens.append(token.form)
+            token_sentences.append(number)
+    token_starts = list(accumulate(map(len, tokens), initial=0))
+    return Text(
+        characters="".join(tokens),
+        token_starts=token_starts,
+        token_sentences=token_sentences,
+        sentence_starts=[token_starts[t] for t in [*first_tokens, len(tokens)]],
+        starts=[token_starts[t] for t in token_of_word],
+        ends=[token_starts[t + 1] for t in token_of_word],
+        multiword=multiword,
+        keys=[key.lower() for key in keys],
+    )
+
+
+def align(gold: Text, system: Text) -> Alignment:
+    """Pair the words of two texts of equal characters; raises ValueError where they differ."""
+    if gold.characters != system.characters:
+        raise ValueError("the texts differ")
+    pairs: list[tuple[int, int]] = []
+    g = s = 0
+    while g < len(gold.starts) and s < len(system.starts):
+        if gold.multiword[g] or system.multiword[s]:
+            gold_region, system_region = _region(gold, system, g, s)
+            pairs += _common_subsequence(gold.keys, system.keys, gold_region, system_region)
+            g, s = gold_region.stop, system_region.stop
+        elif gold.starts[g] == system.starts[s] and gold.ends[g] == system.ends[s]:
+            pairs.append((g, s))
+            g, s = g + 1, s + 1
+        elif gold.starts[g] <= system.starts[s]:
+            g += 1
+        else:
+            s += 1
+    paired = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return Alignment(paired[:, 0], paired[:, 1])
+
+
+def require_same_text(
+    gold: Text, system: Text, gold_sentences: Sequence[Sentence], system_sentences: Sequence[Sentence]
+) -> None:
+    """Raise EgparseError that shows the first place where the characters differ, if they do."""
+    if gold.characters == system.characters:
+        return
+    pairs = enumerate(zip_longest(gold.characters, system.characters))
+    place = next(k for k, (a, b) in pairs if a != b)
+    here, there = _excerpt(gold, gold_sentences, place), _excerpt(system, system_sentences, place)
+    raise EgparseError(
+        f"gold and system are not the same text; the first difference: gold has {here}, system has {there}"
+    )
+
+
+def _tokens(sentence: Sentence, number: int) -> list[_Token]:
+    tokens: list[_Token] = []
+    done = 0
+    for first, last, form in multiword_tokens(sentence):
+        if not done < first <= last <= len(sentence):
+            raise EgparseError(
+                f"{name_of(sentence, number)}: expected multiword token {first}-{last} "
+                f"to span words from {done + 1} to {len(sentence)}"
+            )
+        tokens += _single_words(sentence, number, done, first - 1)
+        words = list(sentence.forms[first - 1 : last])
+        tokens.append(_Token(_without_blanks(form, sentence, number), words, True))
+        done = last
+    return tokens + _single_words(sentence, number, done, len(sentence))
+
+
+def _single_words(sentence: Sentence, number: int, start: int, end: int) -> list[_Token]:
+    forms = [_without_blanks(form, sentence, number) for form in sentence.forms[start:end]]
+    return [_Token(form, [form], False) for form in forms]
+
+
+def _without_blanks(form: str, sentence: Sentence, number: int) -> str:
+    """The form without its characters of Unicode category Zs, as the official script compares texts."""
+    if form.isascii():
+        stripped = form.replace(" ", "")
+    else:
+        stripped = "".join(c for c in form if unicodedata.category(c) != "Zs")
+    if not stripped:
+        raise EgparseError(f"{name_of(sentence, number)}: expected a form that is not blank, got {form!r}")
+    return stripped
+
+
+def _region(gold: Text, system: Text, g: int, s: int) -> tuple[range, range]:
+    """The gold and system words of the region around the multiword token that stands at ``g`` or ``s``."""
+    if gold.multiword[g]:
+        end = gold.ends[g]
+        s += not system.multiword[s] and system.starts[s] < gold.starts[g]
+    else:
+        end = system.ends[s]
+        g += gold.starts[g] < system.starts[s]
+    first_g, first_s = g, s
+    while _inside(gold, g, end) or _inside(system, s, end):
+        if _comes_first(gold, g, system, s):
+            end = max(end, gold.ends[g]) if gold.multiword[g] else end
+            g += 1
+        else:
+            end = max(end, system.ends[s]) if system.multiword[s] else end
+            s += 1
+    return range(first_g, g), range(first_s, s)
+
+
+def _comes_first(gold: Text, g: int, system: Text, s: int) -> bool:
+    """Whether gold word ``g`` is there and starts no later than system word ``s``."""
+    return g < len(gold.starts) and (s >= len(system.starts) or gold.starts[g] <= system.starts[s])
+
+
+def _inside(text: Text, word: int, end: int) -> bool:
+    """Whether a word is in a region up to ``end``: as multiword it starts before it, else it ends by it."""
+    if word >= len(text.starts):
+        return False
+    return text.starts[word] < end if text.multiword[word] else text.ends[word] <= end
+
+
+def _common_subsequence(
+    gold: Sequence[str], system: Sequence[str], gold_range: range, system_range: range
+) -> list[tuple[int, int]]:
+    """The pairs of a longest common subsequence of ``gold[gold_range]`` and ``system[system_range]``.
+
+    ``longest[i][j]`` is its length for the parts from ``i`` and ``j`` on. Ties leave out the gold word first.
+    """
+    rows, columns = len(gold_range), len(system_range)
+    longest = [[0] * (columns + 1) for _ in range(rows + 1)]
+    for i in reversed(range(rows)):
+        for j in reversed(range(columns)):
+            # L(i, j) = 1 + L(i+1, j+1) if the words are equal, else max(L(i+1, j), L(i, j+1))
+            if gold[gold_range[i]] == system[system_range[j]]:
+                longest[i][j] = 1 + longest[i + 1][j + 1]
+            else:
+                longest[i][j] = max(longest[i + 1][j], longest[i][j + 1])
+    pairs = []
+    i = j = 0
+    while i < rows and j < columns:
+        if gold[gold_range[i]] == system[system_range[j]]:
+            pairs.append((gold_range[i], system_range[j]))
+            i, j = i + 1, j + 1
+        elif longest[i][j] == longest[i + 1][j]:
+            i += 1
+        else:
+            j += 1
+    return pairs
+
+
+def _excerpt(text: Text, sentences: Sequence[Sentence], place: int) -> str:
+    """The tokens around a character, the token with it in brackets, and the name of the sentence."""
+    if place >= len(text.characters):
+        last = _token_forms(text, len(text.token_sentences) - _EXCERPT, len(text.token_sentences))
+        return f"no more text after {' '.join(last)!r}"
+    token = bisect_right(text.token_starts, place) - 1
+    number = text.token_sentences[token]
+    before = _token_forms(text, token - _EXCERPT, token)
+    here = _token_forms(text, token, token + 1)
+    after = _token_forms(text, token + 1, token + 1 + _EXCERPT)
+    shown = " ".join([*before, f"[{here[0]}]", *after])
+    return f"{shown!r} in {name_of(sentences[number], number)}"
+
+
+def _token_forms(text: Text, start: int, end: int) -> list[str]:
+    bounds = text.token_starts[max(start, 0) : end + 1]
+    return [text.characters[a:b] for a, b in pairwise(bounds)]

@@ -1,0 +1,100 @@
+"""Attachment scores by convention: what counts as a word or a label differs, so each number has a name.
+
+===========  =================================================  ============================================
+convention   words that count                                   label
+===========  =================================================  ============================================
+``ud18``     all                                                up to the first colon (CoNLL 2018)
+``conllx06`` those whose gold FORM has a character other        whole (CoNLL-X 2006, ``eval.pl``)
+             than of Unicode category P
+``conll07``  all                                                whole (CoNLL 2007, ``eval07.pl -p``)
+``spacy``    gold: gold label not ``punct`` or ``p``; system:   whole, lower-cased (``Scorer.score_deps`` with
+             system label not so, form not white space          the settings of ``parser_score``, spaCy 3.8)
+===========  =================================================  ============================================
+
+``$``, ``+`` and the like are of category S and hence count in ``conllx06``. Under ``spacy`` gold and system
+may count different words, so UAS and LAS are F1 scores there; elsewhere they are accuracies. A word whose
+gold head is missing counts nowhere. spaCy counts likewise for each text that it is given, but keeps the
+positions of such words for all later texts and leaves out the system's words there too, which is not copied
+here; nor are its rules for different tokens: both sides must have the same words.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, get_args
+
+from egparse.evaluation import words
+from egparse.evaluation.scores import BoolArray, Score
+from egparse.evaluation.universal import universal_deprel
+from egparse.sentences import MISSING, MISSING_HEAD, Sentence
+
+Convention = Literal["ud18", "conllx06", "conll07", "spacy"]
+CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
+"""All conventions, by name."""
+
+_SPACY_IGNORES = frozenset(["p", "punct"])
+
+
+class AttachmentScores(NamedTuple):
+    """Unlabelled and labelled attachment under one convention."""
+
+    convention: Convention
+    uas: Score
+    las: Score
+
+
+def score_attachment(
+    gold: Sequence[Sentence], system: Sequence[Sentence], convention: Convention
+) -> AttachmentScores:
+    """UAS and LAS of sentences with the same words under the named convention.
+
+    Raises ValueError for an unknown convention or where the numbers of sentences or words differ.
+    """
+    if convention not in CONVENTIONS:
+        raise ValueError(f"expected a convention among {', '.join(CONVENTIONS)}, got {convention!r}")
+    words.require_same_lengths(gold, system)
+    counted_gold, counted_system = _counted(gold, system, convention)
+    labels = words.intern_pair(_labels(gold, convention), _labels(system, convention))
+    right = counted_gold & counted_system & (words.heads(gold) == words.heads(system))
+    totals = int(counted_gold.sum()), int(counted_system.sum())
+    return AttachmentScores(
+        convention,
+        uas=Score(int(right.sum()), *totals),
+        las=Score(int((right & (labels.gold == labels.system)).sum()), *totals),
+    )
+
+
+def is_punctuation(form: str) -> bool:
+    """Whether all characters are of a Unicode category P, as ``eval.pl`` has it; false for an empty form."""
+    return bool(form) and all(unicodedata.category(character).startswith("P") for character in form)
+
+
+def _counted(
+    gold: Sequence[Sentence], system: Sequence[Sentence], convention: Convention
+) -> tuple[BoolArray, BoolArray]:
+    """Which words count in gold and which in the system's output, shape (m,) each."""
+    annotated = words.heads(gold) != MISSING_HEAD
+    forms = words.cells(gold, "forms")
+    if convention == "conllx06":
+        counted = annotated & ~words.accepted(forms, is_punctuation)
+        return counted, counted
+    if convention == "spacy":
+        labels, system_labels = words.cells(gold, "deprels"), words.cells(system, "deprels")
+        annotated = annotated & words.accepted(labels, lambda label: label != MISSING)
+        written = words.accepted(forms, lambda form: not form.isspace())
+        scored_gold = words.accepted(labels, _scored_by_spacy)
+        scored_system = words.accepted(system_labels, _scored_by_spacy)
+        return annotated & scored_gold, annotated & written & scored_system
+    return annotated, annotated
+
+
+def _labels(sentences: Sequence[Sentence], convention: Convention) -> list[str]:
+    labels = words.cells(sentences, "deprels")
+    if convention == "ud18":
+        return [universal_deprel(label) for label in labels]
+    return [label.lower() for label in labels] if convention == "spacy" else labels
+
+
+def _scored_by_spacy(label: str) -> bool:
+    return label.lower() not in _SPACY_IGNORES

@@ -1,0 +1,165 @@
+"""Where the errors are: scores broken down by label, tag, length of sentence, length of arc, and known words.
+
+Both sides must have the same words. Relations are cut at the first colon, as in ``ud.py``. Words without a
+gold head stay out of what concerns heads, words without a gold UPOS out of what concerns tags. The length
+of an arc is the distance between its word and its head; recall is over gold arcs of a length and precision
+over the system's (McDonald & Nivre 2007, section 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from egparse.evaluation import words
+from egparse.evaluation.scores import BoolArray, IntArray, Score, scores_by_key
+from egparse.evaluation.universal import universal_deprel
+from egparse.sentences import MISSING, MISSING_HEAD, Sentence
+
+SENTENCE_BINS = ("1-10", "11-20", "21-30", "31-40", "41+")
+"""Sentence lengths in words."""
+
+ARC_BINS = ("root", "1", "2", "3-6", "7+")
+"""Arc lengths in words; an arc from the root has a bin of its own."""
+
+_SENTENCE_LIMITS = np.array([10, 20, 30, 40])
+_ARC_LIMITS = np.array([0, 1, 2, 6])
+
+
+class Row(NamedTuple):
+    """A group of words: how many, and UPOS accuracy, UAS and LAS in per cent; None where gold has none."""
+
+    words: int
+    upos: float | None
+    uas: float | None
+    las: float | None
+
+
+class Details(NamedTuple):
+    """All break-downs; groups without words are left out.
+
+    ``labels``: labelled attachment by relation. ``tags``: UPOS tagging by tag. ``arc_lengths``: unlabelled
+    attachment by length of arc. ``sentence_lengths``, ``vocabulary`` (``known``, ``unknown``): one row for
+    each group; ``vocabulary`` is None unless a set of known forms was given.
+    """
+
+    labels: dict[str, Score]
+    tags: dict[str, Score]
+    arc_lengths: dict[str, Score]
+    sentence_lengths: dict[str, Row]
+    vocabulary: dict[str, Row] | None
+
+
+def break_down(
+    gold: Sequence[Sentence], system: Sequence[Sentence], vocabulary: AbstractSet[str] | None = None
+) -> Details:
+    """All break-downs of sentences with the same words; ``vocabulary`` holds the forms seen in training.
+
+    Raises ValueError where the numbers of sentences or words differ.
+    """
+    words.require_same_lengths(gold, system)
+    right = _compare(gold, system)
+    lengths = words.lengths(gold)
+    sentence_bins = np.repeat(np.searchsorted(_SENTENCE_LIMITS, lengths), lengths)
+    return Details(
+        labels=by_label(gold, system),
+        tags=by_tag(gold, system),
+        arc_lengths=by_arc_length(gold, system),
+        sentence_lengths=_rows(sentence_bins, SENTENCE_BINS, right),
+        vocabulary=None if vocabulary is None else _by_vocabulary(gold, vocabulary, right),
+    )
+
+
+def by_label(gold: Sequence[Sentence], system: Sequence[Sentence]) -> dict[str, Score]:
+    """Labelled attachment for each relation: right where head and relation are."""
+    gold_labels, system_labels = _labels(gold), _labels(system)
+    attached = words.heads(gold) != MISSING_HEAD
+    right = attached & (words.heads(gold) == words.heads(system)) & (gold_labels == system_labels)
+    return scores_by_key(gold_labels[right], gold_labels[attached], system_labels[attached])
+
+
+def by_tag(gold: Sequence[Sentence], system: Sequence[Sentence]) -> dict[str, Score]:
+    """UPOS tagging for each tag."""
+    gold_tags, system_tags = (np.array(words.cells(side, "upos"), dtype=object) for side in (gold, system))
+    tagged = gold_tags != MISSING
+    return scores_by_key(
+        gold_tags[tagged & (gold_tags == system_tags)], gold_tags[tagged], system_tags[tagged]
+    )
+
+
+def by_arc_length(gold: Sequence[Sentence], system: Sequence[Sentence]) -> dict[str, Score]:
+    """Unlabelled attachment for each bin of arc lengths, in the order of the bins."""
+    gold_heads, system_heads = words.heads(gold), words.heads(system)
+    attached = gold_heads != MISSING_HEAD
+    predicted = attached & (system_heads != MISSING_HEAD)
+    gold_bins, system_bins = _arc_bins(gold, gold_heads), _arc_bins(system, system_heads)
+    groups = (gold_bins[attached & (gold_heads == system_heads)], gold_bins[attached], system_bins[predicted])
+    counts = np.stack([np.bincount(group, minlength=len(ARC_BINS)) for group in groups], axis=1)
+    return {name: Score(*map(int, row)) for name, row in zip(ARC_BINS, counts, strict=True) if row.any()}
+
+
+class _Right(NamedTuple):
+    """For each of the ``m`` words, whether it has a gold UPOS and a gold head, and what of it is right."""
+
+    tagged: BoolArray
+    attached: BoolArray
+    upos: BoolArray
+    head: BoolArray
+    labelled: BoolArray
+
+
+def _compare(gold: Sequence[Sentence], system: Sequence[Sentence]) -> _Right:
+    gold_tags = words.cells(gold, "upos")
+    upos = words.intern_pair(gold_tags, words.cells(system, "upos"))
+    tagged = words.accepted(gold_tags, lambda tag: tag != MISSING)
+    gold_heads = words.heads(gold)
+    attached = gold_heads != MISSING_HEAD
+    head = attached & (gold_heads == words.heads(system))
+    return _Right(
+        tagged=tagged,
+        attached=attached,
+        upos=tagged & (upos.gold == upos.system),
+        head=head,
+        labelled=head & (_labels(gold) == _labels(system)),
+    )
+
+
+def _by_vocabulary(gold: Sequence[Sentence], vocabulary: AbstractSet[str], right: _Right) -> dict[str, Row]:
+    known = words.accepted(words.cells(gold, "forms"), vocabulary.__contains__)
+    return _rows(np.where(known, 0, 1), ("known", "unknown"), right)
+
+
+def _rows(bins: IntArray, names: Sequence[str], right: _Right) -> dict[str, Row]:
+    """One row for each bin that has words."""
+    groups = {name: bins == number for number, name in enumerate(names)}
+    return {name: _row(group, right) for name, group in groups.items() if group.any()}
+
+
+def _row(group: BoolArray, right: _Right) -> Row:
+    return Row(
+        words=int(group.sum()),
+        upos=_share(right.upos & group, right.tagged & group),
+        uas=_share(right.head & group, right.attached & group),
+        las=_share(right.labelled & group, right.attached & group),
+    )
+
+
+def _share(part: BoolArray, whole: BoolArray) -> float | None:
+    return 100.0 * int(part.sum()) / int(whole.sum()) if whole.any() else None
+
+
+def _labels(sentences: Sequence[Sentence]) -> npt.NDArray[np.object_]:
+    labels = [universal_deprel(label) for label in words.cells(sentences, "deprels")]
+    return np.array(labels, dtype=object)
+
+
+def _arc_bins(sentences: Sequence[Sentence], heads: IntArray) -> IntArray:
+    """The bin of each word's arc; of no meaning for a word without a head."""
+    lengths = words.lengths(sentences)
+    places = np.arange(len(heads)) - np.repeat(np.cumsum(lengths) - lengths, lengths) + 1
+    distances = np.where(heads > 0, np.abs(heads - places), 0)
+    return np.searchsorted(_ARC_LIMITS, distances)

@@ -1,0 +1,125 @@
+"""Precision, recall and F1 of typed spans (entities, chunks) and accuracy of their tags, as in conlleval.
+
+A span is right if its type and both its ends are. From a sequence of tags in any of IOB1, IOB2, IOE1, IOE2
+or IOBES (with L and U for E and S as in BILUO) spans are read tolerantly. At each word that is not ``O`` a
+span starts if
+
+    the tag is B- or S-, or the word before is O, has E- or S-, or has another type,
+
+and a span ends before the next start, the next ``O``, or the end of the sentence. So an I- after ``O`` or
+after another type opens a span. A sentence whose gold column is empty is not annotated and not scored; an
+empty system column is read as all ``O``.
+
+Source: ``conlleval`` of CoNLL-2000 (version of 2004-01-26: the type is all that follows the first hyphen).
+Its code knows B, I, O and E; S, L and U, and a B- after an E- of the same type, are read here as their
+schemes mean them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from egparse.errors import EgparseError
+from egparse.evaluation.scores import IntArray, Score, scores_by_key
+from egparse.sentences import MISSING
+
+OUTSIDE = "O"
+_STARTS = frozenset("BSU")
+_ENDS = frozenset("ESLU")
+_PREFIXES = _STARTS | _ENDS | {"I"}
+
+
+class Span(NamedTuple):
+    """The words ``start`` to ``end`` (0-based, ``end`` excluded) and their type."""
+
+    type: str
+    start: int
+    end: int
+
+
+class SpanScores(NamedTuple):
+    """What conlleval prints, and counts for intervals.
+
+    ``tags`` is the accuracy of the tags, ``O`` included: gold and system are both the number of words.
+    ``by_sentence`` has shape (sentences, 3): correct, gold and system spans; a row of zeros where gold has
+    no tags.
+    """
+
+    micro: Score
+    per_type: dict[str, Score]
+    tags: Score
+    by_sentence: IntArray
+
+
+def spans_of(tags: Iterable[str]) -> list[Span]:
+    """The spans of a sequence of tags, in order. Raises EgparseError for a tag of no known scheme."""
+    spans: list[Span] = []
+    before, type_before, start = OUTSIDE, "", 0
+    position = -1
+    for position, tag in enumerate(tags):
+        prefix, type_ = _split(tag)
+        goes_on = prefix != OUTSIDE and not _starts(prefix, type_, before, type_before)
+        if before != OUTSIDE and not goes_on:
+            spans.append(Span(type_before, start, position))
+        start = start if goes_on else position
+        before, type_before = prefix, type_
+    if before != OUTSIDE:
+        spans.append(Span(type_before, start, position + 1))
+    return spans
+
+
+def score_spans(gold: Sequence[Sequence[str]], system: Sequence[Sequence[str]]) -> SpanScores:
+    """The scores of the system's tags; ``gold[i]`` and ``system[i]`` are the tags of sentence ``i``.
+
+    Raises ValueError where the numbers of sentences or tags differ, EgparseError for a tag of no known
+    scheme.
+    """
+    if len(gold) != len(system):
+        raise ValueError(f"{len(gold)} gold sentences but {len(system)} system sentences")
+    correct: list[str] = []
+    wanted: list[str] = []
+    found: list[str] = []
+    by_sentence = np.zeros((len(gold), 3), dtype=np.int64)
+    right_tags = words = 0
+    for number, (gold_tags, given) in enumerate(zip(gold, system, strict=True)):
+        if not len(gold_tags):
+            continue
+        system_tags = given if len(given) else [OUTSIDE] * len(gold_tags)
+        if len(gold_tags) != len(system_tags):
+            raise ValueError(f"sentence {number}: {len(gold_tags)} gold tags, {len(system_tags)} system tags")
+        gold_spans, system_spans = spans_of(gold_tags), spans_of(system_tags)
+        common = set(gold_spans).intersection(system_spans)
+        by_sentence[number] = len(common), len(gold_spans), len(system_spans)
+        correct += [span.type for span in common]
+        wanted += [span.type for span in gold_spans]
+        found += [span.type for span in system_spans]
+        words += len(gold_tags)
+        right_tags += _equal_tags(gold_tags, system_tags)
+    return SpanScores(
+        micro=Score(len(correct), len(wanted), len(found)),
+        per_type=scores_by_key(correct, wanted, found),
+        tags=Score(right_tags, words, words),
+        by_sentence=by_sentence,
+    )
+
+
+def _starts(prefix: str, type_: str, before: str, type_before: str) -> bool:
+    return prefix in _STARTS or before == OUTSIDE or before in _ENDS or type_ != type_before
+
+
+def _split(tag: str) -> tuple[str, str]:
+    """Prefix and type of a tag."""
+    if tag in (OUTSIDE, MISSING):
+        return OUTSIDE, ""
+    prefix, _, type_ = tag.partition("-")
+    if prefix not in _PREFIXES:
+        raise EgparseError(f"expected a span tag O, B-type, I-type, E-type or S-type, got {tag!r}")
+    return prefix, type_
+
+
+def _equal_tags(gold: Sequence[str], system: Sequence[str]) -> int:
+    outside = (OUTSIDE, MISSING)
+    return sum(g == s or (g in outside and s in outside) for g, s in zip(gold, system, strict=True))

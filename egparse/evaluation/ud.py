@@ -1,0 +1,265 @@
+"""The metrics of the CoNLL 2018 shared task, from raw text or given words to labelled trees.
+
+For gold words ``g`` and system words ``s`` that are aligned (``alignment.py``), with relations cut at the
+first colon and only the universal features kept (``universal.py``):
+
+    UPOS, XPOS, UFeats   the tag of s is that of g              AllTags   all three are
+    UAS                  the head of s is aligned with that of g, or both are the root
+    LAS                  UAS and the same relation
+    CLAS                 LAS, counting only words with a content relation
+    MLAS                 CLAS, UPOS and UFeats, and the same functional children: as many on both sides, each
+                         aligned with one of the same relation, UPOS and UFeats
+
+Each is the F1 of those right against all gold and all system words (with a content relation); with the same
+words on both sides that is an accuracy. Punctuation counts. Tokens, Sentences and Words compare ranges of
+characters and alignment itself.
+
+Source: ``conll18_ud_eval.py`` 1.2; Zeman et al. (2018), section 4. One thing is ours: the official script
+refuses a gold file with a missing HEAD, here such a word, and the system word aligned with it, takes no
+part in UAS, LAS, CLAS and MLAS. A system word without a head is wrong. Several roots are not an error, and
+cycles are not looked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from egparse.evaluation import words
+from egparse.evaluation.alignment import Alignment, Text, align, multiword_tokens, require_same_text, text_of
+from egparse.evaluation.scores import BoolArray, IntArray, Score, total
+from egparse.evaluation.universal import (
+    CONTENT_DEPRELS,
+    FUNCTIONAL_DEPRELS,
+    universal_deprel,
+    universal_feats,
+)
+from egparse.sentences import Sentence
+
+WORD_METRICS = ("UPOS", "XPOS", "UFeats", "AllTags", "UAS", "LAS", "CLAS", "MLAS")
+"""The metrics on words, by their official names."""
+
+SEGMENTATION_METRICS = ("Tokens", "Sentences", "Words")
+"""The metrics on segmentation, by their official names."""
+
+_ROOT = -1
+_NOT_ALIGNED = -2
+_NO_HEAD = -3
+
+
+@dataclass(frozen=True)
+class UDScores:
+    """All metrics of one evaluation, by their official names.
+
+    ``totals`` has the metrics on words, and those on segmentation where the words of both sides differ.
+    ``by_sentence[name]`` has shape (gold sentences, 3): correct, gold and system for each metric on words;
+    a system word counts in the gold sentence in which its first character stands.
+    """
+
+    totals: Mapping[str, Score]
+    by_sentence: Mapping[str, IntArray]
+    same_words: bool
+
+
+def score(gold: Sequence[Sentence], system: Sequence[Sentence]) -> UDScores:
+    """The metrics for two annotations of one text, whatever their sentences, tokens and words.
+
+    Raises EgparseError where the characters differ or a head lies outside its sentence.
+    """
+    if words.same_words(gold, system) and _same_multiword_tokens(gold, system):
+        return score_aligned(gold, system)
+    gold_text, system_text = text_of(gold), text_of(system)
+    require_same_text(gold_text, system_text, gold, system)
+    alignment = align(gold_text, system_text)
+    sentence_ends = np.array(gold_text.sentence_starts[1:])
+    places = _Places(
+        gold=words.sentence_numbers(gold),
+        system=np.searchsorted(sentence_ends, np.array(system_text.starts), side="right"),
+        sentences=len(gold),
+    )
+    by_sentence = _by_sentence(gold, system, alignment, places)
+    segmentation = _segmentation(gold_text, system_text, len(alignment.gold))
+    totals = segmentation | {name: total(counts) for name, counts in by_sentence.items()}
+    return UDScores(totals, by_sentence, same_words=False)
+
+
+def score_aligned(gold: Sequence[Sentence], system: Sequence[Sentence]) -> UDScores:
+    """The metrics where word ``k`` of a system sentence is word ``k`` of the gold one, whatever its form.
+
+    Raises ValueError where the numbers of sentences or words differ, EgparseError for a head outside its
+    sentence.
+    """
+    words.require_same_lengths(gold, system)
+    sentence_numbers = words.sentence_numbers(gold)
+    identity = np.arange(len(sentence_numbers))
+    places = _Places(sentence_numbers, sentence_numbers, len(gold))
+    by_sentence = _by_sentence(gold, system, Alignment(identity, identity), places)
+    totals = {name: total(counts) for name, counts in by_sentence.items()}
+    return UDScores(totals, by_sentence, same_words=True)
+
+
+class _Places(NamedTuple):
+    """The number of the gold sentence in which each gold word and each system word is counted."""
+
+    gold: IntArray
+    system: IntArray
+    sentences: int
+
+
+class _Side(NamedTuple):
+    """One side's ``m`` words: interned columns, and which words count in what.
+
+    ``parents[w]`` is a word's number or a negative code. ``attached`` are the words that UAS and LAS count,
+    ``content`` those among them that CLAS and MLAS count, ``functional`` those among them that are some
+    word's functional child.
+    """
+
+    upos: IntArray
+    xpos: IntArray
+    feats: IntArray
+    deprels: IntArray
+    parents: IntArray
+    attached: BoolArray
+    content: BoolArray
+    functional: BoolArray
+
+
+class _Pairs(NamedTuple):
+    """What is equal in the ``k``-th pair of aligned words, and the numbers of its words."""
+
+    gold: IntArray
+    system: IntArray
+    upos: BoolArray
+    xpos: BoolArray
+    feats: BoolArray
+    deprels: BoolArray
+    heads: BoolArray
+
+
+def _by_sentence(
+    gold: Sequence[Sentence], system: Sequence[Sentence], alignment: Alignment, places: _Places
+) -> dict[str, IntArray]:
+    """``counts[sentence] = (correct, gold, system)`` for every metric on words."""
+    g, s = _sides(gold, system, alignment)
+    pairs = _compare(g, s, alignment)
+    tags = np.ones(len(g.parents), np.bool_), np.ones(len(s.parents), np.bool_)
+    arcs, content_arcs = (g.attached, s.attached), (g.content, s.content)
+    attached, content = g.attached[pairs.gold], g.content[pairs.gold]
+    labelled = pairs.heads & pairs.deprels
+    complete = labelled & pairs.upos & pairs.feats & _same_functional_children(g, s, pairs)
+    metrics = {
+        "UPOS": (pairs.upos, *tags),
+        "XPOS": (pairs.xpos, *tags),
+        "UFeats": (pairs.feats, *tags),
+        "AllTags": (pairs.upos & pairs.xpos & pairs.feats, *tags),
+        "UAS": (attached & pairs.heads, *arcs),
+        "LAS": (attached & labelled, *arcs),
+        "CLAS": (content & labelled, *content_arcs),
+        "MLAS": (content & complete, *content_arcs),
+    }
+    return {name: _counts(pairs.gold, *masks, places) for name, masks in metrics.items()}
+
+
+def _counts(
+    paired_gold: IntArray, correct: BoolArray, gold: BoolArray, system: BoolArray, places: _Places
+) -> IntArray:
+    """``counts[sentence] = (correct pairs, gold words, system words)`` of the masked pairs and words."""
+    columns = (places.gold[paired_gold[correct]], places.gold[gold], places.system[system])
+    return np.stack([np.bincount(column, minlength=places.sentences) for column in columns], axis=1)
+
+
+def _sides(gold: Sequence[Sentence], system: Sequence[Sentence], alignment: Alignment) -> tuple[_Side, _Side]:
+    """The columns of both sides, with ids from common tables."""
+    cells = words.cells
+    upos = words.intern_pair(cells(gold, "upos"), cells(system, "upos"))
+    xpos = words.intern_pair(cells(gold, "xpos"), cells(system, "xpos"))
+    feats = words.intern_pair(cells(gold, "feats"), cells(system, "feats"), universal_feats)
+    deprels = words.intern_pair(cells(gold, "deprels"), cells(system, "deprels"), universal_deprel)
+    is_content = words.flags(deprels.ids, CONTENT_DEPRELS.__contains__)
+    is_functional = words.flags(deprels.ids, FUNCTIONAL_DEPRELS.__contains__)
+    gold_parents, system_parents = _parents(gold), _parents(system)
+    attached = gold_parents != _NO_HEAD
+    system_attached = np.ones(len(system_parents), np.bool_)
+    system_attached[alignment.system[~attached[alignment.gold]]] = False
+
+    def side(which: Literal[0, 1], parents: IntArray, counted: BoolArray) -> _Side:
+        labels = deprels[which]
+        content, functional = counted & is_content[labels], counted & is_functional[labels] & (parents >= 0)
+        return _Side(upos[which], xpos[which], feats[which], labels, parents, counted, content, functional)
+
+    return side(0, gold_parents, attached), side(1, system_parents, system_attached)
+
+
+def _parents(sentences: Sequence[Sentence]) -> IntArray:
+    """The number of each word's head among all words, or the code of the root or of no head."""
+    heads = words.heads(sentences)
+    lengths = words.lengths(sentences)
+    offsets = np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return np.where(heads > 0, offsets + heads - 1, np.where(heads == 0, _ROOT, _NO_HEAD))
+
+
+def _compare(gold: _Side, system: _Side, alignment: Alignment) -> _Pairs:
+    g, s = alignment
+    # Negative codes index the last entries: the root is aligned with the root, no head with nothing.
+    to_gold = np.full(len(system.parents) - _NO_HEAD, _NOT_ALIGNED)
+    to_gold[_ROOT] = _ROOT
+    to_gold[s] = g
+    return _Pairs(
+        gold=g,
+        system=s,
+        upos=gold.upos[g] == system.upos[s],
+        xpos=gold.xpos[g] == system.xpos[s],
+        feats=gold.feats[g] == system.feats[s],
+        deprels=gold.deprels[g] == system.deprels[s],
+        heads=gold.parents[g] == to_gold[system.parents[s]],
+    )
+
+
+def _same_functional_children(gold: _Side, system: _Side, pairs: _Pairs) -> BoolArray:
+    """For each pair, whether both words have the same functional children.
+
+    Alignment keeps the order and pairs a word at most once, so the two lists of children are equal if and
+    only if both are as long as the list of gold children that agree with their partner in head, relation,
+    UPOS and UFeats.
+    """
+    agree = gold.functional[pairs.gold] & pairs.heads & pairs.deprels & pairs.upos & pairs.feats
+    in_gold = _children(gold.parents[gold.functional], gold)[pairs.gold]
+    in_system = _children(system.parents[system.functional], system)[pairs.system]
+    in_both = _children(gold.parents[pairs.gold[agree]], gold)[pairs.gold]
+    same: BoolArray = (in_gold == in_both) & (in_system == in_both)
+    return same
+
+
+def _children(parents: IntArray, side: _Side) -> IntArray:
+    """For each word of a side, how often it is among the parents."""
+    return np.bincount(parents, minlength=len(side.parents))
+
+
+def _segmentation(gold: Text, system: Text, aligned: int) -> dict[str, Score]:
+    """Tokens and sentences with the same range of characters, and aligned words."""
+    return {
+        "Tokens": _same_ranges(gold.token_starts, system.token_starts),
+        "Sentences": _same_ranges(gold.sentence_starts, system.sentence_starts),
+        "Words": Score(aligned, len(gold.starts), len(system.starts)),
+    }
+
+
+def _same_ranges(gold: Sequence[int], system: Sequence[int]) -> Score:
+    """Score of the ranges between neighbouring boundaries."""
+    gold_ranges, system_ranges = set(pairwise(gold)), set(pairwise(system))
+    return Score(len(gold_ranges & system_ranges), len(gold_ranges), len(system_ranges))
+
+
+def _same_multiword_tokens(gold: Sequence[Sentence], system: Sequence[Sentence]) -> bool:
+    """Whether both sides group their equal words in the same tokens; a side without a source agrees."""
+    return all(
+        g.source is None
+        or s.source is None
+        or g.source is s.source
+        or multiword_tokens(g) == multiword_tokens(s)
+        for g, s in zip(gold, system, strict=True)
+    )

@@ -1,0 +1,121 @@
+"""Declarative attribute templates over the columns of a sentence, and the keys that they yield.
+
+A template is a conjunction of at most three cells, written ``column[offset]`` and joined by ``|``: ``form[-1]|form[0]``
+is the previous and the current form. ``bias`` is the empty conjunction. At a word where every cell has a known value the template
+yields one attribute, identified by a 64-bit key that packs the template and the values without loss: two
+different attributes never share a key, and an attribute can be read back from its key.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from egparse.compilation import njit
+from egparse.errors import ConfigError
+from egparse.features.vocabulary import BOUNDARY, UNKNOWN
+
+MAX_CELLS = 3
+VALUE_BITS = 19
+MAX_VALUE = (1 << VALUE_BITS) - 1
+MAX_TEMPLATES = 126
+
+_CELL = re.compile(r"([a-z][a-z0-9_]*)\[([+-]?\d+)\]")
+_NO_COLUMN = -1
+
+
+class Templates(NamedTuple):
+    """Compiled templates: ``columns[t, c]`` and ``offsets[t, c]`` of cell ``c`` of template ``t``; unused cells hold -1, 0.
+
+    Where ``pads`` is true, a cell beyond the sentence has the value ``BOUNDARY``; else it yields no attribute.
+    """
+
+    texts: tuple[str, ...]
+    columns: npt.NDArray[np.int32]
+    offsets: npt.NDArray[np.int32]
+    pads: bool
+
+    def describe(self, key: int, string_of: Callable[[str, int], str]) -> str:
+        """The attribute of a key for people to read: ``string_of(column, value)`` names a value."""
+        text = self.texts[(key >> (MAX_CELLS * VALUE_BITS)) - 1]
+        cells = _CELL.findall(text)
+        values = [(key >> (VALUE_BITS * c)) & MAX_VALUE for c in range(len(cells))]
+        named = [
+            f"{column}[{offset}]={string_of(column, value)}"
+            for (column, offset), value in zip(cells, values, strict=True)
+        ]
+        return " ".join(named) or text
+
+
+def compile_templates(texts: Sequence[str], columns: Sequence[str], pads: bool = True) -> Templates:
+    """Check and compile templates over the named columns.
+
+    Raises:
+        ConfigError: a template that cannot be read, names an unknown column, or has more than three cells.
+    """
+    if len(texts) > MAX_TEMPLATES:
+        raise ConfigError(f"expected at most {MAX_TEMPLATES} templates, got {len(texts)}")
+    numbers = {name: number for number, name in enumerate(columns)}
+    cells = np.full((len(texts), MAX_CELLS), _NO_COLUMN, dtype=np.int32)
+    offsets = np.zeros((len(texts), MAX_CELLS), dtype=np.int32)
+    for t, text in enumerate(texts):
+        for c, (name, offset) in enumerate(_parse(text)):
+            if name not in numbers:
+                raise ConfigError(f"template {text!r}: expected one of the columns {', '.join(columns)}, got {name!r}")
+            cells[t, c] = numbers[name]
+            offsets[t, c] = offset
+    return Templates(tuple(texts), cells, offsets, pads)
+
+
+def columns_of(texts: Sequence[str]) -> list[str]:
+    """The columns that templates name, in order of first appearance."""
+    return list(dict.fromkeys(name for text in texts for name, _ in _parse(text)))
+
+
+def _parse(text: str) -> list[tuple[str, int]]:
+    if text == "bias":
+        return []
+    parts = text.split("|")
+    matches = [_CELL.fullmatch(part) for part in parts]
+    if len(parts) > MAX_CELLS or not all(matches):
+        raise ConfigError(
+            f"template {text!r}: expected 'bias' or at most {MAX_CELLS} cells such as form[-1]|form[0], joined by '|'"
+        )
+    return [(match[1], int(match[2])) for match in matches if match]
+
+
+@njit
+def extract_keys(
+    values: npt.NDArray[np.int32],
+    starts: npt.NDArray[np.int64],
+    columns: npt.NDArray[np.int32],
+    offsets: npt.NDArray[np.int32],
+    pads: bool,
+    keys: npt.NDArray[np.uint64],
+) -> None:
+    """Write the key of every template at every word, 0 where a template yields no attribute.
+
+    ``values[word, column]`` holds the columns of sentences laid end to end, sentence ``i`` from ``starts[i]`` up to
+    ``starts[i + 1]``; ``keys`` is (words, templates).
+    """
+    for i in range(starts.shape[0] - 1):
+        first, end = starts[i], starts[i + 1]
+        for word in range(first, end):
+            for t in range(columns.shape[0]):
+                key = np.uint64(t + 1) << np.uint64(MAX_CELLS * VALUE_BITS)
+                for c in range(MAX_CELLS):
+                    column = columns[t, c]
+                    if column < 0:
+                        break
+                    position = word + offsets[t, c]
+                    inside = first <= position < end
+                    value = values[position, column] if inside else BOUNDARY
+                    if value == UNKNOWN or (not inside and not pads):
+                        key = np.uint64(0)
+                        break
+                    key |= np.uint64(value) << np.uint64(c * VALUE_BITS)
+                keys[word, t] = key

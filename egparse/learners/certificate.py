@@ -1,0 +1,27 @@
+"""The certificate of a learner: how far it is from the optimum, and what it took."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Certificate(NamedTuple):
+    """Objective values are summed over examples, in nats (log-linear) or cost units (max-margin).
+
+    ``primal`` = sum_i L_i(w) + C/2 |w|^2 (Collins et al. 2008, eq. 4); ``dual`` is the value of a feasible dual point, a lower
+    bound of the optimum. ``effective_iterations`` is evaluations / n (ibid., section 7).
+    """
+
+    primal: float
+    dual: float
+    effective_iterations: float
+
+    @property
+    def gap(self) -> float:
+        """Primal minus dual: at least the distance of the primal from the optimum."""
+        return self.primal - self.dual
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap as a fraction of the dual value."""
+        return self.gap / abs(self.dual) if self.dual else float("inf")

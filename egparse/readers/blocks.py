@@ -1,0 +1,196 @@
+"""Blocks of lines between blank lines, the unit in which every corpus format comes, read as a stream.
+
+A block is what a sentence is written in. Lines end with LF; carriage returns before it are dropped, and so is a byte
+order mark at the beginning of the file. Several blank lines count as one, and the last block needs none. Memory holds one
+chunk of the file and one block; the time is linear in the size of the file, whatever the lengths of lines and blocks.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import IO, Any, AnyStr, NamedTuple, TypeAlias
+
+from egparse.errors import CorpusError, EgparseError
+from egparse.sentences import Sentence
+
+CorpusSource: TypeAlias = str | os.PathLike[str] | IO[str] | IO[bytes]
+"""A path, or a stream of text or bytes that is open for reading."""
+
+CHUNK = 1 << 18
+"""Bytes or characters read at a time; measured: smaller ones cost calls, larger ones leave the processor's cache."""
+
+
+class Block(NamedTuple):
+    """Consecutive lines without line ends, none of them empty; ``first_line`` counts from 1.
+
+    Where ``undecodable``, some byte near this block was not UTF-8 and stands in the text as a lone surrogate.
+    """
+
+    path: str
+    first_line: int
+    lines: list[str]
+    undecodable: bool = False
+
+    def fault(self, line: int, expected: str, got: str, sentence_id: str | None = None) -> CorpusError:
+        """The error that ``lines[line]`` is not what was expected."""
+        return CorpusError(self.path, self.first_line + line, expected, got, sentence_id)
+
+    def check_encoding(self) -> None:
+        """Raise CorpusError for the first line with a byte that is not UTF-8."""
+        for number, line in enumerate(self.lines):
+            bad = next((letter for letter in line if "\udc80" <= letter <= "\udcff"), None)
+            if bad is not None:
+                raise self.fault(number, "UTF-8 text", f"the byte 0x{ord(bad) - 0xDC00:02x}")
+
+
+def read_blocks(source: CorpusSource, name: str | None = None) -> Iterator[Block]:
+    """The blocks of a file or stream; ``name`` stands in error messages in place of the path.
+
+    Raises EgparseError where the file cannot be read.
+    """
+    path = name or name_of(source)
+    number = 1  # of the first line of the chunk
+    begun: list[str] = []  # lines of a block that the last chunk did not finish
+    begun_at, begun_undecodable = 1, False
+    for lines, undecodable in read_lines(source, path):
+        start = 0
+        while (end := _blank(lines, start)) >= 0:
+            if begun:
+                yield Block(path, begun_at, begun + lines[start:end], begun_undecodable or undecodable)
+                begun = []
+            elif end > start:
+                yield Block(path, number + start, lines[start:end], undecodable)
+            start = end + 1
+        if start < len(lines):
+            if not begun:
+                begun_at, begun_undecodable = number + start, False
+            begun += lines[start:]
+            begun_undecodable = begun_undecodable or undecodable
+        number += len(lines)
+    if begun:
+        yield Block(path, begun_at, begun, begun_undecodable)
+
+
+def parse_blocks(
+    blocks: Iterable[Block],
+    parse: Callable[[Block], Sentence],
+    skip_bad: bool,
+    on_bad: Callable[[CorpusError], None] | None,
+) -> Iterator[Sentence]:
+    """The sentence of each block; with ``skip_bad`` a faulty one is told to ``on_bad`` and left out."""
+    for block in blocks:
+        try:
+            sentence = parse(block)
+        except CorpusError as error:
+            if not skip_bad:
+                raise
+            if on_bad is not None:
+                on_bad(error)
+            continue
+        yield sentence
+
+
+def name_of(source: CorpusSource) -> str:
+    """The path of a source, or the name of a stream."""
+    if isinstance(source, str | os.PathLike):
+        return os.fspath(source)
+    name = getattr(source, "name", None)
+    return name if isinstance(name, str) else "<stream>"
+
+
+def shown(cell: str) -> str:
+    """A cell as an error message quotes it: never long, never with control characters."""
+    return repr(cell) if len(cell) <= 40 else repr(cell[:40])[:-1] + "...'"
+
+
+def read_lines(source: CorpusSource, path: str) -> Iterator[tuple[list[str], bool]]:
+    """Chunks of whole lines without line ends, and whether some byte of the chunk is not UTF-8."""
+    if isinstance(source, str | os.PathLike):
+        yield from _read_file(source, path)
+        return
+    try:
+        pieces = iter(_pieces(source))
+        first = next(pieces, "")
+        if isinstance(first, bytes):
+            yield from _decoded(_whole_lines(_rejoin(first, pieces), b"\n", b""))
+        else:
+            yield from _marked(_whole_lines(_rejoin(first, pieces), "\n", ""))
+    except UnicodeDecodeError as error:  # from a text stream that decodes by itself; where it stands is not known
+        bad = f"{error.encoding}: {error.reason}"
+        raise CorpusError(path, 1, "text that its stream can decode", bad) from error
+
+
+def _read_file(source: str | os.PathLike[str], path: str) -> Iterator[tuple[list[str], bool]]:
+    try:
+        stream = open(source, "rb", buffering=CHUNK)  # noqa: SIM115 - closed below; opening alone may fail by name
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise EgparseError(f"{path}: cannot be read: {reason}") from error
+    with stream:
+        yield from read_lines(stream, path)
+
+
+def _rejoin(first: AnyStr, rest: Iterator[Any]) -> Iterator[AnyStr]:
+    yield first
+    yield from rest
+
+
+def _pieces(stream: IO[str] | IO[bytes]) -> Iterator[str | bytes]:
+    """What the stream has, as it comes: ``read1`` returns what a pipe holds instead of waiting for a full chunk."""
+    read = getattr(stream, "read1", stream.read)
+    while piece := read(CHUNK):
+        yield piece
+
+
+def _whole_lines(pieces: Iterable[AnyStr], newline: AnyStr, empty: AnyStr) -> Iterator[AnyStr]:
+    """The same text cut after line ends only; the last piece may lack one."""
+    begun: list[AnyStr] = []  # a list, so that a line of many chunks is joined once
+    for piece in pieces:
+        cut = piece.rfind(newline) + 1
+        if cut:
+            yield empty.join((*begun, piece[:cut]))
+            begun = [piece[cut:]] if cut < len(piece) else []
+        else:
+            begun.append(piece)
+    if last := empty.join(begun):
+        yield last
+
+
+def _decoded(pieces: Iterable[bytes]) -> Iterator[tuple[list[str], bool]]:
+    first = True
+    for piece in pieces:
+        if first:
+            piece, first = piece.removeprefix(b"\xef\xbb\xbf"), False
+        try:
+            yield _split(piece.decode("utf-8")), False
+        except UnicodeDecodeError:
+            yield _split(piece.decode("utf-8", "surrogateescape")), True
+
+
+def _marked(pieces: Iterable[str]) -> Iterator[tuple[list[str], bool]]:
+    first = True
+    for piece in pieces:
+        if first:
+            piece, first = piece.removeprefix("\ufeff"), False
+        yield _split(piece), False
+
+
+def _split(text: str) -> list[str]:
+    """Lines without line ends; ``str.splitlines`` would also cut at characters that may stand in a word."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
+    lines = text.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    if "\r" in text:
+        lines = [line.rstrip("\r") for line in lines]
+    return lines
+
+
+def _blank(lines: list[str], start: int) -> int:
+    """The next empty line, or -1."""
+    try:
+        return lines.index("", start)
+    except ValueError:
+        return -1

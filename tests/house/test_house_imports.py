@@ -1,0 +1,106 @@
+"""Imports point one way: each room may import what this table names, and nothing else."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from house.package import MODULES, PACKAGE, ROOT, imports_of, name_of, room_of, tree_of
+
+KERNELS = {"numpy", "numba", "compilation"}
+
+MAY_IMPORT: dict[str, set[str]] = {
+    "__init__": set(),
+    "__main__": {"cli"},
+    "errors": set(),
+    "sentences": set(),
+    "compilation": {"numba", "platformdirs"},
+    "serialize": {"numpy", "msgpack", "errors", "__init__"},
+    "readers": {"errors", "sentences", "numpy", "conllu"},
+    "features": KERNELS | {"errors", "sentences"},
+    "structures": KERNELS,
+    "losses": KERNELS | {"structures"},
+    "learners": KERNELS | {"losses", "errors"},
+    "evaluation": {"numpy", "errors", "sentences"},
+    "tasks": KERNELS
+    | {"learners", "losses", "structures", "features", "readers", "evaluation", "serialize"}
+    | {"errors", "sentences", "pydantic", "__init__"},
+    "pipes": {"tasks", "readers", "evaluation", "errors", "sentences", "numpy", "spacy", "thinc", "__init__"},
+    "experiments": KERNELS
+    | {"tasks", "learners", "losses", "structures", "features", "readers", "evaluation", "serialize"}
+    | {"errors", "sentences", "pydantic", "__init__"},
+}
+"""Room or top-level file -> rooms and other packages; the standard library and the own room are free."""
+
+MAY_IMPORT_TOO = {"readers/docs.py": {"spacy"}}
+
+EVERYTHING = {"cli"}
+
+
+def faults_of(name: str, room: str, tree: ast.Module) -> list[str]:
+    """What a module of ``room`` imports and may not, a line each."""
+    if room in EVERYTHING:
+        return []
+    allowed = MAY_IMPORT[room] | MAY_IMPORT_TOO.get(name, set()) | {room}
+    return [
+        f"egparse/{name}:{line}: {room} may not import {target}"
+        for line, target in imports_of(tree)
+        if target not in allowed
+    ]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_imports_point_one_way(path: Path) -> None:
+    room = room_of(path)
+    assert room in MAY_IMPORT or room in EVERYTHING, (
+        f"{room} has no line in this table: say what it may import"
+    )
+    assert faults_of(name_of(path), room, tree_of(path)) == []
+
+
+@pytest.mark.parametrize(
+    ("room", "source"),
+    [
+        ("structures", "import spacy"),
+        ("structures", "from egparse.learners.eg import run"),
+        ("structures", "def f():\n    from egparse import tasks"),
+        ("learners", "import egparse.structures.chain"),
+        ("learners", "from egparse.structures import chain"),
+        ("readers", "import spacy.tokens"),
+        ("tasks", "import typer"),
+        ("tasks", "from rich import print"),
+        ("evaluation", "from egparse.cli import app"),
+        ("features", "if TYPE_CHECKING:\n    from egparse.tasks import tagger"),
+        ("sentences", "from . import errors"),
+    ],
+)
+def test_the_check_sees_what_it_forbids(room: str, source: str) -> None:
+    assert len(faults_of(f"{room}/module.py", room, ast.parse(source))) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("structures/chain.py", "import math\nimport numpy as np\nfrom egparse.compilation import njit"),
+        ("structures/chain.py", "from egparse.structures import multiclass"),
+        ("readers/docs.py", "from spacy.tokens import Doc"),
+        ("serialize/x.py", "from egparse import __version__"),
+    ],
+)
+def test_the_check_lets_pass_what_it_allows(name: str, source: str) -> None:
+    assert faults_of(name, name.partition("/")[0], ast.parse(source)) == []
+
+
+def test_every_package_that_is_imported_is_a_declared_dependency() -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    names = {re.split(r"[^A-Za-z0-9_-]", requirement, maxsplit=1)[0] for requirement in declared}
+    rooms = {room_of(path) for path in MODULES} | {"__init__"}
+    imported = {target for path in MODULES for _, target in imports_of(tree_of(path))} - rooms
+    assert imported - names - {"thinc"} == set()  # thinc comes with spaCy
+
+
+def test_the_package_is_found() -> None:
+    assert PACKAGE / "errors.py" in MODULES

@@ -1,0 +1,72 @@
+"""How files are laid out: short, documented, one subject each."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+from house.package import MODULES, PACKAGE, ROOT, name_of, room_of, tree_of
+
+MAX_LINES = 600
+SOURCES = sorted(
+    path for folder in ("egparse", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")
+)
+SUBJECTLESS = {"utils", "util", "helpers", "helper", "misc", "common", "base", "core", "tools", "types"}
+MIRRORS = {"cli", "pipes"}
+"""Rooms whose files are named after what they put within reach."""
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_")
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_no_file_is_long(path: Path) -> None:
+    lines = len(path.read_text(encoding="utf-8").splitlines())
+    assert lines <= MAX_LINES, f"{lines} lines, at most {MAX_LINES} are allowed"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_every_module_says_what_it_is(path: Path) -> None:
+    tree = tree_of(path)
+    docstring = ast.get_docstring(tree) or ""
+    assert len(docstring.split()) >= 3, "expected a docstring that says what lives here"
+    if len(tree.body) > 1:
+        first = tree.body[1]
+        assert isinstance(first, ast.ImportFrom), (
+            "expected from __future__ import annotations after the docstring"
+        )
+        assert (first.module, [alias.name for alias in first.names]) == ("__future__", ["annotations"])
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_everything_public_is_documented(path: Path) -> None:
+    undocumented = [
+        f"{node.lineno}: {node.name}"
+        for node in tree_of(path).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        and not is_private(node.name)
+        and not ast.get_docstring(node)
+    ]
+    assert undocumented == []
+
+
+def test_every_room_is_a_package() -> None:
+    folders = {path.parent for path in MODULES}
+    assert [name_of(folder) for folder in sorted(folders) if not (folder / "__init__.py").is_file()] == []
+
+
+def test_every_file_has_a_subject_of_its_own() -> None:
+    """No two modules share a name, but for the commands and components that mirror what they call."""
+    homes: dict[str, list[str]] = defaultdict(list)
+    for path in MODULES:
+        if path.stem not in {"__init__", "__main__"} and room_of(path) not in MIRRORS:
+            homes[path.stem].append(name_of(path))
+    assert {stem: names for stem, names in homes.items() if len(names) > 1} == {}
+    assert sorted(set(homes) & SUBJECTLESS) == []
+
+
+def test_the_package_says_that_it_is_typed() -> None:
+    assert (PACKAGE / "py.typed").is_file()

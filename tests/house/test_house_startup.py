@@ -1,0 +1,65 @@
+"""Starting costs little: what is not needed yet is not imported yet."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from house.package import PACKAGE, ROOT
+
+import egparse
+
+HEAVY = {"numpy", "numba", "spacy", "scipy", "conllu", "msgpack", "thinc"}
+
+
+def imported_by(statement: str) -> set[str]:
+    """Top-level names of the modules that a fresh interpreter holds after ``statement``."""
+    program = (
+        f"{statement}; import sys, json; print(json.dumps([name.partition('.')[0] for name in sys.modules]))"
+    )
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    return set(json.loads(done.stdout))
+
+
+def test_importing_the_package_imports_nothing_heavy() -> None:
+    assert imported_by("import egparse") & HEAVY == set()
+
+
+def test_importing_the_command_line_imports_nothing_heavy() -> None:
+    if not (PACKAGE / "cli" / "app.py").is_file():
+        pytest.skip("egparse/cli/app.py is not written yet")
+    assert imported_by("import egparse.cli.app") & HEAVY == set()
+
+
+def test_the_check_sees_what_it_forbids() -> None:
+    assert "numpy" in imported_by("import egparse.serialize")
+
+
+@pytest.mark.parametrize("name", egparse.__all__)
+def test_every_public_name_is_there(name: str) -> None:
+    home = egparse._EXPORTS.get(name)
+    if home and not (ROOT / f"{home.replace('.', '/')}.py").is_file():
+        pytest.skip(f"{home} is not written yet")
+    assert getattr(egparse, name) is not None
+    assert name in dir(egparse)
+
+
+def test_a_public_name_is_the_one_of_its_module() -> None:
+    from egparse.sentences import Sentence
+
+    assert egparse.Sentence is Sentence
+
+
+def test_other_names_are_missing_as_usual() -> None:
+    with pytest.raises(AttributeError, match="module 'egparse' has no attribute 'lod'"):
+        assert egparse.lod
+
+
+def test_the_version_is_one() -> None:
+    assert re.fullmatch(r"\d+\.\d+\.\d+", egparse.__version__)
