@@ -1,8 +1,9 @@
 """Blocks of lines between blank lines, the unit in which every corpus format comes, read as a stream.
 
-A block is what a sentence is written in. Lines end with LF; carriage returns before it are dropped, and so is a byte
-order mark at the beginning of the file. Several blank lines count as one, and the last block needs none. Memory holds one
-chunk of the file and one block; the time is linear in the size of the file, whatever the lengths of lines and blocks.
+A block is what a sentence is written in. Lines end with LF; carriage returns before it are dropped, and so
+is a byte order mark at the beginning of the file. Several blank lines count as one, and the last block
+needs none. Memory holds one chunk of the file and one block; the time is linear in the size of the file,
+whatever the lengths of lines and blocks.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ CorpusSource: TypeAlias = str | os.PathLike[str] | IO[str] | IO[bytes]
 """A path, or a stream of text or bytes that is open for reading."""
 
 CHUNK = 1 << 18
-"""Bytes or characters read at a time; measured: smaller ones cost calls, larger ones leave the processor's cache."""
+"""Bytes or characters read at a time; measured: smaller ones cost calls, larger ones leave the processor's
+cache."""
 
 
 class Block(NamedTuple):
@@ -107,40 +109,42 @@ def shown(cell: str) -> str:
 def read_lines(source: CorpusSource, path: str) -> Iterator[tuple[list[str], bool]]:
     """Chunks of whole lines without line ends, and whether some byte of the chunk is not UTF-8."""
     if isinstance(source, str | os.PathLike):
-        yield from _read_file(source, path)
+        with open_file(source, path) as stream:
+            yield from read_lines(stream, path)
         return
     try:
-        pieces = iter(_pieces(source))
+        pieces = pieces_of(source)
         first = next(pieces, "")
         if isinstance(first, bytes):
             yield from _decoded(_whole_lines(_rejoin(first, pieces), b"\n", b""))
         else:
             yield from _marked(_whole_lines(_rejoin(first, pieces), "\n", ""))
-    except UnicodeDecodeError as error:  # from a text stream that decodes by itself; where it stands is not known
+    except UnicodeDecodeError as error:  # a text stream decodes by itself and does not tell at which line
         bad = f"{error.encoding}: {error.reason}"
         raise CorpusError(path, 1, "text that its stream can decode", bad) from error
 
 
-def _read_file(source: str | os.PathLike[str], path: str) -> Iterator[tuple[list[str], bool]]:
+def open_file(source: str | os.PathLike[str], path: str) -> IO[bytes]:
+    """The file, open for reading bytes. Raises EgparseError where it cannot be."""
     try:
-        stream = open(source, "rb", buffering=CHUNK)  # noqa: SIM115 - closed below; opening alone may fail by name
+        return open(source, "rb", buffering=CHUNK)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise EgparseError(f"{path}: cannot be read: {reason}") from error
-    with stream:
-        yield from read_lines(stream, path)
+
+
+def pieces_of(stream: IO[str] | IO[bytes]) -> Iterator[str | bytes]:
+    """What the stream has, as it comes: ``read1`` returns what a pipe holds instead of waiting for a full
+    chunk.
+    """
+    read = getattr(stream, "read1", stream.read)
+    while piece := read(CHUNK):
+        yield piece
 
 
 def _rejoin(first: AnyStr, rest: Iterator[Any]) -> Iterator[AnyStr]:
     yield first
     yield from rest
-
-
-def _pieces(stream: IO[str] | IO[bytes]) -> Iterator[str | bytes]:
-    """What the stream has, as it comes: ``read1`` returns what a pipe holds instead of waiting for a full chunk."""
-    read = getattr(stream, "read1", stream.read)
-    while piece := read(CHUNK):
-        yield piece
 
 
 def _whole_lines(pieces: Iterable[AnyStr], newline: AnyStr, empty: AnyStr) -> Iterator[AnyStr]:
@@ -149,7 +153,8 @@ def _whole_lines(pieces: Iterable[AnyStr], newline: AnyStr, empty: AnyStr) -> It
     for piece in pieces:
         cut = piece.rfind(newline) + 1
         if cut:
-            yield empty.join((*begun, piece[:cut]))
+            begun.append(piece[:cut])
+            yield empty.join(begun)
             begun = [piece[cut:]] if cut < len(piece) else []
         else:
             begun.append(piece)

@@ -1,7 +1,8 @@
 """CoNLL-X, the format of the shared tasks of 2006 and 2007: ten columns, every line a word.
 
-ID FORM LEMMA CPOSTAG POSTAG FEATS HEAD DEPREL PHEAD PDEPREL (Buchholz & Marsi 2006, section 3). CPOSTAG is read as ``upos``
-and POSTAG as ``xpos``; a sentence may have several roots. PHEAD and PDEPREL are kept by a writer that has the source.
+ID FORM LEMMA CPOSTAG POSTAG FEATS HEAD DEPREL PHEAD PDEPREL (Buchholz & Marsi 2006, section 3). CPOSTAG is
+read as ``upos`` and POSTAG as ``xpos``; a sentence may have several roots. PHEAD and PDEPREL are kept by a
+writer that has the source.
 """
 
 from __future__ import annotations
@@ -76,8 +77,8 @@ def write_conllx(sentences: Iterable[Sentence], stream: TextIO) -> int:
 def format_sentence(sentence: Sentence) -> str:
     """The lines of a sentence in CoNLL-X, blank line included.
 
-    A sentence that was read from CoNLL-X keeps its other columns; any other has ``_`` for PHEAD and PDEPREL, and loses
-    what the format has no place for: comments, multiword tokens, spans.
+    A sentence that was read from CoNLL-X keeps its other columns; any other has ``_`` for PHEAD and
+    PDEPREL, and loses what the format has no place for: comments, multiword tokens, spans.
     """
     source = sentence.source
     if source is not None and source.format == "conllx":

@@ -1,8 +1,8 @@
 """Rows of ten tab-separated cells, which CoNLL-U and CoNLL-X have in common, taken apart and put together.
 
-The lines of a sentence are joined by ``SEPARATOR`` and split at tabs once: cell ``j`` of row ``k`` lands at ``11 k + j``,
-the line end at ``11 k + 10``, and column ``j`` is the slice ``[j::11]``. Measured, that is a third faster than one
-split a line, and one count proves that every row has ten cells.
+The lines of a sentence are joined by ``SEPARATOR`` and split at tabs once: cell ``j`` of row ``k`` lands at
+``11 k + j``, the line end at ``11 k + 10``, and column ``j`` is the slice ``[j::11]``. Measured, that is a
+third faster than one split a line, and one count proves that every row has ten cells.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ _USUAL = 1000
 _IDS = tuple(map(str, range(1, _USUAL + 1)))
 _HEADS = {MISSING: MISSING_HEAD, **{str(head): head for head in range(_USUAL + 1)}}
 _HEAD_CELLS = (*map(str, range(_USUAL + 1)), MISSING)
-"""Tables for sentences of up to ``_USUAL`` words; longer ones get tables of their own for as long as they are read."""
+"""Tables for sentences of up to ``_USUAL`` words; longer ones get tables of their own for as long as they
+are read."""
 
 Cell = TypeVar("Cell")
 
@@ -94,8 +95,8 @@ def without_rows(cells: Sequence[Cell], rows: Sequence[int], stride: int = STRID
 def refill(sentence: Sentence, source: Source, misc: Sequence[str] | None = None) -> list[str]:
     """The lines of the source with the annotated columns of the sentence in the words' rows.
 
-    A layer that is empty leaves its column as it stands; ``misc`` replaces the last column. Raises ValueError where
-    source and sentence differ in length.
+    A layer that is empty leaves its column as it stands; ``misc`` replaces the last column. Raises
+    ValueError where source and sentence differ in length.
     """
     rows = [source.lines[line] for line in source.word_lines]
     cells = SEPARATOR.join(rows).split("\t")
@@ -132,7 +133,9 @@ def plain_rows(sentence: Sentence, misc: Sequence[str] | None = None) -> list[st
 
 
 def escape(text: str) -> str:
-    r"""Tab, line feed and carriage return as ``\t``, ``\n``, ``\r``: in a cell or comment they would break the file."""
+    r"""Tab, line feed and carriage return as ``\t``, ``\n``, ``\r``: in a cell or comment they would break
+    the file.
+    """
     return text.translate(_ESCAPES)
 
 
@@ -164,4 +167,5 @@ def _join(cells: list[str]) -> str:
     clean = text.count("\t") == len(cells) - 1 and text.count("\n") == ends
     if clean and "\t\t" not in text and text[-1] != "\t":
         return text
-    return "\t".join([cell if k % STRIDE == WIDTH else escape(cell) or MISSING for k, cell in enumerate(cells)])
+    ends_kept = (cell if k % STRIDE == WIDTH else escape(cell) or MISSING for k, cell in enumerate(cells))
+    return "\t".join(ends_kept)

@@ -1,7 +1,7 @@
 """Tagging schemes for spans, IOB1, IOB2, IOBES and BILOU, and the spans that they stand for.
 
-A tag is ``O`` or a prefix, a hyphen and a type: ``B-LOC``. All schemes say which words lie in a span (any prefix) or not (O);
-they differ in how they mark its ends:
+A tag is ``O`` or a prefix, a hyphen and a type: ``B-LOC``. All schemes say which words lie in a span (any
+prefix) or not (O); they differ in how they mark its ends:
 
 =====  =============================================================================
 IOB1   I in a span, B only where a span begins right after another of the same type
@@ -10,9 +10,10 @@ IOBES  IOB2 with E at the last word and S on a span of one word
 BILOU  IOBES with L for E and U for S
 =====  =============================================================================
 
-One reading fits them all and repairs what breaks them: B, S and U begin a span; I, E and L continue the one before if it is
-of the same type and not ended, and begin one otherwise; E, L, S and U end it. So IOB1 and IOB2 need not be told apart, and an
-orphan I begins a span, as conlleval counts it. Everything here is linear in the number of words.
+One reading fits them all and repairs what breaks them: B, S and U begin a span; I, E and L continue the one
+before if it is of the same type and not ended, and begin one otherwise; E, L, S and U end it. So IOB1 and
+IOB2 need not be told apart, and an orphan I begins a span, as conlleval counts it. Everything here is
+linear in the number of words.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ class Span(NamedTuple):
 
 
 def to_iob2(tags: Sequence[str], scheme: str | None = None) -> tuple[str, ...]:
-    """The same spans in IOB2; ``scheme`` limits the prefixes that are accepted, None accepts those of all schemes.
+    """The same spans in IOB2; ``scheme`` limits the prefixes that are accepted, None accepts those of all
+    schemes.
 
     Raises ValueError for a tag that the scheme does not have; ``find_tag_fault`` says which.
     """
@@ -122,7 +124,9 @@ def _prefixes(scheme: str | None) -> str:
 
 
 def _is_iob2(tags: Sequence[str]) -> bool:
-    """Whether nothing is to be done; a look at the few distinct tags and pairs is faster than one at every word."""
+    """Whether nothing is to be done; a look at the few distinct tags and pairs is faster than one at every
+    word.
+    """
     distinct = set(tags)
     if any(tag != OUTSIDE and (tag[:2] not in ("B-", "I-") or not tag[2:]) for tag in distinct):
         return False
@@ -144,5 +148,5 @@ def _bounded(iob2: Sequence[str], letters: str) -> tuple[str, ...]:
     after = (*iob2[1:], OUTSIDE)
     return tuple(
         tag if tag == OUTSIDE else letters[2 * (following[0] != "I") + (tag[0] == "I")] + tag[1:]
-        for tag, following in zip(iob2, after, strict=True)
+        for tag, following in zip(iob2, after, strict=False)
     )

@@ -22,8 +22,8 @@ class TreeFault(NamedTuple):
 def find_tree_fault(heads: Sequence[int], single_root: bool) -> TreeFault | None:
     """The first fault in ``heads``, or None: head out of range, roots, cycle.
 
-    ``heads[k]`` is the 1-based head of word ``k + 1``, 0 for the root. Words whose head is ``MISSING_HEAD`` may yet
-    be attached anywhere: they are never a fault themselves.
+    ``heads[k]`` is the 1-based head of word ``k + 1``, 0 for the root. Words whose head is ``MISSING_HEAD``
+    may yet be attached anywhere: they are never a fault themselves.
     """
     if not heads:
         return None

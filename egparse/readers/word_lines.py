@@ -1,6 +1,8 @@
-"""Which rows of a CoNLL-U or CoNLL-X block are words, row by row: for sentences whose IDs are not simply 1 to n.
+"""Which rows of a CoNLL-U or CoNLL-X block are words, row by row: for sentences whose IDs are not simply 1
+to n.
 
-Multiword tokens and empty nodes take this way, and every fault in columns or IDs does: the first faulty line is named.
+Multiword tokens and empty nodes take this way, and every fault in columns or IDs does: the first faulty
+line is named.
 """
 
 from __future__ import annotations
@@ -27,10 +29,12 @@ def check_rows(block: Block, sentence_id: str | None, comments: bool = True) -> 
 def find_other_rows(
     block: Block, lines: Sequence[int], ids: Sequence[str], sentence_id: str | None, only_words: bool = False
 ) -> list[int]:
-    """The rows that are no words: ``ids[k]`` is the first cell of row ``k``, which is ``block.lines[lines[k]]``.
+    """The rows that are no words: ``ids[k]`` is the first cell of row ``k``, which is
+    ``block.lines[lines[k]]``.
 
-    Raises CorpusError unless the words' IDs are 1, 2, ..., n, with multiword tokens ``a-b`` before word a and empty nodes
-    ``i.1``, ``i.2`` after word i; with ``only_words`` (CoNLL-X) there may be nothing but words.
+    Raises CorpusError unless the words' IDs are 1, 2, ..., n, with multiword tokens ``a-b`` before word a
+    and empty nodes ``i.1``, ``i.2`` after word i; with ``only_words`` (CoNLL-X) there may be nothing but
+    words.
     """
     others = [row for row, cell in enumerate(ids) if not cell.isdigit()]
     _check_word_ids(block, lines, ids, [] if only_words else others, sentence_id)

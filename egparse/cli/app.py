@@ -1,0 +1,60 @@
+"""The program ``egparse``: its commands, and nothing that takes time to import."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from egparse import __version__
+from egparse.cli import evaluate, inspect, parse, train
+from egparse.cli.options import examples
+
+app = typer.Typer(
+    name="egparse",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # rich help takes 0.1 s more, and rewraps the examples
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"egparse {__version__}")
+        raise typer.Exit
+
+
+@app.callback(
+    epilog=examples(
+        "egparse train corpus.conllu --output model.msgpack",
+        "egparse evaluate model.msgpack test.conllu",
+        "echo 'The cat sat on the mat.' | egparse parse model.msgpack -",
+        "egparse inspect model.msgpack",
+        "",
+        "egparse COMMAND --help says more about each.",
+    )
+)
+def egparse(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Taggers and dependency parsers, trained by online exponentiated gradient.
+
+    Trains from one annotated corpus all that it annotates: part-of-speech tags, features, entities, trees and
+    their labels.
+    """
+
+
+app.command("train", epilog=train.EPILOG)(train.train_cli)
+app.command("evaluate", epilog=evaluate.EPILOG)(evaluate.evaluate_cli)
+app.command("parse", epilog=parse.EPILOG)(parse.parse_cli)
+app.command("inspect", epilog=inspect.EPILOG)(inspect.inspect_cli)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the program on the command line's arguments, or on these; leaves with SystemExit."""
+    app(args=None if arguments is None else list(arguments), prog_name="egparse")

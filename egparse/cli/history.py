@@ -1,0 +1,63 @@
+"""The history beside a model: one JSON record for each pass, written while training goes on.
+
+It grows under a name of its own, ``model.history.jsonl.part``, where it can be followed, and takes the name
+``model.history.jsonl`` only when the model has been written: whatever goes wrong before, the history of the model that
+is there stays with it. Where training fails on its way, what has been recorded is left for a look; where the user
+interrupts it before there is a model, it goes.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, TextIO
+
+from egparse.cli.tables import finite
+
+if TYPE_CHECKING:
+    from egparse.tasks.progress import Iteration, Step
+
+
+def history_path(model: Path) -> Path:
+    """Where the history of a model lies."""
+    return model.with_name(model.stem + ".history.jsonl")
+
+
+class History:
+    """A listener that records; a context within which ``keep`` must be called for the history to last."""
+
+    def __init__(self, model: Path) -> None:
+        self.path = history_path(model)
+        self.part = self.path.with_name(self.path.name + ".part")
+        self._file: TextIO | None = None
+        self._recorded = False
+
+    def __enter__(self) -> History:
+        """Raises OSError where nothing can be written beside the model."""
+        self._file = open(self.part, "w", encoding="utf-8", buffering=1, newline="\n")  # noqa: SIM115
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file is None:
+            return
+        self._file.close()
+        self._file = None
+        if not self._recorded or kind is KeyboardInterrupt:
+            self.part.unlink(missing_ok=True)
+
+    def __call__(self, event: Iteration | Step) -> None:
+        """Record a pass."""
+        fields = event._asdict()
+        if self._file is not None and "iteration" in fields:
+            self._file.write(json.dumps(finite(fields), ensure_ascii=False) + "\n")
+            self._recorded = True
+
+    def keep(self) -> None:
+        """Give the history its name."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+            self.part.replace(self.path)

@@ -1,0 +1,61 @@
+"""What the commands' options have in common: names of formats, and options that several commands take."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+
+class CorpusFormat(StrEnum):
+    """The formats of annotated corpora; the same as ``readers.corpus.FORMATS``, which is not imported to ask for help."""
+
+    CONLLU = "conllu"
+    CONLLX = "conllx"
+    CONLL2000 = "conll2000"
+    CONLL2002 = "conll2002"
+    CONLL2003 = "conll2003"
+
+
+class InputFormat(StrEnum):
+    """What ``parse`` reads: any corpus, or plain text."""
+
+    AUTO = "auto"
+    TEXT = "text"
+    CONLLU = "conllu"
+    CONLLX = "conllx"
+    CONLL2000 = "conll2000"
+    CONLL2002 = "conll2002"
+    CONLL2003 = "conll2003"
+
+
+ModelArgument: TypeAlias = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that train wrote.")]
+
+FormatOption: TypeAlias = Annotated[
+    CorpusFormat | None,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        help="conllu, conllx, conll2000, conll2002 or conll2003; found out from name and content if not given.",
+    ),
+]
+
+GoldTagsOption: TypeAlias = Annotated[
+    bool,
+    typer.Option("--gold-tags", help="Give the parser the tags of the input instead of predicted ones."),
+]
+
+JsonOption: TypeAlias = Annotated[
+    bool, typer.Option("--json", help="One JSON object on standard output, and nothing else there.")
+]
+
+QuietOption: TypeAlias = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Say nothing on standard error but errors.")
+]
+
+
+def examples(*lines: str) -> str:
+    """The end of a help text: commands to copy, one a line."""
+    return "\n".join(("\b", "Examples:", *("  " + line for line in lines)))

@@ -1,0 +1,101 @@
+"""Tables and numbers as text: aligned columns that look the same on a terminal and in a pipe."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+NOTHING = "-"
+"""A cell for which there is no value."""
+
+_GAP = "  "
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]], align: str) -> str:
+    """Lines of columns under headings; ``align`` holds ``l`` or ``r`` for each column.
+
+    Raises ValueError for a row of another width.
+    """
+    lines = [tuple(headings), *map(tuple, rows)]
+    if any(len(line) != len(align) for line in lines):
+        raise ValueError(f"expected {len(align)} cells a row")
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(_line(line, widths, align) for line in lines)
+
+
+def record(pairs: Iterable[tuple[str, str]]) -> str:
+    """Names and what they are, below each other."""
+    named = list(pairs)
+    width = max((len(name) for name, _ in named), default=0)
+    return "\n".join(f"{name:<{width}}{_GAP}{value}".rstrip() for name, value in named)
+
+
+def section(title: str, body: str) -> str:
+    """A table under its title."""
+    return f"\n{title}\n{body}"
+
+
+def count(number: int) -> str:
+    """A whole number with its thousands apart."""
+    return f"{number:,}"
+
+
+def things(number: int, name: str) -> str:
+    """A number of things: ``1 sentence``, ``2,000 sentences``."""
+    return f"{number:,} {name}" if number == 1 else f"{number:,} {name}s"
+
+
+def per_cent(value: float | None) -> str:
+    """A rate that is in per cent already."""
+    return NOTHING if value is None else f"{value:.2f}"
+
+
+def nats(value: float) -> str:
+    """An objective value: five digits or more, so that primal and dual can be told apart."""
+    if not math.isfinite(value):
+        return NOTHING
+    digits = max(0, 4 - int(math.log10(abs(value)))) if abs(value) >= 1 else 4
+    return f"{value:,.{min(digits, 4)}f}"
+
+
+def gap(relative: float) -> str:
+    """A relative duality gap, as a fraction of the dual value, in per cent."""
+    return f"{100 * relative:.3f}" if math.isfinite(relative) and abs(relative) < 1e4 else NOTHING
+
+
+def seconds(value: float) -> str:
+    """A duration: tenths below a minute, minutes and seconds above."""
+    if value < 59.95:
+        return f"{value:.1f} s"
+    minutes, rest = divmod(round(value), 60)
+    return f"{minutes} min {rest:02d} s"
+
+
+def size(bytes_: int) -> str:
+    """A size in bytes."""
+    value = float(bytes_)
+    for unit in ("B", "kB", "MB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} GB"
+
+
+def finite(value: Any) -> Any:
+    """The same plain data with null for what JSON has no number for: infinities and nan."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    return value
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], align: str) -> str:
+    placed = (
+        cell.rjust(width) if side == "r" else cell.ljust(width)
+        for cell, width, side in zip(cells, widths, align, strict=True)
+    )
+    return _GAP.join(placed).rstrip()

@@ -1,0 +1,119 @@
+"""What can be seen of a word form: observables such as affixes and shape, and a lexicon that turns forms into numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from egparse.errors import ConfigError
+from egparse.features.vocabulary import Vocabulary
+
+Ints = npt.NDArray[np.int32]
+
+
+def shape(form: str) -> str:
+    """Letters as X and x, digits as 0, the rest as it is, runs cut to two: ``McDonald's`` is ``XxXxx'x``."""
+    out: list[str] = []
+    for character in form:
+        if character.isupper():
+            kind = "X"
+        elif character.isalpha():
+            kind = "x"
+        elif character.isdigit():
+            kind = "0"
+        else:
+            kind = character
+        if out[-2:] != [kind, kind]:
+            out.append(kind)
+    return "".join(out)
+
+
+def normal(form: str) -> str:
+    """Lower case, with every digit as 0."""
+    lower = form.lower()
+    if any(character.isdigit() for character in lower):
+        return "".join("0" if character.isdigit() else character for character in lower)
+    return lower
+
+
+def _prefix(length: int) -> Callable[[str], str]:
+    return lambda form: form[:length].lower() if len(form) > length else ""
+
+
+def _suffix(length: int) -> Callable[[str], str]:
+    return lambda form: form[-length:].lower() if len(form) > length else ""
+
+
+def _traits(form: str) -> str:
+    """Presence of a capital, of nothing but capitals, of a digit, of a hyphen; empty for a plain word."""
+    capital = form[:1].isupper()
+    return (
+        ("C" if capital else "")
+        + ("A" if form.isupper() and len(form) > 1 else "")
+        + ("D" if any(character.isdigit() for character in form) else "")
+        + ("H" if "-" in form else "")
+    )
+
+
+OBSERVABLES: Mapping[str, Callable[[str], str]] = {
+    "form": lambda form: form,
+    "lower": str.lower,
+    "normal": normal,
+    "shape": shape,
+    "traits": _traits,
+    "stem": lambda form: form[:5].lower(),
+    **{f"prefix{length}": _prefix(length) for length in range(1, 6)},
+    **{f"suffix{length}": _suffix(length) for length in range(1, 6)},
+}
+"""Name -> string of a form; an empty string means that there is nothing to see."""
+
+
+class Lexicon:
+    """The values of some observables for every form, known or not; immutable and safe to share between threads.
+
+    Known forms have their row of values ready. The row of any other form is computed from the vocabularies, and nothing
+    is remembered of it: memory does not grow with what is parsed.
+    """
+
+    def __init__(self, vocabularies: Mapping[str, Vocabulary], forms: Sequence[str]) -> None:
+        unknown = [name for name in vocabularies if name not in OBSERVABLES]
+        if unknown:
+            raise ConfigError(f"expected observables among {', '.join(OBSERVABLES)}, got {unknown[0]!r}")
+        self.vocabularies = dict(vocabularies)
+        self.names = tuple(vocabularies)
+        self.forms = tuple(forms)
+        self._rows = {form: row for row, form in enumerate(self.forms)}
+        self._observe = [(OBSERVABLES[name], vocabulary.values) for name, vocabulary in self.vocabularies.items()]
+        self._table = self._compute(self.forms)
+
+    @classmethod
+    def build(cls, counts: Counter[str], names: Sequence[str], min_counts: Mapping[str, int]) -> Lexicon:
+        """Observables of the counted forms; a value rarer than its ``min_counts`` entry (1 by default) is unknown."""
+        vocabularies = {}
+        for name in names:
+            values: Counter[str] = Counter()
+            for form, count in counts.items():
+                values[OBSERVABLES[name](form)] += count
+            values.pop("", None)
+            vocabularies[name] = Vocabulary.from_counts(values, min_counts.get(name, 1))
+        return cls(vocabularies, sorted(counts))
+
+    def encode(self, forms: Sequence[str]) -> Ints:
+        """Values of shape (forms, observables)."""
+        rows = np.array([self._rows.get(form, -1) for form in forms], dtype=np.int64)
+        values = self._table[rows]
+        new = np.flatnonzero(rows < 0)
+        if len(new):
+            values[new] = self._compute([forms[k] for k in new])
+        return values
+
+    def __contains__(self, form: str) -> bool:
+        return form in self._rows
+
+    def _compute(self, forms: Iterable[str]) -> Ints:
+        # an observable whose vocabulary lacks the value (or an empty string) is 0: unknown
+        rows = [[values.get(observe(form), 0) for observe, values in self._observe] for form in forms]
+        return np.array(rows, dtype=np.int32).reshape(-1, len(self._observe))

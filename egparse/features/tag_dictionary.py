@@ -1,0 +1,113 @@
+"""Which tags a word may have: the candidates that keep a large tag set cheap.
+
+A frequent form has the tags seen with it; a rare or unknown one has also those of its longest known suffixes, the most
+frequent first, as in the suffix model of Brants (2000, "TnT", section 2.3). The cost per word of everything
+downstream then depends on the ambiguity of words and not on the size of the tag set.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from egparse.features.forms import shape
+
+MAX_SUFFIX = 4
+
+
+class Candidates(NamedTuple):
+    """Word ``k`` may have the labels ``labels[starts[k]:starts[k + 1]]``, ascending."""
+
+    labels: npt.NDArray[np.uint16]
+    starts: npt.NDArray[np.int64]
+
+
+def all_labels(n_words: int, n_labels: int) -> Candidates:
+    """Every label for every word."""
+    return Candidates(
+        np.tile(np.arange(n_labels, dtype=np.uint16), n_words),
+        np.arange(n_words + 1, dtype=np.int64) * n_labels,
+    )
+
+
+class TagDictionary:
+    """Candidate labels by form and by suffix."""
+
+    def __init__(self, by_form: Mapping[str, Sequence[int]], by_suffix: Mapping[str, Sequence[int]]) -> None:
+        self.by_form = {form: tuple(labels) for form, labels in by_form.items()}
+        self.by_suffix = {suffix: tuple(labels) for suffix, labels in by_suffix.items()}
+
+    @classmethod
+    def build(cls, forms: Iterable[str], labels: Iterable[int], *, frequent: int = 20, size: int = 12) -> TagDictionary:
+        """Count (form, label) pairs; forms seen fewer than ``frequent`` times get ``size`` candidates or more."""
+        by_form: defaultdict[str, Counter[int]] = defaultdict(Counter)
+        for form, label in zip(forms, labels, strict=True):
+            by_form[form][label] += 1
+        by_suffix: defaultdict[str, Counter[int]] = defaultdict(Counter)
+        for form, counts in by_form.items():
+            if counts.total() < frequent:
+                for suffix in _suffixes(form):
+                    by_suffix[suffix].update(counts)
+        suffixes = {
+            suffix: [label for label, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:size]]
+            for suffix, counts in by_suffix.items()
+        }
+        dictionary = cls({}, suffixes)
+        lists = {}
+        for form, counts in by_form.items():
+            seen = set(counts)
+            if counts.total() < frequent:
+                seen.update(dictionary._by_suffixes(form, size))
+            lists[form] = sorted(seen)
+        return cls(lists, suffixes)
+
+    def candidates(self, distinct: Sequence[str], form_ids: npt.NDArray[np.int32]) -> Candidates:
+        """Candidates of the words whose forms are ``distinct[form_ids[k]]``."""
+        size = max((len(labels) for labels in self.by_suffix.values()), default=1)
+        lists = [self.by_form.get(form) or sorted(self._by_suffixes(form, size)) for form in distinct]
+        return lay_out(lists, form_ids)
+
+    def with_correct(self, candidates: Candidates, correct: npt.NDArray[np.int32]) -> Candidates:
+        """The candidates, and the correct label of each word among them."""
+        word = np.repeat(np.arange(len(correct)), np.diff(candidates.starts))
+        present = np.zeros(len(correct), dtype=bool)
+        present[word[candidates.labels == correct[word]]] = True
+        missing = np.flatnonzero(~present)
+        words = np.concatenate([word, missing])
+        labels = np.concatenate([candidates.labels, correct[missing].astype(np.uint16)])
+        order = np.lexsort((labels, words))
+        starts = np.zeros(len(correct) + 1, dtype=np.int64)
+        np.cumsum(np.bincount(words, minlength=len(correct)), out=starts[1:])
+        return Candidates(labels[order], starts)
+
+    def _by_suffixes(self, form: str, size: int) -> list[int]:
+        """Labels of the longest known suffix, then of shorter ones, until there are ``size``."""
+        found: dict[int, None] = {}
+        for suffix in _suffixes(form):
+            for label in self.by_suffix.get(suffix, ()):
+                if len(found) >= size:
+                    return list(found)
+                found[label] = None
+        return list(found)
+
+
+def _suffixes(form: str) -> list[str]:
+    """From the longest to the empty one, each marked with the look of the form's beginning."""
+    look = shape(form[:2])[:1]
+    lower = form.lower()
+    return [look + lower[-length:] for length in range(min(MAX_SUFFIX, len(form)), 0, -1)] + [look, ""]
+
+
+def lay_out(lists: Sequence[Sequence[int]], form_ids: npt.NDArray[np.int32]) -> Candidates:
+    """Repeat the list of each distinct form at each of its words."""
+    lengths = np.array([len(labels) for labels in lists], dtype=np.int64)
+    flat = np.array([label for labels in lists for label in labels], dtype=np.uint16)
+    begins = np.concatenate([[0], np.cumsum(lengths)])
+    starts = np.zeros(len(form_ids) + 1, dtype=np.int64)
+    np.cumsum(lengths[form_ids], out=starts[1:])
+    places = np.arange(starts[-1]) - np.repeat(starts[:-1] - begins[form_ids], lengths[form_ids])
+    return Candidates(flat[places], starts)

@@ -1,0 +1,170 @@
+"""The configuration of training: what a TOML file may say, with its defaults; checked by pydantic."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from egparse.errors import ConfigError
+
+Loss = Literal["log-linear", "max-margin"]
+Trees = Literal["auto", "projective", "non-projective"]
+
+WORD_TEMPLATES = (
+    "bias", "form[0]", "normal[0]", "normal[-1]", "normal[1]", "normal[-2]", "normal[2]",
+    "normal[-1]|normal[0]", "normal[0]|normal[1]", "normal[-1]|normal[1]", "normal[-2]|normal[-1]", "normal[1]|normal[2]",
+    "prefix1[0]", "prefix2[0]", "prefix3[0]", "prefix4[0]",
+    "suffix1[0]", "suffix2[0]", "suffix3[0]", "suffix4[0]", "suffix5[0]",
+    "shape[0]", "shape[-1]|shape[0]", "shape[0]|shape[1]", "shape[0]|first[0]",
+    "suffix3[-1]", "suffix3[1]", "suffix2[-1]|suffix2[0]", "suffix2[0]|suffix2[1]", "suffix2[-1]|suffix2[1]",
+    "suffix3[-1]|suffix3[0]", "suffix3[0]|suffix3[1]",
+)  # fmt: skip
+"""Word, affix, shape and neighbour templates for tags."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StopConfig:
+    """When a learner stops: after so many passes, at a relative duality gap, or when the development score is stale."""
+
+    iterations: int = 12
+    gap: float = 0.001
+    patience: int = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaggerConfig:
+    """A linear-chain CRF (``bigrams``) or a log-linear classifier of words, for one layer of tags.
+
+    ``support`` chooses which (attribute, label) pairs have a weight. A tag set larger than ``dictionary_above`` is narrowed for each word
+    by a tag dictionary of ``dictionary_size`` candidates for rare forms (all seen tags for forms seen ``frequent`` times).
+    """
+
+    templates: tuple[str, ...] = WORD_TEMPLATES
+    bigrams: bool = True
+    pads: bool = True
+    min_count: int = 1
+    support: Literal["observed", "all"] = "observed"
+    dictionary_above: int = 32
+    dictionary_size: int = 12
+    frequent: int = 20
+    loss: Loss = "log-linear"
+    c: float = 1.0
+    anneal_from: float = 0.0
+    anneal_decay: float = 0.7
+    stop: StopConfig = StopConfig()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParserConfig:
+    """The arc-factored parser. Empty ``templates`` stand for the built-in ones.
+
+    ``trees`` "auto" is non-projective where more than ``non_projective_above`` of the training arcs cross others.
+    ``bits`` is the binary logarithm of the size of the hashed weight table. ``min_arc_count``: arcs between two tags in a direction seen
+    fewer times in training, or longer than seen, are not considered (0 considers all).
+    """
+
+    templates: tuple[str, ...] = ()
+    trees: Trees = "auto"
+    non_projective_above: float = 0.02
+    single_root: bool = True
+    bits: int = 22
+    min_arc_count: int = 1
+    min_form_count: int = 2
+    loss: Loss = "log-linear"
+    c: float = 10.0
+    anneal_from: float = 0.0
+    anneal_decay: float = 0.7
+    stop: StopConfig = StopConfig()
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabellerConfig:
+    """The log-linear classifier of arc labels. Empty ``templates`` stand for the built-in ones."""
+
+    templates: tuple[str, ...] = ()
+    min_count: int = 1
+    support: Literal["observed", "all"] = "observed"
+    loss: Loss = "log-linear"
+    c: float = 1.0
+    anneal_from: float = 0.0
+    anneal_decay: float = 0.7
+    stop: StopConfig = StopConfig()
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig:
+    """Everything that ``egparse train`` may be told by a file.
+
+    ``layers`` limits what is trained (upos, xpos, feats, spans, heads, deprels); empty: all that the corpus annotates. ``folds`` is the
+    number of parts for jackknifed tags (0 or 1: the tasks learn from correct tags). ``hold_out`` is the share of sentences kept as
+    a development part where none is given. ``language`` chooses the tokeniser for plain text.
+    """
+
+    language: str = "en"
+    seed: int = 1
+    layers: tuple[str, ...] = ()
+    folds: int = 5
+    hold_out: float = 0.1
+    upos: TaggerConfig = TaggerConfig()
+    xpos: TaggerConfig = TaggerConfig()
+    feats: TaggerConfig = TaggerConfig()
+    spans: TaggerConfig = TaggerConfig()
+    parser: ParserConfig = ParserConfig()
+    labeller: LabellerConfig = LabellerConfig()
+
+
+def load_config(path: Path | None = None, overrides: Sequence[str] = ()) -> TrainConfig:
+    """The configuration of a TOML file (or the defaults), with ``a.b=value`` overrides, values in TOML notation.
+
+    Raises:
+        ConfigError: an unreadable file, an unknown key, a value of the wrong type.
+    """
+    table: dict[str, Any] = {}
+    if path is not None:
+        try:
+            table = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise ConfigError(f"{path}: expected a configuration in TOML, got: {error}") from error
+    for override in overrides:
+        _override(table, override)
+    return check_config(table, str(path) if path else "configuration")
+
+
+def check_config(table: dict[str, Any], name: str = "configuration") -> TrainConfig:
+    """The configuration that a table of plain values describes.
+
+    Raises:
+        ConfigError: naming the key, what was expected and what came.
+    """
+    from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config  # costs 0.1 s: only where needed
+
+    for known in (StopConfig, TaggerConfig, ParserConfig, LabellerConfig, TrainConfig):
+        with_config(ConfigDict(extra="forbid"))(known)
+    try:
+        return TypeAdapter(TrainConfig).validate_python(table)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise ConfigError(f"{name}: {key}: {first['msg'].lower()}, got {first['input']!r}") from error
+
+
+def config_as_table(config: TrainConfig) -> dict[str, Any]:
+    """Plain values, for the model file."""
+    return asdict(config)
+
+
+def _override(table: dict[str, Any], text: str) -> None:
+    key, separator, value = text.partition("=")
+    try:
+        parsed = tomllib.loads(f"value = {value}")["value"] if separator else None
+    except tomllib.TOMLDecodeError:
+        parsed = value  # a bare word is a string
+    if not separator or not key.strip():
+        raise ConfigError(f"expected an override such as parser.c=5, got {text!r}")
+    *sections, last = key.strip().split(".")
+    for section in sections:
+        table = table.setdefault(section, {})
+    table[last] = parsed

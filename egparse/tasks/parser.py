@@ -1,0 +1,209 @@
+"""The arc-factored dependency parser: candidate arcs by tags and length, hashed features, best trees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from egparse.compilation import njit
+from egparse.features.arcs import ArcCodes, ArcTemplates, compile_arc_templates, encode_arcs, score_arcs
+from egparse.features.vocabulary import Vocabulary
+from egparse.learners.eg import EGConfig, EGState, OnlineEG
+from egparse.tasks.arc_columns import ARC_TEMPLATES, BETWEEN, ArcColumns
+from egparse.tasks.arc_filter import ArcFilter, candidate_arcs
+from egparse.tasks.config import ParserConfig
+from egparse.tasks.optimise import Best, optimise
+from egparse.tasks.progress import Listener
+from egparse.tasks.tree_problem import INFERENCE, TreeProblem, scatter
+from egparse.tasks.words import Columns, Words
+
+Ints = npt.NDArray[np.int32]
+Trees = Literal["projective", "non-projective"]
+
+GOLD_THETA = 3.0
+"""Initial theta of correct arcs, above the logarithm of the sentence's length (DESIGN: the gap closes in ten passes)."""
+
+BETWEEN_TAGS = 32
+"""Tags told apart in between the ends of an arc; rarer tags share the last number."""
+
+
+@dataclass(frozen=True)
+class Parser:
+    """Weights and what is needed to find the candidate arcs and their features; immutable."""
+
+    columns: ArcColumns
+    texts: tuple[str, ...]
+    templates: ArcTemplates
+    arc_filter: ArcFilter
+    weights: npt.NDArray[np.float32]
+    trees: Trees
+    single_root: bool
+
+    def predict(self, words: Words) -> Ints:
+        """The head of each word: its position in the sentence from 1 on, 0 for the root."""
+        values = self.columns.values(words)
+        heads = np.empty(len(words.form_ids), dtype=np.int32)
+        longest = int(np.diff(words.starts).max(initial=1))
+        inference = INFERENCE[self.trees]
+        work = inference.best_workspace(longest)
+        scratch = scratch_for(self.templates, longest)
+        for i in range(words.n_sentences):
+            first, end = words.starts[i], words.starts[i + 1]
+            if first == end:
+                continue
+            size = int(end - first + 1)
+            square = scratch.square[: size * size].reshape(size, size)
+            own = values[first + i : end + i + 1]
+            _score_sentence(own, self.templates, self.arc_filter, self.weights, scratch, square)
+            inference.best(square, self.single_root, scratch.heads[:size], work)
+            heads[first:end] = scratch.heads[1:size]
+        return heads
+
+    def to_payload(self) -> dict[str, Any]:
+        """What the model file holds of it."""
+        return {
+            "columns": self.columns.to_payload(),
+            "templates": list(self.texts),
+            "filter": dict(self.arc_filter._asdict()),
+            "weights": self.weights.astype(np.float16),
+            "trees": self.trees,
+            "single_root": self.single_root,
+        }
+
+    @classmethod
+    def from_payload(cls, payload: Mapping[str, Any], columns: Columns) -> Parser:
+        """The parser over the columns of its model."""
+        texts = tuple(payload["templates"])
+        arc_columns = ArcColumns.from_payload(payload["columns"], columns)
+        return cls(
+            arc_columns, texts, compile_arc_templates(texts, arc_columns.names, BETWEEN),
+            ArcFilter(**payload["filter"]), payload["weights"].astype(np.float32), payload["trees"], payload["single_root"],
+        )  # fmt: skip
+
+
+class Scratch(NamedTuple):
+    """Buffers for one sentence of up to a given length."""
+
+    codes: ArcCodes
+    arcs: npt.NDArray[np.int16]
+    scores: npt.NDArray[np.float64]
+    places: npt.NDArray[np.uint32]
+    square: npt.NDArray[np.float64]
+    heads: Ints
+
+
+def scratch_for(templates: ArcTemplates, longest: int) -> Scratch:
+    """Buffers for sentences of up to ``longest`` words."""
+    cells = (longest + 1) ** 2
+    return Scratch(
+        codes_for(templates, longest), np.empty((cells, 2), dtype=np.int16), np.empty(cells),
+        np.empty(4096, dtype=np.uint32), np.empty(cells), np.empty(longest + 1, dtype=np.int32),
+    )  # fmt: skip
+
+
+def codes_for(templates: ArcTemplates, n: int) -> ArcCodes:
+    """Room for the codes of a sentence of n words."""
+    return ArcCodes(
+        np.empty((n + 1, len(templates.head_columns)), dtype=np.uint64),
+        np.empty((n + 1, len(templates.dependent_columns)), dtype=np.uint64),
+        np.empty(n + 1, dtype=np.int32),
+        np.zeros((n + 1, BETWEEN_TAGS), dtype=np.int16),
+    )
+
+
+@njit
+def _score_sentence(
+    values: Ints,
+    templates: ArcTemplates,
+    arc_filter: ArcFilter,
+    weights: npt.NDArray[np.float32],
+    scratch: Scratch,
+    square: npt.NDArray[np.float64],
+) -> None:
+    """Scores of the candidate arcs of one sentence into ``square[head, dependent]``, -inf elsewhere."""
+    size = values.shape[0]
+    codes = ArcCodes(
+        scratch.codes.head[:size], scratch.codes.dependent[:size], scratch.codes.tags[:size], scratch.codes.before[:size]
+    )
+    encode_arcs(values, templates, codes)
+    count = candidate_arcs(values, arc_filter, scratch.arcs)
+    arcs = scratch.arcs[:count]
+    score_arcs(codes, templates, arcs, weights, scratch.places, scratch.scores)
+    scatter(arcs, scratch.scores, square)
+
+
+def train_parser(
+    words: Words,
+    heads: Sequence[Ints],
+    columns: Columns,
+    config: ParserConfig,
+    *,
+    trees: Trees,
+    seed: int,
+    listener: Listener,
+    score: Callable[[Parser], float] | None = None,
+) -> Best[Parser]:
+    """Train on words with filled tag columns; ``heads[i]`` holds the heads of sentence i (see ``Parser.predict``)."""
+    arc_columns = ArcColumns.build(words, columns, config.min_form_count)
+    texts = config.templates or ARC_TEMPLATES
+    templates = compile_arc_templates(texts, arc_columns.names, BETWEEN)
+    values = arc_columns.values(words)
+    sentences = [values[s + i : e + i + 1] for i, (s, e) in enumerate(zip(words.starts, words.starts[1:], strict=False))]
+    arc_filter = ArcFilter.build(sentences, heads, arc_columns.names, config.min_arc_count)
+    codes = []
+    for own in sentences:
+        codes.append(codes_for(templates, len(own) - 1))
+        encode_arcs(own, templates, codes[-1])
+    problem = TreeProblem(
+        codes=codes,
+        arcs=[arc_filter.with_correct(own, correct) for own, correct in zip(sentences, heads, strict=True)],
+        heads=heads,
+        templates=templates,
+        bits=config.bits,
+        trees=trees,
+        single_root=config.single_root,
+    )
+    learner = OnlineEG(
+        problem,
+        EGConfig(loss=config.loss, c=config.c, anneal_from=config.anneal_from, anneal_decay=config.anneal_decay, seed=seed),
+    )
+    lengths = np.maximum(1, np.diff(words.starts))
+    state = learner.initialise(GOLD_THETA + np.log(lengths))
+
+    def snapshot(state: EGState) -> Parser:
+        return Parser(
+            arc_columns, tuple(texts), templates, arc_filter, problem.weights * np.float32(1.0 / state.c),
+            trees, config.single_root,
+        )  # fmt: skip
+
+    return optimise(learner, state, config.stop, snapshot, score, "parser", listener)
+
+
+def choose_trees(heads: Sequence[Ints], config: ParserConfig) -> Trees:
+    """Projective unless told otherwise or more than the configured share of arcs cross others."""
+    if config.trees != "auto":
+        return config.trees
+    crossing = sum(crossing_arcs(own) for own in heads)
+    total = sum(len(own) for own in heads)
+    return "non-projective" if crossing > config.non_projective_above * max(1, total) else "projective"
+
+
+@njit
+def crossing_arcs(heads: Ints) -> int:
+    """How many words hang on an arc that is not projective: some word under the arc does not descend from its head."""
+    n = heads.shape[0]
+    count = 0
+    for dependent in range(1, n + 1):
+        head = heads[dependent - 1]
+        for between in range(min(head, dependent) + 1, max(head, dependent)):
+            above = between
+            while above > 0 and above != head:
+                above = heads[above - 1]
+            if above != head:
+                count += 1
+                break
+    return count

@@ -1,0 +1,199 @@
+"""A model: taggers, parser and labeller over one set of columns, from words to annotated sentences and to a file and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from egparse.errors import ModelFileError
+from egparse.features.forms import Lexicon
+from egparse.features.vocabulary import Vocabulary
+from egparse.sentences import Sentence
+from egparse.serialize import read_model, write_model
+from egparse.tasks.labeller import Labeller
+from egparse.tasks.parser import Parser
+from egparse.tasks.strongest import strongest_attributes
+from egparse.tasks.tagger import Tagger
+from egparse.tasks.words import TAG_LAYERS, Columns, Words
+
+Ints = npt.NDArray[np.int32]
+
+BATCH_WORDS = 8_000
+"""Words annotated at a time: enough to make calls cheap, few enough to stay in the processor's cache."""
+
+ROOT_LABEL = "root"
+
+
+@dataclass(frozen=True)
+class Model:
+    """Everything that annotates; immutable, so that threads may share it. ``record`` says how it was trained."""
+
+    columns: Columns
+    taggers: Mapping[str, Tagger]
+    parser: Parser | None = None
+    labeller: Labeller | None = None
+    language: str = "en"
+    record: Mapping[str, Any] = field(default_factory=dict)
+    config_table: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """The layers that the model fills, in the order in which it does."""
+        heads = ("heads",) if self.parser else ()
+        labels = ("deprels",) if self.labeller else ()
+        return (*(layer for layer in TAG_LAYERS if layer in self.taggers), *heads, *labels)
+
+    def annotate(self, sentences: Iterable[Sentence], *, gold_tags: bool = False) -> Iterator[Sentence]:
+        """Copies of the sentences with the model's layers filled, batch by batch, in order.
+
+        Layers are predicted from the words alone, predicted tags feeding the tasks after them. With ``gold_tags`` the UPOS,
+        XPOS and FEATS that the sentences bring are kept and used; a layer that a sentence lacks is predicted.
+        """
+        for batch in batches(sentences, BATCH_WORDS):
+            yield from self._annotate(batch, gold_tags)
+
+    def _annotate(self, batch: Sequence[Sentence], gold_tags: bool) -> Iterator[Sentence]:
+        words = self.columns.words([sentence.forms for sentence in batch])
+        filled: dict[str, list[str]] = {}
+        for layer in TAG_LAYERS:
+            if layer not in self.taggers:
+                continue
+            labels = self.taggers[layer].predict(words)
+            if gold_tags and layer != "spans":
+                given = self.columns.label_numbers(batch, layer)
+                present = np.array([bool(getattr(s, layer)) for s in batch for _ in s.forms], dtype=bool)
+                labels = np.where(present, given, labels)
+                kept = [tag for s in batch for tag in (getattr(s, layer) or [""] * len(s))]
+                strings = self._strings(layer, labels)
+                filled[layer] = [old if old else new for old, new in zip(kept, strings, strict=True)]
+            else:
+                filled[layer] = self._strings(layer, labels)
+            self.columns.fill(words, layer, labels)
+        heads = None
+        if self.parser is not None:
+            heads = self.parser.predict(words)
+            if self.labeller is not None:
+                labels = self.labeller.predict(words, heads, self.columns)
+                filled["deprels"] = self._strings("deprels", labels)
+        yield from _put_back(batch, words, filled, heads)
+
+    def _strings(self, layer: str, labels: Ints) -> list[str]:
+        names = np.array([*self.columns.labels[layer].strings, ""], dtype=object)
+        strings: list[str] = names[labels].tolist()
+        return strings
+
+    def save(self, path: Path | str) -> None:
+        """Write the model file, atomically."""
+        header = {
+            "language": self.language,
+            "layers": list(self.layers),
+            "labels": {layer: list(labels.strings) for layer, labels in self.columns.labels.items()},
+            "record": dict(self.record),
+            "config": dict(self.config_table),
+        }
+        lexicon = self.columns.lexicon
+        payload = {
+            "forms": list(lexicon.forms),
+            "vocabularies": {name: list(lexicon.vocabularies[name].strings) for name in lexicon.names},
+            "taggers": {layer: tagger.to_payload() for layer, tagger in self.taggers.items()},
+            "parser": self.parser and self.parser.to_payload(),
+            "labeller": self.labeller and self.labeller.to_payload(),
+        }
+        write_model(Path(path), header, payload)
+
+    @classmethod
+    def load(cls, path: Path | str) -> Model:
+        """Read a model file.
+
+        Raises:
+            ModelFileError: not a model, damaged, or of a newer format.
+        """
+        header, payload = read_model(Path(path))
+        try:
+            return cls._from_file(header, payload)
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            raise ModelFileError(f"{path}: expected the parts of an egparse model, got {error!r}") from error
+
+    @classmethod
+    def _from_file(cls, header: Mapping[str, Any], payload: Mapping[str, Any]) -> Model:
+        vocabularies = {name: Vocabulary(strings) for name, strings in payload["vocabularies"].items()}
+        labels = {layer: Vocabulary(strings) for layer, strings in header["labels"].items()}
+        columns = Columns(Lexicon(vocabularies, payload["forms"]), labels)
+        return cls(
+            columns=columns,
+            taggers={layer: Tagger.from_payload(own, columns.names) for layer, own in payload["taggers"].items()},
+            parser=Parser.from_payload(payload["parser"], columns) if payload["parser"] else None,
+            labeller=Labeller.from_payload(payload["labeller"], columns) if payload["labeller"] else None,
+            language=header["language"],
+            record=header["record"],
+            config_table=header["config"],
+        )
+
+    def strongest(self, layer: str, count: int) -> list[tuple[str, str, float]]:
+        """The (attribute, label, weight) triples of greatest weight, by size; none for the parser, whose features are hashed."""
+        model = self._sequence_models().get(layer)
+        if model is None:
+            return []
+        return strongest_attributes(model, self.columns, self.columns.labels[layer].strings, count)
+
+    def sizes(self) -> dict[str, dict[str, int]]:
+        """For each layer: labels, attributes, weights and the bytes of its weights in memory."""
+        sizes = {
+            layer: {
+                "labels": model.n_labels,
+                "attributes": len(model.index),
+                "weights": len(model.rows.weights) + int(np.count_nonzero(np.isfinite(model.transitions) & (model.transitions != 0))),
+                "bytes": sum(array.nbytes for array in (*model.rows, model.index.keys, model.transitions)),
+            }
+            for layer, model in self._sequence_models().items()
+        }
+        if self.parser is not None:
+            weights = self.parser.weights
+            sizes["heads"] = {
+                "labels": 0, "attributes": len(weights), "weights": int(np.count_nonzero(weights)), "bytes": weights.nbytes,
+            }  # fmt: skip
+        return {layer: sizes[layer] for layer in self.layers}
+
+    def _sequence_models(self) -> dict[str, Any]:
+        models = {layer: tagger.model for layer, tagger in self.taggers.items()}
+        if self.labeller is not None:
+            models["deprels"] = self.labeller.model
+        return models
+
+
+def load(path: Path | str) -> Model:
+    """Read a model file; see ``Model.load``."""
+    return Model.load(path)
+
+
+def batches(sentences: Iterable[Sentence], n_words: int) -> Iterator[list[Sentence]]:
+    """Lists of consecutive sentences with about ``n_words`` words each."""
+    batch: list[Sentence] = []
+    size = 0
+    for sentence in sentences:
+        batch.append(sentence)
+        size += len(sentence)
+        if size >= n_words:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _put_back(
+    batch: Sequence[Sentence], words: Words, filled: Mapping[str, list[str]], heads: Ints | None
+) -> Iterator[Sentence]:
+    """The sentences with their slices of the flat layers."""
+    flat = heads.tolist() if heads is not None else []
+    starts = words.starts.tolist()
+    for sentence, first, end in zip(batch, starts, islice(starts, 1, None), strict=False):
+        layers: dict[str, Any] = {layer: tuple(values[first:end]) for layer, values in filled.items()}
+        if heads is not None:
+            layers["heads"] = tuple(flat[first:end])
+        yield sentence.with_layers(**layers)

@@ -1,0 +1,93 @@
+"""Attributes, weights and decoding of a task that gives each word a label: the common part of taggers and labellers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from egparse.features.index import KeyIndex
+from egparse.features.sequence import WeightRows, score_candidates
+from egparse.features.tag_dictionary import Candidates
+from egparse.features.templates import Templates, compile_templates, extract_keys
+from egparse.structures.shared_chain import best_sequences
+
+Ints = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class SequenceModel:
+    """Weights over (attribute, label) pairs and, with ``transitions``, over label bigrams; immutable.
+
+    ``opening[label]`` is 0, or -inf for a label that may not begin a sentence.
+    """
+
+    templates: Templates
+    index: KeyIndex
+    rows: WeightRows
+    transitions: npt.NDArray[np.float32]
+    opening: npt.NDArray[np.float32]
+
+    @property
+    def n_labels(self) -> int:
+        """The size of the label set."""
+        return len(self.opening)
+
+    def choose(self, values: Ints, starts: npt.NDArray[np.int64], candidates: Candidates) -> Ints:
+        """The labels of the best label sequence of each sentence."""
+        attributes = attributes_of(self.templates, self.index, values, starts)
+        scores = np.empty(len(candidates.labels))
+        buffer = np.zeros(self.n_labels)
+        score_candidates(
+            attributes, self.rows, candidates.starts, candidates.labels, buffer, scores
+        )
+        chosen = np.zeros(len(values), dtype=np.int32)
+        best_sequences(
+            scores, candidates.starts, candidates.labels, starts, self.transitions, self.opening, chosen
+        )
+        return chosen
+
+    def to_payload(self) -> dict[str, Any]:
+        """What the model file holds of it."""
+        return {
+            "templates": list(self.templates.texts),
+            "pads": self.templates.pads,
+            "keys": self.index.keys,
+            **{f"row_{name}": array for name, array in self.rows._asdict().items()},
+            "transitions": self.transitions,
+            "opening": self.opening,
+        }
+
+    @classmethod
+    def from_payload(cls, payload: Mapping[str, Any], columns: Sequence[str]) -> SequenceModel:
+        """The model over the named columns."""
+        return cls(
+            compile_templates(payload["templates"], columns, payload["pads"]),
+            KeyIndex(payload["keys"]),
+            WeightRows(**{name: payload[f"row_{name}"] for name in WeightRows._fields}),
+            payload["transitions"],
+            payload["opening"],
+        )
+
+
+def keys_of(templates: Templates, values: Ints, starts: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
+    """Attribute keys of shape (words, templates), 0 where there is none."""
+    keys = np.empty((len(values), len(templates.texts)), dtype=np.uint64)
+    extract_keys(values, starts, templates.columns, templates.offsets, templates.pads, keys)
+    return keys
+
+
+def attributes_of(
+    templates: Templates, index: KeyIndex, values: Ints, starts: npt.NDArray[np.int64]
+) -> Ints:
+    """Attribute numbers of shape (words, templates), -1 where there is none."""
+    return index.numbers(keys_of(templates, values, starts))
+
+
+def build_index(keys: npt.NDArray[np.uint64], min_count: int) -> KeyIndex:
+    """Index the keys that occur at least ``min_count`` times."""
+    distinct, counts = np.unique(keys, return_counts=True)
+    return KeyIndex(distinct[(counts >= min_count) & (distinct != 0)])

@@ -1,0 +1,104 @@
+"""Fit a sequence model: index the attributes, choose the support, and minimise the regularised loss by EG."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from egparse.features.sequence import WeightRows, all_rows, observed_rows
+from egparse.features.tag_dictionary import Candidates
+from egparse.features.templates import Templates
+from egparse.learners.eg import EGConfig, EGState, OnlineEG
+from egparse.tasks.config import StopConfig
+from egparse.tasks.optimise import Best, optimise
+from egparse.tasks.progress import Listener
+from egparse.tasks.sequence_model import SequenceModel, build_index, keys_of
+from egparse.tasks.sequence_problem import SequenceProblem
+
+Ints = npt.NDArray[np.int32]
+
+GOLD_THETA = 3.0
+"""Initial theta of correct labels, above the logarithm of the number of candidates: correct with probability 0.95."""
+
+
+class SequenceExamples(NamedTuple):
+    """Words with columns ``values``, sentences ``starts``, correct labels ``gold`` and their ``candidates`` (gold among them)."""
+
+    values: Ints
+    starts: npt.NDArray[np.int64]
+    gold: Ints
+    candidates: Candidates
+    n_labels: int
+
+
+class SequenceSettings(NamedTuple):
+    """What is fitted and how: the fields of TaggerConfig and LabellerConfig that both share, compiled."""
+
+    templates: Templates
+    min_count: int
+    support: Literal["observed", "all"]
+    bigrams: bool
+    learner: EGConfig
+    stop: StopConfig
+
+
+def fit(
+    examples: SequenceExamples,
+    settings: SequenceSettings,
+    score: Callable[[SequenceModel], float] | None,
+    task: str,
+    listener: Listener,
+) -> Best[SequenceModel]:
+    """The best model by development ``score``, or the last one."""
+    keys = keys_of(settings.templates, examples.values, examples.starts)
+    index = build_index(keys, settings.min_count)
+    attributes = index.numbers(keys)
+    del keys
+    rows = (
+        observed_rows(attributes, examples.gold, len(index), examples.n_labels)
+        if settings.support == "observed"
+        else all_rows(len(index), examples.n_labels)
+    )
+    problem = SequenceProblem(
+        attributes=attributes,
+        word_starts=examples.starts,
+        gold=examples.gold,
+        candidates=examples.candidates.labels,
+        candidate_starts=examples.candidates.starts,
+        rows=rows,
+        n_labels=examples.n_labels,
+        support=observed_bigrams(examples, settings.support) if settings.bigrams else None,
+    )
+    learner = OnlineEG(problem, settings.learner)
+    per_word = len(examples.candidates.labels) / max(1, len(examples.gold))
+    state = learner.initialise(GOLD_THETA + float(np.log(per_word)))
+
+    def snapshot(state: EGState) -> SequenceModel:
+        scale = np.float32(1.0 / state.c)
+        transitions = problem.transitions * scale
+        if not settings.bigrams:
+            transitions = np.zeros((examples.n_labels, examples.n_labels), dtype=np.float32)
+        return SequenceModel(
+            settings.templates,
+            index,
+            WeightRows(rows.starts, rows.labels, problem.rows.weights * scale),
+            transitions,
+            np.zeros(examples.n_labels, dtype=np.float32),
+        )
+
+    return optimise(learner, state, settings.stop, snapshot, score, task, listener)
+
+
+def observed_bigrams(examples: SequenceExamples, support: str) -> npt.NDArray[np.bool_]:
+    """Which label bigrams have a weight: those seen inside sentences, or all."""
+    if support == "all":
+        return np.ones((examples.n_labels, examples.n_labels), dtype=bool)
+    seen = np.zeros((examples.n_labels, examples.n_labels), dtype=bool)
+    inside = np.ones(len(examples.gold), dtype=bool)
+    inside[examples.starts[1:][np.diff(examples.starts) > 0] - 1] = False  # the last word of each sentence
+    previous = np.flatnonzero(inside)
+    seen[examples.gold[previous], examples.gold[previous + 1]] = True
+    return seen

@@ -1,0 +1,117 @@
+"""Taggers: one linear-chain CRF for each layer of tags."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from egparse.features.tag_dictionary import Candidates, TagDictionary, all_labels
+from egparse.features.templates import compile_templates
+from egparse.features.vocabulary import Vocabulary
+from egparse.learners.eg import EGConfig
+from egparse.tasks.config import TaggerConfig
+from egparse.tasks.optimise import Best
+from egparse.tasks.progress import Listener
+from egparse.tasks.sequence_model import SequenceModel
+from egparse.tasks.sequence_training import SequenceExamples, SequenceSettings, fit
+from egparse.tasks.words import Words
+
+Ints = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Tagger:
+    """A sequence model, and a tag dictionary where the tag set is large."""
+
+    model: SequenceModel
+    dictionary: TagDictionary | None
+
+    def predict(self, words: Words) -> Ints:
+        """The label number of each word."""
+        return self.model.choose(words.values, words.starts, candidates_of(words, self.dictionary, self.model.n_labels))
+
+    def to_payload(self) -> dict[str, Any]:
+        """What the model file holds of it."""
+        dictionary = self.dictionary and [self.dictionary.by_form, self.dictionary.by_suffix]
+        return {"model": self.model.to_payload(), "dictionary": dictionary}
+
+    @classmethod
+    def from_payload(cls, payload: Mapping[str, Any], columns: Sequence[str]) -> Tagger:
+        """The tagger over the named columns."""
+        dictionary = payload["dictionary"]
+        return cls(
+            SequenceModel.from_payload(payload["model"], columns),
+            TagDictionary(*dictionary) if dictionary else None,
+        )
+
+
+def train_tagger(
+    words: Words,
+    gold: Ints,
+    labels: Vocabulary,
+    columns: Sequence[str],
+    config: TaggerConfig,
+    *,
+    seed: int,
+    task: str,
+    listener: Listener,
+    score: Callable[[Tagger], float] | None = None,
+    spans: bool = False,
+) -> Best[Tagger]:
+    """Train on words whose correct label numbers are ``gold``; ``spans`` keeps to valid IOB2 sequences when predicting."""
+    n_labels = len(labels)
+    dictionary = None
+    if n_labels > config.dictionary_above:
+        forms = [words.distinct[number] for number in words.form_ids]
+        dictionary = TagDictionary.build(
+            forms, gold.tolist(), frequent=config.frequent, size=config.dictionary_size
+        )
+    candidates = candidates_of(words, dictionary, n_labels)
+    if dictionary is not None:
+        candidates = dictionary.with_correct(candidates, gold)
+    settings = SequenceSettings(
+        templates=compile_templates(config.templates, columns, config.pads),
+        min_count=config.min_count,
+        support=config.support,
+        bigrams=config.bigrams,
+        learner=EGConfig(
+            loss=config.loss, c=config.c, anneal_from=config.anneal_from, anneal_decay=config.anneal_decay, seed=seed
+        ),
+        stop=config.stop,
+    )  # fmt: skip
+
+    def finished(model: SequenceModel) -> Tagger:
+        return Tagger(forbid_invalid_spans(model, labels.strings) if spans else model, dictionary)
+
+    best = fit(
+        SequenceExamples(words.values, words.starts, gold, candidates, n_labels),
+        settings,
+        (lambda model: score(finished(model))) if score else None,
+        task,
+        listener,
+    )
+    return Best(finished(best.model), best.record, best.reason)
+
+
+def candidates_of(words: Words, dictionary: TagDictionary | None, n_labels: int) -> Candidates:
+    """The labels that each word may have."""
+    if dictionary is None:
+        return all_labels(len(words.form_ids), n_labels)
+    return dictionary.candidates(words.distinct, words.form_ids)
+
+
+def forbid_invalid_spans(model: SequenceModel, tags: Sequence[str]) -> SequenceModel:
+    """Score -inf for every I- tag that does not continue a span of its type (IOB2)."""
+    transitions, opening = model.transitions.copy(), model.opening.copy()
+    for after, tag in enumerate(tags):
+        if not tag.startswith("I-"):
+            continue
+        opening[after] = -np.inf
+        for before, previous in enumerate(tags):
+            if previous not in (tag, "B-" + tag[2:]):
+                transitions[before, after] = -np.inf
+    return replace(model, transitions=transitions, opening=opening)

@@ -1,0 +1,272 @@
+"""Training a model from a corpus: what it annotates decides what is trained, and tasks learn from tags as they will see them."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from egparse.errors import EgparseError
+from egparse.evaluation.quick import attachment, tag_accuracy
+from egparse.evaluation.spans import score_spans
+from egparse.features.forms import Lexicon
+from egparse.features.templates import columns_of
+from egparse.features.vocabulary import Vocabulary
+from egparse.sentences import MISSING, MISSING_HEAD, Sentence
+from egparse.tasks.config import TaggerConfig, TrainConfig, config_as_table
+from egparse.tasks.jackknife import jackknife
+from egparse.tasks.labeller import LABEL_TEMPLATES, Labeller, train_labeller
+from egparse.tasks.optimise import INTERRUPTED, Best
+from egparse.tasks.parser import Parser, choose_trees, train_parser
+from egparse.tasks.pipeline import Model
+from egparse.tasks.progress import Listener, silent
+from egparse.tasks.tagger import Tagger, train_tagger
+from egparse.tasks.words import TAG_LAYERS, Columns, Words
+
+Ints = npt.NDArray[np.int32]
+
+TREE_LAYERS = ("heads", "deprels")
+
+_ALWAYS = ("lower", "stem", "suffix3", "shape")
+"""Observables that the parser and the labeller name."""
+
+
+class Trained(NamedTuple):
+    """The model; whether the user stopped its training; how many sentences were held out of the corpus; the development part."""
+
+    model: Model
+    interrupted: bool
+    held_out: int
+    dev: list[Sentence]
+
+
+def annotated_layers(sentences: Sequence[Sentence]) -> tuple[str, ...]:
+    """The layers in which at least one word says something."""
+    tags = [
+        layer
+        for layer in TAG_LAYERS
+        if any(tag not in (MISSING, "O") for sentence in sentences for tag in getattr(sentence, layer))
+    ]
+    trees = any(head != MISSING_HEAD for sentence in sentences for head in sentence.heads)
+    labels = trees and any(label != MISSING for sentence in sentences for label in sentence.deprels)
+    return (*tags, *(["heads"] if trees else []), *(["deprels"] if labels else []))
+
+
+def train(
+    sentences: Sequence[Sentence],
+    dev: Sequence[Sentence] | None,
+    config: TrainConfig,
+    listener: Listener = silent,
+) -> Trained:
+    """Train every task that the corpus supports.
+
+    Without ``dev`` a share of the sentences is held out. Ctrl-C ends training with what has been trained so far; before the
+    first task has a model, KeyboardInterrupt is passed on.
+
+    Raises:
+        EgparseError: no sentence, no annotated layer, or an asked-for layer that is not annotated.
+    """
+    sentences = [sentence for sentence in sentences if len(sentence)]
+    layers = _layers_to_train(sentences, config)
+    held_out = 0
+    if dev is None:
+        sentences, dev = hold_out(sentences, config.hold_out, config.seed)
+        held_out = len(dev)
+    training = _Training(sentences, list(dev), layers, config, listener)
+    interrupted = False
+    try:
+        training.run()
+    except KeyboardInterrupt:
+        if not training.taggers and training.parser is None:
+            raise
+        interrupted = True
+    return Trained(training.model(interrupted), interrupted, held_out, list(dev))
+
+
+def hold_out(
+    sentences: Sequence[Sentence], share: float, seed: int
+) -> tuple[list[Sentence], list[Sentence]]:
+    """Split off a random development part of the given share, both parts in corpus order; empty for very small corpora."""
+    count = int(len(sentences) * share)
+    if count == 0 or len(sentences) < 20:
+        return list(sentences), []
+    chosen = set(np.random.default_rng(seed).permutation(len(sentences))[:count].tolist())
+    return (
+        [sentence for number, sentence in enumerate(sentences) if number not in chosen],
+        [sentence for number, sentence in enumerate(sentences) if number in chosen],
+    )
+
+
+def _layers_to_train(sentences: Sequence[Sentence], config: TrainConfig) -> tuple[str, ...]:
+    if not sentences:
+        raise EgparseError("expected at least one sentence to train on, got none")
+    found = annotated_layers(sentences)
+    missing = [layer for layer in config.layers if layer not in found]
+    if missing:
+        raise EgparseError(
+            f"expected layers that the corpus annotates ({', '.join(found) or 'none'}), got {missing[0]!r}"
+        )
+    if not found:
+        raise EgparseError("expected a corpus with tags, entities or trees, got words alone")
+    return tuple(layer for layer in found if not config.layers or layer in config.layers)
+
+
+class _Training:
+    """One run: the words of both parts, and the tasks as they are finished."""
+
+    def __init__(
+        self,
+        sentences: list[Sentence],
+        dev: list[Sentence],
+        layers: tuple[str, ...],
+        config: TrainConfig,
+        listener: Listener,
+    ) -> None:
+        self.sentences, self.dev, self.layers = sentences, dev, layers
+        self.config, self.listener = config, listener
+        self.columns = build_columns(sentences, layers, config)
+        self.words = self.columns.words([sentence.forms for sentence in sentences])
+        self.dev_words = self.columns.words([sentence.forms for sentence in dev])
+        self.taggers: dict[str, Tagger] = {}
+        self.parser: Parser | None = None
+        self.labeller: Labeller | None = None
+        self.records: dict[str, dict[str, Any]] = {}
+        self._begun = time.process_time()
+
+    def run(self) -> None:
+        """Taggers in order, each feeding those after it with jackknifed tags; then the parser and the labeller."""
+        for layer in TAG_LAYERS:
+            if layer in self.layers:
+                self._tag(layer)
+        if "heads" in self.layers:
+            self._parse()
+
+    def _tag(self, layer: str) -> None:
+        config: TaggerConfig = getattr(self.config, layer)
+        gold = self.columns.label_numbers(self.sentences, layer)
+        labels = self.columns.labels[layer]
+        options: dict[str, Any] = {
+            "labels": labels, "columns": self.columns.names, "config": config, "seed": self.config.seed, "spans": layer == "spans",
+        }  # fmt: skip
+        best = train_tagger(
+            self.words, gold, task=layer, listener=self.listener, score=self._tag_score(layer), **options
+        )
+        self.taggers[layer] = self._finish(layer, best)
+        if self._feeds_later(layer):
+            predicted = jackknife(self.words, gold, self.config.folds, layer, self.listener, best.record, options)
+            self.columns.fill(self.words, layer, predicted)
+            self.columns.fill(self.dev_words, layer, best.model.predict(self.dev_words))
+
+    def _feeds_later(self, layer: str) -> bool:
+        later = TAG_LAYERS[TAG_LAYERS.index(layer) + 1 :]
+        named = [columns_of(getattr(self.config, other).templates) for other in later if other in self.layers]
+        return (layer != "spans" and "heads" in self.layers) or any(layer in names for names in named)
+
+    def _tag_score(self, layer: str) -> Callable[[Tagger], float] | None:
+        if not self.dev or not any(getattr(sentence, layer) for sentence in self.dev):
+            return None
+        gold = self.columns.label_numbers(self.dev, layer)
+        if layer != "spans":
+            # an unknown tag is a word like any other, and always wrong
+            gold = np.where(gold < 0, len(self.columns.labels[layer]), gold)
+            return lambda tagger: tag_accuracy(gold, tagger.predict(self.dev_words))
+        correct = [list(sentence.spans) for sentence in self.dev]
+        names = self.columns.labels[layer].strings
+
+        def f1(tagger: Tagger) -> float:
+            tags = [names[number] for number in tagger.predict(self.dev_words).tolist()]
+            starts = self.dev_words.starts.tolist()
+            found = [tags[first:end] for first, end in zip(starts, starts[1:], strict=False)]
+            return float(score_spans(correct, found).micro.f1)
+
+        return f1
+
+    def _parse(self) -> None:
+        config = self.config
+        with_trees = [sentence for sentence in self.sentences if MISSING_HEAD not in sentence.heads and sentence.heads]
+        if len(with_trees) < len(self.sentences):
+            raise EgparseError("expected a head for every word of every training sentence; see --skip-bad")
+        heads = [np.array(sentence.heads, dtype=np.int32) for sentence in self.sentences]
+        flat = np.concatenate(heads)
+        dev_heads = np.array([head for sentence in self.dev for head in sentence.heads], dtype=np.int32)
+        usable = len(dev_heads) == len(self.dev_words.form_ids) and len(dev_heads) > 0
+        trees = choose_trees(heads, config.parser)
+        best = train_parser(
+            self.words, heads, self.columns, config.parser, trees=trees, seed=config.seed, listener=self.listener,
+            score=(lambda parser: attachment(dev_heads, parser.predict(self.dev_words))) if usable else None,
+        )  # fmt: skip
+        self.parser = self._finish("heads", best, trees=trees)
+        if "deprels" not in self.layers:
+            return
+        score = self._label_score(dev_heads) if usable else None
+        labelled = train_labeller(
+            self.words, flat, self.columns.label_numbers(self.sentences, "deprels"), self.columns.labels["deprels"],
+            self.columns, config.labeller, seed=config.seed, listener=self.listener, score=score,
+        )  # fmt: skip
+        self.labeller = self._finish("deprels", labelled)
+
+    def _label_score(self, dev_heads: Ints) -> Callable[[Labeller], float]:
+        """LAS with the parser's trees, on labels without their subtypes (as CoNLL 2018 counts)."""
+        assert self.parser is not None
+        heads = self.parser.predict(self.dev_words)
+        plain = Vocabulary.of(label.split(":")[0] for label in self.columns.labels["deprels"].strings)
+        numbers = np.array([plain.values[label.split(":")[0]] for label in self.columns.labels["deprels"].strings])
+        gold = np.array([plain.values.get(label.split(":")[0], 0) for s in self.dev for label in s.deprels])
+
+        def score(labeller: Labeller) -> float:
+            labels = numbers[labeller.predict(self.dev_words, heads, self.columns)]
+            return 100.0 * float(np.mean((labels == gold) & (heads == dev_heads)))
+
+        return score
+
+    def _finish(self, layer: str, best: Best[Any], **facts: Any) -> Any:
+        record = best.record._asdict()
+        self.records[layer] = {**record, **facts, "stopped": best.reason}
+        if best.interrupted:
+            self._keep(layer, best.model)
+            raise KeyboardInterrupt
+        return best.model
+
+    def _keep(self, layer: str, model: Any) -> None:
+        if layer == "heads":
+            self.parser = model
+        elif layer == "deprels":
+            self.labeller = model
+        else:
+            self.taggers[layer] = model
+
+    def model(self, interrupted: bool) -> Model:
+        """What has been trained, with its record."""
+        record = {
+            "sentences": len(self.sentences),
+            "words": len(self.words.form_ids),
+            "development_sentences": len(self.dev),
+            "seed": self.config.seed,
+            "cpu_seconds": round(time.process_time() - self._begun, 1),
+            "stopped": INTERRUPTED if interrupted else "finished",
+            "tasks": self.records,
+        }
+        return Model(
+            self.columns, self.taggers, self.parser, self.labeller, self.config.language, record, config_as_table(self.config)
+        )
+
+
+def build_columns(sentences: Sequence[Sentence], layers: Sequence[str], config: TrainConfig) -> Columns:
+    """The observables that some template names, over the forms of the corpus, and the label sets of the layers."""
+    named = [name for layer in TAG_LAYERS if layer in layers for name in columns_of(getattr(config, layer).templates)]
+    if "heads" in layers:
+        named += [*_ALWAYS, *columns_of(config.labeller.templates or LABEL_TEMPLATES)]
+    from egparse.features.forms import OBSERVABLES
+
+    observables = [name for name in dict.fromkeys(named) if name in OBSERVABLES]
+    counts = Counter(form for sentence in sentences for form in sentence.forms)
+    labels: Mapping[str, Vocabulary] = {
+        layer: Vocabulary.of(tag for sentence in sentences for tag in getattr(sentence, layer))
+        for layer in layers
+        if layer != "heads"
+    }
+    return Columns(Lexicon.build(counts, observables, {}), labels)

@@ -1,0 +1,87 @@
+"""Sentences laid end to end as numbers: the words of a batch, with a column for everything that templates may name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from egparse.features.forms import Lexicon
+from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
+from egparse.sentences import Sentence
+
+Ints = npt.NDArray[np.int32]
+
+TAG_LAYERS = ("upos", "xpos", "feats", "spans")
+"""Layers with one tag a word, in the order in which they are predicted; each may feed those after it."""
+
+_PLACES = ("first", "last")
+
+
+class Words(NamedTuple):
+    """Sentence ``i`` has the words ``starts[i]:starts[i + 1]``; word ``k`` has the form ``distinct[form_ids[k]]``.
+
+    ``values[word, column]`` follows ``Columns.names``; a tag column is 0 until it is filled.
+    """
+
+    starts: npt.NDArray[np.int64]
+    distinct: list[str]
+    form_ids: Ints
+    values: Ints
+
+    @property
+    def n_sentences(self) -> int:
+        """How many sentences."""
+        return len(self.starts) - 1
+
+
+class Columns:
+    """The columns of a model: observables of forms, the sentence's ends, and one for the tags of each layer."""
+
+    def __init__(self, lexicon: Lexicon, labels: Mapping[str, Vocabulary]) -> None:
+        self.lexicon = lexicon
+        self.labels = dict(labels)
+        self.names = (*lexicon.names, *_PLACES, *TAG_LAYERS)
+
+    def number(self, name: str) -> int:
+        """The place of a column."""
+        return self.names.index(name)
+
+    def words(self, sentences: Sequence[Sequence[str]]) -> Words:
+        """Number the forms of sentences; the tag columns are 0."""
+        starts = np.zeros(len(sentences) + 1, dtype=np.int64)
+        np.cumsum([len(forms) for forms in sentences], out=starts[1:])
+        numbers: dict[str, int] = {}
+        ids = [numbers.setdefault(form, len(numbers)) for forms in sentences for form in forms]
+        form_ids = np.array(ids, dtype=np.int32)
+        distinct = list(numbers)
+        values = np.zeros((len(ids), len(self.names)), dtype=np.int32)
+        n_observables = len(self.lexicon.names)
+        values[:, :n_observables] = self.lexicon.encode(distinct)[form_ids]
+        long = np.diff(starts) > 0
+        values[starts[:-1][long], n_observables] = FIRST_VALUE
+        values[starts[1:][long] - 1, n_observables + 1] = FIRST_VALUE
+        return Words(starts, distinct, form_ids, values)
+
+    def fill(self, words: Words, layer: str, labels: Ints) -> None:
+        """Put label numbers (-1: none) into the column of their layer."""
+        words.values[:, self.number(layer)] = np.where(labels >= 0, labels + FIRST_VALUE, 0)
+
+    def label_numbers(self, sentences: Sequence[Sentence], layer: str) -> Ints:
+        """The label number of each word, -1 where the layer is missing or the label is unknown."""
+        values = self.labels[layer].values
+        found: list[int] = []
+        for sentence in sentences:
+            tags = getattr(sentence, layer) or ("",) * len(sentence)
+            found.extend(values.get(tag, FIRST_VALUE - 1) - FIRST_VALUE for tag in tags)
+        return np.array(found, dtype=np.int32)
+
+    def describe(self, column: str, value: int) -> str:
+        """The string behind a value, for people to read."""
+        if column in self.lexicon.vocabularies:
+            return self.lexicon.vocabularies[column].string(value)
+        if column in self.labels:
+            return self.labels[column].string(value)
+        return "yes"

@@ -1,0 +1,130 @@
+"""Any corpus: formats found and told, options, standard input."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from readers.samples import FULL, row
+
+from egparse.errors import ConfigError, CorpusError
+from egparse.readers.blocks import read_blocks
+from egparse.readers.corpus import FORMATS, detect_format, read_corpus, write_corpus
+
+X = "1\ta\t_\tn\tnc\t_\t0\tX\t_\t_\n2\tb\t_\tn\tnc\t_\t0\tX\t_\t_\n\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "format"),
+    [
+        (FULL, "conllu"),
+        (row(1, upos="NOUN") + "\n", "conllu"),
+        (row(1), "conllu"),
+        (row(1, upos="n", misc="A=B"), "conllu"),
+        (row(1, upos="n", deps="0:root"), "conllu"),
+        (row("1-1", head="_") + "\n" + row(1, upos="n"), "conllu"),
+        ("#x\n" + row(1, upos="n"), "conllu"),
+        ("# text = a\nno columns", "conllu"),
+        (X, "conllx"),
+        ("a DT B-NP\n", "conll2000"),
+        ("# # B-NP\n", "conll2000"),
+        ("a DT O\n\n" * 5 + "a DT I-SBAR\n", "conll2000"),
+        ("a DT B-LOC\n", "conll2002"),
+        ("a\tB-LOC\n", "conll2002"),
+        ("a DT O O\n\na DT B-NP O\n", "conll2003"),
+        ("-DOCSTART- -X- O O\n\na DT B-NP O\n", "conll2003"),
+        ("-DOCSTART- -X- O O\na DT B-NP O\n", "conll2003"),
+        ("a b DT B-NP O\n", "conll2003"),
+    ],
+)
+def test_formats_are_found(text: str, format: str) -> None:
+    assert detect_format(read_blocks(io.StringIO(text)), "f") == format
+
+
+@pytest.mark.parametrize(
+    "text", ["a DT O\n\n" * 200, "a\tb\nc\td\n", "plain text of words\nand more\n", "a b c d e f\n"]
+)
+def test_formats_that_do_not_show(text: str) -> None:
+    with pytest.raises(CorpusError) as caught:
+        list(read_corpus(io.StringIO(text), name="f.txt"))
+    assert str(caught.value).startswith(
+        "f.txt:1: expected the first sentences to show which format of conllu, conllx,"
+    )
+    assert "--format" in str(caught.value)
+
+
+def test_the_name_tells_the_format(tmp_path: Path) -> None:
+    for suffix, text in ((".conllu", row(1, upos="n")), (".conllx", X)):
+        path = tmp_path / f"a{suffix}"
+        path.write_text(text)
+        (sentence, *_) = read_corpus(path)
+        assert sentence.source is not None
+        assert "." + sentence.source.format == suffix
+    path = tmp_path / "nine.conllu"
+    path.write_text(FULL.replace("\tNE=I-LOC", ""))
+    with pytest.raises(
+        CorpusError, match=r"nine.conllu:11: sentence s-1: expected 10 tab-separated columns, got 9"
+    ):
+        list(read_corpus(path))
+
+
+def test_all_sentences_come_after_the_format_is_found() -> None:
+    assert len(list(read_corpus(io.StringIO("a DT O\n\n" * 50 + "a DT B-NP\n\n" * 50)))) == 100
+
+
+@pytest.mark.parametrize("format", [None, *FORMATS])
+def test_an_empty_file(format: str | None) -> None:
+    for source in (io.BytesIO(b""), io.StringIO("\n\n"), io.BytesIO(b"\xef\xbb\xbf\r\n")):
+        with pytest.raises(CorpusError, match="<stream>:1: expected at least one sentence, got no"):
+            list(read_corpus(source, format))
+
+
+def test_only_bad_sentences_are_no_corpus() -> None:
+    bad: list[CorpusError] = []
+    with pytest.raises(CorpusError, match="expected at least one sentence, got none"):
+        list(read_corpus(io.StringIO(row(1, head=7)), "conllu", skip_bad=True, on_bad=bad.append))
+    assert len(bad) == 1
+
+
+def test_options_reach_the_readers() -> None:
+    two = row(1) + "\n" + row(2)
+    assert len(list(read_corpus(io.StringIO(two), "conllu", multiple_roots=True))) == 1
+    with pytest.raises(CorpusError, match="expected one root"):
+        list(read_corpus(io.StringIO(two), "conllu"))
+    assert len(list(read_corpus(io.StringIO(X), "conllx"))) == 1
+    with pytest.raises(CorpusError, match="expected one root"):
+        list(read_corpus(io.StringIO(X), "conllx", multiple_roots=False))
+    with pytest.raises(CorpusError, match="expected a head for every word"):
+        list(read_corpus(io.StringIO(row(1, head="_")), require_trees=True))
+    (sentence,) = read_corpus(io.StringIO("a DT B-NP O\n"), layer="chunk")
+    assert sentence.spans == ("B-NP",)
+
+
+def test_refusals() -> None:
+    with pytest.raises(ConfigError, match=r"expected a format of conllu, .* got 'conll'"):
+        read_corpus("-", "conll")
+    with pytest.raises(ConfigError, match=r"a\.txt: conll2000 has no trees"):
+        read_corpus("a.txt", "conll2000", require_trees=True)
+    with pytest.raises(ConfigError, match="<stream>: conll2000 has no trees"):
+        list(read_corpus(io.StringIO("a DT B-NP\n"), require_trees=True))
+    with pytest.raises(ConfigError, match="expected a format of"):
+        write_corpus([], io.StringIO(), "conll")
+    with pytest.raises(CorpusError, match="<stream>:1: expected UTF-8 text, got the byte 0x8b"):
+        list(read_corpus(io.BytesIO(b"\x1f\x8b\x08")))
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(FULL.encode())))
+    (sentence,) = read_corpus("-")
+    assert sentence.source is not None
+    assert sentence.source.path == "<stdin>"
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_what_is_written_can_be_read(format: str) -> None:
+    sentences = list(read_corpus(io.StringIO(FULL)))
+    stream = io.StringIO()
+    assert write_corpus(sentences, stream, format) == 1
+    (back,) = read_corpus(io.StringIO(stream.getvalue()), format)
+    assert back.forms == sentences[0].forms
