@@ -1,8 +1,8 @@
-"""Words per second of CPU time, reading and writing CoNLL-U: our reader, plain splitting, the ``conllu`` package.
+"""Words per second of CPU time, reading and writing CoNLL-U: ours, plain splitting, the ``conllu`` package.
 
     python benchmarks/read_conllu.py FILE.conllu [--repeat 7] [--package-sentences 1500]
 
-The ways take turns, so that a busy machine slows all of them; the median of each is printed with its best run.
+The ways take turns, so that a busy machine slows all of them; the median of each is printed with the best.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,22 +13,30 @@ if TYPE_CHECKING:
 
 HEADINGS = ("task", "passes", "primal", "dual", "gap %", "dev", "time")
 ALIGN = "lrrrrrr"
+WIDTHS = (15, 6, 10, 10, 7, 6, 11)
+"""Characters a column, for displays that cannot know their rows beforehand."""
 
 
 @dataclass
 class Standing:
     """One task: ``best`` is the pass whose model is kept, ``last`` the one that has been reported last.
 
-    ``seconds`` is CPU time.
+    A task without passes of its own (jackknifing) counts ``steps`` instead. ``seconds`` is CPU time.
     """
 
     task: str
     limit: int
-    detail: str = ""
+    begun: float
     passes: int = 0
+    steps: int = 0
     seconds: float = 0.0
     best: Iteration | None = None
     last: Iteration | None = None
+
+    @property
+    def done(self) -> int:
+        """Passes or steps, of ``limit`` at most."""
+        return self.passes or self.steps
 
     def add(self, event: Iteration) -> None:
         """Count a pass."""
@@ -37,34 +46,33 @@ class Standing:
         if event.best or self.best is None:
             self.best = event
 
+    def add_step(self) -> None:
+        """Count a step."""
+        self.steps += 1
+        self.seconds = time.process_time() - self.begun
+
     def row(self, event: Iteration | None) -> tuple[str, ...]:
-        """The cells under ``HEADINGS`` with the figures of a pass."""
-        passes = f"{self.passes}/{self.limit}" if self.limit else str(self.passes)
-        if event is None:
-            return (self.task, passes, *[tables.NOTHING] * 4, tables.seconds(self.seconds))
-        return (
-            self.task,
-            passes,
+        """The cells under ``HEADINGS``, with the figures of a pass where there is one."""
+        figures = event and (
             tables.nats(event.primal),
             tables.nats(event.dual),
             tables.gap(event.relative_gap),
             tables.per_cent(event.score),
-            tables.seconds(self.seconds),
         )
+        done = f"{self.done}/{self.limit}"
+        return (self.task, done, *(figures or [tables.NOTHING] * 4), tables.seconds(self.seconds))
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Plain data: the figures are those of the pass that was kept."""
         kept = self.best
         return {
-            "task": self.task,
             "passes": self.passes,
             "kept": kept and kept.iteration,
             "score": kept and kept.score,
             "primal": kept and kept.primal,
             "dual": kept and kept.dual,
             "relative_gap": kept and kept.relative_gap,
-            "seconds": self.seconds,
-            "stopped": self.detail,
+            "cpu_seconds": round(self.seconds, 3),
         }
 
 
@@ -80,13 +88,17 @@ class Standings:
 
     def update(self, event: Iteration | Step) -> Standing:
         """Take note of an event; the standing of its task after it."""
-        fields = event._asdict()
-        standing = self.tasks.setdefault(event.task, Standing(event.task, fields.get("iterations", 0)))
-        if "iterations" in fields:
-            standing.limit = fields["iterations"] or standing.limit
-            standing.detail = fields["detail"] or standing.detail
+        from egparse.tasks.progress import Step
+
+        standing = self.tasks.get(event.task)
+        if standing is None:
+            standing = self.tasks[event.task] = Standing(event.task, 0, time.process_time())
+        if not isinstance(event, Step):
+            standing.add(event)
+        elif event.detail:
+            standing.add_step()
         else:
-            standing.add(event)  # type: ignore[arg-type]
+            standing.limit = event.iterations
         return standing
 
     def trained(self) -> list[Standing]:

@@ -1,19 +1,18 @@
 """Plain text in: words by spaCy's tokenisation rules, sentences by its rule for final punctuation.
 
 A blank line ends a paragraph, and with it a sentence. Inside a paragraph spaCy's ``Sentencizer`` splits
-after final punctuation. Text is read paragraph by paragraph; nothing grows with its length: words leave
-spaCy's string store with their paragraphs, long paragraphs are cut, and so are long sentences, which cost a
-parser the square or cube of their length.
+after final punctuation. Text is read paragraph by paragraph, and nothing grows with its length: spaCy's vocabulary is
+thrown away when it is full, long paragraphs are cut, and so are long sentences, which would cost a parser
+the square or cube of their length.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import threading
 from codecs import getincrementaldecoder
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
-from threading import get_ident
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from egparse.errors import CorpusError, EgparseError
@@ -36,6 +35,10 @@ MAX_CHARACTERS = 100_000
 MAX_RUN = 250
 """Text without blanks is cut after so many characters: spaCy takes punctuation off words one by one, each
 time anew (10 s for 8,000 brackets)."""
+
+MAX_STRINGS = 200_000
+"""What spaCy may remember before it starts anew. Its own memory zones forget after every paragraph, and with
+the known words goes the speed: 35,000 instead of 200,000 words/s."""
 
 _CLAUSE_ENDS = frozenset(
     ",;:)]\u2013\u2014\u2026\u060c\uff1b\uff1a\uff0c\u3001"
@@ -69,17 +72,31 @@ def read_text(
     """
     if max_words < 1:
         raise ValueError(f"expected a positive number of words, got {max_words}")
-    nlp = _rules(language, get_ident())
+    _rules(language)  # an unknown language is refused now rather than at the first sentence
     if isinstance(source, str):
-        return _sentences(_paragraphs([source]), nlp, max_words)
-    return _sentences(_paragraphs(_texts(source, name or name_of(source))), nlp, max_words)
+        return _sentences(_paragraphs([source]), language, max_words)
+    return _sentences(_paragraphs(_texts(source, name or name_of(source))), language, max_words)
 
 
-@lru_cache(maxsize=8)
-def _rules(language: str, thread: int) -> Language:
-    """spaCy's tokeniser and sentence rule for a language; each thread has its own, for they keep what they
-    have seen.
-    """
+class _Rules(threading.local):
+    """spaCy's pipelines by language; each thread has its own, for they note down what they have seen."""
+
+    def __init__(self) -> None:
+        self.of: dict[str, Language] = {}
+
+
+_RULES = _Rules()
+
+
+def _rules(language: str) -> Language:
+    """spaCy's tokeniser and sentence rule for a language, made anew when it holds ``MAX_STRINGS``."""
+    nlp = _RULES.of.get(language)
+    if nlp is None or len(nlp.vocab.strings) > MAX_STRINGS:
+        nlp = _RULES.of[language] = _new_rules(language)
+    return nlp
+
+
+def _new_rules(language: str) -> Language:
     import spacy
 
     try:
@@ -161,13 +178,12 @@ def _cut_runs(text: str) -> list[str]:
     return [*parts, text[start:]]
 
 
-def _sentences(paragraphs: Iterable[str], nlp: Language, max_words: int) -> Iterator[Sentence]:
+def _sentences(paragraphs: Iterable[str], language: str, max_words: int) -> Iterator[Sentence]:
     number = 0
     for paragraph in paragraphs:
         if not paragraph:
             continue
-        with nlp.memory_zone():
-            words = _words(_doc(paragraph, nlp))
+        words = _words(_doc(paragraph, _rules(language)))
         for start, end in _bounds(words, max_words):
             number += 1
             yield Sentence(

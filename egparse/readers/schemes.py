@@ -124,16 +124,15 @@ def _prefixes(scheme: str | None) -> str:
 
 
 def _is_iob2(tags: Sequence[str]) -> bool:
-    """Whether nothing is to be done; a look at the few distinct tags and pairs is faster than one at every
-    word.
-    """
+    """Whether this is IOB2 of one type, which is the usual case and seen without a look at every word."""
     distinct = set(tags)
-    if any(tag != OUTSIDE and (tag[:2] not in ("B-", "I-") or not tag[2:]) for tag in distinct):
+    distinct.discard(OUTSIDE)
+    if len({tag[2:] for tag in distinct}) > 1 or not all(
+        tag[:2] in ("B-", "I-") and tag[2:] for tag in distinct
+    ):
         return False
-    if all(tag[0] != "I" for tag in distinct):
-        return True
-    pairs = set(zip((OUTSIDE, *tags), tags, strict=False))
-    return all(tag[0] != "I" or (tag[2:] == previous[2:] and previous != OUTSIDE) for previous, tag in pairs)
+    text = " ".join(tags)
+    return not text.startswith("I-") and OUTSIDE + " I-" not in text
 
 
 def _iob1(iob2: Sequence[str]) -> tuple[str, ...]:

@@ -18,6 +18,9 @@ BETWEEN = "upos"
 """The column whose tags are counted between the ends of an arc."""
 
 _COPIED = {"form": "lower", "stem": "stem", "xpos": "xpos", "upos": "upos", "feats": "feats"}
+PARSER_INPUTS = tuple(_COPIED.values())
+"""The columns of words that the parser reads."""
+
 _RARE_UNKNOWN = ("lower", "stem")
 
 ARC_TEMPLATES = (

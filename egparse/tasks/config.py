@@ -99,7 +99,7 @@ class TrainConfig:
     """Everything that ``egparse train`` may be told by a file.
 
     ``layers`` limits what is trained (upos, xpos, feats, spans, heads, deprels); empty: all that the corpus annotates. ``folds`` is the
-    number of parts for jackknifed tags (0 or 1: the tasks learn from correct tags). ``hold_out`` is the share of sentences kept as
+    number of parts for jackknifed tags (0 or 1: the tasks learn from correct tags), each tagged after ``fold_passes`` passes over the others. ``hold_out`` is the share of sentences kept as
     a development part where none is given. ``language`` chooses the tokeniser for plain text.
     """
 
@@ -107,6 +107,7 @@ class TrainConfig:
     seed: int = 1
     layers: tuple[str, ...] = ()
     folds: int = 5
+    fold_passes: int = 6
     hold_out: float = 0.1
     upos: TaggerConfig = TaggerConfig()
     xpos: TaggerConfig = TaggerConfig()

@@ -52,7 +52,7 @@ def optimise(
     """
     best: Best[Model] | None = None
     stale = 0
-    listener(Step(task, stop.iterations, ""))
+    listener(Step(task, stop.iterations, 0))
     try:
         for number in range(1, stop.iterations + 1):
             begun = time.process_time()

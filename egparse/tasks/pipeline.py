@@ -60,6 +60,8 @@ class Model:
 
     def _annotate(self, batch: Sequence[Sentence], gold_tags: bool) -> Iterator[Sentence]:
         words = self.columns.words([sentence.forms for sentence in batch])
+        for layer in self.columns.given(self.taggers):
+            self.columns.fill(words, layer, self.columns.label_numbers(batch, layer))
         filled: dict[str, list[str]] = {}
         for layer in TAG_LAYERS:
             if layer not in self.taggers:

@@ -27,11 +27,11 @@ class Iteration(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A task begins (``iterations`` passes at most), or has been done; ``detail`` is for people to read."""
+    """A task of ``total`` steps begins (``done`` is 0) or has come so far: passes at most, or folds of jackknifing."""
 
     task: str
-    iterations: int
-    detail: str
+    total: int
+    done: int
 
 
 Listener = Callable[[Iteration | Step], None]

@@ -45,6 +45,14 @@ class SequenceSettings(NamedTuple):
     stop: StopConfig
 
 
+class Prepared(NamedTuple):
+    """A learner at its first point, and how to copy the model out of it."""
+
+    learner: OnlineEG
+    state: EGState
+    snapshot: Callable[[EGState], SequenceModel]
+
+
 def fit(
     examples: SequenceExamples,
     settings: SequenceSettings,
@@ -53,6 +61,20 @@ def fit(
     listener: Listener,
 ) -> Best[SequenceModel]:
     """The best model by development ``score``, or the last one."""
+    learner, state, snapshot = prepare(examples, settings)
+    return optimise(learner, state, settings.stop, snapshot, score, task, listener)
+
+
+def fit_unwatched(examples: SequenceExamples, settings: SequenceSettings, passes: int) -> SequenceModel:
+    """The model after some passes, without certificates: for models that serve one moment, as in jackknifing."""
+    learner, state, snapshot = prepare(examples, settings)
+    for _ in range(passes):
+        learner.iterate(state)
+    return snapshot(state)
+
+
+def prepare(examples: SequenceExamples, settings: SequenceSettings) -> Prepared:
+    """Index attributes, lay out weights and duals."""
     keys = keys_of(settings.templates, examples.values, examples.starts)
     index = build_index(keys, settings.min_count)
     attributes = index.numbers(keys)
@@ -74,22 +96,17 @@ def fit(
     )
     learner = OnlineEG(problem, settings.learner)
     per_word = len(examples.candidates.labels) / max(1, len(examples.gold))
-    state = learner.initialise(GOLD_THETA + float(np.log(per_word)))
 
     def snapshot(state: EGState) -> SequenceModel:
         scale = np.float32(1.0 / state.c)
         transitions = problem.transitions * scale
         if not settings.bigrams:
             transitions = np.zeros((examples.n_labels, examples.n_labels), dtype=np.float32)
-        return SequenceModel(
-            settings.templates,
-            index,
-            WeightRows(rows.starts, rows.labels, problem.rows.weights * scale),
-            transitions,
-            np.zeros(examples.n_labels, dtype=np.float32),
-        )
+        weights = WeightRows(rows.starts, rows.labels, problem.rows.weights * scale)
+        opening = np.zeros(examples.n_labels, dtype=np.float32)
+        return SequenceModel(settings.templates, index, weights, transitions, opening)
 
-    return optimise(learner, state, settings.stop, snapshot, score, task, listener)
+    return Prepared(learner, learner.initialise(GOLD_THETA + float(np.log(per_word))), snapshot)
 
 
 def observed_bigrams(examples: SequenceExamples, support: str) -> npt.NDArray[np.bool_]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from egparse.tasks.config import TaggerConfig
 from egparse.tasks.optimise import Best
 from egparse.tasks.progress import Listener
 from egparse.tasks.sequence_model import SequenceModel
-from egparse.tasks.sequence_training import SequenceExamples, SequenceSettings, fit
+from egparse.tasks.sequence_training import SequenceExamples, SequenceSettings, fit, fit_unwatched
 from egparse.tasks.words import Words
 
 Ints = npt.NDArray[np.int32]
@@ -49,21 +49,55 @@ class Tagger:
         )
 
 
+class TaggerTask(NamedTuple):
+    """What one tagger is to learn: the label set of its layer, the columns that its templates may name, and how.
+
+    ``spans`` keeps to valid IOB2 sequences when predicting.
+    """
+
+    layer: str
+    labels: Vocabulary
+    columns: Sequence[str]
+    config: TaggerConfig
+    seed: int
+
+    @property
+    def spans(self) -> bool:
+        """Whether the tags are IOB2."""
+        return self.layer == "spans"
+
+
 def train_tagger(
+    task: TaggerTask,
     words: Words,
     gold: Ints,
-    labels: Vocabulary,
-    columns: Sequence[str],
-    config: TaggerConfig,
-    *,
-    seed: int,
-    task: str,
     listener: Listener,
     score: Callable[[Tagger], float] | None = None,
-    spans: bool = False,
 ) -> Best[Tagger]:
-    """Train on words whose correct label numbers are ``gold``; ``spans`` keeps to valid IOB2 sequences when predicting."""
-    n_labels = len(labels)
+    """Train on words whose correct label numbers are ``gold``; the best tagger by development ``score``, or the last."""
+    examples, dictionary = _examples(task, words, gold)
+
+    def finished(model: SequenceModel) -> Tagger:
+        return _finished(task, model, dictionary)
+
+    best = fit(
+        examples,
+        _settings(task),
+        (lambda model: score(finished(model))) if score else None,
+        task.layer,
+        listener,
+    )
+    return Best(finished(best.model), best.record, best.reason)
+
+
+def train_unwatched(task: TaggerTask, words: Words, gold: Ints, passes: int) -> Tagger:
+    """A tagger after some passes, without certificates or scores."""
+    examples, dictionary = _examples(task, words, gold)
+    return _finished(task, fit_unwatched(examples, _settings(task), passes), dictionary)
+
+
+def _examples(task: TaggerTask, words: Words, gold: Ints) -> tuple[SequenceExamples, TagDictionary | None]:
+    n_labels, config = len(task.labels), task.config
     dictionary = None
     if n_labels > config.dictionary_above:
         forms = [words.distinct[number] for number in words.form_ids]
@@ -73,28 +107,25 @@ def train_tagger(
     candidates = candidates_of(words, dictionary, n_labels)
     if dictionary is not None:
         candidates = dictionary.with_correct(candidates, gold)
-    settings = SequenceSettings(
-        templates=compile_templates(config.templates, columns, config.pads),
+    return SequenceExamples(words.values, words.starts, gold, candidates, n_labels), dictionary
+
+
+def _settings(task: TaggerTask) -> SequenceSettings:
+    config = task.config
+    return SequenceSettings(
+        templates=compile_templates(config.templates, task.columns, config.pads),
         min_count=config.min_count,
         support=config.support,
         bigrams=config.bigrams,
         learner=EGConfig(
-            loss=config.loss, c=config.c, anneal_from=config.anneal_from, anneal_decay=config.anneal_decay, seed=seed
+            loss=config.loss, c=config.c, anneal_from=config.anneal_from, anneal_decay=config.anneal_decay, seed=task.seed
         ),
         stop=config.stop,
     )  # fmt: skip
 
-    def finished(model: SequenceModel) -> Tagger:
-        return Tagger(forbid_invalid_spans(model, labels.strings) if spans else model, dictionary)
 
-    best = fit(
-        SequenceExamples(words.values, words.starts, gold, candidates, n_labels),
-        settings,
-        (lambda model: score(finished(model))) if score else None,
-        task,
-        listener,
-    )
-    return Best(finished(best.model), best.record, best.reason)
+def _finished(task: TaggerTask, model: SequenceModel, dictionary: TagDictionary | None) -> Tagger:
+    return Tagger(forbid_invalid_spans(model, task.labels.strings) if task.spans else model, dictionary)
 
 
 def candidates_of(words: Words, dictionary: TagDictionary | None, n_labels: int) -> Candidates:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,26 +13,25 @@ import numpy.typing as npt
 from egparse.errors import EgparseError
 from egparse.evaluation.quick import attachment, tag_accuracy
 from egparse.evaluation.spans import score_spans
-from egparse.features.forms import Lexicon
+from egparse.features.forms import OBSERVABLES, Lexicon
 from egparse.features.templates import columns_of
 from egparse.features.vocabulary import Vocabulary
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
-from egparse.tasks.config import TaggerConfig, TrainConfig, config_as_table
+from egparse.tasks.arc_columns import PARSER_INPUTS
+from egparse.tasks.config import TrainConfig, config_as_table
 from egparse.tasks.jackknife import jackknife
 from egparse.tasks.labeller import LABEL_TEMPLATES, Labeller, train_labeller
 from egparse.tasks.optimise import INTERRUPTED, Best
 from egparse.tasks.parser import Parser, choose_trees, train_parser
 from egparse.tasks.pipeline import Model
 from egparse.tasks.progress import Listener, silent
-from egparse.tasks.tagger import Tagger, train_tagger
+from egparse.tasks.tagger import Tagger, TaggerTask, train_tagger
+from egparse.tasks.tree_columns import LABELLER_INPUTS
 from egparse.tasks.words import TAG_LAYERS, Columns, Words
 
 Ints = npt.NDArray[np.int32]
 
 TREE_LAYERS = ("heads", "deprels")
-
-_ALWAYS = ("lower", "stem", "suffix3", "shape")
-"""Observables that the parser and the labeller name."""
 
 
 class Trained(NamedTuple):
@@ -131,6 +130,9 @@ class _Training:
         self.columns = build_columns(sentences, layers, config)
         self.words = self.columns.words([sentence.forms for sentence in sentences])
         self.dev_words = self.columns.words([sentence.forms for sentence in dev])
+        for layer in self.columns.given(layers):
+            self.columns.fill(self.words, layer, self.columns.label_numbers(sentences, layer))
+            self.columns.fill(self.dev_words, layer, self.columns.label_numbers(dev, layer))
         self.taggers: dict[str, Tagger] = {}
         self.parser: Parser | None = None
         self.labeller: Labeller | None = None
@@ -146,25 +148,21 @@ class _Training:
             self._parse()
 
     def _tag(self, layer: str) -> None:
-        config: TaggerConfig = getattr(self.config, layer)
-        gold = self.columns.label_numbers(self.sentences, layer)
-        labels = self.columns.labels[layer]
-        options: dict[str, Any] = {
-            "labels": labels, "columns": self.columns.names, "config": config, "seed": self.config.seed, "spans": layer == "spans",
-        }  # fmt: skip
-        best = train_tagger(
-            self.words, gold, task=layer, listener=self.listener, score=self._tag_score(layer), **options
+        task = TaggerTask(
+            layer, self.columns.labels[layer], self.columns.names, getattr(self.config, layer), self.config.seed
         )
+        gold = self.columns.label_numbers(self.sentences, layer)
+        best = train_tagger(task, self.words, gold, self.listener, self._tag_score(layer))
         self.taggers[layer] = self._finish(layer, best)
         if self._feeds_later(layer):
-            predicted = jackknife(self.words, gold, self.config.folds, layer, self.listener, best.record, options)
+            config = self.config
+            predicted = jackknife(task, self.words, gold, config.folds, config.fold_passes, self.listener)
             self.columns.fill(self.words, layer, predicted)
             self.columns.fill(self.dev_words, layer, best.model.predict(self.dev_words))
 
     def _feeds_later(self, layer: str) -> bool:
-        later = TAG_LAYERS[TAG_LAYERS.index(layer) + 1 :]
-        named = [columns_of(getattr(self.config, other).templates) for other in later if other in self.layers]
-        return (layer != "spans" and "heads" in self.layers) or any(layer in names for names in named)
+        later = [other for other in TAG_LAYERS[TAG_LAYERS.index(layer) + 1 :] if other in self.layers]
+        return (layer != "spans" and "heads" in self.layers) or layer in named_columns(later, self.config)
 
     def _tag_score(self, layer: str) -> Callable[[Tagger], float] | None:
         if not self.dev or not any(getattr(sentence, layer) for sentence in self.dev):
@@ -256,17 +254,30 @@ class _Training:
 
 
 def build_columns(sentences: Sequence[Sentence], layers: Sequence[str], config: TrainConfig) -> Columns:
-    """The observables that some template names, over the forms of the corpus, and the label sets of the layers."""
-    named = [name for layer in TAG_LAYERS if layer in layers for name in columns_of(getattr(config, layer).templates)]
-    if "heads" in layers:
-        named += [*_ALWAYS, *columns_of(config.labeller.templates or LABEL_TEMPLATES)]
-    from egparse.features.forms import OBSERVABLES
+    """The observables that some template names, over the forms of the corpus, and the label sets of the layers.
 
-    observables = [name for name in dict.fromkeys(named) if name in OBSERVABLES]
+    A layer of tags that is annotated and used, but not trained, is an input: it has a label set too.
+    """
+    named = named_columns(layers, config)
     counts = Counter(form for sentence in sentences for form in sentence.forms)
-    labels: Mapping[str, Vocabulary] = {
-        layer: Vocabulary.of(tag for sentence in sentences for tag in getattr(sentence, layer))
-        for layer in layers
-        if layer != "heads"
-    }
-    return Columns(Lexicon.build(counts, observables, {}), labels)
+    lexicon = Lexicon.build(counts, [name for name in named if name in OBSERVABLES], {})
+    inputs = [
+        layer for layer in annotated_layers(sentences) if layer not in layers and layer in TAG_LAYERS and layer in named
+    ]
+    return Columns(
+        lexicon,
+        {
+            layer: Vocabulary.of(tag for sentence in sentences for tag in getattr(sentence, layer))
+            for layer in (*inputs, *layers)
+            if layer != "heads"
+        },
+    )
+
+
+def named_columns(layers: Sequence[str], config: TrainConfig) -> list[str]:
+    """The columns that the tasks of some layers name."""
+    named = [name for layer in layers if layer in TAG_LAYERS for name in columns_of(getattr(config, layer).templates)]
+    if "heads" in layers:
+        named += [*PARSER_INPUTS, *columns_of(config.labeller.templates or LABEL_TEMPLATES)]
+        named += LABELLER_INPUTS
+    return list(dict.fromkeys(named))

@@ -15,6 +15,9 @@ Ints = npt.NDArray[np.int32]
 
 _OF_HEAD = ("lower", "stem", "suffix3", "xpos", "upos", "feats")
 _OF_KIN = ("lower", "xpos", "upos")
+LABELLER_INPUTS = tuple(dict.fromkeys((*_OF_HEAD, *_OF_KIN)))
+"""The columns of words that the labeller reads."""
+
 _RELATIVES = ("grand", "inner", "outer", "first", "last")
 _MEASURES = ("side", "distance", "lefts", "rights")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -68,6 +68,10 @@ class Columns:
     def fill(self, words: Words, layer: str, labels: Ints) -> None:
         """Put label numbers (-1: none) into the column of their layer."""
         words.values[:, self.number(layer)] = np.where(labels >= 0, labels + FIRST_VALUE, 0)
+
+    def given(self, predicted: Collection[str]) -> list[str]:
+        """The layers of tags with a label set that are not among the predicted ones: inputs, read from the sentences."""
+        return [layer for layer in TAG_LAYERS if layer in self.labels and layer not in predicted]
 
     def label_numbers(self, sentences: Sequence[Sentence], layer: str) -> Ints:
         """The label number of each word, -1 where the layer is missing or the label is unknown."""

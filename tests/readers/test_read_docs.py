@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from egparse.errors import CorpusError, EgparseError
+from egparse.readers import docs
 from egparse.readers.conllu import format_sentence, read_conllu
 from egparse.readers.docs import MAX_CHARACTERS, MAX_RUN, MAX_WORDS, read_text
 from egparse.sentences import Sentence
@@ -90,6 +92,20 @@ def test_long_runs_and_paragraphs_are_cut() -> None:
     paragraph = "wort " * (MAX_CHARACTERS // 4)
     assert sum(map(len, read_text(paragraph, "xx"))) == MAX_CHARACTERS // 4
     assert {form for s in read_text(paragraph, "xx") for form in s.forms} == {"wort"}
+
+
+def test_the_vocabulary_is_thrown_away_when_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "\n\n".join(f"wort{k} und wort{k + 1}." for k in range(300))
+    expected = list(read_text(text, "xx"))
+    monkeypatch.setattr(docs, "MAX_STRINGS", len(docs._rules("xx").vocab.strings) // 2)
+    assert list(read_text(text, "xx")) == expected
+
+
+def test_threads_do_not_share() -> None:
+    text = "A few words. And more, of course!\n\n" * 50
+    expected = list(read_text(text))
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(lambda _: list(read_text(text)), range(4))) == [expected] * 4
 
 
 def test_the_file_is_not_read_ahead() -> None:

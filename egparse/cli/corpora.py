@@ -1,0 +1,90 @@
+"""Annotated corpora as the commands need them: whole, checked, with what was wrong kept for the user."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from egparse.cli import tables
+
+if TYPE_CHECKING:
+    from egparse.errors import CorpusError
+    from egparse.sentences import Sentence
+
+_NAMES = {
+    "upos": ("UPOS", "tag"),
+    "xpos": ("XPOS", "tag"),
+    "feats": ("FEATS", "bundle"),
+    "spans": ("spans", "type"),
+    "heads": ("trees", ""),
+    "deprels": ("labels", "label"),
+}
+
+
+class Corpus(NamedTuple):
+    """The sentences of a file, and the faults of those left out."""
+
+    sentences: list[Sentence]
+    skipped: list[CorpusError]
+
+
+def read(
+    path: Path,
+    format: str | None,
+    *,
+    skip_bad: bool = False,
+    multiple_roots: bool | None = None,
+    whole_trees: bool = True,
+) -> Corpus:
+    """All sentences of a corpus; with ``whole_trees``, where some words have heads, all must.
+
+    Raises CorpusError for the first fault, unless ``skip_bad``.
+    """
+    from egparse.sentences import MISSING_HEAD
+
+    corpus = _read(path, format, skip_bad, multiple_roots, require_trees=False)
+    attached = any(any(head != MISSING_HEAD for head in sentence.heads) for sentence in corpus.sentences)
+    if whole_trees and attached and any(MISSING_HEAD in sentence.heads for sentence in corpus.sentences):
+        return _read(path, format, skip_bad, multiple_roots, require_trees=True)
+    return corpus
+
+
+def described(sentences: list[Sentence]) -> str:
+    """How much there is: sentences and words."""
+    words = sum(map(len, sentences))
+    return f"{tables.things(len(sentences), 'sentence')}, {tables.things(words, 'word')}"
+
+
+def layers_described(sentences: list[Sentence]) -> str:
+    """The layers that a corpus annotates, each with the number of its labels."""
+    from egparse.evaluation.report import LAYERS, annotated_layers
+
+    annotated = annotated_layers(sentences)
+    return ", ".join(_layer(sentences, layer) for layer in LAYERS if layer in annotated) or "none"
+
+
+def _layer(sentences: list[Sentence], layer: str) -> str:
+    name, label = _NAMES[layer]
+    if not label:
+        return name
+    values = {value for sentence in sentences for value in getattr(sentence, layer)}
+    if layer == "spans":
+        values = {tag[2:] for tag in values if tag[2:]}
+    return f"{name} ({tables.things(len(values), label)})"
+
+
+def _read(
+    path: Path, format: str | None, skip_bad: bool, multiple_roots: bool | None, *, require_trees: bool
+) -> Corpus:
+    from egparse.readers.corpus import read_corpus
+
+    skipped: list[CorpusError] = []
+    sentences = read_corpus(
+        path,
+        format,
+        skip_bad=skip_bad,
+        on_bad=skipped.append,
+        require_trees=require_trees,
+        multiple_roots=multiple_roots,
+    )
+    return Corpus(list(sentences), skipped)

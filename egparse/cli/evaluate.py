@@ -1,0 +1,114 @@
+"""``egparse evaluate``: a model's predictions, or another system's, against a gold corpus."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from egparse.cli import corpora, tables
+from egparse.cli.compiling import NOTICE, kernels_are_compiled
+from egparse.cli.faults import reported
+from egparse.cli.options import FormatOption, GoldTagsOption, JsonOption, examples
+from egparse.cli.scores import LEGEND, report_text
+
+if TYPE_CHECKING:
+    from egparse.evaluation.report import Report
+    from egparse.sentences import Sentence
+    from egparse.tasks.pipeline import Model
+
+EPILOG = (
+    examples(
+        "egparse evaluate model.msgpack test.conllu",
+        "egparse evaluate model.msgpack test.conllu --gold-tags --details",
+        "egparse evaluate --predicted system.conllu test.conllu --json",
+    )
+    + "\n\n\b\nConventions:\n"
+    + "\n".join("  " + line for line in LEGEND.splitlines())
+)
+
+
+def evaluate(
+    gold: list[Sentence],
+    system: Model | list[Sentence],
+    *,
+    gold_tags: bool = False,
+    bootstrap: int = 1000,
+    seed: int = 0,
+    details: bool = False,
+) -> Report:
+    """Score a model's layers, predicted from the words of ``gold``, or sentences that some system has predicted."""
+    from egparse.evaluation import report
+
+    if isinstance(system, list):
+        predicted, layers = system, None
+    else:
+        predicted, layers = list(system.annotate(gold, gold_tags=gold_tags)), set(system.layers)
+    return report.evaluate(
+        gold, predicted, layers=layers, bootstrap=bootstrap, seed=seed, details=details
+    )
+
+
+def evaluate_cli(
+    first: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="A model that train wrote; with --predicted, GOLD stands here.")
+    ],
+    second: Annotated[Path | None, typer.Argument(metavar="GOLD", help="The gold corpus.", show_default=False)] = None,
+    predicted: Annotated[
+        Path | None,
+        typer.Option("--predicted", metavar="FILE", help="Score these predictions instead of a model's."),
+    ] = None,
+    gold_tags: GoldTagsOption = False,
+    details: Annotated[
+        bool, typer.Option("--details", help="Break the scores down by relation, tag, length of arc and sentence.")
+    ] = False,
+    bootstrap: Annotated[
+        int, typer.Option("--bootstrap", metavar="N", min=0, help="Resamples for the intervals; 0 for none.")
+    ] = 1000,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of the resamples.")] = 0,
+    format: FormatOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Score a model, or the output of any system, against a gold corpus.
+
+    Every layer is predicted from the words alone, predicted tags feeding the parser, unless --gold-tags. Scores are per
+    cent; intervals are by bootstrap over sentences.
+    """
+    with reported():
+        model, gold = (None, first) if predicted else (first, second)
+        if gold is None:
+            raise typer.BadParameter("missing; expected MODEL GOLD, or --predicted FILE GOLD", param_hint="'GOLD'")
+        if predicted and second:
+            raise typer.BadParameter("expected no MODEL beside --predicted", param_hint="'MODEL'")
+        report = evaluate(
+            _sentences(gold, format),
+            _sentences(predicted, format) if predicted else _load(model or first),
+            gold_tags=gold_tags,
+            bootstrap=bootstrap,
+            seed=seed,
+            details=details,
+        )
+        if as_json:
+            from egparse.evaluation.report import report_as_json
+
+            print(json.dumps(tables.finite(report_as_json(report)), ensure_ascii=False, indent=2))
+        else:
+            who = f"{predicted}" if predicted else f"{model}, {'gold tags' if gold_tags else 'from the words alone'}"
+            size = f"{tables.things(report.sentences, 'sentence')}, {tables.things(report.words, 'word')}"
+            print(f"{gold}: {size}\n{who}\n\n{report_text(report)}")
+
+
+def _sentences(path: Path, format: str | None) -> list[Sentence]:
+    """All sentences, trees with several roots too: whether there may be more than one is not for scores to say."""
+    return corpora.read(path, format, multiple_roots=True, whole_trees=False).sentences
+
+
+def _load(path: Path) -> Model:
+    if not kernels_are_compiled():
+        print(NOTICE, file=sys.stderr, flush=True)
+    from egparse.tasks.pipeline import Model
+
+    return Model.load(path)

@@ -1,0 +1,250 @@
+"""``egparse train``: from an annotated corpus to a model, its history and its development scores."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
+
+import typer
+
+from egparse.cli import corpora, progress, tables
+from egparse.cli.compiling import NOTICE, kernels_are_compiled
+from egparse.cli.faults import INTERRUPTED, complain, reported, uninterrupted
+from egparse.cli.history import History
+from egparse.cli.options import FormatOption, JsonOption, QuietOption, examples
+from egparse.cli.scores import score_table
+from egparse.cli.standings import ALIGN, HEADINGS, Standings
+from egparse.errors import EgparseError
+
+if TYPE_CHECKING:
+    from egparse.evaluation.report import Report
+    from egparse.tasks.config import TrainConfig
+    from egparse.tasks.progress import Iteration, Listener, Step
+    from egparse.tasks.training import Trained
+
+EPILOG = examples(
+    "egparse train corpora/en_sample-train.conllu --dev corpora/en_sample-dev.conllu",
+    "egparse train train.txt --format conll2000 --output chunker.msgpack",
+    "egparse train corpus.conllu --config configs/max-margin.toml --set parser.c=5",
+    "egparse train corpus.conllu --set 'layers=[\"upos\", \"heads\"]' --seed 7",
+)
+
+_SHOWN_FAULTS = 5
+Say: TypeAlias = Callable[[str], None]
+
+
+class Training(NamedTuple):
+    """What came of it: the files, what was read, each task's standing, and the scores of the development part."""
+
+    output: Path
+    history: Path
+    sentences: int
+    words: int
+    skipped: int
+    trained: Trained
+    standings: Standings
+    report: Report | None
+    cpu_seconds: float
+
+
+def train(
+    corpus: Path,
+    output: Path,
+    config: TrainConfig,
+    *,
+    dev: Path | None = None,
+    format: str | None = None,
+    skip_bad: bool = False,
+    say: Say = lambda text: None,
+    listener: Listener | None = None,
+) -> Training:
+    """Read, train, write the model and its history, and evaluate on the development part.
+
+    ``say`` is told in words what was found, ``listener`` how training goes. Raises EgparseError and OSError before
+    training where the input is faulty or the output cannot be written; KeyboardInterrupt where nothing was trained.
+    """
+    begun = time.process_time()
+    check_writable(output)
+    read = _read(corpus, "corpus", config, format, skip_bad, say)
+    dev_read = _read(dev, "development", config, format, skip_bad, say) if dev else None
+    if dev_read is None and config.hold_out > 0:
+        say(f"development  {100 * config.hold_out:g} % of the sentences, held out; --dev names a file instead")
+    if not kernels_are_compiled():
+        say(NOTICE)
+    from egparse.tasks import training
+
+    standings = Standings()
+    with History(output) as history:
+        listeners = [standings, history, *([listener] if listener else [])]
+        try:
+            trained = training.train(
+                read.sentences, dev_read.sentences if dev_read else None, config, _all_of(listeners)
+            )
+        except KeyboardInterrupt:
+            say("Nothing has been trained yet, so nothing is written.")
+            raise
+        with uninterrupted():
+            trained.model.save(output)
+            history.keep()
+    return Training(
+        output=output,
+        history=history.path,
+        sentences=len(read.sentences),
+        words=sum(map(len, read.sentences)),
+        skipped=len(read.skipped) + (len(dev_read.skipped) if dev_read else 0),
+        trained=trained,
+        standings=standings,
+        report=_report(trained),
+        cpu_seconds=time.process_time() - begun,
+    )
+
+
+def check_writable(output: Path) -> None:
+    """Raise EgparseError where a model could not be written, before time is spent on it."""
+    target = Path(os.path.realpath(output))
+    if target.is_dir():
+        raise EgparseError(f"{output}: expected the name of a file to write, got a folder")
+    if target.exists() and not target.is_file():
+        raise EgparseError(f"{output}: expected the name of a file to write, got something else")
+    if not target.parent.is_dir():
+        raise EgparseError(f"{output}: cannot be written: there is no folder {target.parent}")
+    if not os.access(target.parent, os.W_OK):
+        raise EgparseError(f"{output}: cannot be written: no permission for the folder {target.parent}")
+
+
+def training_as_json(done: Training) -> dict[str, Any]:
+    """What came of it as plain data."""
+    from egparse.evaluation.report import report_as_json
+
+    return {
+        "model": str(done.output),
+        "history": str(done.history),
+        "interrupted": done.trained.interrupted,
+        "sentences": done.sentences,
+        "words": done.words,
+        "skipped": done.skipped,
+        "held_out": done.trained.held_out,
+        "layers": list(done.trained.model.layers),
+        "tasks": {standing.task: standing.as_json() for standing in done.standings.trained()},
+        "cpu_seconds": round(done.cpu_seconds, 3),
+        "development": None if done.report is None else report_as_json(done.report),
+    }
+
+
+def train_cli(
+    corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="An annotated corpus.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the model.")
+    ] = Path("model.msgpack"),
+    dev: Annotated[
+        Path | None,
+        typer.Option("--dev", metavar="FILE", help="A development corpus; else a part of CORPUS is held out."),
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", metavar="FILE", help="A configuration in TOML; see configs/.")
+    ] = None,
+    override: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change a setting, such as parser.c=5; may be repeated."),
+    ] = None,
+    format: FormatOption = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", metavar="N", help="Same seed, same machine: same model, bit by bit.")
+    ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option("--language", metavar="CODE", help="Whose rules split plain text into words: en, de, ..."),
+    ] = None,
+    skip_bad: Annotated[
+        bool, typer.Option("--skip-bad", help="Leave out faulty sentences instead of stopping at the first.")
+    ] = False,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Train a model on everything that a corpus annotates.
+
+    Finds out from the columns what there is: UPOS, XPOS, FEATS, entities or chunks, trees and their labels. Training
+    of a task stops when its duality gap is small or its development score no longer grows; the best model is kept.
+    Beside the model a history is written, with a record for each pass. Ctrl-C keeps the best model so far.
+    """
+    with reported():
+        from egparse.tasks.config import load_config
+
+        settings = load_config(config, override or [])
+        settings = replace(settings, **_given(seed=seed, language=language))
+        say = _silence if quiet else _say
+        with progress.shown(quiet) as listener:
+            done = train(
+                corpus, output, settings, dev=dev, format=format, skip_bad=skip_bad, say=say, listener=listener
+            )
+        if as_json:
+            print(json.dumps(tables.finite(training_as_json(done)), ensure_ascii=False, indent=2))
+        else:
+            print(summary(done))
+        if done.trained.interrupted:
+            sys.stdout.flush()
+            complain(f"interrupted; the best model so far is in {output}")
+            raise typer.Exit(INTERRUPTED)
+
+
+def summary(done: Training) -> str:
+    """The final tables: tasks, development scores, files."""
+    rows = [standing.row(standing.best) for standing in done.standings.trained()]
+    parts = [tables.section("Training: objective in nats, gap and development score of the model kept, CPU time of the passes", tables.table(HEADINGS, rows, ALIGN))]
+    if done.report is not None:
+        title = f"Development part, from the words alone: {corpora.described(done.trained.dev)}"
+        parts.append(tables.section(title, score_table(done.report)))
+    files = [("model", f"{done.output} ({tables.size(done.output.stat().st_size)})"), ("history", str(done.history))]
+    return "\n".join([*parts, "", tables.record([*files, ("CPU time", tables.seconds(done.cpu_seconds))])])
+
+
+def _read(
+    path: Path, name: str, config: TrainConfig, format: str | None, skip_bad: bool, say: Say
+) -> corpora.Corpus:
+    multiple_roots = None if config.parser.single_root else True
+    read = corpora.read(path, format, skip_bad=skip_bad, multiple_roots=multiple_roots)
+    for fault in read.skipped[:_SHOWN_FAULTS]:
+        say(f"skipped      {fault}")
+    if len(read.skipped) > _SHOWN_FAULTS:
+        say(f"skipped      {len(read.skipped) - _SHOWN_FAULTS:,} more")
+    say(f"{name:<11}  {path}: {corpora.described(read.sentences)}")
+    if name == "corpus":
+        say(f"annotated    {corpora.layers_described(read.sentences)}")
+    return read
+
+
+def _report(trained: Trained) -> Report | None:
+    """The evaluation of the development part, where there is one."""
+    from egparse.evaluation.report import evaluate
+
+    if not trained.dev:
+        return None
+    predicted = list(trained.model.annotate(trained.dev))
+    return evaluate(trained.dev, predicted, layers=set(trained.model.layers))
+
+
+def _all_of(listeners: list[Listener]) -> Listener:
+    def tell(event: Iteration | Step) -> None:
+        for listener in listeners:
+            listener(event)
+
+    return tell
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    """The options that the user gave."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _silence(text: str) -> None:
+    pass
