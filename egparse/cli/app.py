@@ -39,7 +39,8 @@ def _show_version(wanted: bool) -> None:
 )
 def egparse(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
     ] = False,
 ) -> None:
     """Taggers and dependency parsers, trained by online exponentiated gradient.

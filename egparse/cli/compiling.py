@@ -11,18 +11,18 @@ _ROOMS = ("structures", "features", "learners", "tasks")
 
 def kernels_are_compiled() -> bool:
     """Whether numba's cache has kernels of this package, or will not be asked."""
-    import numba
+    from numba import config
 
     import egparse.compilation  # decides where the cache is
 
-    if numba.config.DISABLE_JIT:
+    if config.DISABLE_JIT:
         return True
     package = Path(egparse.compilation.__file__).parent
-    return cache_has_kernels(package, Path(numba.config.CACHE_DIR) if numba.config.CACHE_DIR else None)
+    return cache_has_kernels(package, Path(config.CACHE_DIR) if config.CACHE_DIR else None)
 
 
 def cache_has_kernels(package: Path, cache: Path | None) -> bool:
-    """Whether there is an index of numba's: beside the modules, or below ``cache`` in folders named after theirs."""
+    """Whether there is an index of numba's: beside the modules, or below ``cache`` in folders named alike."""
     if cache is None:
         return any(package.glob("*/__pycache__/*.nbi"))
     return any(next(cache.glob(f"{room}_*/*.nbi"), None) is not None for room in _ROOMS)

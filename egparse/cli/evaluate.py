@@ -40,30 +40,32 @@ def evaluate(
     seed: int = 0,
     details: bool = False,
 ) -> Report:
-    """Score a model's layers, predicted from the words of ``gold``, or sentences that some system has predicted."""
+    """Score a model's layers, predicted from the words of ``gold``, or sentences that a system predicted."""
     from egparse.evaluation import report
 
     if isinstance(system, list):
         predicted, layers = system, None
     else:
         predicted, layers = list(system.annotate(gold, gold_tags=gold_tags)), set(system.layers)
-    return report.evaluate(
-        gold, predicted, layers=layers, bootstrap=bootstrap, seed=seed, details=details
-    )
+    return report.evaluate(gold, predicted, layers=layers, bootstrap=bootstrap, seed=seed, details=details)
 
 
 def evaluate_cli(
     first: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="A model that train wrote; with --predicted, GOLD stands here.")
+        Path,
+        typer.Argument(metavar="MODEL", help="A model that train wrote; with --predicted, GOLD stands here."),
     ],
-    second: Annotated[Path | None, typer.Argument(metavar="GOLD", help="The gold corpus.", show_default=False)] = None,
+    second: Annotated[
+        Path | None, typer.Argument(metavar="GOLD", help="The gold corpus.", show_default=False)
+    ] = None,
     predicted: Annotated[
         Path | None,
         typer.Option("--predicted", metavar="FILE", help="Score these predictions instead of a model's."),
     ] = None,
     gold_tags: GoldTagsOption = False,
     details: Annotated[
-        bool, typer.Option("--details", help="Break the scores down by relation, tag, length of arc and sentence.")
+        bool,
+        typer.Option("--details", help="Break the scores down by relation, tag, length of arc and sentence."),
     ] = False,
     bootstrap: Annotated[
         int, typer.Option("--bootstrap", metavar="N", min=0, help="Resamples for the intervals; 0 for none.")
@@ -72,15 +74,17 @@ def evaluate_cli(
     format: FormatOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Score a model, or the output of any system, against a gold corpus.
+    """Score a model, or another system, against a gold corpus.
 
-    Every layer is predicted from the words alone, predicted tags feeding the parser, unless --gold-tags. Scores are per
-    cent; intervals are by bootstrap over sentences.
+    Every layer is predicted from the words alone, predicted tags feeding the parser, unless --gold-tags.
+    Scores are per cent; intervals are by bootstrap over sentences.
     """
     with reported():
         model, gold = (None, first) if predicted else (first, second)
         if gold is None:
-            raise typer.BadParameter("missing; expected MODEL GOLD, or --predicted FILE GOLD", param_hint="'GOLD'")
+            raise typer.BadParameter(
+                "missing; expected MODEL GOLD, or --predicted FILE GOLD", param_hint="'GOLD'"
+            )
         if predicted and second:
             raise typer.BadParameter("expected no MODEL beside --predicted", param_hint="'MODEL'")
         report = evaluate(
@@ -96,13 +100,17 @@ def evaluate_cli(
 
             print(json.dumps(tables.finite(report_as_json(report)), ensure_ascii=False, indent=2))
         else:
-            who = f"{predicted}" if predicted else f"{model}, {'gold tags' if gold_tags else 'from the words alone'}"
+            who = (
+                f"{predicted}"
+                if predicted
+                else f"{model}, {'gold tags' if gold_tags else 'from the words alone'}"
+            )
             size = f"{tables.things(report.sentences, 'sentence')}, {tables.things(report.words, 'word')}"
             print(f"{gold}: {size}\n{who}\n\n{report_text(report)}")
 
 
 def _sentences(path: Path, format: str | None) -> list[Sentence]:
-    """All sentences, trees with several roots too: whether there may be more than one is not for scores to say."""
+    """All sentences, trees with several roots too: whether there may be several is not for scores to say."""
     return corpora.read(path, format, multiple_roots=True, whole_trees=False).sentences
 
 

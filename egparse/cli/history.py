@@ -1,8 +1,8 @@
 """The history beside a model: one JSON record for each pass, written while training goes on.
 
 It grows under a name of its own, ``model.history.jsonl.part``, where it can be followed, and takes the name
-``model.history.jsonl`` only when the model has been written: whatever goes wrong before, the history of the model that
-is there stays with it. Where training fails on its way, what has been recorded is left for a look; where the user
+``model.history.jsonl`` only when the model has been written: whatever goes wrong before, a model that is there
+keeps its history. Where training fails on its way, what has been recorded is left for a look; where the user
 interrupts it before there is a model, it goes.
 """
 
@@ -35,7 +35,7 @@ class History:
 
     def __enter__(self) -> History:
         """Raises OSError where nothing can be written beside the model."""
-        self._file = open(self.part, "w", encoding="utf-8", buffering=1, newline="\n")  # noqa: SIM115
+        self._file = open(self.part, "w", encoding="utf-8", buffering=1, newline="\n")
         return self
 
     def __exit__(

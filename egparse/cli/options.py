@@ -10,7 +10,7 @@ import typer
 
 
 class CorpusFormat(StrEnum):
-    """The formats of annotated corpora; the same as ``readers.corpus.FORMATS``, which is not imported to ask for help."""
+    """The formats of annotated corpora, those of ``readers.corpus``: help should not need to import it."""
 
     CONLLU = "conllu"
     CONLLX = "conllx"
@@ -38,7 +38,7 @@ FormatOption: TypeAlias = Annotated[
     typer.Option(
         "--format",
         metavar="FORMAT",
-        help="conllu, conllx, conll2000, conll2002 or conll2003; found out from name and content if not given.",
+        help="conllu, conllx, conll2000, conll2002 or conll2003; found out by itself if not given.",
     ),
 ]
 

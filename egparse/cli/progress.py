@@ -1,13 +1,12 @@
-"""Progress of training on standard error: a bar for each task on a terminal, a line for each pass elsewhere."""
+"""Progress of training on standard error: a bar for each task on a terminal, else a line for each pass."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-from egparse.cli import tables
 from egparse.cli.standings import ALIGN, HEADINGS, WIDTHS, Standing, Standings
 
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ def heading() -> str:
     return " ".join([cells[0], " " * _BAR_WIDTH, *cells[1:]]).rstrip()
 
 
-def _fields(standing: Standing) -> dict[str, str]:
+def _fields(standing: Standing) -> dict[str, Any]:
     return {f"cell{k}": _placed(cell, k) for k, cell in enumerate(standing.row(standing.last))}
 
 

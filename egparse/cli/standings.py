@@ -1,4 +1,4 @@
-"""How far each task has come: what training tells, kept task by task for the progress display and the final table."""
+"""How far each task has come: what training tells, task by task, for the progress and the final table."""
 
 from __future__ import annotations
 
@@ -88,12 +88,12 @@ class Standings:
 
     def update(self, event: Iteration | Step) -> Standing:
         """Take note of an event; the standing of its task after it."""
-        from egparse.tasks.progress import Step
+        from egparse.tasks.progress import Iteration
 
         standing = self.tasks.get(event.task)
         if standing is None:
             standing = self.tasks[event.task] = Standing(event.task, 0, time.process_time())
-        if not isinstance(event, Step):
+        if isinstance(event, Iteration):
             standing.add(event)
         elif event.detail:
             standing.add_step()

@@ -32,7 +32,7 @@ EPILOG = examples(
     "egparse train corpora/en_sample-train.conllu --dev corpora/en_sample-dev.conllu",
     "egparse train train.txt --format conll2000 --output chunker.msgpack",
     "egparse train corpus.conllu --config configs/max-margin.toml --set parser.c=5",
-    "egparse train corpus.conllu --set 'layers=[\"upos\", \"heads\"]' --seed 7",
+    'egparse train corpus.conllu --set \'layers=["upos", "heads"]\' --seed 7',
 )
 
 _SHOWN_FAULTS = 5
@@ -40,7 +40,7 @@ Say: TypeAlias = Callable[[str], None]
 
 
 class Training(NamedTuple):
-    """What came of it: the files, what was read, each task's standing, and the scores of the development part."""
+    """What came of it: files, what was read, each task's standing, and the scores of the development part."""
 
     output: Path
     history: Path
@@ -66,22 +66,25 @@ def train(
 ) -> Training:
     """Read, train, write the model and its history, and evaluate on the development part.
 
-    ``say`` is told in words what was found, ``listener`` how training goes. Raises EgparseError and OSError before
-    training where the input is faulty or the output cannot be written; KeyboardInterrupt where nothing was trained.
+    ``say`` is told in words what was found, ``listener`` how training goes. Raises EgparseError and OSError
+    before training where the input is faulty or the output cannot be written; KeyboardInterrupt where nothing
+    has been trained.
     """
     begun = time.process_time()
     check_writable(output)
     read = _read(corpus, "corpus", config, format, skip_bad, say)
     dev_read = _read(dev, "development", config, format, skip_bad, say) if dev else None
     if dev_read is None and config.hold_out > 0:
-        say(f"development  {100 * config.hold_out:g} % of the sentences, held out; --dev names a file instead")
+        say(
+            f"development  {100 * config.hold_out:g} % of the sentences, held out; --dev names a file instead"
+        )
     if not kernels_are_compiled():
         say(NOTICE)
     from egparse.tasks import training
 
     standings = Standings()
     with History(output) as history:
-        listeners = [standings, history, *([listener] if listener else [])]
+        listeners: list[Listener] = [standings, history, *([listener] if listener else [])]
         try:
             trained = training.train(
                 read.sentences, dev_read.sentences if dev_read else None, config, _all_of(listeners)
@@ -144,22 +147,29 @@ def train_cli(
     ] = Path("model.msgpack"),
     dev: Annotated[
         Path | None,
-        typer.Option("--dev", metavar="FILE", help="A development corpus; else a part of CORPUS is held out."),
+        typer.Option(
+            "--dev", metavar="FILE", help="A development corpus; else a part of CORPUS is held out."
+        ),
     ] = None,
     config: Annotated[
         Path | None, typer.Option("--config", metavar="FILE", help="A configuration in TOML; see configs/.")
     ] = None,
     override: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change a setting, such as parser.c=5; may be repeated."),
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Change a setting, such as parser.c=5; may be repeated."
+        ),
     ] = None,
     format: FormatOption = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", metavar="N", help="Same seed, same machine: same model, bit by bit.")
+        int | None,
+        typer.Option("--seed", metavar="N", help="Same seed, same machine: same model, bit by bit."),
     ] = None,
     language: Annotated[
         str | None,
-        typer.Option("--language", metavar="CODE", help="Whose rules split plain text into words: en, de, ..."),
+        typer.Option(
+            "--language", metavar="CODE", help="Whose rules split plain text into words: en, de, ..."
+        ),
     ] = None,
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="Leave out faulty sentences instead of stopping at the first.")
@@ -169,9 +179,10 @@ def train_cli(
 ) -> None:
     """Train a model on everything that a corpus annotates.
 
-    Finds out from the columns what there is: UPOS, XPOS, FEATS, entities or chunks, trees and their labels. Training
-    of a task stops when its duality gap is small or its development score no longer grows; the best model is kept.
-    Beside the model a history is written, with a record for each pass. Ctrl-C keeps the best model so far.
+    Finds out from the columns what there is: UPOS, XPOS, FEATS, entities or chunks, trees and their labels.
+    Training of a task stops when its duality gap is small or its development score no longer grows; the best
+    model is kept. Beside the model a history is written, with a record for each pass. Ctrl-C keeps the best
+    model so far.
     """
     with reported():
         from egparse.tasks.config import load_config
@@ -181,7 +192,14 @@ def train_cli(
         say = _silence if quiet else _say
         with progress.shown(quiet) as listener:
             done = train(
-                corpus, output, settings, dev=dev, format=format, skip_bad=skip_bad, say=say, listener=listener
+                corpus,
+                output,
+                settings,
+                dev=dev,
+                format=format,
+                skip_bad=skip_bad,
+                say=say,
+                listener=listener,
             )
         if as_json:
             print(json.dumps(tables.finite(training_as_json(done)), ensure_ascii=False, indent=2))
@@ -196,11 +214,19 @@ def train_cli(
 def summary(done: Training) -> str:
     """The final tables: tasks, development scores, files."""
     rows = [standing.row(standing.best) for standing in done.standings.trained()]
-    parts = [tables.section("Training: objective in nats, gap and development score of the model kept, CPU time of the passes", tables.table(HEADINGS, rows, ALIGN))]
+    parts = [
+        tables.section(
+            "Training: figures of the models kept (objective in nats), CPU time of all passes",
+            tables.table(HEADINGS, rows, ALIGN),
+        )
+    ]
     if done.report is not None:
         title = f"Development part, from the words alone: {corpora.described(done.trained.dev)}"
         parts.append(tables.section(title, score_table(done.report)))
-    files = [("model", f"{done.output} ({tables.size(done.output.stat().st_size)})"), ("history", str(done.history))]
+    files = [
+        ("model", f"{done.output} ({tables.size(done.output.stat().st_size)})"),
+        ("history", str(done.history)),
+    ]
     return "\n".join([*parts, "", tables.record([*files, ("CPU time", tables.seconds(done.cpu_seconds))])])
 
 

@@ -6,10 +6,12 @@ the weights: the part scores are ``F_i v`` for the sparse part features ``F_i``.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
+
+from egparse.learners.eg_step import Duals, Rule
 
 Floats = npt.NDArray[np.float64]
 
@@ -46,3 +48,11 @@ class Problem(Protocol):
 
     def reset(self) -> None:
         """v = 0."""
+
+
+@runtime_checkable
+class SweepingProblem(Problem, Protocol):
+    """A problem that can make many EG steps in one call, by the same kernels: short examples cannot afford Python's calls."""
+
+    def sweep(self, order: npt.NDArray[np.int64], rule: Rule, duals: Duals) -> tuple[int, float]:
+        """One step on each example of ``order``; returns the evaluations made and the change of |v|^2."""

@@ -68,6 +68,8 @@ def test_faults(tmp_path: Path) -> None:
         list(read_text(io.BytesIO(b"a\n\nb\xe4 c\n"), name="t"))
     with pytest.raises(CorpusError, match="t:2: expected UTF-8 text, got an end inside a character"):
         list(read_text(io.BytesIO(b"a\n\xc3"), name="t"))
+    with pytest.raises(CorpusError, match=r"<text>:2: expected UTF-8 text, got the lone surrogate '.udc80'"):
+        list(read_text("a\n\udc80"))
     with pytest.raises(ValueError, match="expected a positive number of words, got 0"):
         read_text("a", max_words=0)
 
@@ -126,7 +128,7 @@ def test_the_file_is_not_read_ahead() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.text(st.one_of(st.characters(), st.sampled_from(" \n\r\t.,!?\"'()")), max_size=60))
+@given(st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from(" \n\r\t.,!?\"'()")), max_size=60))
 def test_no_letter_is_lost(text: str) -> None:
     sentences = list(read_text(text, "xx"))
     assert "".join("".join("".join(s.forms) for s in sentences).split()) == "".join(text.split())

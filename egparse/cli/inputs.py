@@ -1,0 +1,79 @@
+"""What ``parse`` is given: a file or standard input, a corpus or plain text, found out from the first lines."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import IO, cast
+
+from egparse.cli.options import InputFormat
+from egparse.readers.blocks import CHUNK, open_file
+
+STANDARD = Path("-")
+
+_SUFFIXES = {".conllu": InputFormat.CONLLU, ".conllx": InputFormat.CONLLX}
+_COMMENTS = (b"# sent_id", b"# text", b"# newdoc", b"# newpar", b"# global.columns")
+_FIRST_IDS = (b"1\t", b"0.1\t", b"1-")
+_COLUMNS = 10
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class Input(AbstractContextManager["Input"]):
+    """A stream of bytes that is open for reading, under the name that messages give it.
+
+    ``read1`` gives first what ``format`` has looked at, then what the source has at hand: a pipe is read as it
+    fills.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.name = "<stdin>" if path == STANDARD else str(path)
+        self._open = ExitStack()
+        stream = (
+            sys.stdin.buffer if path == STANDARD else self._open.enter_context(open_file(path, self.name))
+        )
+        self._read: Callable[[int], bytes] = getattr(stream, "read1", stream.read)
+        self._head: list[bytes] = []
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._open.close()
+
+    @property
+    def stream(self) -> IO[bytes]:
+        """Itself: readers ask of a stream no more than ``read1``."""
+        return cast("IO[bytes]", self)
+
+    def read1(self, size: int = CHUNK) -> bytes:
+        """The bytes at hand, nothing at the end."""
+        return self._head.pop(0) if self._head else self._read(size)
+
+    def format(self, asked: InputFormat) -> InputFormat | None:
+        """The format asked for, or that name or first lines show; None for ten columns of one kind or other."""
+        if asked is not InputFormat.AUTO:
+            return asked
+        return _SUFFIXES.get(Path(self.name).suffix.lower()) or self._looks_like()
+
+    def _looks_like(self) -> InputFormat | None:
+        """The first line that decides: a comment of CoNLL-U, or the first that is no comment."""
+        begun = b""
+        while piece := self._read(CHUNK):
+            self._head.append(piece)
+            *lines, begun = (begun + piece).removeprefix(_BYTE_ORDER_MARK).split(b"\n")
+            for line in lines:
+                if line.strip() and not (line[:1] == b"#" and not line.startswith(_COMMENTS)):
+                    return _by_line(line)
+            if len(begun) > CHUNK:  # no corpus has such a line
+                break
+        return _by_line(begun)
+
+
+def _by_line(line: bytes) -> InputFormat | None:
+    if line.startswith(_COMMENTS):
+        return InputFormat.CONLLU
+    if line.startswith(_FIRST_IDS) and line.count(b"\t") == _COLUMNS - 1:
+        return None
+    return InputFormat.TEXT

@@ -1,0 +1,221 @@
+"""Weights of (attribute, label) pairs laid out for training, where the same words are visited again and again.
+
+Rows that hold a good part of the labels are *dense*: padded to a common width, with a mask of their support, they are added
+as vectors. All other weights are *sparse*: each word lists the places and labels of those that its candidates can
+use, and the places are numbered in the order of their first word, so that a sentence finds most of its own together.
+Weights are float64: frequent ones change millions of times, and rounding each time would part v from its dual expression.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from egparse.compilation import njit
+from egparse.features.sequence import WeightRows
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+Labels = npt.NDArray[np.uint16]
+
+_WIDEST = 64  # labels: with more, a padded row is mostly zeros
+_SHARE = 4  # a row is dense if it holds at least one in four of the labels
+
+
+class PackedRows(NamedTuple):
+    """Word ``k`` has the dense rows ``dense_rows[dense_starts[k]:dense_starts[k + 1]]`` and the weights
+    ``sparse[pair_places[r]]`` of the labels ``pair_labels[r]``, ``r`` from ``pair_starts[k]`` to ``pair_starts[k + 1]``.
+
+    ``dense`` and ``masks`` are (rows, width), the width 0 if there are too many labels; masks are 1 on the support.
+    """
+
+    dense: Floats
+    masks: Floats
+    sparse: Floats
+    dense_starts: Longs
+    dense_rows: npt.NDArray[np.uint32]
+    pair_starts: Longs
+    pair_places: npt.NDArray[np.uint32]
+    pair_labels: Labels
+
+
+class Placement(NamedTuple):
+    """Where the weights of each attribute went: ``dense[a]`` is a row or -1, ``sparse[a]`` a first place or -1 (dense or unused)."""
+
+    dense: Ints
+    sparse: Longs
+
+
+def place(attributes: Ints, rows: WeightRows, n_labels: int) -> Placement:
+    """Choose dense rows, and number the sparse places by first use; ``attributes`` is (words, templates), -1 where absent."""
+    sizes = np.diff(rows.starts)
+    used, first = np.unique(attributes, return_index=True)
+    in_order = used[np.argsort(first)]
+    in_order = in_order[in_order >= 0]
+    is_dense = np.zeros(len(sizes), dtype=bool)
+    if n_labels <= _WIDEST:
+        is_dense[in_order] = sizes[in_order] * _SHARE >= n_labels
+    dense = np.where(is_dense, np.cumsum(is_dense) - 1, -1).astype(np.int32)
+    others = in_order[~is_dense[in_order]]
+    sparse = np.full(len(sizes), -1, dtype=np.int64)
+    sparse[others] = np.cumsum(sizes[others]) - sizes[others]
+    return Placement(dense, sparse)
+
+
+def pack(
+    attributes: Ints, rows: WeightRows, placement: Placement, candidates: Labels, candidate_starts: Longs, n_labels: int
+) -> PackedRows:
+    """Lay out the rows for these words; all weights start at zero."""
+    width = -(-n_labels // 8) * 8 if n_labels <= _WIDEST else 0
+    is_dense = placement.dense >= 0
+    masks = np.zeros((int(is_dense.sum()), width))
+    _fill_masks(placement.dense, rows.starts, rows.labels, masks)
+    counts = np.zeros((2, len(attributes) + 1), dtype=np.int64)
+    wanted = np.zeros(n_labels, dtype=np.bool_)
+    _count(attributes, rows, placement, candidates, candidate_starts, wanted, counts)
+    dense_starts, pair_starts = np.cumsum(counts, axis=1)
+    packed = PackedRows(
+        np.zeros_like(masks), masks, np.zeros(int(np.diff(rows.starts)[placement.sparse >= 0].sum())),
+        dense_starts, np.empty(dense_starts[-1], dtype=np.uint32),
+        pair_starts, np.empty(pair_starts[-1], dtype=np.uint32), np.empty(pair_starts[-1], dtype=np.uint16),
+    )  # fmt: skip
+    _fill(attributes, rows, placement, candidates, candidate_starts, wanted, packed)
+    return packed
+
+
+def unpack(packed: PackedRows, placement: Placement, rows: WeightRows) -> None:
+    """Copy the weights to ``rows``."""
+    _unpack(packed.dense, packed.sparse, placement.dense, placement.sparse, rows)
+
+
+@njit
+def _fill_masks(dense: Ints, starts: Ints, labels: Labels, masks: Floats) -> None:
+    for a in range(dense.shape[0]):
+        if dense[a] >= 0:
+            for r in range(starts[a], starts[a + 1]):
+                masks[dense[a], labels[r]] = 1.0
+
+
+@njit
+def _count(
+    attributes: Ints, rows: WeightRows, placement: Placement, candidates: Labels, candidate_starts: Longs,
+    wanted: npt.NDArray[np.bool_], counts: Longs,
+) -> None:  # fmt: skip
+    """counts[0, k + 1] dense rows and counts[1, k + 1] pairs of word k."""
+    starts, labels, dense = rows.starts, rows.labels, placement.dense
+    for k in range(attributes.shape[0]):
+        own = candidates[candidate_starts[k] : candidate_starts[k + 1]]
+        for c in range(own.shape[0]):
+            wanted[own[c]] = True
+        for a in attributes[k]:
+            if a >= 0 and dense[a] >= 0:
+                counts[0, k + 1] += 1
+            elif a >= 0:
+                for r in range(starts[a], starts[a + 1]):
+                    counts[1, k + 1] += wanted[labels[r]]
+        for c in range(own.shape[0]):
+            wanted[own[c]] = False
+
+
+@njit
+def _fill(
+    attributes: Ints, rows: WeightRows, placement: Placement, candidates: Labels, candidate_starts: Longs,
+    wanted: npt.NDArray[np.bool_], packed: PackedRows,
+) -> None:  # fmt: skip
+    starts, labels, dense, sparse = rows.starts, rows.labels, placement.dense, placement.sparse
+    dense_rows, places, pair_labels = packed.dense_rows, packed.pair_places, packed.pair_labels
+    row, pair = 0, 0
+    for k in range(attributes.shape[0]):
+        own = candidates[candidate_starts[k] : candidate_starts[k + 1]]
+        for c in range(own.shape[0]):
+            wanted[own[c]] = True
+        for a in attributes[k]:
+            if a >= 0 and dense[a] >= 0:
+                dense_rows[row] = dense[a]
+                row += 1
+            elif a >= 0:
+                for r in range(starts[a], starts[a + 1]):
+                    if wanted[labels[r]]:
+                        places[pair] = sparse[a] + r - starts[a]
+                        pair_labels[pair] = labels[r]
+                        pair += 1
+        for c in range(own.shape[0]):
+            wanted[own[c]] = False
+
+
+@njit
+def _unpack(dense: Floats, sparse: Floats, dense_of: Ints, sparse_of: Longs, rows: WeightRows) -> None:
+    starts, labels, weights = rows.starts, rows.labels, rows.weights
+    for a in range(dense_of.shape[0]):
+        for r in range(starts[a], starts[a + 1]):
+            if dense_of[a] >= 0:
+                weights[r] = dense[dense_of[a], labels[r]]
+            elif sparse_of[a] >= 0:
+                weights[r] = sparse[sparse_of[a] + r - starts[a]]
+
+
+@njit(fast=True)
+def score_words(
+    rows: PackedRows, first: int, starts: Ints, candidates: Labels, buffer: Floats, scores: Floats
+) -> None:
+    """Scores of the candidates of the words from ``first`` on; layout as in ``features.sequence.score_candidates``."""
+    dense, sparse, dense_starts, pair_starts = rows.dense, rows.sparse, rows.dense_starts, rows.pair_starts
+    dense_rows, pair_places, pair_labels = rows.dense_rows, rows.pair_places, rows.pair_labels
+    width = dense.shape[1]
+    for k in range(starts.shape[0] - 1):
+        own, out = candidates[starts[k] : starts[k + 1]], scores[starts[k] : starts[k + 1]]
+        for q in range(width):
+            buffer[q] = 0.0
+        if width == 0:
+            for c in range(own.shape[0]):
+                buffer[own[c]] = 0.0
+        # slices of unsigned places spare numba the test for negative indices
+        for row in dense_rows[dense_starts[first + k] : dense_starts[first + k + 1]]:
+            weights = dense[row]
+            for q in range(width):
+                buffer[q] += weights[q]
+        places = pair_places[pair_starts[first + k] : pair_starts[first + k + 1]]
+        labels = pair_labels[pair_starts[first + k] : pair_starts[first + k + 1]]
+        for r in range(places.shape[0]):
+            buffer[labels[r]] += sparse[places[r]]
+        for c in range(own.shape[0]):
+            out[c] = buffer[own[c]]
+
+
+@njit(fast=True)
+def add_words(
+    rows: PackedRows, first: int, starts: Ints, candidates: Labels, buffer: Floats, changes: Floats
+) -> float:
+    """Add changes times features, as ``features.sequence.add_candidates``: zero in, zero out, the growth of |v|^2 back."""
+    dense, masks, sparse = rows.dense, rows.masks, rows.sparse
+    dense_starts, pair_starts, dense_rows = rows.dense_starts, rows.pair_starts, rows.dense_rows
+    pair_places, pair_labels = rows.pair_places, rows.pair_labels
+    width = dense.shape[1]
+    grown = 0.0
+    for k in range(starts.shape[0] - 1):
+        own, change = candidates[starts[k] : starts[k + 1]], changes[starts[k] : starts[k + 1]]
+        moved = 0.0
+        for c in range(own.shape[0]):
+            buffer[own[c]] = change[c]
+            moved += abs(change[c])
+        if moved > 0.0:
+            for row in dense_rows[dense_starts[first + k] : dense_starts[first + k + 1]]:
+                weights, mask = dense[row], masks[row]
+                for q in range(width):
+                    old = weights[q]
+                    new = old + buffer[q] * mask[q]
+                    weights[q] = new
+                    grown += (new - old) * (new + old)
+            places = pair_places[pair_starts[first + k] : pair_starts[first + k + 1]]
+            labels = pair_labels[pair_starts[first + k] : pair_starts[first + k + 1]]
+            for r in range(places.shape[0]):
+                old = sparse[places[r]]
+                new = old + buffer[labels[r]]
+                sparse[places[r]] = new
+                grown += (new - old) * (new + old)
+        for c in range(own.shape[0]):
+            buffer[own[c]] = 0.0
+    return grown

@@ -1,0 +1,140 @@
+"""One step of online EG on the parts of one example: propose, compare, decide, keep.
+
+Source: Collins et al. 2008, sections 4 and 7; see ``egparse.learners.eg`` for the dual. Problems whose examples are short call
+these kernels from a compiled loop of their own (``SweepingProblem``), all others through ``OnlineEG.update``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from egparse.compilation import njit
+
+Floats = npt.NDArray[np.float64]
+Singles = npt.NDArray[np.float32]
+
+FLOOR = 1e-7
+"""A marginal moved by less leaves the weights alone until the moves add up."""
+_ROUNDING = 1e-9  # relative rounding of a change of the dual, from duals stored as float32
+_SMALLEST = 1e-6  # learning rate below which a step changes nothing that float32 can hold
+_REMEMBERED = 0.3  # of the increase at the last visit, where this visit gained less
+_WIDEST_STEP = 2.0  # times the learning rate, from one visit to the next
+_NARROWEST_STEP = 0.1
+
+
+class Rule(NamedTuple):
+    """How to step: ``c`` now in force, the loss, and how learning rates move (see ``EGConfig``)."""
+
+    c: float
+    max_margin: bool
+    quadratic: bool
+    growth: float
+    relaxation: float
+    largest: float
+    attempts: int
+
+
+class Duals(NamedTuple):
+    """``theta`` and ``marginals`` over all parts; ``value`` (entropy or expected cost), ``eta`` and ``gain`` of each example.
+
+    ``gain`` is the increase of the dual at the last visit, or what is remembered of larger ones before.
+    """
+
+    theta: Singles
+    marginals: Singles
+    value: Floats
+    eta: Floats
+    gain: Floats
+
+
+class Parts(NamedTuple):
+    """The parts of the example visited: duals, then this visit's scores F_i v, costs, trial theta, its marginals, and changes."""
+
+    theta: Singles
+    stored: Singles
+    scores: Floats
+    cost: Floats
+    trial: Floats
+    marginals: Floats
+    changes: Floats
+
+
+@njit(fast=True)
+def propose(parts: Parts, rule: Rule, eta: float) -> None:
+    """trial = theta - eta (theta - s / C), or theta + eta (cost + s / C), rounded as it will be stored."""
+    theta, scores, cost, trial = parts.theta, parts.scores, parts.cost, parts.trial
+    scale = eta / rule.c
+    if rule.max_margin:
+        for r in range(theta.shape[0]):
+            trial[r] = np.float32(theta[r] + eta * cost[r] + scale * scores[r])
+    else:
+        kept = 1.0 - eta
+        for r in range(theta.shape[0]):
+            trial[r] = np.float32(kept * theta[r] + scale * scores[r])
+
+
+@njit(fast=True)
+def compare(parts: Parts, rule: Rule, log_z: float, constant: float) -> tuple[float, float]:
+    """Write changes = stored - marginals as they will be stored; return (value of the trial, slope).
+
+    The slope is the derivative of the dual in the marginals, times their move: what the step would gain were the dual linear.
+    """
+    theta, stored, scores, cost = parts.theta, parts.stored, parts.scores, parts.cost
+    trial, marginals, changes = parts.trial, parts.marginals, parts.changes
+    scale = 1.0 / rule.c
+    value, slope = 0.0, 0.0
+    for r in range(stored.shape[0]):
+        change = np.float64(stored[r]) - np.float64(np.float32(marginals[r]))
+        changes[r] = change if abs(change) > FLOOR else 0.0
+    if rule.max_margin:
+        for r in range(stored.shape[0]):
+            value += cost[r] * marginals[r]
+            slope -= changes[r] * (cost[r] + scale * scores[r])
+        return value + constant, slope
+    for r in range(stored.shape[0]):
+        if marginals[r] > 0.0:  # a forbidden part has potential -inf and probability 0
+            value -= trial[r] * marginals[r]
+        if changes[r] != 0.0:
+            slope += changes[r] * (theta[r] - scale * scores[r])
+    return value + log_z, slope
+
+
+@njit
+def decide(rule: Rule, eta: float, increase: float, slope: float, grown: float) -> tuple[bool, float]:
+    """Whether to keep a step that raised the dual by ``increase``, and the learning rate of the next attempt or visit.
+
+    Halving is Collins et al. 2008, section 7. Quadratic: along the step the dual is about slope t - bend t^2, with t = 1
+    here, so the best rate is slope / (2 bend) of this one; ``relaxation`` goes further, towards 2, where the dual is level.
+    """
+    noise = _ROUNDING * (1.0 + abs(grown) / rule.c)
+    accepted = increase >= -noise
+    if not rule.quadratic or abs(slope) <= noise:  # slope and bend are lost in rounding: they say nothing
+        return accepted, min(rule.largest, eta * rule.growth) if accepted else max(_SMALLEST, eta / 2)
+    bend = slope - increase
+    factor = _WIDEST_STEP
+    if slope < 0.0:
+        factor = 0.5
+    elif bend > 0.0:
+        factor = min(_WIDEST_STEP, max(_NARROWEST_STEP, rule.relaxation * slope / (2.0 * bend)))
+    if not accepted:
+        factor = min(0.5, factor)
+    return accepted, min(rule.largest, max(_SMALLEST, eta * factor))
+
+
+@njit(fast=True)
+def keep(parts: Parts) -> None:
+    """Store the trial."""
+    theta, trial, stored, changes = parts.theta, parts.trial, parts.stored, parts.changes
+    for r in range(theta.shape[0]):
+        theta[r] = trial[r]
+        stored[r] -= changes[r]
+
+
+@njit
+def remember(duals: Duals, i: int, value: float, increase: float) -> None:
+    """Book a kept step of example i."""
+    duals.value[i] = value
+    duals.gain[i] = max(increase, _REMEMBERED * duals.gain[i])
