@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 NOTICE = "Compiling kernels for this machine: once, up to a minute."
 
@@ -11,14 +12,15 @@ _ROOMS = ("structures", "features", "learners", "tasks")
 
 def kernels_are_compiled() -> bool:
     """Whether numba's cache has kernels of this package, or will not be asked."""
-    from numba import config
+    import numba
 
     import egparse.compilation  # decides where the cache is
 
-    if config.DISABLE_JIT:
+    settings: Any = numba.config  # declares nothing to a type checker
+    if settings.DISABLE_JIT:
         return True
     package = Path(egparse.compilation.__file__).parent
-    return cache_has_kernels(package, Path(config.CACHE_DIR) if config.CACHE_DIR else None)
+    return cache_has_kernels(package, Path(settings.CACHE_DIR) if settings.CACHE_DIR else None)
 
 
 def cache_has_kernels(package: Path, cache: Path | None) -> bool:

@@ -17,7 +17,7 @@ _NAMES = {
     "feats": ("FEATS", "bundle"),
     "spans": ("spans", "type"),
     "heads": ("trees", ""),
-    "deprels": ("labels", "label"),
+    "deprels": ("relations", "label"),
 }
 
 
@@ -57,10 +57,10 @@ def described(sentences: list[Sentence]) -> str:
 
 def layers_described(sentences: list[Sentence]) -> str:
     """The layers that a corpus annotates, each with the number of its labels."""
-    from egparse.evaluation.report import LAYERS, annotated_layers
+    from egparse.evaluation.report import annotated_layers
 
     annotated = annotated_layers(sentences)
-    return ", ".join(_layer(sentences, layer) for layer in LAYERS if layer in annotated) or "none"
+    return ", ".join(_layer(sentences, layer) for layer in _NAMES if layer in annotated) or "none"
 
 
 def _layer(sentences: list[Sentence], layer: str) -> str:

@@ -106,7 +106,7 @@ def evaluate_cli(
                 else f"{model}, {'gold tags' if gold_tags else 'from the words alone'}"
             )
             size = f"{tables.things(report.sentences, 'sentence')}, {tables.things(report.words, 'word')}"
-            print(f"{gold}: {size}\n{who}\n\n{report_text(report)}")
+            print(f"{gold}: {size}\n{who}\n\n{report_text(report, gold_tags=gold_tags and not predicted)}")
 
 
 def _sentences(path: Path, format: str | None) -> list[Sentence]:

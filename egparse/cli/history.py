@@ -1,9 +1,9 @@
 """The history beside a model: one JSON record for each pass, written while training goes on.
 
 It grows under a name of its own, ``model.history.jsonl.part``, where it can be followed, and takes the name
-``model.history.jsonl`` only when the model has been written: whatever goes wrong before, a model that is there
-keeps its history. Where training fails on its way, what has been recorded is left for a look; where the user
-interrupts it before there is a model, it goes.
+``model.history.jsonl`` only when the model has been written: whatever goes wrong before, a model that is
+there keeps its history. Where training fails on its way, what has been recorded is left for a look; where the
+user interrupts it before there is a model, it goes.
 """
 
 from __future__ import annotations

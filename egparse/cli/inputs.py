@@ -1,4 +1,4 @@
-"""What ``parse`` is given: a file or standard input, a corpus or plain text, found out from the first lines."""
+"""What ``parse`` is given: a file or standard input, corpus or plain text, found out from the first lines."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 class Input(AbstractContextManager["Input"]):
     """A stream of bytes that is open for reading, under the name that messages give it.
 
-    ``read1`` gives first what ``format`` has looked at, then what the source has at hand: a pipe is read as it
-    fills.
+    ``read`` gives first what ``format`` has looked at, then what the source has at hand: a pipe is read as
+    it fills.
     """
 
     def __init__(self, path: Path) -> None:
@@ -44,15 +44,15 @@ class Input(AbstractContextManager["Input"]):
 
     @property
     def stream(self) -> IO[bytes]:
-        """Itself: readers ask of a stream no more than ``read1``."""
+        """Itself: readers ask of a stream no more than ``read``."""
         return cast("IO[bytes]", self)
 
-    def read1(self, size: int = CHUNK) -> bytes:
+    def read(self, size: int = CHUNK) -> bytes:
         """The bytes at hand, nothing at the end."""
         return self._head.pop(0) if self._head else self._read(size)
 
     def format(self, asked: InputFormat) -> InputFormat | None:
-        """The format asked for, or that name or first lines show; None for ten columns of one kind or other."""
+        """The format asked for, or that name or first lines show; None for ten columns of some kind."""
         if asked is not InputFormat.AUTO:
             return asked
         return _SUFFIXES.get(Path(self.name).suffix.lower()) or self._looks_like()

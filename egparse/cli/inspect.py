@@ -17,10 +17,12 @@ from egparse.errors import EgparseError
 EPILOG = examples(
     "egparse inspect model.msgpack",
     "egparse inspect model.msgpack --layer spans --features 30",
-    "egparse inspect model.msgpack --json | python -m json.tool",
+    "egparse inspect model.msgpack --json > model.json",
 )
 
 _WIDTH = 78
+_LABEL_LINES = 5
+"""Of each label set; those of features have hundreds."""
 
 
 def inspect(path: Path, *, features: int = 10, layer: str | None = None) -> dict[str, Any]:
@@ -96,7 +98,7 @@ def _described(found: Mapping[str, Any]) -> Iterator[str]:
     for name, labels in found["labels"].items():
         yield tables.section(f"Labels of {name} ({len(labels):,})", _wrapped(labels))
     yield tables.section("Training", _training(found["record"]))
-    yield tables.section("Configuration", tables.record(_flat(found["configuration"])))
+    yield tables.section("Configuration, where it is not the default", _configuration(found["configuration"]))
     for name, features in found["features"].items():
         if features:
             yield tables.section(f"Strongest features of {name}", _feature_table(features))
@@ -116,17 +118,18 @@ def _size_table(sizes: Mapping[str, Mapping[str, int]]) -> str:
 
 def _training(record: Mapping[str, Any]) -> str:
     facts = [(name.replace("_", " "), _shown(value)) for name, value in record.items() if name != "tasks"]
+    tasks = record.get("tasks", {})
+    facts += [("trees", task["trees"]) for task in tasks.values() if "trees" in task]
     rows = [
         (
             layer,
             _shown(task.get("iteration")),
-            tables.nats(task["primal"]),
-            tables.nats(task["dual"]),
+            *tables.nats(task["primal"], task["dual"]),
             tables.gap(task["relative_gap"]),
             tables.per_cent(task.get("score")),
-            _shown(task.get("stopped", tables.NOTHING)),
+            _shown(task.get("stopped", tables.NOTHING)).replace("development", "dev"),
         )
-        for layer, task in record.get("tasks", {}).items()
+        for layer, task in tasks.items()
     ]
     headings = ("layer", "pass", "primal", "dual", "gap %", "dev", "stopped after")
     parts = [tables.record(facts)] if facts else []
@@ -138,13 +141,21 @@ def _feature_table(features: Sequence[Mapping[str, Any]]) -> str:
     return tables.table(("attribute", "label", "weight"), rows, "llr")
 
 
-def _flat(configuration: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+def _configuration(configuration: Mapping[str, Any]) -> str:
+    from egparse.tasks.config import TrainConfig, config_as_table
+
+    defaults = dict(_flat(config_as_table(TrainConfig())))
+    changed = [(name, value) for name, value in _flat(configuration) if defaults.get(name) != value]
+    return tables.record((name, _shown(value)) for name, value in changed) or "all as by default"
+
+
+def _flat(configuration: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Settings by their names in full, as ``--set`` takes them."""
     for name, value in configuration.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{prefix}{name}.")
         else:
-            yield prefix + name, _shown(value)
+            yield prefix + name, list(value) if isinstance(value, tuple) else value
 
 
 def _shown(value: Any) -> str:
@@ -156,8 +167,14 @@ def _shown(value: Any) -> str:
 
 
 def _wrapped(labels: Sequence[str]) -> str:
-    """Labels in lines of a width that a terminal has."""
-    import textwrap
-
-    shown = [label for label in labels if label]
-    return textwrap.fill(" ".join(shown), _WIDTH, break_long_words=False, break_on_hyphens=False)
+    """Labels in a few lines of a width that a terminal has, and how many more there are."""
+    lines, line = [], ""
+    for number, label in enumerate(labels):
+        if len(line) + 1 + len(label) <= _WIDTH or not line:
+            line = f"{line} {label}".lstrip()
+            continue
+        lines.append(line)
+        if len(lines) == _LABEL_LINES:
+            return "\n".join([*lines, f"... and {len(labels) - number:,} more (--json shows all)"])
+        line = label
+    return "\n".join([*lines, line])

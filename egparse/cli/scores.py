@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import TYPE_CHECKING
 
 from egparse.cli.tables import NOTHING, count, per_cent, section, table
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _HEADINGS = ("score", "convention", "value", "95 % interval", "correct", "gold", "system")
 _ALIGN = "llrrrrr"
+_TAG_SCORES = frozenset(["UPOS", "XPOS", "UFeats"])
 _CONVENTIONS = {"conllx06": "CoNLL-X 2006", "conll07": "CoNLL 2007", "spacy": "spaCy"}
 """The conventions that are not those of the metrics already (``ud18``), by their names in the report."""
 
@@ -26,14 +27,15 @@ CoNLL 2007    all words; whole relations
 spaCy         F1 without words labelled punct; whole relations, lower-cased"""
 
 
-def score_table(report: Report) -> str:
-    """One row for each score and convention."""
-    return table(_HEADINGS, _score_rows(report), _ALIGN)
+def score_table(report: Report, *, gold_tags: bool = False) -> str:
+    """One row for each score and convention; with ``gold_tags`` those of tags are marked as given."""
+    given = _TAG_SCORES if gold_tags else frozenset()
+    return table(_HEADINGS, _score_rows(report, given), _ALIGN)
 
 
-def report_text(report: Report) -> str:
+def report_text(report: Report, *, gold_tags: bool = False) -> str:
     """Every table of a report."""
-    parts = [score_table(report)]
+    parts = [score_table(report, gold_tags=gold_tags)]
     if report.spans is not None:
         groups = {**report.spans.per_type, "all": report.spans.micro}
         parts.append(section("Spans by type (conlleval)", _prf_table("type", groups)))
@@ -42,23 +44,27 @@ def report_text(report: Report) -> str:
     return "\n".join(parts)
 
 
-def _score_rows(report: Report) -> Iterator[tuple[str, ...]]:
+def _score_rows(report: Report, given: Set[str]) -> Iterator[tuple[str, ...]]:
     for name, score in (report.segmentation or {}).items():
-        yield _row(name, "CoNLL 2018", score, None)
+        yield _row(name, "CoNLL 2018", score)
     for name, score in report.metrics.items():
-        yield _row(name, "CoNLL 2018", score, report.intervals.get(name))
+        between = "given" if name in given else _between(report.intervals.get(name))
+        yield _row(name, "CoNLL 2018", score, between)
     if report.spans is not None:
-        yield _row("NE F1", "conlleval", report.spans.micro, report.intervals.get("NE"))
+        yield _row("NE F1", "conlleval", report.spans.micro, _between(report.intervals.get("NE")))
     for key, name in _CONVENTIONS.items():
         if key in report.conventions:
             scores = report.conventions[key]
-            yield _row("UAS", name, scores.uas, None)
+            yield _row("UAS", name, scores.uas)
             if "LAS" in report.metrics:
-                yield _row("LAS", name, scores.las, None)
+                yield _row("LAS", name, scores.las)
 
 
-def _row(name: str, convention: str, score: Score, interval: Interval | None) -> tuple[str, ...]:
-    between = NOTHING if interval is None else f"{interval.low:.2f} - {interval.high:.2f}"
+def _between(interval: Interval | None) -> str:
+    return NOTHING if interval is None else f"{interval.low:.2f} - {interval.high:.2f}"
+
+
+def _row(name: str, convention: str, score: Score, between: str = NOTHING) -> tuple[str, ...]:
     return (name, convention, per_cent(score.f1), between, *map(count, score))
 
 

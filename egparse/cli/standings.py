@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 HEADINGS = ("task", "passes", "primal", "dual", "gap %", "dev", "time")
 ALIGN = "lrrrrrr"
+FINAL_HEADINGS = (*HEADINGS[:2], "kept", *HEADINGS[2:])
 WIDTHS = (15, 6, 10, 10, 7, 6, 11)
 """Characters a column, for displays that cannot know their rows beforehand."""
 
@@ -46,21 +47,26 @@ class Standing:
         if event.best or self.best is None:
             self.best = event
 
-    def add_step(self) -> None:
-        """Count a step."""
-        self.steps += 1
+    def add_step(self, event: Step) -> None:
+        """Take note of how far a task has come that has no passes."""
+        self.limit, self.steps = event.total, event.done
         self.seconds = time.process_time() - self.begun
 
     def row(self, event: Iteration | None) -> tuple[str, ...]:
         """The cells under ``HEADINGS``, with the figures of a pass where there is one."""
         figures = event and (
-            tables.nats(event.primal),
-            tables.nats(event.dual),
+            *tables.nats(event.primal, event.dual),
             tables.gap(event.relative_gap),
             tables.per_cent(event.score),
         )
         done = f"{self.done}/{self.limit}"
         return (self.task, done, *(figures or [tables.NOTHING] * 4), tables.seconds(self.seconds))
+
+    def final_row(self) -> tuple[str, ...]:
+        """The cells under ``FINAL_HEADINGS``: the figures of the pass that is kept, and its number."""
+        task, done, *figures = self.row(self.best)
+        kept = tables.NOTHING if self.best is None else str(self.best.iteration)
+        return (task, done, kept, *figures)
 
     def as_json(self) -> dict[str, Any]:
         """Plain data: the figures are those of the pass that was kept."""
@@ -95,10 +101,8 @@ class Standings:
             standing = self.tasks[event.task] = Standing(event.task, 0, time.process_time())
         if isinstance(event, Iteration):
             standing.add(event)
-        elif event.detail:
-            standing.add_step()
         else:
-            standing.limit = event.iterations
+            standing.add_step(event)
         return standing
 
     def trained(self) -> list[Standing]:

@@ -51,17 +51,19 @@ def per_cent(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.2f}"
 
 
-def nats(value: float) -> str:
-    """An objective value: five digits or more, so that primal and dual can be told apart."""
-    if not math.isfinite(value):
-        return NOTHING
-    digits = max(0, 4 - int(math.log10(abs(value)))) if abs(value) >= 1 else 4
-    return f"{value:,.{min(digits, 4)}f}"
+def nats(*values: float) -> tuple[str, ...]:
+    """Objective values to compare: as many decimals as give the greatest five digits."""
+    greatest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
+    decimals = min(4, max(0, 4 - int(math.log10(greatest)))) if greatest >= 1 else 4
+    return tuple(f"{value:,.{decimals}f}" if math.isfinite(value) else NOTHING for value in values)
 
 
 def gap(relative: float) -> str:
     """A relative duality gap, as a fraction of the dual value, in per cent."""
-    return f"{100 * relative:.3f}" if math.isfinite(relative) and abs(relative) < 1e4 else NOTHING
+    value = 100 * relative
+    if not math.isfinite(value):
+        return NOTHING
+    return f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
 def seconds(value: float) -> str:

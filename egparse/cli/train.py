@@ -19,7 +19,7 @@ from egparse.cli.faults import INTERRUPTED, complain, reported, uninterrupted
 from egparse.cli.history import History
 from egparse.cli.options import FormatOption, JsonOption, QuietOption, examples
 from egparse.cli.scores import score_table
-from egparse.cli.standings import ALIGN, HEADINGS, Standings
+from egparse.cli.standings import FINAL_HEADINGS, HEADINGS, Standings
 from egparse.errors import EgparseError
 
 if TYPE_CHECKING:
@@ -213,15 +213,16 @@ def train_cli(
 
 def summary(done: Training) -> str:
     """The final tables: tasks, development scores, files."""
-    rows = [standing.row(standing.best) for standing in done.standings.trained()]
+    rows = [standing.final_row() for standing in done.standings.trained()]
     parts = [
         tables.section(
-            "Training: figures of the models kept (objective in nats), CPU time of all passes",
-            tables.table(HEADINGS, rows, ALIGN),
+            "Training: passes done and pass kept with its figures (objective in nats), CPU time of all",
+            tables.table(FINAL_HEADINGS, rows, "l" + "r" * len(HEADINGS)),
         )
     ]
     if done.report is not None:
-        title = f"Development part, from the words alone: {corpora.described(done.trained.dev)}"
+        held_out = ", held out" if done.trained.held_out else ""
+        title = f"Development part{held_out}, from the words alone: {corpora.described(done.trained.dev)}"
         parts.append(tables.section(title, score_table(done.report)))
     files = [
         ("model", f"{done.output} ({tables.size(done.output.stat().st_size)})"),

@@ -104,10 +104,10 @@ class Lexicon:
     def encode(self, forms: Sequence[str]) -> Ints:
         """Values of shape (forms, observables)."""
         rows = np.array([self._rows.get(form, -1) for form in forms], dtype=np.int64)
-        values = self._table[rows]
-        new = np.flatnonzero(rows < 0)
-        if len(new):
-            values[new] = self._compute([forms[k] for k in new])
+        values = np.empty((len(forms), len(self.names)), dtype=np.int32)
+        values[rows >= 0] = self._table[rows[rows >= 0]]
+        new = np.flatnonzero(rows < 0).tolist()
+        values[new] = self._compute([forms[k] for k in new])
         return values
 
     def __contains__(self, form: str) -> bool:

@@ -1,1 +1,1 @@
-"""x"""
+"""Structures, one a file, with one contract: log partition, marginals, entropy, best and k best."""

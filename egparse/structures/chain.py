@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from egparse.compilation import njit
+from egparse.structures.exponentials import exponentials
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -46,14 +47,17 @@ class Workspace(NamedTuple):
     scales: Floats
     exponentials: Floats
     row: Floats
+    scratch: Floats
     pointers: Ints
 
 
 def workspace(n_unary: int, n_words: int, n_labels: int) -> Workspace:
     """Scratch for at most ``n_unary`` unary parts, ``n_words`` words and ``n_labels`` labels a sentence."""
+    transitions = n_labels * n_labels
+    most = max(n_unary, transitions)
     return Workspace(
-        np.empty(n_unary), np.empty(n_unary), np.empty(n_words + 1), np.empty(n_labels * n_labels),
-        np.empty(n_labels), np.empty(n_unary, dtype=np.int32),
+        np.empty(most), np.empty(n_unary), np.empty(n_words + 1), np.empty(transitions), np.empty(n_labels),
+        np.empty(most), np.empty(n_unary, dtype=np.int32),
     )  # fmt: skip
 
 
@@ -65,7 +69,7 @@ def forward_backward(
     n = starts.shape[0] - 1
     n_unary = starts[n]
     if n_unary == n * n_labels:
-        log_z = _dense(parts, n, n_labels, work, marginals)
+        log_z = _dense(parts, starts, n_labels, work, marginals)
     else:
         log_z = _sparse(parts, starts, labels, n_labels, work, marginals)
     if not np.isfinite(log_z):
@@ -74,74 +78,105 @@ def forward_backward(
 
 
 @njit(fast=True)
-def _exponentials(scores: Floats, out: Floats) -> float:
-    """Write exp(scores - shift) and return the shift: the largest score, or 0 if none is finite."""
+def _shifted(scores: Floats, out: Floats) -> float:
+    """Write scores - shift and return the shift: the largest score, or 0 if none is finite."""
     shift = -np.inf
-    for k in range(scores.shape[0]):
-        shift = max(shift, scores[k])
+    for c in range(scores.shape[0]):
+        shift = max(shift, scores[c])
     if shift == -np.inf:
         shift = 0.0
-    for k in range(scores.shape[0]):
-        out[k] = np.exp(scores[k] - shift)
+    for c in range(scores.shape[0]):
+        out[c] = scores[c] - shift
     return shift
 
 
 @njit(fast=True)
-def _dense(parts: Floats, n: int, n_labels: int, work: Workspace, marginals: Floats) -> float:
-    """All words have all labels: scaled probabilities, contiguous inner loops; nan where the scale underflows."""
-    size = n_labels
-    n_unary = n * size
-    e = work.exponentials[: size * size]
-    shift = _exponentials(parts[n_unary : n_unary + size * size], e) * (n - 1)
-    forward, scaled, scales, row = work.forward, work.scaled, work.scales, work.row
+def _weights(parts: Floats, starts: Ints, n_labels: int, work: Workspace) -> float:
+    """Exponentials of unary scores (``scaled``) and transitions (``exponentials``), shifted; the shift of any sequence is returned.
+
+    Each word, and all transitions together, are shifted by their largest score. ``forward`` serves as scratch.
+    """
+    n = starts.shape[0] - 1
+    unary, transitions = starts[n], n_labels * n_labels
+    shifted = work.forward
+    shift = _shifted(parts[unary : unary + transitions], shifted[:transitions]) * (n - 1)
+    exponentials(shifted[:transitions], work.scratch, work.exponentials[:transitions])
     for k in range(n):
+        shift += _shifted(parts[starts[k] : starts[k + 1]], shifted[starts[k] : starts[k + 1]])
+    exponentials(shifted[:unary], work.scratch, work.scaled[:unary])
+    return shift
+
+
+@njit(fast=True)
+def _dense(parts: Floats, starts: Ints, n_labels: int, work: Workspace, marginals: Floats) -> float:
+    """All words have all labels: scaled probabilities, contiguous inner loops; nan where the scale underflows."""
+    unary, transitions = starts[starts.shape[0] - 1], n_labels * n_labels
+    shift = _weights(parts, starts, n_labels, work)
+    e, row = work.exponentials[:transitions], work.row[:n_labels]
+    log_z = _dense_forward(unary, e, work, row)
+    if np.isfinite(log_z):
+        _dense_backward(e, work, row, marginals[:unary], marginals[unary : unary + transitions])
+    return log_z + shift
+
+
+@njit(fast=True)
+def _dense_forward(unary: int, e: Floats, work: Workspace, row: Floats) -> float:
+    """Fill forward and scales; return log Z of the shifted scores, or nan."""
+    size, scales = row.shape[0], work.scales
+    log_z = 0.0
+    for k in range(unary // size):
         here = k * size
-        shift += _exponentials(parts[here : here + size], scaled[here : here + size])
+        forward, scaled = work.forward[here : here + size], work.scaled[here : here + size]
         # forward[k, q] = exp(unary[k, q]) * sum_p forward[k-1, p] exp(transitions[p, q]), scaled to sum to one
-        if k == 0:
-            for q in range(size):
-                row[q] = 1.0
-        else:
-            for q in range(size):
-                row[q] = 0.0
+        row[:] = 1.0 if k == 0 else 0.0
+        if k > 0:
+            before = work.forward[here - size : here]
             for p in range(size):
-                mass = forward[here - size + p]
+                mass, edges = before[p], e[p * size : (p + 1) * size]
                 for q in range(size):
-                    row[q] += mass * e[p * size + q]
+                    row[q] += mass * edges[q]
         total = 0.0
         for q in range(size):
-            forward[here + q] = row[q] * scaled[here + q]
-            total += forward[here + q]
+            forward[q] = row[q] * scaled[q]
+            total += forward[q]
         if not total > _SMALLEST:
             return np.nan
         scales[k] = total
-        shift += np.log(total)
+        log_z += np.log(total)
+        inverse = 1.0 / total
         for q in range(size):
-            forward[here + q] /= total
-    counts = marginals[n_unary : n_unary + size * size]
+            forward[q] *= inverse
+    return log_z
+
+
+@njit(fast=True)
+def _dense_backward(e: Floats, work: Workspace, row: Floats, unary: Floats, counts: Floats) -> None:
+    """Marginals of labels and expected counts of transitions, from the forward pass."""
+    size, scales = row.shape[0], work.scales
     counts[:] = 0.0
-    for q in range(size):
-        row[q] = 1.0
-    for k in range(n - 1, -1, -1):
+    row[:] = 1.0
+    for k in range(unary.shape[0] // size - 1, -1, -1):
         here = k * size
+        forward, message, out = work.forward[here : here + size], work.scaled[here : here + size], unary[here : here + size]
         # row holds backward[k, .]; marginal = forward * backward
         for q in range(size):
-            marginals[here + q] = forward[here + q] * row[q]
+            out[q] = forward[q] * row[q]
         if k == 0:
             break
         # message[q] = exp(unary[k, q]) backward[k, q] / scale; backward[k-1, p] = sum_q exp(transitions[p, q]) message[q]
+        inverse = 1.0 / scales[k]
         for q in range(size):
-            scaled[here + q] *= row[q] / scales[k]
+            message[q] *= row[q] * inverse
+        before = work.forward[here - size : here]
         for p in range(size):
-            mass = forward[here - size + p]
-            total = 0.0
+            edges, count = e[p * size : (p + 1) * size], counts[p * size : (p + 1) * size]
+            mass, total = before[p], 0.0
             for q in range(size):
-                total += e[p * size + q] * scaled[here + q]
-                counts[p * size + q] += mass * scaled[here + q]
+                total += edges[q] * message[q]
+                count[q] += mass * message[q]
             row[p] = total
-    for c in range(size * size):
+    for c in range(counts.shape[0]):
         counts[c] *= e[c]
-    return shift
 
 
 @njit(fast=True)
@@ -150,12 +185,10 @@ def _sparse(parts: Floats, starts: Ints, labels: Ints, n_labels: int, work: Work
     n = starts.shape[0] - 1
     n_unary = starts[n]
     size = n_labels
-    e = work.exponentials[: size * size]
-    shift = _exponentials(parts[n_unary : n_unary + size * size], e) * (n - 1)
-    forward, scaled, scales, row = work.forward, work.scaled, work.scales, work.row
+    shift = _weights(parts, starts, n_labels, work)
+    e, forward, scaled, scales = work.exponentials, work.forward, work.scaled, work.scales
     for k in range(n):
         here, end = starts[k], starts[k + 1]
-        shift += _exponentials(parts[here:end], scaled[here:end])
         total = 0.0
         for c in range(here, end):
             mass = 1.0

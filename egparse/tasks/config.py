@@ -6,12 +6,18 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from annotated_types import Ge, Gt, Interval
 
 from egparse.errors import ConfigError
 
 Loss = Literal["log-linear", "max-margin"]
 Trees = Literal["auto", "projective", "non-projective"]
+Positive = Annotated[float, Gt(0)]
+Natural = Annotated[int, Ge(0)]
+Count = Annotated[int, Ge(1)]
+Share = Annotated[float, Interval(ge=0, lt=1)]
 
 WORD_TEMPLATES = (
     "bias", "form[0]", "normal[0]", "normal[-1]", "normal[1]", "normal[-2]", "normal[2]",
@@ -29,31 +35,32 @@ WORD_TEMPLATES = (
 class StopConfig:
     """When a learner stops: after so many passes, at a relative duality gap, or when the development score is stale."""
 
-    iterations: int = 12
-    gap: float = 0.001
-    patience: int = 3
+    iterations: Count = 12
+    gap: Annotated[float, Ge(0)] = 0.001
+    patience: Natural = 3
 
 
 @dataclass(frozen=True, kw_only=True)
 class TaggerConfig:
     """A linear-chain CRF (``bigrams``) or a log-linear classifier of words, for one layer of tags.
 
-    ``support`` chooses which (attribute, label) pairs have a weight. A tag set larger than ``dictionary_above`` is narrowed for each word
+    An attribute seen ``all_labels_from`` times or more has a weight for every label, any other for the labels seen with it (0: always the
+    latter). A tag set larger than ``dictionary_above`` is narrowed for each word
     by a tag dictionary of ``dictionary_size`` candidates for rare forms (all seen tags for forms seen ``frequent`` times).
     """
 
     templates: tuple[str, ...] = WORD_TEMPLATES
     bigrams: bool = True
     pads: bool = True
-    min_count: int = 1
-    support: Literal["observed", "all"] = "observed"
-    dictionary_above: int = 32
-    dictionary_size: int = 12
-    frequent: int = 20
+    min_count: Count = 1
+    all_labels_from: Natural = 0
+    dictionary_above: Natural = 32
+    dictionary_size: Count = 12
+    frequent: Count = 20
     loss: Loss = "log-linear"
-    c: float = 1.0
-    anneal_from: float = 0.0
-    anneal_decay: float = 0.7
+    c: Positive = 1.0
+    anneal_from: Annotated[float, Ge(0)] = 0.0
+    anneal_decay: Share = 0.7
     stop: StopConfig = StopConfig()
 
 
@@ -68,15 +75,15 @@ class ParserConfig:
 
     templates: tuple[str, ...] = ()
     trees: Trees = "auto"
-    non_projective_above: float = 0.02
+    non_projective_above: Annotated[float, Interval(ge=0, le=1)] = 0.02
     single_root: bool = True
-    bits: int = 22
-    min_arc_count: int = 1
-    min_form_count: int = 2
+    bits: Annotated[int, Interval(ge=8, le=28)] = 22
+    min_arc_count: Natural = 1
+    min_form_count: Count = 2
     loss: Loss = "log-linear"
-    c: float = 10.0
-    anneal_from: float = 0.0
-    anneal_decay: float = 0.7
+    c: Positive = 10.0
+    anneal_from: Annotated[float, Ge(0)] = 0.0
+    anneal_decay: Share = 0.7
     stop: StopConfig = StopConfig()
 
 
@@ -85,12 +92,12 @@ class LabellerConfig:
     """The log-linear classifier of arc labels. Empty ``templates`` stand for the built-in ones."""
 
     templates: tuple[str, ...] = ()
-    min_count: int = 1
-    support: Literal["observed", "all"] = "observed"
+    min_count: Count = 1
+    all_labels_from: Natural = 0
     loss: Loss = "log-linear"
-    c: float = 1.0
-    anneal_from: float = 0.0
-    anneal_decay: float = 0.7
+    c: Positive = 1.0
+    anneal_from: Annotated[float, Ge(0)] = 0.0
+    anneal_decay: Share = 0.7
     stop: StopConfig = StopConfig()
 
 
@@ -104,11 +111,11 @@ class TrainConfig:
     """
 
     language: str = "en"
-    seed: int = 1
+    seed: Natural = 1
     layers: tuple[str, ...] = ()
-    folds: int = 5
-    fold_passes: int = 6
-    hold_out: float = 0.1
+    folds: Natural = 5
+    fold_passes: Count = 6
+    hold_out: Share = 0.1
     upos: TaggerConfig = TaggerConfig()
     xpos: TaggerConfig = TaggerConfig()
     feats: TaggerConfig = TaggerConfig()

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from egparse.tasks.progress import Listener, Step
 from egparse.tasks.tagger import TaggerTask, train_unwatched
-from egparse.tasks.words import Words
+from egparse.tasks.word_columns import Words
 
 Ints = npt.NDArray[np.int32]
 

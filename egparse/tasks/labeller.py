@@ -19,7 +19,7 @@ from egparse.tasks.progress import Listener
 from egparse.tasks.sequence_model import SequenceModel
 from egparse.tasks.sequence_training import SequenceExamples, SequenceSettings, fit
 from egparse.tasks.tree_columns import tree_column_names, tree_values
-from egparse.tasks.words import Columns, Words
+from egparse.tasks.word_columns import Columns, Words
 
 Ints = npt.NDArray[np.int32]
 
@@ -87,7 +87,7 @@ def train_labeller(
     settings = SequenceSettings(
         templates=compile_templates(config.templates or LABEL_TEMPLATES, tree_column_names(columns)),
         min_count=config.min_count,
-        support=config.support,
+        all_labels_from=config.all_labels_from,
         bigrams=False,
         learner=EGConfig(
             loss=config.loss, c=config.c, anneal_from=config.anneal_from, anneal_decay=config.anneal_decay, seed=seed

@@ -19,7 +19,7 @@ from egparse.tasks.config import ParserConfig
 from egparse.tasks.optimise import Best, optimise
 from egparse.tasks.progress import Listener
 from egparse.tasks.tree_problem import INFERENCE, TreeProblem, scatter
-from egparse.tasks.words import Columns, Words
+from egparse.tasks.word_columns import Columns, Words
 
 Ints = npt.NDArray[np.int32]
 Trees = Literal["projective", "non-projective"]
@@ -175,10 +175,9 @@ def train_parser(
     state = learner.initialise(GOLD_THETA + np.log(lengths))
 
     def snapshot(state: EGState) -> Parser:
-        return Parser(
-            arc_columns, tuple(texts), templates, arc_filter, problem.weights * np.float32(1.0 / state.c),
-            trees, config.single_root,
-        )  # fmt: skip
+        # rounded as the model file rounds them: what is scored is what will be loaded
+        weights = (problem.weights * np.float32(1.0 / state.c)).astype(np.float16).astype(np.float32)
+        return Parser(arc_columns, tuple(texts), templates, arc_filter, weights, trees, config.single_root)
 
     return optimise(learner, state, config.stop, snapshot, score, "parser", listener)
 

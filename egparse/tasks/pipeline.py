@@ -20,7 +20,7 @@ from egparse.tasks.labeller import Labeller
 from egparse.tasks.parser import Parser
 from egparse.tasks.strongest import strongest_attributes
 from egparse.tasks.tagger import Tagger
-from egparse.tasks.words import TAG_LAYERS, Columns, Words
+from egparse.tasks.word_columns import TAG_LAYERS, Columns, Words
 
 Ints = npt.NDArray[np.int32]
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from egparse.features.sequence import WeightRows, all_rows, observed_rows
+from egparse.features.sequence import WeightRows
+from egparse.features.support import NEVER, supported_rows
 from egparse.features.tag_dictionary import Candidates
 from egparse.features.templates import Templates
 from egparse.learners.eg import EGConfig, EGState, OnlineEG
@@ -39,7 +40,7 @@ class SequenceSettings(NamedTuple):
 
     templates: Templates
     min_count: int
-    support: Literal["observed", "all"]
+    all_labels_from: int
     bigrams: bool
     learner: EGConfig
     stop: StopConfig
@@ -79,10 +80,8 @@ def prepare(examples: SequenceExamples, settings: SequenceSettings) -> Prepared:
     index = build_index(keys, settings.min_count)
     attributes = index.numbers(keys)
     del keys
-    rows = (
-        observed_rows(attributes, examples.gold, len(index), examples.n_labels)
-        if settings.support == "observed"
-        else all_rows(len(index), examples.n_labels)
+    rows = supported_rows(
+        attributes, examples.gold, len(index), examples.n_labels, settings.all_labels_from
     )
     problem = SequenceProblem(
         attributes=attributes,
@@ -92,7 +91,7 @@ def prepare(examples: SequenceExamples, settings: SequenceSettings) -> Prepared:
         candidate_starts=examples.candidates.starts,
         rows=rows,
         n_labels=examples.n_labels,
-        support=observed_bigrams(examples, settings.support) if settings.bigrams else None,
+        support=observed_bigrams(examples, settings.all_labels_from) if settings.bigrams else None,
     )
     learner = OnlineEG(problem, settings.learner)
     per_word = len(examples.candidates.labels) / max(1, len(examples.gold))
@@ -109,9 +108,9 @@ def prepare(examples: SequenceExamples, settings: SequenceSettings) -> Prepared:
     return Prepared(learner, learner.initialise(GOLD_THETA + float(np.log(per_word))), snapshot)
 
 
-def observed_bigrams(examples: SequenceExamples, support: str) -> npt.NDArray[np.bool_]:
-    """Which label bigrams have a weight: those seen inside sentences, or all."""
-    if support == "all":
+def observed_bigrams(examples: SequenceExamples, all_labels_from: int) -> npt.NDArray[np.bool_]:
+    """Which label bigrams have a weight: those seen inside sentences, or all where any attribute has all labels."""
+    if all_labels_from != NEVER:
         return np.ones((examples.n_labels, examples.n_labels), dtype=bool)
     seen = np.zeros((examples.n_labels, examples.n_labels), dtype=bool)
     inside = np.ones(len(examples.gold), dtype=bool)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from egparse.tasks.sequence_model import SequenceModel
-from egparse.tasks.words import Columns
+from egparse.tasks.word_columns import Columns
 
 
 def strongest_attributes(

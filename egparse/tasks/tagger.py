@@ -18,7 +18,7 @@ from egparse.tasks.optimise import Best
 from egparse.tasks.progress import Listener
 from egparse.tasks.sequence_model import SequenceModel
 from egparse.tasks.sequence_training import SequenceExamples, SequenceSettings, fit, fit_unwatched
-from egparse.tasks.words import Words
+from egparse.tasks.word_columns import Words
 
 Ints = npt.NDArray[np.int32]
 
@@ -115,7 +115,7 @@ def _settings(task: TaggerTask) -> SequenceSettings:
     return SequenceSettings(
         templates=compile_templates(config.templates, task.columns, config.pads),
         min_count=config.min_count,
-        support=config.support,
+        all_labels_from=config.all_labels_from,
         bigrams=config.bigrams,
         learner=EGConfig(
             loss=config.loss, c=config.c, anneal_from=config.anneal_from, anneal_decay=config.anneal_decay, seed=task.seed

@@ -27,7 +27,7 @@ from egparse.tasks.pipeline import Model
 from egparse.tasks.progress import Listener, silent
 from egparse.tasks.tagger import Tagger, TaggerTask, train_tagger
 from egparse.tasks.tree_columns import LABELLER_INPUTS
-from egparse.tasks.words import TAG_LAYERS, Columns, Words
+from egparse.tasks.word_columns import TAG_LAYERS, Columns, Words
 
 Ints = npt.NDArray[np.int32]
 

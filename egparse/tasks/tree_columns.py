@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from egparse.compilation import njit
 from egparse.features.vocabulary import BOUNDARY, FIRST_VALUE
-from egparse.tasks.words import Columns, Words
+from egparse.tasks.word_columns import Columns, Words
 
 Ints = npt.NDArray[np.int32]
 

@@ -27,11 +27,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "evaluation": {"numpy", "errors", "sentences"},
     "tasks": KERNELS
     | {"learners", "losses", "structures", "features", "readers", "evaluation", "serialize"}
-    | {"errors", "sentences", "pydantic", "__init__"},
+    | {"errors", "sentences", "pydantic", "annotated_types", "__init__"},
     "pipes": {"tasks", "readers", "evaluation", "errors", "sentences", "numpy", "spacy", "thinc", "__init__"},
     "experiments": KERNELS
     | {"tasks", "learners", "losses", "structures", "features", "readers", "evaluation", "serialize"}
-    | {"errors", "sentences", "pydantic", "__init__"},
+    | {"errors", "sentences", "pydantic", "annotated_types", "__init__"},
 }
 """Room or top-level file -> rooms and other packages; the standard library and the own room are free."""
 

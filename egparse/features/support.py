@@ -1,0 +1,39 @@
+"""Which (attribute, label) pairs have a weight: those seen in training, and all labels for frequent attributes.
+
+Pairs that were never seen can only get negative weights; they are worth having where an attribute is frequent enough for its absence
+with a label to mean something.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from egparse.features.sequence import WeightRows
+
+NEVER = 0
+
+
+def supported_rows(
+    attributes: npt.NDArray[np.int32],
+    labels: npt.NDArray[np.int32],
+    n_attributes: int,
+    n_labels: int,
+    all_labels_from: int = NEVER,
+) -> WeightRows:
+    """Rows of zero weights.
+
+    ``attributes`` is (words, templates), -1 where absent; ``labels`` is (words,). An attribute seen at least ``all_labels_from`` times has
+    every label, any other those seen with it; ``NEVER`` limits all of them to what was seen.
+    """
+    pairs = attributes.astype(np.int64) * n_labels + labels[:, None]
+    distinct = np.unique(pairs[attributes >= 0])
+    if all_labels_from != NEVER:
+        counts = np.bincount(attributes[attributes >= 0], minlength=n_attributes)
+        frequent = np.flatnonzero(counts >= all_labels_from)
+        every = (frequent[:, None] * n_labels + np.arange(n_labels)).reshape(-1)
+        distinct = np.union1d(distinct, every)
+    starts = np.searchsorted(distinct, np.arange(n_attributes + 1, dtype=np.int64) * n_labels)
+    return WeightRows(
+        starts.astype(np.int32), (distinct % n_labels).astype(np.uint16), np.zeros(len(distinct), dtype=np.float32)
+    )

@@ -1,0 +1,70 @@
+"""Hyper-parameters of online exponentiated gradient."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from egparse.errors import ConfigError
+from egparse.learners.eg_step import Rule
+
+Loss = Literal["log-linear", "max-margin"]
+Search = Literal["quadratic", "halving"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EGConfig:
+    """``c`` is the regularisation constant C of the summed objective.
+
+    ``anneal_from`` (>= c) starts C higher and lets it decay to ``c`` by ``anneal_decay`` an iteration after
+    ``anneal_hold`` iterations (Collins et al. 2008, section 7.1.1); 0 means no annealing.
+
+    ``search`` moves the learning rate of an example, which starts at ``eta``: *halving* as in the paper (halve until the
+    dual does not fall, then times ``growth``), or *quadratic*: ``relaxation`` times the rate that is best along the last step.
+
+    ``share`` is the part of the work of a pass that goes by in one round of visits, chosen by what examples gained
+    (``egparse.learners.visits``); 1 visits every example once in a round, as in the paper. The first iteration always does.
+    """
+
+    loss: Loss = "log-linear"
+    c: float = 10.0
+    eta: float = 0.5
+    search: Search = "quadratic"
+    relaxation: float = 1.6
+    growth: float = 1.05
+    max_halvings: int = 12
+    share: float = 0.3
+    anneal_from: float = 0.0
+    anneal_decay: float = 0.7
+    anneal_hold: int = 1
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if not self.c > 0 or not self.eta > 0:
+            raise ConfigError(f"expected c > 0 and eta > 0, got c = {self.c}, eta = {self.eta}")
+        if not 0 < self.share <= 1:
+            raise ConfigError(f"expected a share of visits in (0, 1], got {self.share}")
+        if not 0 < self.relaxation < 2:
+            raise ConfigError(f"expected a relaxation in (0, 2), got {self.relaxation}")
+        if not 0 < self.anneal_decay <= 1 or self.anneal_from < 0:
+            raise ConfigError(
+                f"expected anneal_from >= 0 and anneal_decay in (0, 1], got {self.anneal_from}, {self.anneal_decay}"
+            )
+
+    @classmethod
+    def as_published(cls, *, loss: Loss = "log-linear", c: float = 10.0, seed: int = 1) -> EGConfig:
+        """The randomised algorithm of Collins et al. 2008, section 7: halving, and every example once a pass."""
+        return cls(loss=loss, c=c, seed=seed, search="halving", share=1.0)
+
+    def c_at(self, iteration: float) -> float:
+        """The regularisation constant after so many iterations (0 at the start, fractions within one)."""
+        steps = max(0.0, iteration - self.anneal_hold + 1)
+        return self.c + max(0.0, self.anneal_from - self.c) * self.anneal_decay**steps
+
+    def rule(self, c: float) -> Rule:
+        """How to step under a regularisation constant. Beyond a rate of 1 a log-linear step would overshoot its fixed point."""
+        max_margin = self.loss == "max-margin"
+        return Rule(
+            c, max_margin, self.search == "quadratic", self.growth, self.relaxation,
+            float("inf") if max_margin else 1.0, self.max_halvings,
+        )  # fmt: skip

@@ -1,0 +1,138 @@
+"""Flat arrays that say, for each sentence of a training set, which parts it has: candidate labels, then label bigrams."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from egparse.compilation import njit
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+Labels = npt.NDArray[np.uint16]
+
+
+class SequenceLayout(NamedTuple):
+    """Sentence ``i`` has the words ``words[i]:words[i + 1]``, and with n words n + 1 entries of ``starts`` from ``words[i] + i`` on.
+
+    Its candidates, ``candidates[candidate_starts[words[i]]:...]``, are labels; ``places`` numbers them within
+    ``label_sets[label_starts[i]:label_starts[i + 1]]``, the L labels of the sentence. Its parts are the candidates, then L x L
+    bigrams (none if there are no bigrams, where L is 0). ``gold[k]`` and ``gold_bigrams[k]`` are the correct parts of word k; the latter is
+    -1 for a first word.
+    """
+
+    parts: Longs
+    words: Longs
+    starts: Ints
+    candidates: Labels
+    candidate_starts: Longs
+    places: Ints
+    label_sets: Labels
+    label_starts: Longs
+    gold: Ints
+    gold_bigrams: Ints
+
+
+class Sentence(NamedTuple):
+    """One sentence's slices; ``n_labels`` is 0 without bigrams."""
+
+    first: int
+    starts: Ints
+    candidates: Labels
+    places: Ints
+    labels: Labels
+    n_labels: int
+
+
+def lay_out(word_starts: Longs, gold: Ints, candidates: Labels, candidate_starts: Longs, bigrams: bool) -> SequenceLayout:
+    """Lay out sentences; see ``SequenceProblem`` for the arguments.
+
+    Raises:
+        ValueError: a word whose correct label is not one of its candidates.
+    """
+    n = len(word_starts) - 1
+    starts = np.empty(len(gold) + n, dtype=np.int32)
+    places = np.zeros(len(candidates), dtype=np.int32)
+    label_sets: list[Labels] = []
+    sizes = np.zeros(n + 1, dtype=np.int64)
+    for i in range(n):
+        own = candidate_starts[word_starts[i] : word_starts[i + 1] + 1]
+        starts[word_starts[i] + i : word_starts[i + 1] + i + 1] = own - own[0]
+        sizes[i + 1] = own[-1] - own[0]
+        if bigrams:
+            labels, inverse = np.unique(candidates[own[0] : own[-1]], return_inverse=True)
+            places[own[0] : own[-1]] = inverse
+            label_sets.append(labels)
+            sizes[i + 1] += len(labels) ** 2
+    label_starts = np.zeros(n + 1, dtype=np.int64)
+    if bigrams:
+        label_starts[1:] = np.cumsum([len(labels) for labels in label_sets])
+    layout = SequenceLayout(
+        np.cumsum(sizes), word_starts, starts, candidates, candidate_starts, places,
+        np.concatenate([*label_sets, np.empty(0, dtype=np.uint16)]), label_starts,
+        np.empty(len(gold), dtype=np.int32), np.full(len(gold), -1, dtype=np.int32),
+    )  # fmt: skip
+    if not _find_gold(layout, gold):
+        raise ValueError("expected the correct label of every word among its candidates")
+    return layout
+
+
+@njit
+def sentence_of(layout: SequenceLayout, i: int) -> Sentence:
+    """The slices of sentence i."""
+    words, label_starts = layout.words, layout.label_starts
+    first, end = words[i], words[i + 1]
+    begin, stop = layout.candidate_starts[first], layout.candidate_starts[end]
+    labels = layout.label_sets[label_starts[i] : label_starts[i + 1]]
+    return Sentence(
+        first,
+        layout.starts[first + i : end + i + 1],
+        layout.candidates[begin:stop],
+        layout.places[begin:stop],
+        labels,
+        labels.shape[0],
+    )
+
+
+@njit
+def _find_gold(layout: SequenceLayout, correct: Ints) -> bool:
+    gold, bigrams = layout.gold, layout.gold_bigrams
+    for i in range(layout.words.shape[0] - 1):
+        sentence = sentence_of(layout, i)
+        starts, candidates, places = sentence.starts, sentence.candidates, sentence.places
+        for k in range(starts.shape[0] - 1):
+            word = sentence.first + k
+            gold[word] = -1
+            for c in range(starts[k], starts[k + 1]):
+                if candidates[c] == correct[word]:
+                    gold[word] = c
+            if gold[word] < 0:
+                return False
+            if k > 0 and sentence.n_labels > 0:
+                previous, following = places[gold[word - 1]], places[gold[word]]
+                bigrams[word] = starts[starts.shape[0] - 1] + previous * sentence.n_labels + following
+    return True
+
+
+@njit
+def write_gold(layout: SequenceLayout, i: int, out: Floats) -> None:
+    """One on the correct label of each word; the count of each correct label bigram."""
+    gold, bigrams = layout.gold, layout.gold_bigrams
+    out[:] = 0.0
+    for word in range(layout.words[i], layout.words[i + 1]):
+        out[gold[word]] = 1.0
+        if bigrams[word] >= 0:
+            out[bigrams[word]] += 1.0
+
+
+@njit
+def write_cost(layout: SequenceLayout, i: int, out: Floats) -> None:
+    """Hamming cost: one for each wrong label, nothing for bigrams."""
+    gold, starts = layout.gold, sentence_of(layout, i).starts
+    out[:] = 0.0
+    out[: starts[starts.shape[0] - 1]] = 1.0
+    for word in range(layout.words[i], layout.words[i + 1]):
+        out[gold[word]] = 0.0

@@ -1,0 +1,43 @@
+"""The batch decoder agrees with enumeration, whatever it passes over."""
+
+from __future__ import annotations
+
+import numpy as np
+from egparse.structures.shared_chain import best_sequences
+from hypothesis import given
+from hypothesis import strategies as st
+from oracles.sequences import sequence_facts
+
+
+@given(
+    lengths=st.lists(st.integers(1, 4), min_size=1, max_size=3),
+    n_labels=st.integers(1, 4),
+    seed=st.integers(0, 10_000),
+    spread=st.sampled_from([0.1, 1.0, 6.0]),
+    forbids=st.booleans(),
+)
+def test_the_best_score_is_that_of_enumeration(
+    lengths: list[int], n_labels: int, seed: int, spread: float, forbids: bool
+) -> None:
+    generator = np.random.default_rng(seed)
+    transitions = generator.normal(size=(n_labels, n_labels)).astype(np.float32)
+    if forbids:
+        transitions[generator.random(size=transitions.shape) < 0.2] = -np.inf
+    sentences = np.cumsum([0, *lengths]).astype(np.int64)
+    lists = [
+        np.flatnonzero(generator.random(n_labels) < 0.7).tolist() or [0] for _ in range(int(sentences[-1]))
+    ]
+    starts = np.cumsum([0, *map(len, lists)]).astype(np.int64)
+    labels = np.concatenate(lists).astype(np.uint16)
+    unary = generator.normal(scale=spread, size=len(labels))
+    chosen = np.empty(len(lists), dtype=np.int32)
+    best_sequences(unary, starts, labels, sentences, transitions, np.zeros(n_labels, dtype=np.float32), chosen)
+    for first, end in zip(sentences[:-1], sentences[1:], strict=True):
+        own = [unary[starts[k] : starts[k + 1]].tolist() for k in range(first, end)]
+        facts = sequence_facts(own, lists[first:end], transitions.astype(float))
+        path = chosen[first:end].tolist()
+        assert all(label in allowed for label, allowed in zip(path, lists[first:end], strict=True))
+        score = sum(own[k][lists[first + k].index(label)] for k, label in enumerate(path))
+        score += sum(float(transitions[a, b]) for a, b in zip(path, path[1:], strict=False))
+        if facts.best > -np.inf:
+            assert abs(score - facts.best) < 1e-5

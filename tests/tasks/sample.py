@@ -1,0 +1,32 @@
+"""A slice of the sample treebank and a configuration that trains on it in seconds."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from egparse.readers.corpus import read_corpus
+from egparse.sentences import Sentence
+from egparse.tasks.config import TrainConfig, load_config
+from egparse.tasks.pipeline import Model
+from egparse.tasks.training import train
+
+CORPORA = Path(__file__).resolve().parents[2] / "corpora"
+
+
+@cache
+def sample(part: str) -> tuple[Sentence, ...]:
+    """The sentences of a part of the sample treebank."""
+    return tuple(read_corpus(CORPORA / f"en_sample-{part}.conllu"))
+
+
+def quick(*overrides: str) -> TrainConfig:
+    """Few passes, no jackknifing and a small table."""
+    passes = [f"{task}.stop.iterations=4" for task in ("upos", "xpos", "feats", "spans", "parser", "labeller")]
+    return load_config(None, [*passes, "folds=0", "fold_passes=2", "parser.bits=16", "parser.c=5", "parser.stop.iterations=8", *overrides])
+
+
+@cache
+def quick_model() -> Model:
+    """A model of all layers, trained on 60 sentences."""
+    return train(sample("train")[:60], None, quick("hold_out=0")).model
