@@ -47,9 +47,9 @@ def njit(function: Function | None = None, *, fast: bool = False, inline: bool =
     """
 
     def compile_(target: Function) -> Function:
-        options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
-        if fast:
-            options["fastmath"] = SAFE_FASTMATH
+        # said even where it is off: numba lets a kernel without the option inherit it from whichever caller compiles it first
+        fastmath: set[str] | bool = SAFE_FASTMATH if fast else False
+        options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": fastmath}
         if inline:
             options["inline"] = "always"
         try:

@@ -31,9 +31,11 @@ def inspect(path: Path, *, features: int = 10, layer: str | None = None) -> dict
     Raises EgparseError for a layer that the model does not have.
     """
     from egparse.serialize import read_header
+
+    header = read_header(path)  # what is no model is refused before numba is imported
     from egparse.tasks.pipeline import Model
 
-    model, header = Model.load(path), read_header(path)
+    model = Model.load(path)
     if layer is not None and layer not in model.layers:
         raise EgparseError(f"{path}: expected a layer of {', '.join(model.layers)}, got {layer!r}")
     layers = [layer] if layer else model.layers
@@ -90,7 +92,7 @@ def _described(found: Mapping[str, Any]) -> Iterator[str]:
                 "format",
                 f"{found['format']} {found['version']}, written by egparse {found['package_version']}",
             ),
-            ("payload", f"SHA-256 {found['payload_sha256']}"),
+            ("SHA-256", found["payload_sha256"]),
             ("language", found["language"]),
         ]
     )

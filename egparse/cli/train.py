@@ -216,7 +216,7 @@ def summary(done: Training) -> str:
     rows = [standing.final_row() for standing in done.standings.trained()]
     parts = [
         tables.section(
-            "Training: passes done and pass kept with its figures (objective in nats), CPU time of all",
+            "Training: the pass that is kept (objective in nats), CPU time of all",
             tables.table(FINAL_HEADINGS, rows, "l" + "r" * len(HEADINGS)),
         )
     ]

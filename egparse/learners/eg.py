@@ -34,6 +34,7 @@ from egparse.learners.visits import choose
 
 __all__ = ["EGConfig", "EGState", "Loss", "OnlineEG"]
 
+_SETTLING = 0.02  # of the dual value: if a pass gains more, each example is visited once in it
 _CHUNK = 1000  # examples between two calls of the callback
 
 
@@ -147,7 +148,7 @@ class OnlineEG:
         visits, done, share = 0, 0.0, self.config.share
         while done < 1.0 - share / 2:
             state.c = self.config.c_at(state.iteration + done)
-            if state.iteration == 0 or share == 1.0:
+            if not self._settles(state):
                 order = state.generator.permutation(self.n)
                 done = 1.0
             else:
@@ -191,6 +192,12 @@ class OnlineEG:
         for _ in range(iterations):
             self.iterate(state)
             yield self.certificate(state)
+
+    def _settles(self, state: EGState) -> bool:
+        """Whether most examples have found their place, so that visiting some more often than others pays."""
+        if self.config.share == 1.0 or state.iteration == 0:
+            return False
+        return float(state.duals.gain.sum()) < _SETTLING * abs(self.dual(state, self.config.c))
 
     def _visit(self, duals: Duals, i: int, rule: Rule) -> Parts:
         own = self._places(i)

@@ -23,7 +23,7 @@ class EGConfig:
     dual does not fall, then times ``growth``), or *quadratic*: ``relaxation`` times the rate that is best along the last step.
 
     ``share`` is the part of the work of a pass that goes by in one round of visits, chosen by what examples gained
-    (``egparse.learners.visits``); 1 visits every example once in a round, as in the paper. The first iteration always does.
+    (``egparse.learners.visits``); 1 visits every example once in a round, as in the paper. So do passes that still gain a lot.
     """
 
     loss: Loss = "log-linear"

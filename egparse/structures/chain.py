@@ -5,7 +5,7 @@ Problem: n words, word k with a list of candidate labels; a label sequence y sco
 marginals are expected counts. Forward-backward and Viterbi (Rabiner 1989) cost O(sum_k K_k K_{k+1}) for K_k candidates.
 
 Layout. The parts of a sentence are one flat array ``[unary | transitions]``: first the unary scores, word after word
-(word k at ``starts[k]:starts[k + 1]``, of the labels ``labels[...]``), then ``transitions[previous, next]`` in row-major order over the
+(word k at ``starts[k]:starts[k + 1]``, of the ascending ``labels[...]``), then ``transitions[previous, next]`` in row-major order over the
 ``L`` labels of the sentence. ``labels`` are therefore local numbers 0..L-1. Marginals have the same layout.
 """
 
@@ -324,6 +324,11 @@ def _check(parts: Floats, starts: Ints, labels: Ints, n_labels: int) -> None:
     if len(starts) < 2 or starts[0] != 0 or np.any(np.diff(starts) < 1):
         raise ValueError("expected at least one word and at least one candidate a word")
     if starts[-1] != len(labels) or parts.shape != (len(labels) + n_labels * n_labels,):
-        raise ValueError(f"expected {starts[-1]} labels and {starts[-1] + n_labels**2} parts, got {len(labels)}, {parts.shape}")
+        expected = f"expected {starts[-1]} labels and {starts[-1] + n_labels**2} parts"
+        raise ValueError(f"{expected}, got {len(labels)} and an array of shape {parts.shape}")
     if labels.min() < 0 or labels.max() >= n_labels:
         raise ValueError(f"expected labels in 0..{n_labels - 1}")
+    inside = np.ones(len(labels), dtype=np.bool_)
+    inside[starts[:-1]] = False
+    if np.any(np.diff(labels)[inside[1:]] < 1):
+        raise ValueError("expected the candidate labels of each word in ascending order")

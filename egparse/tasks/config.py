@@ -30,6 +30,15 @@ WORD_TEMPLATES = (
 )  # fmt: skip
 """Word, affix, shape and neighbour templates for tags."""
 
+SPAN_TEMPLATES = (
+    "bias", "form[0]", "lower[0]", "lower[-1]", "lower[1]", "lower[-2]", "lower[2]", "lower[-1]|lower[0]", "lower[0]|lower[1]",
+    "prefix1[0]", "prefix2[0]", "prefix3[0]", "prefix4[0]", "suffix1[0]", "suffix2[0]", "suffix3[0]", "suffix4[0]",
+    "shape[0]", "shape[-1]", "shape[1]", "shape[-1]|shape[0]", "shape[0]|shape[1]", "traits[0]",
+    "upos[0]", "upos[-1]", "upos[1]", "xpos[0]", "upos[0]|lower[0]", "upos[0]|shape[0]", "upos[-1]|upos[0]|upos[1]",
+    "lower[-1]|upos[0]", "upos[0]|lower[1]", "lower[-1]|upos[0]|upos[1]", "upos[-1]|upos[0]|lower[1]",
+)  # fmt: skip
+"""The same with predicted tags, for entities."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class StopConfig:
@@ -55,13 +64,13 @@ class TaggerConfig:
     min_count: Count = 1
     all_labels_from: Natural = 0
     dictionary_above: Natural = 32
-    dictionary_size: Count = 12
-    frequent: Count = 20
+    dictionary_size: Count = 20
+    frequent: Count = 200
     loss: Loss = "log-linear"
-    c: Positive = 1.0
-    anneal_from: Annotated[float, Ge(0)] = 0.0
+    c: Positive = 0.25
+    anneal_from: Annotated[float, Ge(0)] = 4.0
     anneal_decay: Share = 0.7
-    stop: StopConfig = StopConfig()
+    stop: StopConfig = StopConfig(iterations=18)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,24 +111,34 @@ class LabellerConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class JackknifeConfig:
+    """Tags for training as they will be at parsing time: ``folds`` parts (0 or 1: correct tags), each tagged by a tagger of the others.
+
+    Those taggers make ``passes`` passes with a regularisation constant of at least ``c``.
+    """
+
+    folds: Natural = 5
+    passes: Count = 6
+    c: Positive = 2.0
+
+
+@dataclass(frozen=True, kw_only=True)
 class TrainConfig:
     """Everything that ``egparse train`` may be told by a file.
 
-    ``layers`` limits what is trained (upos, xpos, feats, spans, heads, deprels); empty: all that the corpus annotates. ``folds`` is the
-    number of parts for jackknifed tags (0 or 1: the tasks learn from correct tags), each tagged after ``fold_passes`` passes over the others. ``hold_out`` is the share of sentences kept as
+    ``layers`` limits what is trained (upos, xpos, feats, spans, heads, deprels); empty: all that the corpus annotates. ``hold_out`` is the share of sentences kept as
     a development part where none is given. ``language`` chooses the tokeniser for plain text.
     """
 
     language: str = "en"
     seed: Natural = 1
     layers: tuple[str, ...] = ()
-    folds: Natural = 5
-    fold_passes: Count = 6
+    jackknife: JackknifeConfig = JackknifeConfig()
     hold_out: Share = 0.1
-    upos: TaggerConfig = TaggerConfig()
-    xpos: TaggerConfig = TaggerConfig()
+    upos: TaggerConfig = TaggerConfig(c=0.5, all_labels_from=3)
+    xpos: TaggerConfig = TaggerConfig(all_labels_from=10)
     feats: TaggerConfig = TaggerConfig()
-    spans: TaggerConfig = TaggerConfig()
+    spans: TaggerConfig = TaggerConfig(templates=SPAN_TEMPLATES, c=2.0, all_labels_from=1)
     parser: ParserConfig = ParserConfig()
     labeller: LabellerConfig = LabellerConfig()
 

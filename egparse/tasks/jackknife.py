@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from egparse.tasks.config import JackknifeConfig
 from egparse.tasks.progress import Listener, Step
 from egparse.tasks.tagger import TaggerTask, train_unwatched
 from egparse.tasks.word_columns import Words
@@ -15,12 +17,15 @@ Ints = npt.NDArray[np.int32]
 
 
 def jackknife(
-    task: TaggerTask, words: Words, gold: Ints, folds: int, passes: int, listener: Listener
+    task: TaggerTask, words: Words, gold: Ints, config: JackknifeConfig, listener: Listener
 ) -> Ints:
     """The tags that taggers trained on the other folds predict, as label numbers; the correct ones for fewer than two folds.
 
-    A fold is a run of consecutive sentences, so that a document is mostly in one. Each tagger makes ``passes`` passes.
+    A fold is a run of consecutive sentences, so that a document is mostly in one. The taggers make few passes, at a
+    regularisation constant that few passes can do justice to.
     """
+    folds = config.folds
+    task = task._replace(config=replace(task.config, c=max(task.config.c, config.c), anneal_from=0.0))
     if folds < 2 or words.n_sentences < folds:
         return gold
     predicted = gold.copy()
@@ -28,7 +33,7 @@ def jackknife(
     fold_of = np.arange(words.n_sentences) * folds // words.n_sentences
     for fold in range(folds):
         inside, outside = select(words, fold_of != fold), select(words, fold_of == fold)
-        tagger = train_unwatched(task, inside.words, gold[inside.rows], passes)
+        tagger = train_unwatched(task, inside.words, gold[inside.rows], config.passes)
         predicted[outside.rows] = tagger.predict(outside.words)
         listener(Step(f"{task.layer} jackknife", folds, fold + 1))
     return predicted

@@ -51,9 +51,11 @@ def lay_out(word_starts: Longs, gold: Ints, candidates: Labels, candidate_starts
     """Lay out sentences; see ``SequenceProblem`` for the arguments.
 
     Raises:
-        ValueError: a word whose correct label is not one of its candidates.
+        ValueError: a word whose correct label is not one of its candidates, or whose candidates do not ascend.
     """
     n = len(word_starts) - 1
+    if not _ascend(candidates, candidate_starts):
+        raise ValueError("expected the candidates of each word in ascending order")
     starts = np.empty(len(gold) + n, dtype=np.int32)
     places = np.zeros(len(candidates), dtype=np.int32)
     label_sets: list[Labels] = []
@@ -95,6 +97,15 @@ def sentence_of(layout: SequenceLayout, i: int) -> Sentence:
         labels,
         labels.shape[0],
     )
+
+
+@njit
+def _ascend(candidates: Labels, starts: Longs) -> bool:
+    for k in range(starts.shape[0] - 1):
+        for c in range(starts[k] + 1, starts[k + 1]):
+            if candidates[c] <= candidates[c - 1]:
+                return False
+    return True
 
 
 @njit

@@ -155,8 +155,7 @@ class _Training:
         best = train_tagger(task, self.words, gold, self.listener, self._tag_score(layer))
         self.taggers[layer] = self._finish(layer, best)
         if self._feeds_later(layer):
-            config = self.config
-            predicted = jackknife(task, self.words, gold, config.folds, config.fold_passes, self.listener)
+            predicted = jackknife(task, self.words, gold, self.config.jackknife, self.listener)
             self.columns.fill(self.words, layer, predicted)
             self.columns.fill(self.dev_words, layer, best.model.predict(self.dev_words))
 

@@ -95,7 +95,7 @@ def test_odd_words_are_annotated() -> None:
 
 def test_training_reports_every_pass_with_its_certificate() -> None:
     events: list[Iteration | Step] = []
-    train(sample("train")[:25], sample("dev")[:5], quick('layers=["upos", "heads"]', "folds=2"), events.append)
+    train(sample("train")[:25], sample("dev")[:5], quick('layers=["upos", "heads"]', "jackknife.folds=2"), events.append)
     passes = [event for event in events if isinstance(event, Iteration)]
     assert {event.task for event in passes} == {"upos", "parser"}
     for event in passes:

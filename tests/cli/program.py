@@ -1,0 +1,57 @@
+"""The program as a user runs it: a process of its own, its output, its exit code."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import pytest
+
+from egparse.cli.app import main
+
+ROOT = Path(__file__).resolve().parents[2]
+CORPORA = ROOT / "corpora"
+CONFIGS = ROOT / "configs"
+
+COMMAND = (sys.executable, "-m", "egparse")
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "80"}
+
+
+def run(*arguments: object, text: str | None = None, status: int = 0) -> subprocess.CompletedProcess[str]:
+    """Run ``egparse`` with these arguments and check its exit code; there is never a traceback."""
+    command = [*COMMAND, *map(str, arguments)]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, env=ENVIRONMENT, check=False)
+    assert done.returncode == status, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def run_python(program: str) -> subprocess.CompletedProcess[str]:
+    """Run a few lines of Python around the program."""
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, check=False)
+
+
+def complaint(*arguments: object) -> str:
+    """What ``egparse`` says when it exits with 2: one line, and nothing on standard output.
+
+    This runs it in this process: there are many ways to fail, and importing numba for each takes a second.
+    """
+    said, output = io.StringIO(), io.StringIO()
+    with redirect_stderr(said), redirect_stdout(output), pytest.raises(SystemExit) as left:
+        main([*map(str, arguments)])
+    assert (left.value.code, output.getvalue()) == (2, "")
+    (line,) = said.getvalue().splitlines()
+    assert line.startswith("egparse: ")
+    return line.removeprefix("egparse: ")
+
+
+def first_sentences(source: Path, count: int, target: Path) -> Path:
+    """A file with the first sentences of a corpus."""
+    blocks = source.read_text(encoding="utf-8").split("\n\n")[:count]
+    target.write_text("\n\n".join(blocks) + "\n\n", encoding="utf-8")
+    return target

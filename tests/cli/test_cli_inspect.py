@@ -1,0 +1,57 @@
+"""``egparse inspect``, and what every command says of a file that is no model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from cli.conftest import Trained
+from cli.program import complaint, run
+
+
+def test_json_holds_everything(trained: Trained) -> None:
+    found = json.loads(run("inspect", trained.model, "--json", "--features", 3).stdout)
+    assert found["format"] == "egparse model"
+    assert found["layers"] == ["upos", "xpos", "feats", "spans", "heads", "deprels"]
+    assert "NOUN" in found["labels"]["upos"]
+    assert found["record"]["sentences"] == 100
+    assert found["configuration"]["seed"] == 4
+    assert [len(found["features"][layer]) for layer in ("upos", "deprels")] == [3, 3]
+    weights = [abs(feature["weight"]) for feature in found["features"]["upos"]]
+    assert weights == sorted(weights, reverse=True)
+
+
+def test_the_text_shows_layers_training_and_features(trained: Trained) -> None:
+    shown = run("inspect", trained.model, "--layer", "xpos", "--features", 2).stdout
+    for text in (
+        "\nLayers\n",
+        "\nLabels of feats (",
+        "\nTraining\n",
+        "\nseed ",
+        "\nStrongest features of xpos\n",
+    ):
+        assert text in shown
+    assert "Strongest features of upos" not in shown
+    assert max(map(len, shown.splitlines()[1:])) <= 80
+
+
+def test_a_layer_that_is_not_there_is_refused(trained: Trained) -> None:
+    text = complaint("inspect", trained.model, "--layer", "lemmas")
+    assert text.endswith("expected a layer of upos, xpos, feats, spans, heads, deprels, got 'lemmas'")
+
+
+@pytest.mark.parametrize(
+    ("damage", "text"),
+    [
+        (lambda data: data[: len(data) // 2], "truncated"),
+        (lambda data: data[:-1] + bytes([data[-1] ^ 1]), "altered"),
+        (lambda data: b"1\tThe\tthe\n", "not an egparse model: it looks like text"),
+        (lambda data: b"", "not an egparse model: the file is empty"),
+    ],
+    ids=["truncated", "altered", "foreign", "empty"],
+)
+def test_a_damaged_model_is_refused(trained: Trained, tmp_path: Path, damage: object, text: str) -> None:
+    path = tmp_path / "model.msgpack"
+    path.write_bytes(damage(trained.model.read_bytes()))  # type: ignore[operator]
+    assert complaint("inspect", path).startswith(f"{path}: {text}")

@@ -1,0 +1,58 @@
+"""The program before any command runs: help, version, usage errors, and how fast they come."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from cli.program import run
+
+import egparse
+from egparse.cli.options import CorpusFormat, InputFormat
+from egparse.readers.corpus import FORMATS
+
+COMMANDS = ("train", "evaluate", "parse", "inspect")
+
+
+def test_help_names_every_command_and_fits_a_terminal() -> None:
+    done = run("--help")
+    assert all(f"  {command} " in done.stdout for command in COMMANDS)
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_help_is_fast() -> None:
+    durations = []
+    for _ in range(3):
+        begun = time.perf_counter()
+        run("--help")
+        durations.append(time.perf_counter() - begun)
+    assert min(durations) < 0.4
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_command_explains_itself_with_examples(command: str) -> None:
+    text = run(command, "--help").stdout
+    assert f"Usage: egparse {command}" in text
+    assert f"Examples:\n    egparse {command} " in text
+    assert "..." not in text.partition("Options:")[0]
+
+
+def test_version() -> None:
+    assert run("--version").stdout == f"egparse {egparse.__version__}\n"
+
+
+def test_without_arguments_help_is_shown() -> None:
+    done = run(status=2)
+    assert "Usage: egparse" in done.stderr + done.stdout
+
+
+@pytest.mark.parametrize("arguments", [["fly"], ["train"], ["parse", "model"], ["train", "x", "--sed", "1"]])
+def test_usage_errors_are_explained(arguments: list[str]) -> None:
+    done = run(*arguments, status=2)
+    assert "Error: " in done.stderr
+    assert done.stdout == ""
+
+
+def test_formats_are_those_of_the_readers() -> None:
+    assert tuple(CorpusFormat) == FORMATS
+    assert set(InputFormat) == {"auto", "text", *FORMATS}

@@ -1,0 +1,112 @@
+"""A problem small enough to write out: every structure listed, features as matrices; and what independent solvers make of it."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+
+from egparse.learners.problem import Floats
+
+
+class EnumeratedProblem:
+    """Example i has the structures ``structures[i]`` (count, parts), the first of them correct, and ``features[i]`` (parts, d)."""
+
+    def __init__(self, structures: list[Floats], features: list[Floats]) -> None:
+        self.structures, self.features = structures, features
+        self.part_starts = np.cumsum([0] + [own.shape[1] for own in structures], dtype=np.int64)
+        self.v = np.zeros(features[0].shape[1])
+
+    def gold(self, i: int) -> Floats:
+        return self.structures[i][0].copy()
+
+    def cost(self, i: int) -> Floats:
+        return 1.0 - 2.0 * self.structures[i][0]
+
+    def cost_constant(self, i: int) -> float:
+        return float(self.structures[i][0].sum())
+
+    def scores(self, i: int) -> Floats:
+        return self.features[i] @ self.v
+
+    def marginals(self, i: int, potentials: Floats, out: Floats) -> float:
+        scores = self.structures[i] @ potentials
+        log_z = float(logsumexp(scores))
+        out[:] = np.exp(scores - log_z) @ self.structures[i]
+        return log_z
+
+    def maximum(self, i: int, potentials: Floats, out: Floats) -> float:
+        scores = self.structures[i] @ potentials
+        out[:] = self.structures[i][scores.argmax()]
+        return float(scores.max())
+
+    def add(self, i: int, changes: Floats) -> float:
+        before = float(self.v @ self.v)
+        self.v += self.features[i].T @ changes
+        return float(self.v @ self.v) - before
+
+    def reset(self) -> None:
+        self.v[:] = 0.0
+
+    def differences(self, i: int) -> tuple[Floats, Floats]:
+        """F' (y - gold) for every structure y, and its Hamming cost."""
+        moved = self.structures[i] - self.structures[i][0]
+        return moved @ self.features[i], self.structures[i] @ self.cost(i) + self.cost_constant(i)
+
+
+def random_problem(seed: int, n: int = 12, d: int = 6) -> EnumeratedProblem:
+    """Some multi-class examples (one part each structure) and some of several binary parts."""
+    random = np.random.default_rng(seed)
+    structures: list[Floats] = []
+    for i in range(n):
+        if i % 2:
+            own = np.eye(int(random.integers(2, 5)))
+        else:
+            parts = int(random.integers(2, 5))
+            own = np.array([[(code >> bit) & 1 for bit in range(parts)] for code in range(2**parts)], dtype=float)
+        random.shuffle(own)
+        structures.append(own)
+    return EnumeratedProblem(structures, [random.normal(size=(own.shape[1], d)) for own in structures])
+
+
+def log_linear_optimum(problem: EnumeratedProblem, c: float) -> float:
+    """min sum_i log sum_y exp(w . F'(y - gold)) + C/2 |w|^2, by L-BFGS."""
+    differences = [problem.differences(i)[0] for i in range(len(problem.structures))]
+
+    def objective(w: Floats) -> tuple[float, Floats]:
+        value, gradient = c / 2 * float(w @ w), c * w
+        for own in differences:
+            scores = own @ w
+            log_z = logsumexp(scores)
+            value += float(log_z)
+            gradient = gradient + np.exp(scores - log_z) @ own
+        return value, gradient
+
+    start = np.zeros(len(problem.v))
+    return float(minimize(objective, start, jac=True, method="L-BFGS-B", options={"ftol": 1e-14, "gtol": 1e-9}).fun)
+
+
+def max_margin_optimum(problem: EnumeratedProblem, c: float) -> float:
+    """min sum_i max_y (cost + w . F'(y - gold)) + C/2 |w|^2, as a quadratic program in w and one slack an example, by SLSQP."""
+    d, n = len(problem.v), len(problem.structures)
+    rows, bounds = [], []
+    for i in range(n):
+        differences, costs = problem.differences(i)
+        slack = np.zeros((len(costs), n))
+        slack[:, i] = 1.0
+        rows.append(np.hstack([-differences, slack]))
+        bounds.append(costs)
+    matrix, bound = np.vstack(rows), np.concatenate(bounds)
+    weights = np.concatenate([np.full(d, c), np.zeros(n)])
+    slope = np.concatenate([np.zeros(d), np.ones(n)])
+    start = np.concatenate([np.zeros(d), np.full(n, bound.max())])
+    result = minimize(
+        lambda x: x @ (weights * x) / 2 + slope @ x,
+        start,
+        jac=lambda x: weights * x + slope,
+        constraints={"type": "ineq", "fun": lambda x: matrix @ x - bound, "jac": lambda x: matrix},
+        method="SLSQP",
+        options={"ftol": 1e-12, "maxiter": 500},
+    )
+    assert result.success
+    return float(result.fun)

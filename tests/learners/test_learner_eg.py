@@ -1,0 +1,177 @@
+"""Online EG as an optimiser: monotone, certified, and at the optimum that independent solvers find."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from learners.enumerated import EnumeratedProblem, log_linear_optimum, max_margin_optimum, random_problem
+
+from egparse.errors import ConfigError
+from egparse.learners.certificate import Certificate
+from egparse.learners.eg import EGConfig, EGState, Loss, OnlineEG
+from egparse.learners.visits import LEAST, choose, visit_chances
+
+losses = pytest.mark.parametrize("loss", ["log-linear", "max-margin"])
+searches = pytest.mark.parametrize("published", [False, True], ids=["quadratic", "as-published"])
+seeds = pytest.mark.parametrize("seed", [1, 2, 3])
+
+
+def configured(loss: Loss, published: bool, c: float = 2.0) -> EGConfig:
+    return EGConfig.as_published(loss=loss, c=c) if published else EGConfig(loss=loss, c=c)
+
+
+def dual_of(problem: EnumeratedProblem, state: EGState, config: EGConfig) -> tuple[float, np.ndarray]:
+    """The dual value and v, from theta alone."""
+    value, v = 0.0, np.zeros_like(problem.v)
+    for i, structures in enumerate(problem.structures):
+        own = slice(problem.part_starts[i], problem.part_starts[i + 1])
+        marginals = np.empty(structures.shape[1])
+        theta = state.theta[own].astype(np.float64)
+        log_z = problem.marginals(i, theta, marginals)
+        value += log_z - theta @ marginals
+        if config.loss == "max-margin":
+            value += problem.cost(i) @ marginals + problem.cost_constant(i) - (log_z - theta @ marginals)
+        v += problem.features[i].T @ (problem.gold(i) - marginals)
+    return value - v @ v / (2 * state.c), v
+
+
+@losses
+@searches
+@seeds
+def test_dual_never_falls_and_v_is_its_expression(loss: Loss, published: bool, seed: int) -> None:
+    problem, config = random_problem(seed), configured(loss, published)
+    eg = OnlineEG(problem, config)
+    state = eg.initialise(3.0)
+    dual = eg.dual(state)
+    for _ in range(6):
+        for i in range(eg.n):
+            increase = eg.update(state, i)
+            assert eg.dual(state) >= dual - 1e-7
+            assert eg.dual(state) - dual == pytest.approx(increase, abs=1e-9)
+            dual = eg.dual(state)
+            expected, v = dual_of(problem, state, config)
+            np.testing.assert_allclose(problem.v, v, atol=1e-5)
+            assert dual == pytest.approx(expected, abs=1e-4)
+            assert state.squared_norm == pytest.approx(problem.v @ problem.v, rel=1e-9, abs=1e-12)
+
+
+@searches
+@seeds
+@pytest.mark.parametrize("c", [0.2, 2.0])
+def test_log_linear_optimum(published: bool, seed: int, c: float) -> None:
+    problem = random_problem(seed)
+    eg = OnlineEG(problem, configured("log-linear", published, c))
+    certificates = list(eg.run(eg.initialise(), 400))
+    assert min(each.gap for each in certificates) >= -1e-6 * certificates[-1].dual
+    optimum = log_linear_optimum(problem, c)
+    assert certificates[-1].primal == pytest.approx(optimum, rel=1e-5)
+    assert certificates[-1].dual == pytest.approx(optimum, rel=1e-5)
+
+
+@searches
+@seeds
+def test_max_margin_optimum(published: bool, seed: int) -> None:
+    problem = random_problem(seed)
+    eg = OnlineEG(problem, configured("max-margin", published))
+    certificates = list(eg.run(eg.initialise(), 600))
+    assert min(each.gap for each in certificates) >= -1e-6 * certificates[-1].dual
+    optimum = max_margin_optimum(problem, 2.0)
+    assert certificates[-1].primal == pytest.approx(optimum, rel=1e-3)
+    assert certificates[-1].dual == pytest.approx(optimum, rel=1e-3)
+
+
+@losses
+def test_certificate_counts_every_evaluation(loss: Loss) -> None:
+    problem = random_problem(4)
+    eg = OnlineEG(problem, configured(loss, published=True))
+    state = eg.initialise()
+    before = problem.marginals
+    calls = 0
+
+    def counted(i: int, potentials: np.ndarray, out: np.ndarray) -> float:
+        nonlocal calls
+        calls += 1
+        return before(i, potentials, out)
+
+    problem.marginals = counted  # type: ignore[method-assign]
+    for _ in range(3):
+        eg.iterate(state)
+    made = calls
+    certificate = eg.certificate(state)
+    assert made >= 3 * eg.n
+    assert certificate.effective_iterations == made / eg.n
+
+
+@losses
+@searches
+def test_same_seed_same_bits(loss: Loss, published: bool) -> None:
+    def final(seed: int) -> tuple[bytes, bytes, Certificate]:
+        problem = random_problem(5)
+        config = configured(loss, published)
+        eg = OnlineEG(problem, EGConfig(**{**vars(config), "seed": seed}))
+        state = eg.initialise()
+        for _ in range(5):
+            eg.iterate(state)
+        return state.theta.tobytes(), problem.v.tobytes(), eg.certificate(state)
+
+    assert final(1) == final(1)
+    assert final(1) != final(2)
+
+
+def test_annealing_ends_at_c() -> None:
+    config = EGConfig(c=0.1, anneal_from=2.0, anneal_decay=0.5, anneal_hold=2)
+    assert [config.c_at(k) for k in range(4)] == pytest.approx([2.0, 1.05, 0.575, 0.3375])
+    assert config.c_at(60) == pytest.approx(0.1, rel=1e-12)
+    assert EGConfig(c=0.3).c_at(0) == 0.3
+    problem = random_problem(6)
+    eg = OnlineEG(problem, EGConfig(c=0.5, anneal_from=5.0, anneal_decay=0.6))
+    state = eg.initialise()
+    assert state.c == 5.0
+    last = list(eg.run(state, 300))[-1]
+    assert state.c == pytest.approx(0.5)
+    assert last.primal == pytest.approx(log_linear_optimum(problem, 0.5), rel=1e-5)
+
+
+def test_learning_rates_neither_die_nor_grow_at_the_optimum() -> None:
+    eg = OnlineEG(random_problem(7), EGConfig(c=2.0))
+    state = eg.initialise()
+    for _ in range(300):
+        eg.iterate(state)
+    assert state.eta.min() > 1e-3
+    assert state.eta.max() <= 1.0
+
+
+def test_callback_hears_of_every_visit() -> None:
+    eg = OnlineEG(random_problem(8), EGConfig.as_published(c=2.0))
+    heard: list[int] = []
+    eg.iterate(eg.initialise(), heard.append)
+    assert heard == [eg.n]
+
+
+@pytest.mark.parametrize("share", [0.05, 0.3, 0.9, 1.0])
+@pytest.mark.parametrize("kind", ["spread", "one", "none"])
+def test_visits_do_the_share_of_the_work(share: float, kind: str) -> None:
+    random = np.random.default_rng(1)
+    gains = {"spread": np.exp(4 * random.normal(size=500)), "one": np.eye(500)[3], "none": np.zeros(500)}[kind]
+    sizes = random.uniform(1, 30, size=500)
+    chances = visit_chances(gains, sizes, share)
+    assert chances @ sizes == pytest.approx(share * sizes.sum(), rel=1e-6)
+    assert chances.min() >= min(share, LEAST) - 1e-12
+    assert chances.max() <= 1.0
+    chosen = choose(gains, sizes, share, random)
+    assert len(set(chosen.tolist())) == len(chosen)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"c": 0.0}, "expected c > 0"),
+        ({"eta": -1.0}, "eta > 0"),
+        ({"share": 0.0}, r"share of visits in \(0, 1\]"),
+        ({"relaxation": 2.0}, r"relaxation in \(0, 2\)"),
+        ({"anneal_decay": 1.5}, r"anneal_decay in \(0, 1\]"),
+    ],
+)
+def test_configurations_that_cannot_work(change: dict[str, float], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        EGConfig(**change)  # type: ignore[arg-type]

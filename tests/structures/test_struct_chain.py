@@ -1,0 +1,124 @@
+"""The chain against enumeration: log Z, marginals, entropy and the best sequence."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles.sequences import SequenceFacts, sequence_facts, sequence_score
+
+from egparse.structures import chain
+from egparse.structures.chain import Floats, Ints
+from egparse.structures.exponentials import exponentials
+
+FORBIDDEN = float("-inf")
+
+
+class Drawn(NamedTuple):
+    """A sentence in the layout of the chain, and its candidate labels word by word."""
+
+    parts: Floats
+    starts: Ints
+    labels: Ints
+    n_labels: int
+    candidates: list[list[int]]
+
+    @property
+    def unary(self) -> list[list[float]]:
+        return [self.parts[a:b].tolist() for a, b in zip(self.starts[:-1], self.starts[1:], strict=True)]
+
+    @property
+    def transitions(self) -> list[list[float]]:
+        return self.parts[self.starts[-1] :].reshape(self.n_labels, self.n_labels).tolist()
+
+    @property
+    def facts(self) -> SequenceFacts:
+        return sequence_facts(self.unary, self.candidates, self.transitions)
+
+
+def laid_out(candidates: list[list[int]], n_labels: int, parts: npt.ArrayLike) -> Drawn:
+    starts = np.cumsum([0] + [len(own) for own in candidates]).astype(np.int32)
+    labels = np.array([label for own in candidates for label in own], dtype=np.int32)
+    return Drawn(np.asarray(parts, dtype=np.float64), starts, labels, n_labels, candidates)
+
+
+@st.composite
+def sentences(draw: st.DrawFn) -> Drawn:
+    """Up to five words and four labels, all labels at each word or some; ties, -inf, and hundreds of nats."""
+    n_labels = draw(st.integers(1, 4))
+    n_words = draw(st.integers(1, 5))
+    everything = list(range(n_labels))
+    subset = st.lists(st.sampled_from(everything), min_size=1, unique=True).map(sorted)
+    full = draw(st.booleans())
+    candidates = [everything if full else draw(subset) for _ in range(n_words)]
+    size = sum(len(own) for own in candidates) + n_labels**2
+    wide = st.one_of(st.sampled_from([0.0, 0.0, 1.0, FORBIDDEN]), st.floats(-3, 3), st.floats(-500, 500))
+    cell = draw(st.sampled_from([wide, st.sampled_from([0.0, 1.0, FORBIDDEN]), st.floats(-2, 2)]))
+    return laid_out(candidates, n_labels, draw(st.lists(cell, min_size=size, max_size=size)))
+
+
+@settings(max_examples=200, deadline=None)
+@given(sentences())
+def test_distribution_is_that_of_enumeration(drawn: Drawn) -> None:
+    facts = drawn.facts
+    result = chain.marginals(drawn.parts, drawn.starts, drawn.labels, drawn.n_labels)
+    np.testing.assert_allclose(result.log_partition, facts.log_partition, rtol=1e-12, atol=1e-12)
+    expected = np.concatenate([np.ravel(row) for row in [*facts.unary, *facts.transitions]])
+    np.testing.assert_allclose(result.marginals, expected, rtol=1e-9, atol=1e-12)
+    if facts.ranked:
+        np.testing.assert_allclose(chain.entropy(drawn.parts, result), facts.entropy, atol=1e-8)
+
+
+@settings(max_examples=200, deadline=None)
+@given(sentences())
+def test_best_sequence_scores_what_enumeration_finds(drawn: Drawn) -> None:
+    best = chain.argmax(drawn.parts, drawn.starts, drawn.labels, drawn.n_labels)
+    np.testing.assert_allclose(best.score, drawn.facts.best, rtol=1e-12, atol=1e-12)
+    if best.score > FORBIDDEN:
+        own = sequence_score(best.choice.tolist(), drawn.unary, drawn.candidates, drawn.transitions)
+        np.testing.assert_allclose(own, best.score, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("candidates", [[[0, 1], [0, 1], [0, 1]], [[0, 1], [0, 1], [1]]], ids=["full", "listed"])
+def test_scales_that_underflow_are_redone_in_logarithms(candidates: list[list[int]]) -> None:
+    # the only way from word 0 to word 1 loses a thousand nats against what each word alone prefers
+    unary = [0.0, -1000.0, -1000.0, 0.0, *[0.0] * len(candidates[2])]
+    drawn = laid_out(candidates, 2, [*unary, 0.0, FORBIDDEN, FORBIDDEN, 0.0])
+    result = chain.marginals(drawn.parts, drawn.starts, drawn.labels, 2)
+    assert result.log_partition == pytest.approx(drawn.facts.log_partition, rel=1e-12)
+    assert result.marginals[: drawn.starts[1]] == pytest.approx(drawn.facts.unary[0], abs=1e-12)
+
+
+def test_impossible_sentence() -> None:
+    drawn = laid_out([[0], [0]], 1, [0.0, 0.0, FORBIDDEN])
+    result = chain.marginals(drawn.parts, drawn.starts, drawn.labels, 1)
+    assert result.log_partition == FORBIDDEN
+    assert not result.marginals.any()
+    assert chain.argmax(drawn.parts, drawn.starts, drawn.labels, 1).score == FORBIDDEN
+
+
+@pytest.mark.parametrize(
+    ("starts", "labels", "size", "message"),
+    [
+        ([0], [], 4, "at least one word"),
+        ([0, 0], [], 4, "at least one candidate"),
+        ([0, 2], [0, 1], 5, "expected 2 labels and 6 parts"),
+        ([0, 1], [2], 5, r"expected labels in 0\.\.1"),
+        ([0, 2], [1, 0], 6, "ascending"),
+    ],
+)
+def test_arrays_that_do_not_fit(starts: list[int], labels: list[int], size: int, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        chain.marginals(np.zeros(size), np.array(starts, np.int32), np.array(labels, np.int32), 2)
+
+
+def test_exponentials_to_the_last_digits() -> None:
+    scores = np.concatenate([np.linspace(-708, 0, 2001), np.linspace(-1e-12, 0, 5), [-np.inf, -1e9, -709.0]])
+    out = np.empty_like(scores)
+    exponentials(scores, np.empty_like(scores), out)
+    np.testing.assert_allclose(out[1:-3], np.exp(scores[1:-3]), rtol=1e-15)
+    assert not out[-3:].any()
