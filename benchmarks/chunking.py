@@ -13,11 +13,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pycrfsuite
+import pycrfsuite  # type: ignore[import-untyped]
 
 from egparse.evaluation.spans import score_spans
 from egparse.features.sequence import observed_rows
@@ -55,7 +56,7 @@ def read(path: Path) -> list[Sentence]:
 
 def attributes_of(table: Rows) -> Rows:
     """The classic templates: 5 words, 2 word bigrams, 5 tags, 4 tag bigrams, 3 tag trigrams, sentence ends."""
-    spans = [(0, k) for k in range(-2, 3)] + [(0, -1, 0), (0, 0, 1)]
+    spans: list[tuple[int, ...]] = [(0, k) for k in range(-2, 3)] + [(0, -1, 0), (0, 0, 1)]
     spans += [(1, k) for k in range(-2, 3)] + [(1, k, k + 1) for k in range(-2, 2)]
     spans += [(1, k, k + 1, k + 2) for k in range(-2, 1)]
     rows = []
@@ -63,7 +64,7 @@ def attributes_of(table: Rows) -> Rows:
         row = [""] * (len(spans) + 2)
         for number, (column, *offsets) in enumerate(spans):
             places = [place + offset for offset in offsets]
-            if 0 <= min(places) and max(places) < len(table):
+            if min(places) >= 0 and max(places) < len(table):
                 row[number] = f"{number}=" + "|".join(table[at][column] for at in places)
         row[-2] = "first" if place == 0 else ""
         row[-1] = "last" if place == len(table) - 1 else ""
@@ -172,8 +173,8 @@ def main(folder: Path, extra: Sequence[str]) -> None:
         f1 = 100 * score_spans(gold, crfsuite_tags(model, test)).micro.f1
     print(f"L-BFGS: {optimum:.3f} after {iterations} iterations, {reference:.1f} s CPU, F1 {f1:.2f}")
     configs = {"EG": CONFIG}
-    if "--as-published" in extra:
-        configs["EG as published"] = EGConfig(c=C, anneal_from=2.0, anneal_decay=0.6, search="halving", share=1.0)
+    if "--every-example" in extra:
+        configs["EG, every example in every pass"] = replace(CONFIG, share=1.0)
     for name, config in configs.items():
         seconds = eg(problem, config, (1 + WITHIN) * optimum)
         f1 = 100 * score_spans(gold, eg_tags(problem, encode(test, numbers, tags), tags)).micro.f1

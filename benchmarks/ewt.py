@@ -65,7 +65,10 @@ def main() -> None:
     parser.add_argument("--part", default="dev", choices=["dev", "test"], help="what to evaluate on")
     options, passed_on = parser.parse_known_args()
     part = {name: options.directory / f"en_ewt-ud-{name}.conllu" for name in ("train", "dev", "test")}
-    figures: dict[str, Any] = {"machine": platform.processor() or platform.machine(), "python": platform.python_version()}
+    figures: dict[str, Any] = {
+        "machine": platform.processor() or platform.machine(),
+        "python": platform.python_version(),
+    }
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
         model = options.model or str(scratch / "ewt.msgpack")

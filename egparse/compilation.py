@@ -26,7 +26,7 @@ def _package_is_writable() -> bool:
 if not os.environ.get("NUMBA_CACHE_DIR") and not _package_is_writable():
     import platformdirs
 
-    numba.config.CACHE_DIR = str(platformdirs.user_cache_path("egparse") / "kernels")
+    numba.config.CACHE_DIR = str(platformdirs.user_cache_path("egparse") / "kernels")  # type: ignore[attr-defined]
 
 
 @overload

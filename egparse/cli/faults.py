@@ -60,15 +60,16 @@ def complain(text: str) -> None:
 @contextmanager
 def uninterrupted() -> Iterator[None]:
     """Let Ctrl-C wait until the block is done: a second one must not lose what the first one is saving."""
-    if threading.current_thread() is not threading.main_thread():
+    in_main = threading.current_thread() is threading.main_thread()
+    if not in_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:  # such as ignored
         yield
         return
     waiting: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: waiting.append(number))
+    signal.signal(signal.SIGINT, lambda number, _: waiting.append(number))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if waiting:
         raise KeyboardInterrupt
 

@@ -103,8 +103,8 @@ def _sentences(source: Input, format: InputFormat | None, language: str) -> Iter
         return read_text(source.stream, language, name=source.name)
     from egparse.readers.corpus import read_corpus
 
-    # What the input says of spans is for nobody to read: faulty tags are no fault of the words.
-    return read_corpus(source.stream, format, name=source.name, multiple_roots=True, spans_key=None)
+    # What the input says of trees and spans is for nobody to read: faults there are no faults of the words.
+    return read_corpus(source.stream, format, name=source.name, trees=False, spans_key=None)
 
 
 def _speed(amount: outputs.Amount, seconds: float) -> str:

@@ -1,12 +1,15 @@
 """Features of candidate arcs, hashed into one table of weights.
 
-An arc template is two conjunctions of cells, one at the head and one at the dependent: ``h.form h.xpos + d.xpos[-1] d.xpos``. Every
-conjunction is hashed once per word; an arc combines a head code and a dependent code by exclusive or, once with the
-direction of the arc and once with its direction and length, so that a feature costs a multiplication and a shift.
-The words between the two ends and counts over them add features of their own.
+An arc template is two conjunctions of cells, one at the head and one at the dependent, such as
+``h.form h.xpos + d.xpos[-1] d.xpos``. Every conjunction is hashed once per word; an arc combines a head code and a
+dependent code by exclusive or, with the direction of the arc, so that a feature costs a multiplication and a shift.
+Templates without words count a second time, with the length of the arc; that place differs from the first in its last
+four bits only, so that both lie in one line of the processor's cache. Words with lengths are too sparse to help (see
+docs/decisions/arc-features.md). The words between the two ends and counts over them add features of their own.
 
-Weights live in a table of 2^bits numbers; features whose hashes collide share a weight (Weinberger et al. 2009). Templates follow
-McDonald et al. (2005, "Online large-margin training of dependency parsers", table 1), with more context.
+Weights live in a table of 2^bits numbers; features whose hashes collide share a weight (Weinberger et al. 2009).
+Templates follow McDonald et al. (2005, "Online large-margin training of dependency parsers", table 1), with more
+context.
 """
 
 from __future__ import annotations
@@ -26,7 +29,11 @@ BETWEEN_TAGS = 64
 """Tags between the ends of an arc are kept as a set of bits; tags numbered higher share the last bit."""
 
 N_LENGTHS = 9
-_LENGTH_BINS = np.array([0, 1, 2, 3, 4, 5, 5, 6, 6, 6, 7, 7, 7, 7, 7, 7], dtype=np.int64)  # 8: 16 words and more
+_LENGTH_BINS = np.array([0, 1, 2, 3, 4, 5, 5, 6, 6, 6, 7, 7, 7, 7, 7, 7], dtype=np.int64)
+"""The bin of a length below 16; longer arcs are in bin 8."""
+
+WORD_COLUMNS = ("form", "stem")
+"""Columns of words: templates that name them go without the length of the arc."""
 
 _CELL = re.compile(r"([hd])\.([a-z0-9_]+)(?:\[([+-]?\d+)\])?")
 
@@ -34,9 +41,10 @@ _CELL = re.compile(r"([hd])\.([a-z0-9_]+)(?:\[([+-]?\d+)\])?")
 class ArcTemplates(NamedTuple):
     """Compiled templates: arrays only, because numba would convert every string of a tuple at every call.
 
-    A side is a conjunction at one end: cell ``c`` of side ``s`` is ``side_columns[s, c]`` at offset ``side_offsets[s, c]`` (-1: unused).
-    Template ``t`` combines ``head_sides[t]`` of the head sides and ``dependent_sides[t]`` of the dependent sides; ``coarse_head`` and
-    ``coarse_dependent`` are the sides that the features of the words in between use.
+    A side is a conjunction at one end: cell ``c`` of side ``s`` is ``side_columns[s, c]`` at offset
+    ``side_offsets[s, c]`` (-1: unused). Template ``t`` combines ``head_sides[t]`` of the head sides and
+    ``dependent_sides[t]`` of the dependent sides. The first ``n_with_length`` templates count with the length of the
+    arc too; the features of the words in between use the first two, a fine and a coarse pair of tags.
     """
 
     head_columns: npt.NDArray[np.int32]
@@ -46,12 +54,13 @@ class ArcTemplates(NamedTuple):
     head_sides: npt.NDArray[np.int32]
     dependent_sides: npt.NDArray[np.int32]
     between_column: int
+    n_with_length: int
 
 
 class ArcCodes(NamedTuple):
     """The hashed conjunctions of one sentence and what is counted between its words; row 0 is the root.
 
-    ``head[position, side]``, ``dependent[position, side]``; ``tags[position]`` is the tag that counts in between;
+    ``head[position, side]``, ``dependent[position, side]``; ``tags[position]`` is the tag counted in between;
     ``before[position, b]`` counts the words up to and including a position with tag ``b``.
     """
 
@@ -61,24 +70,35 @@ class ArcCodes(NamedTuple):
     before: npt.NDArray[np.int16]
 
 
-def compile_arc_templates(texts: Sequence[str], columns: Sequence[str], between: str) -> ArcTemplates:
-    """Check and compile templates over the named columns; ``between`` names the column of the tags in between.
+def compile_arc_templates(
+    texts: Sequence[str], columns: Sequence[str], between: str, words: Sequence[str] = WORD_COLUMNS
+) -> ArcTemplates:
+    """Check and compile templates over named columns; ``between`` names the column of the tags in between.
+
+    Templates that name one of the columns ``words`` go without the length of the arc.
 
     Raises:
-        ConfigError: a template that cannot be read or names an unknown column.
+        ConfigError: a template that cannot be read or names an unknown column, or fewer than two templates without
+            words.
     """
     numbers = {name: number for number, name in enumerate(columns)}
     if between not in numbers:
         raise ConfigError(f"expected one of the columns {', '.join(columns)} in between, got {between!r}")
+    sparse = {numbers[name] for name in words if name in numbers}
+    parsed = [_parse(text, numbers) for text in texts]
+    wordless = [own for own in parsed if not _names_any(own, sparse)]
+    if len(wordless) < 2:
+        raise ConfigError(
+            f"expected at least two arc templates without {', '.join(words)}, got {len(wordless)}"
+        )
     sides: dict[str, list[tuple[tuple[int, int], ...]]] = {"h": [], "d": []}
     pairs: list[tuple[int, int]] = []
-    for text in texts:
-        parsed = _parse(text, numbers)
+    for own in [*wordless, *(own for own in parsed if _names_any(own, sparse))]:
         places = []
         for end in ("h", "d"):
-            if parsed[end] not in sides[end]:
-                sides[end].append(parsed[end])
-            places.append(sides[end].index(parsed[end]))
+            if own[end] not in sides[end]:
+                sides[end].append(own[end])
+            places.append(sides[end].index(own[end]))
         pairs.append((places[0], places[1]))
     head_columns, head_offsets = _table(sides["h"])
     dependent_columns, dependent_offsets = _table(sides["d"])
@@ -86,7 +106,12 @@ def compile_arc_templates(texts: Sequence[str], columns: Sequence[str], between:
     return ArcTemplates(
         head_columns, head_offsets, dependent_columns, dependent_offsets,
         np.ascontiguousarray(table[:, 0]), np.ascontiguousarray(table[:, 1]), numbers[between],
+        len(wordless),
     )  # fmt: skip
+
+
+def _names_any(template: dict[str, tuple[tuple[int, int], ...]], columns: set[int]) -> bool:
+    return any(column in columns for cells in template.values() for column, _ in cells)
 
 
 def _parse(text: str, numbers: dict[str, int]) -> dict[str, tuple[tuple[int, int], ...]]:
@@ -140,17 +165,23 @@ def _side_codes(
                     break
                 place = position + offsets[s, c]
                 # beyond the sentence there is one boundary at each end; the root stands at its left
-                value = np.uint64(values[place, columns[s, c]] + 3) if 0 <= place < size else np.uint64(1 if place < 0 else 2)
+                value = np.uint64(1 if place < 0 else 2)
+                if 0 <= place < size:
+                    value = np.uint64(values[place, columns[s, c]] + 3)
                 code = _mix(code, value)
             codes[position, s] = code
+
+
+_HEAD_SEED = np.uint64(0x9E3779B97F4A7C15)
+_DEPENDENT_SEED = np.uint64(0xC2B2AE3D27D4EB4F)
 
 
 @njit
 def encode_arcs(values: npt.NDArray[np.int32], templates: ArcTemplates, codes: ArcCodes) -> None:
     """Fill ``codes`` for one sentence: ``values`` is (n + 1, columns), row 0 the root."""
-    _side_codes(values, templates.head_columns, templates.head_offsets, np.uint64(0x9E3779B97F4A7C15), codes.head)
+    _side_codes(values, templates.head_columns, templates.head_offsets, _HEAD_SEED, codes.head)
     _side_codes(
-        values, templates.dependent_columns, templates.dependent_offsets, np.uint64(0xC2B2AE3D27D4EB4F), codes.dependent
+        values, templates.dependent_columns, templates.dependent_offsets, _DEPENDENT_SEED, codes.dependent
     )
     n_tags = codes.before.shape[1]
     for position in range(values.shape[0]):
@@ -163,15 +194,9 @@ def encode_arcs(values: npt.NDArray[np.int32], templates: ArcTemplates, codes: A
 
 
 @njit(inline=True)
-def _length_code(head: int, dependent: int) -> np.uint64:
-    length = abs(head - dependent)
-    bin_ = _LENGTH_BINS[length] if length < 16 else 8
-    return np.uint64(2 * bin_ + (head < dependent) + 1) * np.uint64(0x9FB21C651E98DF25)
-
-
-@njit(inline=True)
-def _direction_code(head: int, dependent: int) -> np.uint64:
-    return np.uint64(0xD6E8FEB86659FD93) if head < dependent else np.uint64(0xA5A5A5A5A5A5A5A7)
+def _place(code: np.uint64, shift: np.uint64) -> np.uint32:
+    """The place of a code in the table: the highest bits of a product (multiplicative hashing)."""
+    return np.uint32((code * np.uint64(0x9E3779B97F4A7C15)) >> shift)
 
 
 @njit(inline=True)
@@ -182,29 +207,35 @@ def _arc_features(
     before: npt.NDArray[np.int16],
     head_sides: npt.NDArray[np.int32],
     dependent_sides: npt.NDArray[np.int32],
+    n_with_length: int,
     head: int,
     dependent: int,
     shift: np.uint64,
     places: npt.NDArray[np.uint32],
 ) -> int:
-    """Write the places in the weight table of the features of one arc; returns how many there are."""
-    prime = np.uint64(0x9E3779B97F4A7C15)
+    """Write the places in the weight table of the features of one arc; returns how many there are.
+
+    A place changed by a number below 16 stays in the same block of 16 weights: 1 to 8 are the bins of the length, 13
+    to 15 how many words of one tag lie in between.
+    """
     rightward = head < dependent
     direction = np.uint64(0xD6E8FEB86659FD93) if rightward else np.uint64(0xA5A5A5A5A5A5A5A7)
     distance = dependent - head if rightward else head - dependent
-    bin_ = _LENGTH_BINS[distance] if distance < 16 else 8
-    length = np.uint64(2 * bin_ + rightward + 1) * np.uint64(0x9FB21C651E98DF25)
+    length = np.uint32(_LENGTH_BINS[distance] if distance < 16 else 8)
     n_templates = head_sides.shape[0]
     head_row, dependent_row = head_codes[head], dependent_codes[dependent]
     for t in range(n_templates):
         # unsigned places spare the test for negative ones
         base = head_row[np.uint32(head_sides[t])] ^ dependent_row[np.uint32(dependent_sides[t])]
-        base = (base ^ np.uint64(t)) * np.uint64(0xFF51AFD7ED558CCD)
-        places[2 * t] = np.uint32(((base ^ direction) * prime) >> shift)
-        places[2 * t + 1] = np.uint32(((base ^ length) * prime) >> shift)
-    count = 2 * n_templates
-    fine = (head_row[0] ^ dependent_row[0]) * np.uint64(0x94D049BB133111EB)
-    coarse = (head_row[1] ^ dependent_row[1]) * np.uint64(0xBF58476D1CE4E5B9)
+        place = _place(((base ^ np.uint64(t)) * np.uint64(0xFF51AFD7ED558CCD)) ^ direction, shift)
+        places[t] = place
+        if t < n_with_length:
+            places[n_templates + t] = place ^ length
+    count: int = n_templates + n_with_length
+    fine = head_row[head_sides[0]] ^ dependent_row[dependent_sides[0]]
+    fine = (fine * np.uint64(0x94D049BB133111EB)) ^ direction
+    coarse = head_row[head_sides[1]] ^ dependent_row[dependent_sides[1]]
+    coarse = (coarse * np.uint64(0xBF58476D1CE4E5B9)) ^ direction
     shape = coarse
     same_head, same_dependent = 0, 0
     if distance > 1:
@@ -214,23 +245,23 @@ def _arc_features(
             between = last[b] - first[b]
             if between > 0:
                 tag = np.uint64(b + 1) * np.uint64(0xD6E8FEB86659FD93)
-                few = np.uint64(min(between, 3))
-                places[count] = np.uint32((((fine ^ tag) + direction) * prime) >> shift)
-                places[count + 1] = np.uint32((((coarse ^ tag) + length) * prime) >> shift)
-                places[count + 2] = np.uint32((((coarse ^ (tag * few)) + direction * few) * prime) >> shift)
+                place = _place(coarse ^ tag, shift)
+                places[count] = _place(fine ^ tag, shift)
+                places[count + 1] = place ^ length
+                places[count + 2] = place ^ np.uint32(12 + min(between, 3))
                 count += 3
                 shape = (shape ^ tag) * np.uint64(0xFF51AFD7ED558CCD)
                 shape ^= shape >> np.uint64(32)
         same_head = min(last[tags[head]] - first[tags[head]], 3)
         same_dependent = min(last[tags[dependent]] - first[tags[dependent]], 3)
     same = np.uint64(4 * same_head + same_dependent + 1) * np.uint64(0xC4CEB9FE1A85EC53)
-    places[count] = np.uint32((((coarse ^ same) + direction) * prime) >> shift)
-    places[count + 1] = np.uint32((((fine ^ same) + direction) * prime) >> shift)
-    places[count + 2] = np.uint32(((shape + direction) * prime) >> shift)
+    places[count] = _place(coarse ^ same, shift)
+    places[count + 1] = _place(fine ^ same, shift)
+    places[count + 2] = _place(shape, shift)
     return count + 3
 
 
-# Arrays are taken out of their tuples before the loops: numba counts a reference for each access to a tuple's field.
+# Arrays are taken out of their tuples before the loops: numba counts a reference for each access to a field.
 
 
 @njit
@@ -246,10 +277,11 @@ def score_arcs(
     shift = np.uint64(64) - np.uint64(np.round(np.log2(weights.shape[0])))
     head_codes, dependent_codes, tags, before = codes.head, codes.dependent, codes.tags, codes.before
     head_sides, dependent_sides = templates.head_sides, templates.dependent_sides
+    n_with_length = templates.n_with_length
     for r in range(arcs.shape[0]):
         count = _arc_features(
-            head_codes, dependent_codes, tags, before, head_sides, dependent_sides,
-            np.int64(arcs[r, 0]), np.int64(arcs[r, 1]), shift, places,
+            head_codes, dependent_codes, tags, before, head_sides, dependent_sides, n_with_length,
+            int(arcs[r, 0]), int(arcs[r, 1]), shift, places,
         )  # fmt: skip
         even, odd = np.float32(0.0), np.float32(0.0)  # two running sums hide the latency of one
         for f in range(0, count - 1, 2):
@@ -269,18 +301,19 @@ def add_arcs(
     weights: npt.NDArray[np.float32],
     places: npt.NDArray[np.uint32],
 ) -> float:
-    """Add ``changes[r]`` times the features of arc r to the weights; returns the exact change of their squared norm."""
+    """Add ``changes[r]`` times the features of arc r; returns the exact change of the squared norm of the weights."""
     shift = np.uint64(64) - np.uint64(np.round(np.log2(weights.shape[0])))
     head_codes, dependent_codes, tags, before = codes.head, codes.dependent, codes.tags, codes.before
     head_sides, dependent_sides = templates.head_sides, templates.dependent_sides
+    n_with_length = templates.n_with_length
     grown = 0.0
     for r in range(arcs.shape[0]):
         change = np.float32(changes[r])
         if change == 0.0:
             continue
         count = _arc_features(
-            head_codes, dependent_codes, tags, before, head_sides, dependent_sides,
-            np.int64(arcs[r, 0]), np.int64(arcs[r, 1]), shift, places,
+            head_codes, dependent_codes, tags, before, head_sides, dependent_sides, n_with_length,
+            int(arcs[r, 0]), int(arcs[r, 1]), shift, places,
         )  # fmt: skip
         for f in range(count):
             old = weights[places[f]]

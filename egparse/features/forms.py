@@ -86,7 +86,9 @@ class Lexicon:
         self.names = tuple(vocabularies)
         self.forms = tuple(forms)
         self._rows = {form: row for row, form in enumerate(self.forms)}
-        self._observe = [(OBSERVABLES[name], vocabulary.values) for name, vocabulary in self.vocabularies.items()]
+        self._observe = [
+            (OBSERVABLES[name], vocabulary.values) for name, vocabulary in self.vocabularies.items()
+        ]
         self._table = self._compute(self.forms)
 
     @classmethod

@@ -66,7 +66,12 @@ def place(attributes: Ints, rows: WeightRows, n_labels: int) -> Placement:
 
 
 def pack(
-    attributes: Ints, rows: WeightRows, placement: Placement, candidates: Labels, candidate_starts: Longs, n_labels: int
+    attributes: Ints,
+    rows: WeightRows,
+    placement: Placement,
+    candidates: Labels,
+    candidate_starts: Longs,
+    n_labels: int,
 ) -> PackedRows:
     """Lay out the rows for these words; all weights start at zero."""
     width = -(-n_labels // 8) * 8 if n_labels <= _WIDEST else 0

@@ -28,7 +28,9 @@ def observed_rows(
     """Rows that hold the pairs seen: ``attributes`` is (words, templates), -1 where absent; ``labels`` is (words,)."""
     pairs = attributes.astype(np.int64) * n_labels + labels[:, None]
     distinct = np.unique(pairs[attributes >= 0])
-    starts = np.searchsorted(distinct, np.arange(n_attributes + 1, dtype=np.int64) * n_labels).astype(np.int32)
+    starts = np.searchsorted(distinct, np.arange(n_attributes + 1, dtype=np.int64) * n_labels).astype(
+        np.int32
+    )
     return WeightRows(
         starts, (distinct % n_labels).astype(np.uint16), np.zeros(len(distinct), dtype=np.float32)
     )

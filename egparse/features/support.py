@@ -35,5 +35,7 @@ def supported_rows(
         distinct = np.union1d(distinct, every)
     starts = np.searchsorted(distinct, np.arange(n_attributes + 1, dtype=np.int64) * n_labels)
     return WeightRows(
-        starts.astype(np.int32), (distinct % n_labels).astype(np.uint16), np.zeros(len(distinct), dtype=np.float32)
+        starts.astype(np.int32),
+        (distinct % n_labels).astype(np.uint16),
+        np.zeros(len(distinct), dtype=np.float32),
     )

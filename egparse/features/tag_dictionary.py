@@ -42,7 +42,9 @@ class TagDictionary:
         self.by_suffix = {suffix: tuple(labels) for suffix, labels in by_suffix.items()}
 
     @classmethod
-    def build(cls, forms: Iterable[str], labels: Iterable[int], *, frequent: int = 20, size: int = 12) -> TagDictionary:
+    def build(
+        cls, forms: Iterable[str], labels: Iterable[int], *, frequent: int = 20, size: int = 12
+    ) -> TagDictionary:
         """Count (form, label) pairs; forms seen fewer than ``frequent`` times get ``size`` candidates or more."""
         by_form: defaultdict[str, Counter[int]] = defaultdict(Counter)
         for form, label in zip(forms, labels, strict=True):
@@ -53,7 +55,9 @@ class TagDictionary:
                 for suffix in _suffixes(form):
                     by_suffix[suffix].update(counts)
         suffixes = {
-            suffix: [label for label, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:size]]
+            suffix: [
+                label for label, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:size]
+            ]
             for suffix, counts in by_suffix.items()
         }
         dictionary = cls({}, suffixes)

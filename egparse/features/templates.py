@@ -65,7 +65,9 @@ def compile_templates(texts: Sequence[str], columns: Sequence[str], pads: bool =
     for t, text in enumerate(texts):
         for c, (name, offset) in enumerate(_parse(text)):
             if name not in numbers:
-                raise ConfigError(f"template {text!r}: expected one of the columns {', '.join(columns)}, got {name!r}")
+                raise ConfigError(
+                    f"template {text!r}: expected one of the columns {', '.join(columns)}, got {name!r}"
+                )
             cells[t, c] = numbers[name]
             offsets[t, c] = offset
     return Templates(tuple(texts), cells, offsets, pads)

@@ -104,8 +104,9 @@ class OnlineEG:
             trial[:] = np.where(gold > 0, np.float32(height[i]), 0.0)
             log_z = problem.marginals(i, trial, new)
             duals.theta[own], duals.marginals[own] = trial, new
+            new[:] = duals.marginals[own]
             duals.value[i] = self._value(i, log_z, trial, new)
-            changes[:] = gold - duals.marginals[own]
+            changes[:] = gold - new
             state.squared_norm += problem.add(i, changes)
         return state
 
@@ -175,16 +176,16 @@ class OnlineEG:
     def certificate(self, state: EGState) -> Certificate:
         """Primal, dual and effort, for the target C of the configuration.
 
-        v is made of marginals rounded to float32, and moves too small to matter wait (``FLOOR``): here the dual is corrected to that
-        of the exact marginals of theta, by the scores that the primal needs anyway.
+        v is made of marginals rounded to float32, of which moves too small to matter wait (``FLOOR``): here the dual is corrected
+        to that of the exact marginals of theta, by the scores that the primal needs anyway.
         """
         c = self.config.c
         loss, correction = 0.0, 0.0
         for i in range(self.n):
             scores = self.problem.scores(i)
             loss += self._loss(i, scores, c)
-            correction += 2.0 * self._rounding(state, i, scores)
-        dual = float(state.value.sum()) - (state.squared_norm + correction) / (2 * c)
+            correction += self._rounding(state, i, scores)
+        dual = self.dual(state, c) + correction
         return Certificate(loss + state.squared_norm / (2 * c), dual, state.evaluations / max(1, self.n))
 
     def run(self, state: EGState, iterations: int) -> Iterator[Certificate]:
@@ -217,12 +218,14 @@ class OnlineEG:
         return self.problem.maximum(i, potentials, out) + self.problem.cost_constant(i) - correct
 
     def _rounding(self, state: EGState, i: int, scores: Floats) -> float:
-        """v . F_i' (stored - exact marginals): half of what exact marginals would change in |v|^2, but for a square of roundings."""
+        """The dual at the exact marginals of theta minus that at the stored ones, but for a square of roundings."""
         own = self._places(i)
         potentials, out, _ = self._scratch(len(scores))
         potentials[:] = state.theta[own]
         self.problem.marginals(i, potentials, out)
-        return float(scores @ (state.marginals[own] - out))
+        pull = scores / self.config.c
+        pull += self.problem.cost(i) if self.config.loss == "max-margin" else -potentials
+        return float(pull @ (out - state.marginals[own]))
 
     def _value(self, i: int, log_z: float, potentials: Floats, marginals: Floats) -> float:
         if self.config.loss == "log-linear":

@@ -29,7 +29,7 @@ class EGConfig:
     loss: Loss = "log-linear"
     c: float = 10.0
     eta: float = 0.5
-    search: Search = "quadratic"
+    search: Search = "halving"
     relaxation: float = 1.6
     growth: float = 1.05
     max_halvings: int = 12
@@ -54,12 +54,12 @@ class EGConfig:
     @classmethod
     def as_published(cls, *, loss: Loss = "log-linear", c: float = 10.0, seed: int = 1) -> EGConfig:
         """The randomised algorithm of Collins et al. 2008, section 7: halving, and every example once a pass."""
-        return cls(loss=loss, c=c, seed=seed, search="halving", share=1.0)
+        return cls(loss=loss, c=c, seed=seed, share=1.0)
 
     def c_at(self, iteration: float) -> float:
         """The regularisation constant after so many iterations (0 at the start, fractions within one)."""
         steps = max(0.0, iteration - self.anneal_hold + 1)
-        return self.c + max(0.0, self.anneal_from - self.c) * self.anneal_decay**steps
+        return self.c + max(0.0, self.anneal_from - self.c) * float(self.anneal_decay**steps)
 
     def rule(self, c: float) -> Rule:
         """How to step under a regularisation constant. Beyond a rate of 1 a log-linear step would overshoot its fixed point."""

@@ -80,6 +80,8 @@ def propose(parts: Parts, rule: Rule, eta: float) -> None:
 def compare(parts: Parts, rule: Rule, log_z: float, constant: float) -> tuple[float, float]:
     """Write changes = stored - marginals as they will be stored; return (value of the trial, slope).
 
+    The value is taken at the marginals stored, not at the exact ones: v moves when they move, and entropy and v must not be booked
+    apart. (log Z - theta . z is the entropy but for a square of the rounding; ``OnlineEG.certificate`` has the exact value.)
     The slope is the derivative of the dual in the marginals, times their move: what the step would gain were the dual linear.
     """
     theta, stored, scores, cost = parts.theta, parts.stored, parts.scores, parts.cost
@@ -87,19 +89,17 @@ def compare(parts: Parts, rule: Rule, log_z: float, constant: float) -> tuple[fl
     scale = 1.0 / rule.c
     value, slope = 0.0, 0.0
     for r in range(stored.shape[0]):
-        change = np.float64(stored[r]) - np.float64(np.float32(marginals[r]))
-        changes[r] = change if abs(change) > FLOOR else 0.0
-    if rule.max_margin:
-        for r in range(stored.shape[0]):
-            value += cost[r] * marginals[r]
-            slope -= changes[r] * (cost[r] + scale * scores[r])
-        return value + constant, slope
-    for r in range(stored.shape[0]):
-        if marginals[r] > 0.0:  # a forbidden part has potential -inf and probability 0
-            value -= trial[r] * marginals[r]
-        if changes[r] != 0.0:
-            slope += changes[r] * (theta[r] - scale * scores[r])
-    return value + log_z, slope
+        before = np.float64(stored[r])
+        move = before - np.float64(np.float32(marginals[r]))
+        change = move if abs(move) > FLOOR else 0.0
+        changes[r] = change
+        if rule.max_margin:
+            value += cost[r] * (before - change)
+            slope -= change * (cost[r] + scale * scores[r])
+        else:
+            value -= trial[r] * (before - change)
+            slope += change * (theta[r] - scale * scores[r])
+    return value + (constant if rule.max_margin else log_z), slope
 
 
 @njit

@@ -18,7 +18,9 @@ LEAST = 0.1
 _BISECTIONS = 40
 
 
-def choose(gains: Floats, sizes: Floats, share: float, generator: np.random.Generator) -> npt.NDArray[np.int64]:
+def choose(
+    gains: Floats, sizes: Floats, share: float, generator: np.random.Generator
+) -> npt.NDArray[np.int64]:
     """Draw the examples of a round, in random order; ``sizes`` is the work of each, ``share`` the part of all work to do."""
     chances = visit_chances(gains, sizes, share)
     chosen = np.flatnonzero(generator.random(len(gains)) < chances)

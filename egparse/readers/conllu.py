@@ -50,6 +50,7 @@ def read_conllu(
     name: str | None = None,
     skip_bad: bool = False,
     on_bad: Callable[[CorpusError], None] | None = None,
+    trees: bool = True,
     require_trees: bool = False,
     multiple_roots: bool = False,
     spans_key: str | None = SPANS_KEY,
@@ -58,14 +59,15 @@ def read_conllu(
 
     Heads must make a tree with one root, or with several if ``multiple_roots``; where no word has a head
     the sentence is not annotated, which is a fault only if ``require_trees``, and so is a single missing
-    head. ``spans`` are read from the MISC key ``spans_key``, in any scheme; words without it are O, and
-    None leaves ``spans`` empty. A faulty sentence raises CorpusError, or with ``skip_bad`` is told to
-    ``on_bad`` and left out.
+    head. Without ``trees`` the column HEAD is not looked at, and ``heads`` is empty. ``spans`` are read from
+    the MISC key ``spans_key``, in any scheme; words without it are O, and None leaves ``spans`` empty. A
+    faulty sentence raises CorpusError, or with ``skip_bad`` is told to ``on_bad`` and left out.
     """
     return parse_conllu(
         read_blocks(source, name),
         skip_bad=skip_bad,
         on_bad=on_bad,
+        trees=trees,
         require_trees=require_trees,
         multiple_roots=multiple_roots,
         spans_key=spans_key,
@@ -77,13 +79,18 @@ def parse_conllu(
     *,
     skip_bad: bool = False,
     on_bad: Callable[[CorpusError], None] | None = None,
+    trees: bool = True,
     require_trees: bool = False,
     multiple_roots: bool = False,
     spans_key: str | None = SPANS_KEY,
 ) -> Iterator[Sentence]:
     """``read_conllu`` for blocks that have been read."""
     parse = partial(
-        _parse, require_trees=require_trees, multiple_roots=multiple_roots, key=spans_key and spans_key + "="
+        _parse,
+        trees=trees,
+        require_trees=require_trees,
+        multiple_roots=multiple_roots,
+        key=spans_key and spans_key + "=",
     )
     return parse_blocks(blocks, parse, skip_bad, on_bad)
 
@@ -113,7 +120,9 @@ def format_sentence(sentence: Sentence, spans_key: str = SPANS_KEY) -> str:
     return "\n".join(lines) + "\n\n"
 
 
-def _parse(block: Block, *, require_trees: bool, multiple_roots: bool, key: str | None) -> Sentence:
+def _parse(
+    block: Block, *, trees: bool, require_trees: bool, multiple_roots: bool, key: str | None
+) -> Sentence:
     if block.undecodable:
         block.check_encoding()
     comments, sentence_id = _read_comments(block.lines)
@@ -123,8 +132,10 @@ def _parse(block: Block, *, require_trees: bool, multiple_roots: bool, key: str 
     if key is not None:
         tags = _raw_tags(misc, key)
         spans = _spans(block, tags, word_lines, sentence_id) if tags else (OUTSIDE,) * len(misc)
-    cell_heads = cells[HEAD::STRIDE]
-    heads = checked_heads(block, cell_heads, word_lines, sentence_id, multiple_roots, require_trees)
+    heads: tuple[int, ...] = ()
+    if trees:
+        cell_heads = cells[HEAD::STRIDE]
+        heads = checked_heads(block, cell_heads, word_lines, sentence_id, multiple_roots, require_trees)
     return Sentence(  # by position: the names would cost a microsecond a sentence
         tuple(cells[FORM::STRIDE]),
         tuple(cells[LEMMA::STRIDE]),

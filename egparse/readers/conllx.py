@@ -39,6 +39,7 @@ def read_conllx(
     name: str | None = None,
     skip_bad: bool = False,
     on_bad: Callable[[CorpusError], None] | None = None,
+    trees: bool = True,
     require_trees: bool = False,
     multiple_roots: bool = True,
 ) -> Iterator[Sentence]:
@@ -47,6 +48,7 @@ def read_conllx(
         read_blocks(source, name),
         skip_bad=skip_bad,
         on_bad=on_bad,
+        trees=trees,
         require_trees=require_trees,
         multiple_roots=multiple_roots,
     )
@@ -57,11 +59,12 @@ def parse_conllx(
     *,
     skip_bad: bool = False,
     on_bad: Callable[[CorpusError], None] | None = None,
+    trees: bool = True,
     require_trees: bool = False,
     multiple_roots: bool = True,
 ) -> Iterator[Sentence]:
     """``read_conllx`` for blocks that have been read."""
-    parse = partial(_parse, require_trees=require_trees, multiple_roots=multiple_roots)
+    parse = partial(_parse, trees=trees, require_trees=require_trees, multiple_roots=multiple_roots)
     return parse_blocks(blocks, parse, skip_bad, on_bad)
 
 
@@ -86,18 +89,21 @@ def format_sentence(sentence: Sentence) -> str:
     return "\n".join(plain_rows(sentence)) + "\n\n"
 
 
-def _parse(block: Block, *, require_trees: bool, multiple_roots: bool) -> Sentence:
+def _parse(block: Block, *, trees: bool, require_trees: bool, multiple_roots: bool) -> Sentence:
     if block.undecodable:
         block.check_encoding()
     cells = _cells(block)
     words = range(len(block.lines))
+    heads: tuple[int, ...] = ()
+    if trees:
+        heads = checked_heads(block, cells[HEAD::STRIDE], words, None, multiple_roots, require_trees)
     return Sentence(
         forms=cells[FORM::STRIDE],
         lemmas=cells[LEMMA::STRIDE],
         upos=cells[UPOS::STRIDE],
         xpos=cells[XPOS::STRIDE],
         feats=cells[FEATS::STRIDE],
-        heads=checked_heads(block, cells[HEAD::STRIDE], words, None, multiple_roots, require_trees),
+        heads=heads,
         deprels=cells[DEPREL::STRIDE],
         source=Source(block.path, block.first_line, tuple(block.lines), words, "conllx"),
     )

@@ -42,6 +42,7 @@ def read_corpus(
     name: str | None = None,
     skip_bad: bool = False,
     on_bad: Callable[[CorpusError], None] | None = None,
+    trees: bool = True,
     require_trees: bool = False,
     multiple_roots: bool | None = None,
     spans_key: str | None = SPANS_KEY,
@@ -51,9 +52,10 @@ def read_corpus(
     """The sentences of a corpus, one at a time; ``-`` is standard input.
 
     ``format`` is one of ``FORMATS``, or None for what ``detect_format`` finds. Options that the format does
-    not know are without effect: ``multiple_roots`` (None: only CoNLL-X has them) and ``require_trees`` are
-    for trees, ``spans_key`` for CoNLL-U, ``scheme`` and ``layer`` for column files. Raises ConfigError
-    where a format without trees is to have them, and CorpusError where there is no sentence.
+    not know are without effect: ``trees`` (False: HEAD is not looked at, ``heads`` is empty),
+    ``multiple_roots`` (None: only CoNLL-X has them) and ``require_trees`` are for trees, ``spans_key`` for
+    CoNLL-U, ``scheme`` and ``layer`` for column files. Raises ConfigError where a format without trees is to
+    have them, and CorpusError where there is no sentence.
     """
     if format is not None and format not in FORMATS:
         raise ConfigError(f"expected a format of {', '.join(FORMATS)}, got {format!r}")
@@ -68,6 +70,7 @@ def read_corpus(
                 blocks,
                 skip_bad=skip_bad,
                 on_bad=on_bad,
+                trees=trees,
                 require_trees=require_trees,
                 multiple_roots=bool(multiple_roots),
                 spans_key=spans_key,
@@ -77,6 +80,7 @@ def read_corpus(
                 blocks,
                 skip_bad=skip_bad,
                 on_bad=on_bad,
+                trees=trees,
                 require_trees=require_trees,
                 multiple_roots=multiple_roots is not False,
             )

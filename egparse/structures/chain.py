@@ -99,7 +99,7 @@ def _weights(parts: Floats, starts: Ints, n_labels: int, work: Workspace) -> flo
     n = starts.shape[0] - 1
     unary, transitions = starts[n], n_labels * n_labels
     shifted = work.forward
-    shift = _shifted(parts[unary : unary + transitions], shifted[:transitions]) * (n - 1)
+    shift: float = _shifted(parts[unary : unary + transitions], shifted[:transitions]) * (n - 1)
     exponentials(shifted[:transitions], work.scratch, work.exponentials[:transitions])
     for k in range(n):
         shift += _shifted(parts[starts[k] : starts[k + 1]], shifted[starts[k] : starts[k + 1]])
@@ -157,7 +157,11 @@ def _dense_backward(e: Floats, work: Workspace, row: Floats, unary: Floats, coun
     row[:] = 1.0
     for k in range(unary.shape[0] // size - 1, -1, -1):
         here = k * size
-        forward, message, out = work.forward[here : here + size], work.scaled[here : here + size], unary[here : here + size]
+        forward, message, out = (
+            work.forward[here : here + size],
+            work.scaled[here : here + size],
+            unary[here : here + size],
+        )
         # row holds backward[k, .]; marginal = forward * backward
         for q in range(size):
             out[q] = forward[q] * row[q]
@@ -180,7 +184,9 @@ def _dense_backward(e: Floats, work: Workspace, row: Floats, unary: Floats, coun
 
 
 @njit(fast=True)
-def _sparse(parts: Floats, starts: Ints, labels: Ints, n_labels: int, work: Workspace, marginals: Floats) -> float:
+def _sparse(
+    parts: Floats, starts: Ints, labels: Ints, n_labels: int, work: Workspace, marginals: Floats
+) -> float:
     """Words have their own candidate lists: as ``_dense``, with a look-up of each transition."""
     n = starts.shape[0] - 1
     n_unary = starts[n]
@@ -237,7 +243,9 @@ def _logarithmic(
             total = 0.0 if k == 0 else -np.inf
             if k > 0:
                 for b in range(starts[k - 1], starts[k]):
-                    total = np.logaddexp(total, forward[b] + parts[n_unary + labels[b] * n_labels + labels[c]])
+                    total = np.logaddexp(
+                        total, forward[b] + parts[n_unary + labels[b] * n_labels + labels[c]]
+                    )
             forward[c] = total + parts[c]
     log_z = -np.inf
     for c in range(starts[n - 1], n_unary):
@@ -282,11 +290,11 @@ def viterbi(parts: Floats, starts: Ints, labels: Ints, n_labels: int, work: Work
     for c in range(last, n_unary):
         if best[c] > best[last + place]:
             place = c - last
-    score = best[last + place]
+    highest: float = best[last + place]
     for k in range(n - 1, -1, -1):
         choice[k] = place
         place = pointers[starts[k] + place]
-    return score
+    return highest
 
 
 def marginals(parts: Floats, starts: Ints, labels: Ints, n_labels: int) -> ChainMarginals:

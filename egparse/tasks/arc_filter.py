@@ -1,4 +1,8 @@
-"""Which arcs are worth scoring: those whose tags, direction and length have been seen together in training."""
+"""Which arcs are worth scoring: those that are not far less frequent than the best of their dependent.
+
+The frequency of an arc is that of being correct, among all pairs of words with the same tags, direction, bin of length and number of
+verbs in between, smoothed. A word keeps the heads whose frequency is at least a share of the best one's.
+"""
 
 from __future__ import annotations
 
@@ -12,70 +16,105 @@ from egparse.compilation import njit
 
 Ints = npt.NDArray[np.int32]
 
-UNLIMITED = 1 << 14
+_LENGTH_BINS = np.array(
+    [0, 1, 2, 3, 4, 5, 5, 6, 6, 6, 7, 7, 7, 7, 7, 7], dtype=np.int64
+)  # 8: 16 words and more
+_CELLS = 54  # 9 bins of length, 2 directions, 0 / 1 / 2 and more verbs in between
+_PRIOR = 0.5  # pseudo-count of correct arcs in each cell, spread over ``_PRIOR_PAIRS`` pairs
+_PRIOR_PAIRS = 50.0
 
 
 class ArcFilter(NamedTuple):
-    """``longest[head tag, dependent tag, rightward]``: the greatest length of an arc between two tags in a direction.
+    """``frequency[head tag, dependent tag, cell]``; ``column`` is the column of the tags and ``verb`` the value that verbs have in it.
 
-    ``column`` is the column of the tags. Arcs from the root, and to each word from the word before it, are always kept, so that a
-    (projective, single-root) tree always exists.
+    ``share`` is how much of the best frequency an arc needs (0 keeps all arcs). The arc to each word from the word (or root) before it
+    is always kept, so that a projective, single-root tree exists.
     """
 
-    longest: npt.NDArray[np.int16]
+    frequency: npt.NDArray[np.float32]
     column: int
+    verb: int
+    share: float
 
-    @classmethod
-    def build(
-        cls, sentences: Sequence[Ints], heads: Sequence[Ints], names: Sequence[str], min_count: int
-    ) -> ArcFilter:
-        """Count the arcs of the training trees; the tag is XPOS, or UPOS where there is no XPOS."""
-        column = names.index("xpos")
-        if not any(own[:, column].any() for own in sentences):
-            column = names.index("upos")
-        size = 1 + max((int(own[:, column].max()) for own in sentences), default=0)
-        longest = np.zeros((size, size, 2), dtype=np.int16)
-        counts = np.zeros((size, size, 2), dtype=np.int64)
-        for own, correct in zip(sentences, heads, strict=True):
-            tags = own[:, column]
-            dependents = np.arange(1, len(own))
-            cells = (tags[correct], tags[dependents], (correct < dependents).astype(np.int64))
-            np.add.at(counts, cells, 1)
-            np.maximum.at(longest, cells, np.abs(correct - dependents).astype(np.int16))
-        longest[counts < min_count] = 0
-        if min_count == 0:
-            longest[:] = UNLIMITED
-        return cls(longest, column)
 
-    def with_correct(self, values: Ints, heads: Ints) -> npt.NDArray[np.int16]:
-        """The candidate arcs of a training sentence, the correct ones among them."""
-        room = np.empty((len(values) ** 2, 2), dtype=np.int16)
-        arcs = room[: candidate_arcs(values, self, room)]
-        correct = np.stack([heads, np.arange(1, len(values))], axis=1).astype(np.int16)
-        present = np.zeros((len(values), len(values)), dtype=bool)
-        present[arcs[:, 0], arcs[:, 1]] = True
-        missing = correct[~present[correct[:, 0], correct[:, 1]]]
-        return np.ascontiguousarray(np.concatenate([arcs, missing]))
+def build_arc_filter(
+    sentences: Sequence[Ints], heads: Sequence[Ints], column: int, verb: int, share: float
+) -> ArcFilter:
+    """Count over training sentences, whose rows are words after one row for the root."""
+    size = 1 + max((int(own[:, column].max()) for own in sentences), default=0)
+    correct = np.zeros((size, size, _CELLS), dtype=np.float64)
+    pairs = np.zeros((size, size, _CELLS), dtype=np.float64)
+    for own, own_heads in zip(sentences, heads, strict=True):
+        _count(np.ascontiguousarray(own[:, column]), own_heads, verb, correct, pairs)
+    frequency = (correct + _PRIOR * (correct.sum() / max(1.0, pairs.sum()))) / (pairs + _PRIOR_PAIRS)
+    return ArcFilter(frequency.astype(np.float32), column, verb, share)
+
+
+def candidates_with_correct(values: Ints, heads: Ints, arc_filter: ArcFilter) -> npt.NDArray[np.int16]:
+    """The candidate arcs of a training sentence, the correct ones among them."""
+    room = np.empty((len(values) ** 2, 2), dtype=np.int16)
+    arcs = room[: candidate_arcs(values, arc_filter, room)]
+    correct = np.stack([heads, np.arange(1, len(values))], axis=1).astype(np.int16)
+    present = np.zeros((len(values), len(values)), dtype=bool)
+    present[arcs[:, 0], arcs[:, 1]] = True
+    missing = correct[~present[correct[:, 0], correct[:, 1]]]
+    return np.ascontiguousarray(np.concatenate([arcs, missing]))
+
+
+@njit(inline=True)
+def _cell(head: int, dependent: int, verbs: Ints) -> int:
+    rightward = 1 if head < dependent else 0
+    length = abs(head - dependent)
+    bin_ = _LENGTH_BINS[length] if length < 16 else 8
+    between = verbs[max(head, dependent) - 1] - verbs[min(head, dependent)]
+    return int((2 * bin_ + rightward) * 3 + min(between, 2))
+
+
+@njit
+def _verbs_up_to(tags: Ints, verb: int) -> Ints:
+    """verbs[k]: how many of the positions 0..k hold a verb."""
+    verbs = np.zeros(tags.shape[0], dtype=np.int32)
+    for k in range(1, tags.shape[0]):
+        verbs[k] = verbs[k - 1] + (tags[k] == verb)
+    return verbs
+
+
+@njit
+def _count(
+    tags: Ints, heads: Ints, verb: int, correct: npt.NDArray[np.float64], pairs: npt.NDArray[np.float64]
+) -> None:
+    verbs = _verbs_up_to(tags, verb)
+    for dependent in range(1, tags.shape[0]):
+        for head in range(tags.shape[0]):
+            if head != dependent:
+                cell = _cell(head, dependent, verbs)
+                pairs[tags[head], tags[dependent], cell] += 1.0
+                if heads[dependent - 1] == head:
+                    correct[tags[head], tags[dependent], cell] += 1.0
 
 
 @njit
 def candidate_arcs(values: Ints, arc_filter: ArcFilter, arcs: npt.NDArray[np.int16]) -> int:
     """List the candidate (head, dependent) pairs of a sentence, row 0 of ``values`` being the root; returns how many."""
-    longest, column = arc_filter.longest, arc_filter.column
-    size, tags = values.shape[0], longest.shape[0]
+    frequency, share = arc_filter.frequency, arc_filter.share
+    size, n_tags = values.shape[0], frequency.shape[0]
+    tags = np.empty(size, dtype=np.int32)
+    for k in range(size):
+        tag = values[k, arc_filter.column]
+        tags[k] = tag if tag < n_tags else 0
+    verbs = _verbs_up_to(tags, arc_filter.verb)
+    own = np.empty(size, dtype=np.float32)
     count = 0
     for dependent in range(1, size):
-        tag = values[dependent, column]
+        best = np.float32(0.0)
         for head in range(size):
-            if head == dependent:
-                continue
-            other = values[head, column]
-            length = abs(head - dependent)
-            rightward = 1 if head < dependent else 0
-            keep = head == 0 or head == dependent - 1
-            if not keep and tag < tags and other < tags:
-                keep = length <= longest[other, tag, rightward]
-            if keep:
+            own[head] = 0.0
+            if head != dependent:
+                own[head] = frequency[tags[head], tags[dependent], _cell(head, dependent, verbs)]
+            best = max(best, own[head])
+        least = share * best
+        for head in range(size):
+            if head != dependent and (own[head] >= least or head == dependent - 1):
                 arcs[count, 0] = head
                 arcs[count, 1] = dependent
                 count += 1

@@ -61,7 +61,7 @@ class TaggerConfig:
     templates: tuple[str, ...] = WORD_TEMPLATES
     bigrams: bool = True
     pads: bool = True
-    min_count: Count = 1
+    min_count: Count = 2
     all_labels_from: Natural = 0
     dictionary_above: Natural = 32
     dictionary_size: Count = 20
@@ -78,8 +78,8 @@ class ParserConfig:
     """The arc-factored parser. Empty ``templates`` stand for the built-in ones.
 
     ``trees`` "auto" is non-projective where more than ``non_projective_above`` of the training arcs cross others.
-    ``bits`` is the binary logarithm of the size of the hashed weight table. ``min_arc_count``: arcs between two tags in a direction seen
-    fewer times in training, or longer than seen, are not considered (0 considers all).
+    ``bits`` is the binary logarithm of the size of the hashed weight table. ``arc_share``:
+    an arc is considered if arcs like it are at least this share as frequent as the most frequent ones of its dependent (0: all arcs).
     """
 
     templates: tuple[str, ...] = ()
@@ -87,10 +87,10 @@ class ParserConfig:
     non_projective_above: Annotated[float, Interval(ge=0, le=1)] = 0.02
     single_root: bool = True
     bits: Annotated[int, Interval(ge=8, le=28)] = 22
-    min_arc_count: Natural = 1
+    arc_share: Share = 0.001
     min_form_count: Count = 2
     loss: Loss = "log-linear"
-    c: Positive = 10.0
+    c: Positive = 30.0
     anneal_from: Annotated[float, Ge(0)] = 0.0
     anneal_decay: Share = 0.7
     stop: StopConfig = StopConfig()
@@ -101,11 +101,11 @@ class LabellerConfig:
     """The log-linear classifier of arc labels. Empty ``templates`` stand for the built-in ones."""
 
     templates: tuple[str, ...] = ()
-    min_count: Count = 1
+    min_count: Count = 2
     all_labels_from: Natural = 0
     loss: Loss = "log-linear"
-    c: Positive = 1.0
-    anneal_from: Annotated[float, Ge(0)] = 0.0
+    c: Positive = 4.0
+    anneal_from: Annotated[float, Ge(0)] = 8.0
     anneal_decay: Share = 0.7
     stop: StopConfig = StopConfig()
 
@@ -126,8 +126,9 @@ class JackknifeConfig:
 class TrainConfig:
     """Everything that ``egparse train`` may be told by a file.
 
-    ``layers`` limits what is trained (upos, xpos, feats, spans, heads, deprels); empty: all that the corpus annotates. ``hold_out`` is the share of sentences kept as
-    a development part where none is given. ``language`` chooses the tokeniser for plain text.
+    ``layers`` limits what is trained (upos, xpos, feats, spans, heads, deprels); empty: all that the
+    corpus annotates. ``hold_out`` is the share of sentences kept as a development part where none is given.
+    ``language`` chooses the tokeniser for plain text.
     """
 
     language: str = "en"
@@ -137,7 +138,7 @@ class TrainConfig:
     hold_out: Share = 0.1
     upos: TaggerConfig = TaggerConfig(c=0.5, all_labels_from=3)
     xpos: TaggerConfig = TaggerConfig(all_labels_from=10)
-    feats: TaggerConfig = TaggerConfig()
+    feats: TaggerConfig = TaggerConfig(dictionary_size=16, frequent=100)
     spans: TaggerConfig = TaggerConfig(templates=SPAN_TEMPLATES, c=2.0, all_labels_from=1)
     parser: ParserConfig = ParserConfig()
     labeller: LabellerConfig = LabellerConfig()
@@ -166,7 +167,12 @@ def check_config(table: dict[str, Any], name: str = "configuration") -> TrainCon
     Raises:
         ConfigError: naming the key, what was expected and what came.
     """
-    from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config  # costs 0.1 s: only where needed
+    from pydantic import (
+        ConfigDict,
+        TypeAdapter,
+        ValidationError,
+        with_config,
+    )  # costs 0.1 s: only where needed
 
     for known in (StopConfig, TaggerConfig, ParserConfig, LabellerConfig, TrainConfig):
         with_config(ConfigDict(extra="forbid"))(known)

@@ -34,8 +34,10 @@ LABEL_TEMPLATES = (
     "first_xpos[0]|xpos[0]|head_xpos[0]", "first_upos[0]|head_lower[0]|side[0]", "first_upos[0]|lower[0]|side[0]",
     "last_xpos[0]|xpos[0]|head_xpos[0]", "last_lower[0]|upos[0]|side[0]", "first_upos[0]|last_upos[0]|xpos[0]",
     "lefts[0]|rights[0]|xpos[0]", "lefts[0]|head_upos[0]|xpos[0]",
-    "inner_upos[0]|upos[0]|head_upos[0]", "inner_xpos[0]|xpos[0]|side[0]", "inner_lower[0]|upos[0]|side[0]", "inner_upos[0]|head_lower[0]|upos[0]",
-    "outer_upos[0]|upos[0]|head_upos[0]", "outer_xpos[0]|xpos[0]|side[0]", "outer_lower[0]|upos[0]|side[0]", "outer_upos[0]|head_lower[0]|upos[0]",
+    "inner_upos[0]|upos[0]|head_upos[0]", "inner_xpos[0]|xpos[0]|side[0]", "inner_lower[0]|upos[0]|side[0]",
+    "inner_upos[0]|head_lower[0]|upos[0]",
+    "outer_upos[0]|upos[0]|head_upos[0]", "outer_xpos[0]|xpos[0]|side[0]", "outer_lower[0]|upos[0]|side[0]",
+    "outer_upos[0]|head_lower[0]|upos[0]",
     "inner_upos[0]|outer_upos[0]|upos[0]", "grand_upos[0]|head_upos[0]|upos[0]", "grand_upos[0]|head_xpos[0]|xpos[0]",
 )  # fmt: skip
 """Both ends of the arc, their side and distance, and the dependent's children, siblings and grandparent."""
@@ -59,7 +61,11 @@ class Labeller:
 
     def to_payload(self) -> dict[str, Any]:
         """What the model file holds of it."""
-        return {"model": self.model.to_payload(), "of_root": list(self.of_root), "of_words": list(self.of_words)}
+        return {
+            "model": self.model.to_payload(),
+            "of_root": list(self.of_root),
+            "of_words": list(self.of_words),
+        }
 
     @classmethod
     def from_payload(cls, payload: Mapping[str, Any], columns: Columns) -> Labeller:

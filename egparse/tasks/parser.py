@@ -11,13 +11,13 @@ import numpy.typing as npt
 
 from egparse.compilation import njit
 from egparse.features.arcs import ArcCodes, ArcTemplates, compile_arc_templates, encode_arcs, score_arcs
-from egparse.features.vocabulary import Vocabulary
 from egparse.learners.eg import EGConfig, EGState, OnlineEG
 from egparse.tasks.arc_columns import ARC_TEMPLATES, BETWEEN, ArcColumns
-from egparse.tasks.arc_filter import ArcFilter, candidate_arcs
+from egparse.tasks.arc_filter import ArcFilter, build_arc_filter, candidate_arcs, candidates_with_correct
 from egparse.tasks.config import ParserConfig
 from egparse.tasks.optimise import Best, optimise
 from egparse.tasks.progress import Listener
+from egparse.tasks.sequence_model import as_stored
 from egparse.tasks.tree_problem import INFERENCE, TreeProblem, scatter
 from egparse.tasks.word_columns import Columns, Words
 
@@ -127,7 +127,10 @@ def _score_sentence(
     """Scores of the candidate arcs of one sentence into ``square[head, dependent]``, -inf elsewhere."""
     size = values.shape[0]
     codes = ArcCodes(
-        scratch.codes.head[:size], scratch.codes.dependent[:size], scratch.codes.tags[:size], scratch.codes.before[:size]
+        scratch.codes.head[:size],
+        scratch.codes.dependent[:size],
+        scratch.codes.tags[:size],
+        scratch.codes.before[:size],
     )
     encode_arcs(values, templates, codes)
     count = candidate_arcs(values, arc_filter, scratch.arcs)
@@ -152,15 +155,24 @@ def train_parser(
     texts = config.templates or ARC_TEMPLATES
     templates = compile_arc_templates(texts, arc_columns.names, BETWEEN)
     values = arc_columns.values(words)
-    sentences = [values[s + i : e + i + 1] for i, (s, e) in enumerate(zip(words.starts, words.starts[1:], strict=False))]
-    arc_filter = ArcFilter.build(sentences, heads, arc_columns.names, config.min_arc_count)
+    sentences = [
+        values[s + i : e + i + 1]
+        for i, (s, e) in enumerate(zip(words.starts, words.starts[1:], strict=False))
+    ]
+    upos = arc_columns.names.index("upos")
+    tags = columns.labels.get("upos")
+    verb = tags.values.get("VERB", -1) if tags else -1
+    arc_filter = build_arc_filter(sentences, heads, upos, verb, config.arc_share)
     codes = []
     for own in sentences:
         codes.append(codes_for(templates, len(own) - 1))
         encode_arcs(own, templates, codes[-1])
     problem = TreeProblem(
         codes=codes,
-        arcs=[arc_filter.with_correct(own, correct) for own, correct in zip(sentences, heads, strict=True)],
+        arcs=[
+            candidates_with_correct(own, correct, arc_filter)
+            for own, correct in zip(sentences, heads, strict=True)
+        ],
         heads=heads,
         templates=templates,
         bits=config.bits,
@@ -169,14 +181,19 @@ def train_parser(
     )
     learner = OnlineEG(
         problem,
-        EGConfig(loss=config.loss, c=config.c, anneal_from=config.anneal_from, anneal_decay=config.anneal_decay, seed=seed),
+        EGConfig(
+            loss=config.loss,
+            c=config.c,
+            anneal_from=config.anneal_from,
+            anneal_decay=config.anneal_decay,
+            seed=seed,
+        ),
     )
     lengths = np.maximum(1, np.diff(words.starts))
     state = learner.initialise(GOLD_THETA + np.log(lengths))
 
     def snapshot(state: EGState) -> Parser:
-        # rounded as the model file rounds them: what is scored is what will be loaded
-        weights = (problem.weights * np.float32(1.0 / state.c)).astype(np.float16).astype(np.float32)
+        weights = as_stored(problem.weights * np.float32(1.0 / state.c))
         return Parser(arc_columns, tuple(texts), templates, arc_filter, weights, trees, config.single_root)
 
     return optimise(learner, state, config.stop, snapshot, score, "parser", listener)

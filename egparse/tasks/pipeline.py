@@ -14,7 +14,7 @@ import numpy.typing as npt
 from egparse.errors import ModelFileError
 from egparse.features.forms import Lexicon
 from egparse.features.vocabulary import Vocabulary
-from egparse.sentences import Sentence
+from egparse.sentences import MISSING, Sentence
 from egparse.serialize import read_model, write_model
 from egparse.tasks.labeller import Labeller
 from egparse.tasks.parser import Parser
@@ -26,8 +26,6 @@ Ints = npt.NDArray[np.int32]
 
 BATCH_WORDS = 8_000
 """Words annotated at a time: enough to make calls cheap, few enough to stay in the processor's cache."""
-
-ROOT_LABEL = "root"
 
 
 @dataclass(frozen=True)
@@ -49,6 +47,11 @@ class Model:
         labels = ("deprels",) if self.labeller else ()
         return (*(layer for layer in TAG_LAYERS if layer in self.taggers), *heads, *labels)
 
+    @property
+    def forms(self) -> frozenset[str]:
+        """The forms of the training corpus."""
+        return frozenset(self.columns.lexicon.forms)
+
     def annotate(self, sentences: Iterable[Sentence], *, gold_tags: bool = False) -> Iterator[Sentence]:
         """Copies of the sentences with the model's layers filled, batch by batch, in order.
 
@@ -68,12 +71,12 @@ class Model:
                 continue
             labels = self.taggers[layer].predict(words)
             if gold_tags and layer != "spans":
-                given = self.columns.label_numbers(batch, layer)
-                present = np.array([bool(getattr(s, layer)) for s in batch for _ in s.forms], dtype=bool)
-                labels = np.where(present, given, labels)
-                kept = [tag for s in batch for tag in (getattr(s, layer) or [""] * len(s))]
+                present, kept = _given(batch, layer)
+                labels = np.where(present, self.columns.label_numbers(batch, layer), labels)
                 strings = self._strings(layer, labels)
-                filled[layer] = [old if old else new for old, new in zip(kept, strings, strict=True)]
+                filled[layer] = [
+                    old if own else new for own, old, new in zip(present, kept, strings, strict=True)
+                ]
             else:
                 filled[layer] = self._strings(layer, labels)
             self.columns.fill(words, layer, labels)
@@ -129,7 +132,9 @@ class Model:
         columns = Columns(Lexicon(vocabularies, payload["forms"]), labels)
         return cls(
             columns=columns,
-            taggers={layer: Tagger.from_payload(own, columns.names) for layer, own in payload["taggers"].items()},
+            taggers={
+                layer: Tagger.from_payload(own, columns.names) for layer, own in payload["taggers"].items()
+            },
             parser=Parser.from_payload(payload["parser"], columns) if payload["parser"] else None,
             labeller=Labeller.from_payload(payload["labeller"], columns) if payload["labeller"] else None,
             language=header["language"],
@@ -150,7 +155,8 @@ class Model:
             layer: {
                 "labels": model.n_labels,
                 "attributes": len(model.index),
-                "weights": len(model.rows.weights) + int(np.count_nonzero(np.isfinite(model.transitions) & (model.transitions != 0))),
+                "weights": len(model.rows.weights)
+                + int(np.count_nonzero(np.isfinite(model.transitions) & (model.transitions != 0))),
                 "bytes": sum(array.nbytes for array in (*model.rows, model.index.keys, model.transitions)),
             }
             for layer, model in self._sequence_models().items()
@@ -186,6 +192,16 @@ def batches(sentences: Iterable[Sentence], n_words: int) -> Iterator[list[Senten
             batch, size = [], 0
     if batch:
         yield batch
+
+
+def _given(batch: Sequence[Sentence], layer: str) -> tuple[npt.NDArray[np.bool_], list[str]]:
+    """Which words bring a tag of the layer, and the tags; ``_`` is a tag in FEATS alone, and there only beside a UPOS."""
+    tags = [tag for sentence in batch for tag in (getattr(sentence, layer) or (MISSING,) * len(sentence))]
+    present = np.array([tag != MISSING for tag in tags], dtype=bool)
+    if layer == "feats":
+        has_layer = np.array([bool(sentence.feats) for sentence in batch for _ in sentence.forms], dtype=bool)
+        present |= has_layer & _given(batch, "upos")[0]
+    return present, tags
 
 
 def _put_back(

@@ -9,8 +9,9 @@ from typing import NamedTuple
 class Iteration(NamedTuple):
     """One pass of a learner. Objective values are in nats, summed over sentences; ``score`` is in per cent of words or F1.
 
-    ``c`` is the regularisation constant during the pass, ``primal`` and ``dual`` are for the target constant. ``seconds`` is the CPU time of the
-    pass, its certificate included. ``score`` is None without development data; ``best`` says that it is the best so far.
+    ``c`` is the regularisation constant during the pass, ``primal`` and ``dual`` are for the target constant. ``seconds`` is
+    the CPU time of the pass, its certificate included.
+    ``score`` is None without development data; ``best`` says that it is the best so far.
     """
 
     task: str

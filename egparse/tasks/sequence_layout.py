@@ -47,7 +47,9 @@ class Sentence(NamedTuple):
     n_labels: int
 
 
-def lay_out(word_starts: Longs, gold: Ints, candidates: Labels, candidate_starts: Longs, bigrams: bool) -> SequenceLayout:
+def lay_out(
+    word_starts: Longs, gold: Ints, candidates: Labels, candidate_starts: Longs, bigrams: bool
+) -> SequenceLayout:
     """Lay out sentences; see ``SequenceProblem`` for the arguments.
 
     Raises:

@@ -41,9 +41,8 @@ class SequenceModel:
         attributes = attributes_of(self.templates, self.index, values, starts)
         scores = np.empty(len(candidates.labels))
         buffer = np.zeros(self.n_labels)
-        score_candidates(
-            attributes, self.rows, candidates.starts, candidates.labels, buffer, scores
-        )
+        places = candidates.starts.astype(np.int32)
+        score_candidates(attributes, self.rows, places, candidates.labels, buffer, scores)
         chosen = np.zeros(len(values), dtype=np.int32)
         best_sequences(
             scores, candidates.starts, candidates.labels, starts, self.transitions, self.opening, chosen
@@ -56,7 +55,9 @@ class SequenceModel:
             "templates": list(self.templates.texts),
             "pads": self.templates.pads,
             "keys": self.index.keys,
-            **{f"row_{name}": array for name, array in self.rows._asdict().items()},
+            "row_lengths": np.diff(self.rows.starts).astype(np.uint16),
+            "row_labels": self.rows.labels.astype(np.uint8 if self.n_labels <= 256 else np.uint16),
+            "row_weights": self.rows.weights.astype(np.float16),
             "transitions": self.transitions,
             "opening": self.opening,
         }
@@ -67,10 +68,19 @@ class SequenceModel:
         return cls(
             compile_templates(payload["templates"], columns, payload["pads"]),
             KeyIndex(payload["keys"]),
-            WeightRows(**{name: payload[f"row_{name}"] for name in WeightRows._fields}),
-            payload["transitions"],
-            payload["opening"],
+            WeightRows(
+                np.concatenate([[0], np.cumsum(payload["row_lengths"], dtype=np.int64)]).astype(np.int32),
+                payload["row_labels"].astype(np.uint16),
+                payload["row_weights"].astype(np.float32),
+            ),
+            payload["transitions"].copy(),
+            payload["opening"].copy(),
         )
+
+
+def as_stored(weights: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Weights rounded as the model file rounds them (float16): what is scored in training is what will be loaded."""
+    return weights.astype(np.float16).astype(np.float32)
 
 
 def keys_of(templates: Templates, values: Ints, starts: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
@@ -80,9 +90,7 @@ def keys_of(templates: Templates, values: Ints, starts: npt.NDArray[np.int64]) -
     return keys
 
 
-def attributes_of(
-    templates: Templates, index: KeyIndex, values: Ints, starts: npt.NDArray[np.int64]
-) -> Ints:
+def attributes_of(templates: Templates, index: KeyIndex, values: Ints, starts: npt.NDArray[np.int64]) -> Ints:
     """Attribute numbers of shape (words, templates), -1 where there is none."""
     return index.numbers(keys_of(templates, values, starts))
 

@@ -49,7 +49,8 @@ class SequenceProblem:
             int(np.diff(self._layout.label_starts).max(initial=1)),
         )
         buffer = np.zeros(max(packed.dense.shape[1], n_labels))
-        self._scratch = Scratch(work, *(np.empty(longest) for _ in range(5)), buffer)
+        scores, cost, trial, marginals, changes = np.empty((5, longest))
+        self._scratch = Scratch(work, scores, cost, trial, marginals, changes, buffer)
         self._gold = np.empty(longest)
         self._cost = np.empty(longest)
 
@@ -99,7 +100,9 @@ class SequenceProblem:
         if self.support is None:
             score = float(multiclass.best_choice(potentials, starts, choice))
         else:
-            score = float(chain.viterbi(potentials, starts, sentence.places, size, self._scratch.chain, choice))
+            score = float(
+                chain.viterbi(potentials, starts, sentence.places, size, self._scratch.chain, choice)
+            )
             labels = sentence.places[choice + starts[:-1]]
             np.add.at(out, starts[-1] + labels[:-1] * size + labels[1:], 1.0)
         out[choice + starts[:-1]] = 1.0

@@ -16,7 +16,7 @@ from egparse.learners.eg import EGConfig, EGState, OnlineEG
 from egparse.tasks.config import StopConfig
 from egparse.tasks.optimise import Best, optimise
 from egparse.tasks.progress import Listener
-from egparse.tasks.sequence_model import SequenceModel, build_index, keys_of
+from egparse.tasks.sequence_model import SequenceModel, as_stored, build_index, keys_of
 from egparse.tasks.sequence_problem import SequenceProblem
 
 Ints = npt.NDArray[np.int32]
@@ -80,9 +80,7 @@ def prepare(examples: SequenceExamples, settings: SequenceSettings) -> Prepared:
     index = build_index(keys, settings.min_count)
     attributes = index.numbers(keys)
     del keys
-    rows = supported_rows(
-        attributes, examples.gold, len(index), examples.n_labels, settings.all_labels_from
-    )
+    rows = supported_rows(attributes, examples.gold, len(index), examples.n_labels, settings.all_labels_from)
     problem = SequenceProblem(
         attributes=attributes,
         word_starts=examples.starts,
@@ -101,7 +99,7 @@ def prepare(examples: SequenceExamples, settings: SequenceSettings) -> Prepared:
         transitions = problem.transitions * scale
         if not settings.bigrams:
             transitions = np.zeros((examples.n_labels, examples.n_labels), dtype=np.float32)
-        weights = WeightRows(rows.starts, rows.labels, problem.rows.weights * scale)
+        weights = WeightRows(rows.starts, rows.labels, as_stored(problem.rows.weights * scale))
         opening = np.zeros(examples.n_labels, dtype=np.float32)
         return SequenceModel(settings.templates, index, weights, transitions, opening)
 

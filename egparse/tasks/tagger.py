@@ -32,7 +32,9 @@ class Tagger:
 
     def predict(self, words: Words) -> Ints:
         """The label number of each word."""
-        return self.model.choose(words.values, words.starts, candidates_of(words, self.dictionary, self.model.n_labels))
+        return self.model.choose(
+            words.values, words.starts, candidates_of(words, self.dictionary, self.model.n_labels)
+        )
 
     def to_payload(self) -> dict[str, Any]:
         """What the model file holds of it."""

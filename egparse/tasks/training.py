@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -27,7 +28,7 @@ from egparse.tasks.pipeline import Model
 from egparse.tasks.progress import Listener, silent
 from egparse.tasks.tagger import Tagger, TaggerTask, train_tagger
 from egparse.tasks.tree_columns import LABELLER_INPUTS
-from egparse.tasks.word_columns import TAG_LAYERS, Columns, Words
+from egparse.tasks.word_columns import TAG_LAYERS, Columns
 
 Ints = npt.NDArray[np.int32]
 
@@ -86,9 +87,7 @@ def train(
     return Trained(training.model(interrupted), interrupted, held_out, list(dev))
 
 
-def hold_out(
-    sentences: Sequence[Sentence], share: float, seed: int
-) -> tuple[list[Sentence], list[Sentence]]:
+def hold_out(sentences: Sequence[Sentence], share: float, seed: int) -> tuple[list[Sentence], list[Sentence]]:
     """Split off a random development part of the given share, both parts in corpus order; empty for very small corpora."""
     count = int(len(sentences) * share)
     if count == 0 or len(sentences) < 20:
@@ -149,7 +148,11 @@ class _Training:
 
     def _tag(self, layer: str) -> None:
         task = TaggerTask(
-            layer, self.columns.labels[layer], self.columns.names, getattr(self.config, layer), self.config.seed
+            layer,
+            self.columns.labels[layer],
+            self.columns.names,
+            getattr(self.config, layer),
+            self.config.seed,
         )
         gold = self.columns.label_numbers(self.sentences, layer)
         best = train_tagger(task, self.words, gold, self.listener, self._tag_score(layer))
@@ -177,14 +180,16 @@ class _Training:
         def f1(tagger: Tagger) -> float:
             tags = [names[number] for number in tagger.predict(self.dev_words).tolist()]
             starts = self.dev_words.starts.tolist()
-            found = [tags[first:end] for first, end in zip(starts, starts[1:], strict=False)]
+            found = [tags[first:end] for first, end in itertools.pairwise(starts)]
             return float(score_spans(correct, found).micro.f1)
 
         return f1
 
     def _parse(self) -> None:
         config = self.config
-        with_trees = [sentence for sentence in self.sentences if MISSING_HEAD not in sentence.heads and sentence.heads]
+        with_trees = [
+            sentence for sentence in self.sentences if MISSING_HEAD not in sentence.heads and sentence.heads
+        ]
         if len(with_trees) < len(self.sentences):
             raise EgparseError("expected a head for every word of every training sentence; see --skip-bad")
         heads = [np.array(sentence.heads, dtype=np.int32) for sentence in self.sentences]
@@ -211,7 +216,9 @@ class _Training:
         assert self.parser is not None
         heads = self.parser.predict(self.dev_words)
         plain = Vocabulary.of(label.split(":")[0] for label in self.columns.labels["deprels"].strings)
-        numbers = np.array([plain.values[label.split(":")[0]] for label in self.columns.labels["deprels"].strings])
+        numbers = np.array(
+            [plain.values[label.split(":")[0]] for label in self.columns.labels["deprels"].strings]
+        )
         gold = np.array([plain.values.get(label.split(":")[0], 0) for s in self.dev for label in s.deprels])
 
         def score(labeller: Labeller) -> float:
@@ -248,7 +255,13 @@ class _Training:
             "tasks": self.records,
         }
         return Model(
-            self.columns, self.taggers, self.parser, self.labeller, self.config.language, record, config_as_table(self.config)
+            self.columns,
+            self.taggers,
+            self.parser,
+            self.labeller,
+            self.config.language,
+            record,
+            config_as_table(self.config),
         )
 
 
@@ -261,7 +274,9 @@ def build_columns(sentences: Sequence[Sentence], layers: Sequence[str], config: 
     counts = Counter(form for sentence in sentences for form in sentence.forms)
     lexicon = Lexicon.build(counts, [name for name in named if name in OBSERVABLES], {})
     inputs = [
-        layer for layer in annotated_layers(sentences) if layer not in layers and layer in TAG_LAYERS and layer in named
+        layer
+        for layer in annotated_layers(sentences)
+        if layer not in layers and layer in TAG_LAYERS and layer in named
     ]
     return Columns(
         lexicon,
@@ -275,7 +290,12 @@ def build_columns(sentences: Sequence[Sentence], layers: Sequence[str], config: 
 
 def named_columns(layers: Sequence[str], config: TrainConfig) -> list[str]:
     """The columns that the tasks of some layers name."""
-    named = [name for layer in layers if layer in TAG_LAYERS for name in columns_of(getattr(config, layer).templates)]
+    named = [
+        name
+        for layer in layers
+        if layer in TAG_LAYERS
+        for name in columns_of(getattr(config, layer).templates)
+    ]
     if "heads" in layers:
         named += [*PARSER_INPUTS, *columns_of(config.labeller.templates or LABEL_TEMPLATES)]
         named += LABELLER_INPUTS

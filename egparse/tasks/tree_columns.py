@@ -71,7 +71,9 @@ def tree_values(words: Words, heads: Ints, columns: Columns) -> Ints:
     )
 
 
-def _find_kin(heads: npt.NDArray[np.int64], at_root: npt.NDArray[np.bool_], starts: npt.NDArray[np.int64]) -> _Kin:
+def _find_kin(
+    heads: npt.NDArray[np.int64], at_root: npt.NDArray[np.bool_], starts: npt.NDArray[np.int64]
+) -> _Kin:
     n = len(heads)
     table = np.full((5, n + 1), n, dtype=np.int64)
     counts = np.zeros((2, n + 1), dtype=np.int64)

@@ -74,7 +74,9 @@ class TreeProblem:
         self._inference = INFERENCE[trees]
         self._single_root = single_root
         self.part_starts = np.cumsum([0] + [len(own) for own in arcs], dtype=np.int64)
-        self._gold = np.concatenate([_correct(own, correct) for own, correct in zip(arcs, heads, strict=True)])
+        self._gold = np.concatenate(
+            [_correct(own, correct) for own, correct in zip(arcs, heads, strict=True)]
+        )
         longest = max((len(own) for own in arcs), default=1)
         words = max((len(correct) for correct in heads), default=1)
         self._scores = np.empty(longest)
@@ -143,4 +145,5 @@ class TreeProblem:
 
 
 def _correct(arcs: npt.NDArray[np.int16], heads: npt.NDArray[np.int32]) -> Floats:
-    return (heads[arcs[:, 1] - 1] == arcs[:, 0]).astype(np.float64)
+    correct: Floats = (heads[arcs[:, 1] - 1] == arcs[:, 0]).astype(np.float64)
+    return correct

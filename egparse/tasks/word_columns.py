@@ -84,8 +84,12 @@ class Columns:
 
     def describe(self, column: str, value: int) -> str:
         """The string behind a value, for people to read."""
+        if column in _PLACES:
+            return "yes"
         if column in self.lexicon.vocabularies:
             return self.lexicon.vocabularies[column].string(value)
         if column in self.labels:
             return self.labels[column].string(value)
-        return "yes"
+        # columns of the tree are named after a relative: head_lower, first_upos
+        _, _, plain = column.partition("_")
+        return self.describe(plain, value) if plain else str(value - FIRST_VALUE)

@@ -7,6 +7,7 @@ import os
 import pty
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -18,14 +19,20 @@ LAYERS = ["upos", "xpos", "feats", "spans", "heads", "deprels"]
 QUICK = ("--config", CONFIGS / "quick.toml")
 TAGS_ONLY = (*QUICK, "--set", 'layers=["upos"]')
 
+INTERRUPTIBLE = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+from egparse.cli.app import main
+main(sys.argv[1:])
+"""
+
 STUB = """
-import sys
 import egparse.tasks.training as training
 def train(*arguments):
     raise KeyboardInterrupt
 training.train = train
 from egparse.cli.app import main
-main(sys.argv[1:] or {arguments!r})
+main({arguments!r})
 """
 
 
@@ -116,7 +123,7 @@ def test_interruption_keeps_the_best_model_so_far(corpus: Path, tmp_path: Path) 
     model, part = tmp_path / "m.msgpack", tmp_path / "m.history.jsonl.part"
     endless = ["upos.stop.iterations=1000000", "upos.stop.patience=0", "upos.stop.gap=0"]
     options = [option for setting in endless for option in ("--set", setting)]
-    command = [*COMMAND, "train", str(corpus), "-o", str(model), *options]
+    command = [sys.executable, "-c", INTERRUPTIBLE, "train", str(corpus), "-o", str(model), *options]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT
     ) as process:
@@ -126,7 +133,7 @@ def test_interruption_keeps_the_best_model_so_far(corpus: Path, tmp_path: Path) 
             assert time.monotonic() < deadline
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate()
+        _, said = process.communicate(timeout=60)
     assert process.returncode == 130, said
     assert f"egparse: interrupted; the best model so far is in {model}" in said.decode()
     assert (tmp_path / "m.history.jsonl").read_text(encoding="utf-8").count("\n") >= 2

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from egparse.errors import ConfigError
-from egparse.features.arcs import compile_arc_templates, encode_arcs, score_arcs
-from egparse.features.arcs import add_arcs
+from egparse.features.arcs import add_arcs, compile_arc_templates, encode_arcs, score_arcs
 from egparse.tasks.arc_columns import ARC_TEMPLATES, BETWEEN, ArcColumns
 from egparse.tasks.parser import codes_for
 

@@ -6,13 +6,14 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from egparse.errors import ConfigError
 from egparse.features.forms import OBSERVABLES, Lexicon, normal, shape
 from egparse.features.index import ABSENT, KeyIndex
 from egparse.features.templates import compile_templates, extract_keys
 from egparse.features.vocabulary import BOUNDARY, FIRST_VALUE, UNKNOWN, Vocabulary
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 @pytest.mark.parametrize(
@@ -69,7 +70,12 @@ def _keys(texts: list[str], values: np.ndarray, starts: list[int], pads: bool) -
     templates = compile_templates(texts, ["form", "tag"], pads)
     keys = np.empty((len(values), len(texts)), dtype=np.uint64)
     extract_keys(
-        values.astype(np.int32), np.array(starts, dtype=np.int64), templates.columns, templates.offsets, pads, keys
+        values.astype(np.int32),
+        np.array(starts, dtype=np.int64),
+        templates.columns,
+        templates.offsets,
+        pads,
+        keys,
     )
     return keys
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from egparse.features.tag_dictionary import TagDictionary, all_labels
 
 FORMS = ["the"] * 30 + ["walked", "talked", "jumped", "table"]

@@ -78,7 +78,9 @@ def test_shift_of_all_scores(n: int, n_labels: int, listed: bool) -> None:
 
 @sizes
 @candidates
-def test_log_partition_lies_between_the_best_and_the_best_times_all(n: int, n_labels: int, listed: bool) -> None:
+def test_log_partition_lies_between_the_best_and_the_best_times_all(
+    n: int, n_labels: int, listed: bool
+) -> None:
     parts, starts, labels = sentence(n, n_labels, listed)
     best = chain.argmax(parts, starts, labels, n_labels).score
     log_z = chain.log_partition(parts, starts, labels, n_labels)
@@ -92,6 +94,10 @@ def test_full_and_listed_candidates_agree() -> None:
     wider = np.full((n_labels + 1, n_labels + 1), -math.inf)
     wider[:n_labels, :n_labels] = parts[starts[-1] :].reshape(n_labels, n_labels)
     full = chain.marginals(parts, starts, labels, n_labels)
-    listed = chain.marginals(np.concatenate([parts[: starts[-1]], wider.ravel()]), starts, labels, n_labels + 1)
+    listed = chain.marginals(
+        np.concatenate([parts[: starts[-1]], wider.ravel()]), starts, labels, n_labels + 1
+    )
     assert listed.log_partition == pytest.approx(full.log_partition, rel=1e-12)
-    np.testing.assert_allclose(listed.marginals[: starts[-1]], full.marginals[: starts[-1]], rtol=1e-9, atol=1e-13)
+    np.testing.assert_allclose(
+        listed.marginals[: starts[-1]], full.marginals[: starts[-1]], rtol=1e-9, atol=1e-13
+    )

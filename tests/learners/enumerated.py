@@ -63,7 +63,9 @@ def random_problem(seed: int, n: int = 12, d: int = 6) -> EnumeratedProblem:
             own = np.eye(int(random.integers(2, 5)))
         else:
             parts = int(random.integers(2, 5))
-            own = np.array([[(code >> bit) & 1 for bit in range(parts)] for code in range(2**parts)], dtype=float)
+            own = np.array(
+                [[(code >> bit) & 1 for bit in range(parts)] for code in range(2**parts)], dtype=float
+            )
         random.shuffle(own)
         structures.append(own)
     return EnumeratedProblem(structures, [random.normal(size=(own.shape[1], d)) for own in structures])
@@ -83,7 +85,9 @@ def log_linear_optimum(problem: EnumeratedProblem, c: float) -> float:
         return value, gradient
 
     start = np.zeros(len(problem.v))
-    return float(minimize(objective, start, jac=True, method="L-BFGS-B", options={"ftol": 1e-14, "gtol": 1e-9}).fun)
+    return float(
+        minimize(objective, start, jac=True, method="L-BFGS-B", options={"ftol": 1e-14, "gtol": 1e-9}).fun
+    )
 
 
 def max_margin_optimum(problem: EnumeratedProblem, c: float) -> float:

@@ -17,7 +17,19 @@ seeds = pytest.mark.parametrize("seed", [1, 2, 3])
 
 
 def configured(loss: Loss, published: bool, c: float = 2.0) -> EGConfig:
-    return EGConfig.as_published(loss=loss, c=c) if published else EGConfig(loss=loss, c=c)
+    return (
+        EGConfig.as_published(loss=loss, c=c) if published else EGConfig(loss=loss, c=c, search="quadratic")
+    )
+
+
+def run_until(eg: OnlineEG, gap: float, most: int = 400) -> list[Certificate]:
+    """The certificates of the passes until the relative gap is small enough."""
+    certificates = []
+    for certificate in eg.run(eg.initialise(), most):
+        certificates.append(certificate)
+        if certificate.relative_gap < gap:
+            break
+    return certificates
 
 
 def dual_of(problem: EnumeratedProblem, state: EGState, config: EGConfig) -> tuple[float, np.ndarray]:
@@ -46,7 +58,7 @@ def test_dual_never_falls_and_v_is_its_expression(loss: Loss, published: bool, s
     for _ in range(6):
         for i in range(eg.n):
             increase = eg.update(state, i)
-            assert eg.dual(state) >= dual - 1e-7
+            assert eg.dual(state) >= dual - 1e-6
             assert eg.dual(state) - dual == pytest.approx(increase, abs=1e-9)
             dual = eg.dual(state)
             expected, v = dual_of(problem, state, config)
@@ -61,7 +73,7 @@ def test_dual_never_falls_and_v_is_its_expression(loss: Loss, published: bool, s
 def test_log_linear_optimum(published: bool, seed: int, c: float) -> None:
     problem = random_problem(seed)
     eg = OnlineEG(problem, configured("log-linear", published, c))
-    certificates = list(eg.run(eg.initialise(), 400))
+    certificates = run_until(eg, 2e-6)
     assert min(each.gap for each in certificates) >= -1e-6 * certificates[-1].dual
     optimum = log_linear_optimum(problem, c)
     assert certificates[-1].primal == pytest.approx(optimum, rel=1e-5)
@@ -73,7 +85,7 @@ def test_log_linear_optimum(published: bool, seed: int, c: float) -> None:
 def test_max_margin_optimum(published: bool, seed: int) -> None:
     problem = random_problem(seed)
     eg = OnlineEG(problem, configured("max-margin", published))
-    certificates = list(eg.run(eg.initialise(), 600))
+    certificates = run_until(eg, 5e-4)
     assert min(each.gap for each in certificates) >= -1e-6 * certificates[-1].dual
     optimum = max_margin_optimum(problem, 2.0)
     assert certificates[-1].primal == pytest.approx(optimum, rel=1e-3)
@@ -120,14 +132,14 @@ def test_same_seed_same_bits(loss: Loss, published: bool) -> None:
 
 def test_annealing_ends_at_c() -> None:
     config = EGConfig(c=0.1, anneal_from=2.0, anneal_decay=0.5, anneal_hold=2)
-    assert [config.c_at(k) for k in range(4)] == pytest.approx([2.0, 1.05, 0.575, 0.3375])
+    assert [config.c_at(k) for k in range(4)] == pytest.approx([2.0, 2.0, 1.05, 0.575])
     assert config.c_at(60) == pytest.approx(0.1, rel=1e-12)
     assert EGConfig(c=0.3).c_at(0) == 0.3
     problem = random_problem(6)
     eg = OnlineEG(problem, EGConfig(c=0.5, anneal_from=5.0, anneal_decay=0.6))
     state = eg.initialise()
     assert state.c == 5.0
-    last = list(eg.run(state, 300))[-1]
+    last = list(eg.run(state, 60))[-1]
     assert state.c == pytest.approx(0.5)
     assert last.primal == pytest.approx(log_linear_optimum(problem, 0.5), rel=1e-5)
 
@@ -135,7 +147,7 @@ def test_annealing_ends_at_c() -> None:
 def test_learning_rates_neither_die_nor_grow_at_the_optimum() -> None:
     eg = OnlineEG(random_problem(7), EGConfig(c=2.0))
     state = eg.initialise()
-    for _ in range(300):
+    for _ in range(60):
         eg.iterate(state)
     assert state.eta.min() > 1e-3
     assert state.eta.max() <= 1.0
@@ -152,7 +164,9 @@ def test_callback_hears_of_every_visit() -> None:
 @pytest.mark.parametrize("kind", ["spread", "one", "none"])
 def test_visits_do_the_share_of_the_work(share: float, kind: str) -> None:
     random = np.random.default_rng(1)
-    gains = {"spread": np.exp(4 * random.normal(size=500)), "one": np.eye(500)[3], "none": np.zeros(500)}[kind]
+    gains = {"spread": np.exp(4 * random.normal(size=500)), "one": np.eye(500)[3], "none": np.zeros(500)}[
+        kind
+    ]
     sizes = random.uniform(1, 30, size=500)
     chances = visit_chances(gains, sizes, share)
     assert chances @ sizes == pytest.approx(share * sizes.sum(), rel=1e-6)

@@ -83,7 +83,9 @@ def test_best_sequence_scores_what_enumeration_finds(drawn: Drawn) -> None:
         np.testing.assert_allclose(own, best.score, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("candidates", [[[0, 1], [0, 1], [0, 1]], [[0, 1], [0, 1], [1]]], ids=["full", "listed"])
+@pytest.mark.parametrize(
+    "candidates", [[[0, 1], [0, 1], [0, 1]], [[0, 1], [0, 1], [1]]], ids=["full", "listed"]
+)
 def test_scales_that_underflow_are_redone_in_logarithms(candidates: list[list[int]]) -> None:
     # the only way from word 0 to word 1 loses a thousand nats against what each word alone prefers
     unary = [0.0, -1000.0, -1000.0, 0.0, *[0.0] * len(candidates[2])]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
-from egparse.structures.shared_chain import best_sequences
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles.sequences import sequence_facts
+
+from egparse.structures.shared_chain import best_sequences
 
 
 @given(
@@ -32,12 +35,12 @@ def test_the_best_score_is_that_of_enumeration(
     unary = generator.normal(scale=spread, size=len(labels))
     chosen = np.empty(len(lists), dtype=np.int32)
     best_sequences(unary, starts, labels, sentences, transitions, np.zeros(n_labels, dtype=np.float32), chosen)
-    for first, end in zip(sentences[:-1], sentences[1:], strict=True):
+    for first, end in itertools.pairwise(sentences):
         own = [unary[starts[k] : starts[k + 1]].tolist() for k in range(first, end)]
         facts = sequence_facts(own, lists[first:end], transitions.astype(float))
         path = chosen[first:end].tolist()
         assert all(label in allowed for label, allowed in zip(path, lists[first:end], strict=True))
         score = sum(own[k][lists[first + k].index(label)] for k, label in enumerate(path))
-        score += sum(float(transitions[a, b]) for a, b in zip(path, path[1:], strict=False))
+        score += sum(float(transitions[a, b]) for a, b in itertools.pairwise(path))
         if facts.best > -np.inf:
             assert abs(score - facts.best) < 1e-5

@@ -22,8 +22,21 @@ def sample(part: str) -> tuple[Sentence, ...]:
 
 def quick(*overrides: str) -> TrainConfig:
     """Few passes, no jackknifing and a small table."""
-    passes = [f"{task}.stop.iterations=4" for task in ("upos", "xpos", "feats", "spans", "parser", "labeller")]
-    return load_config(None, [*passes, "jackknife.folds=0", "jackknife.passes=2", "parser.bits=16", "parser.c=5", "parser.stop.iterations=8", *overrides])
+    passes = [
+        f"{task}.stop.iterations=4" for task in ("upos", "xpos", "feats", "spans", "parser", "labeller")
+    ]
+    return load_config(
+        None,
+        [
+            *passes,
+            "jackknife.folds=0",
+            "jackknife.passes=2",
+            "parser.bits=16",
+            "parser.c=5",
+            "parser.stop.iterations=8",
+            *overrides,
+        ],
+    )
 
 
 @cache

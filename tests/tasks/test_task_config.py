@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from egparse.errors import ConfigError
 from egparse.tasks.config import TrainConfig, check_config, config_as_table, load_config
 
@@ -53,5 +54,5 @@ def test_a_file_that_is_not_toml_is_named(tmp_path: Path) -> None:
     file.write_text("parser = [")
     with pytest.raises(ConfigError, match=r"c\.toml: expected a configuration in TOML"):
         load_config(file)
-    with pytest.raises(ConfigError, match="missing.toml"):
+    with pytest.raises(ConfigError, match=r"missing\.toml"):
         load_config(tmp_path / "missing.toml")

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tasks.sample import quick, quick_model, sample
+
 from egparse.errors import EgparseError, ModelFileError
 from egparse.readers.trees import find_tree_fault
 from egparse.sentences import Sentence
@@ -15,7 +17,6 @@ from egparse.serialize import read_model, write_model
 from egparse.tasks.pipeline import Model, batches
 from egparse.tasks.progress import Iteration, Step
 from egparse.tasks.training import annotated_layers, hold_out, train
-from tasks.sample import quick, quick_model, sample
 
 ALL = ("upos", "xpos", "feats", "spans", "heads", "deprels")
 
@@ -88,14 +89,24 @@ def test_gold_tags_are_kept_and_used_where_they_are_given() -> None:
 
 
 def test_odd_words_are_annotated() -> None:
-    odd = [Sentence(("☃",)), Sentence(()), Sentence(("\u202eאב", "x" * 5000, "1,000.5", "😀")), Sentence(("a",) * 300)]
+    odd = [
+        Sentence(("☃",)),
+        Sentence(()),
+        Sentence(("\u202eאב", "x" * 5000, "1,000.5", "😀")),
+        Sentence(("a",) * 300),
+    ]
     for given, found in zip(odd, quick_model().annotate(odd), strict=True):
         assert len(found.upos) == len(found.heads) == len(given)
 
 
 def test_training_reports_every_pass_with_its_certificate() -> None:
     events: list[Iteration | Step] = []
-    train(sample("train")[:25], sample("dev")[:5], quick('layers=["upos", "heads"]', "jackknife.folds=2"), events.append)
+    train(
+        sample("train")[:25],
+        sample("dev")[:5],
+        quick('layers=["upos", "heads"]', "jackknife.folds=2"),
+        events.append,
+    )
     passes = [event for event in events if isinstance(event, Iteration)]
     assert {event.task for event in passes} == {"upos", "parser"}
     for event in passes:
@@ -134,7 +145,8 @@ def test_a_development_part_is_held_out_in_corpus_order() -> None:
 
 def test_tags_that_are_used_but_not_trained_are_inputs() -> None:
     corpus = [
-        Sentence(s.forms, xpos=s.xpos, spans=tuple("B-" + tag for tag in s.upos)) for s in sample("train")[:40]
+        Sentence(s.forms, xpos=s.xpos, spans=tuple("B-" + tag for tag in s.upos))
+        for s in sample("train")[:40]
     ]
     config = quick('layers=["spans"]', 'spans.templates=["xpos[0]", "form[0]"]')
     model = train(corpus, corpus[:5], config).model
@@ -148,7 +160,7 @@ def test_tags_that_are_used_but_not_trained_are_inputs() -> None:
 @pytest.mark.parametrize("loss", ["log-linear", "max-margin"])
 def test_both_kinds_of_trees_and_both_losses_train(trees: str, loss: str) -> None:
     config = quick(
-        'layers=["upos", "heads"]', f'parser.trees="{trees}"', f'parser.loss="{loss}"', f'upos.loss="{loss}"'
+        'layers=["upos", "heads"]', f'parser.trees="{trees}"', f'parser.loss="{loss}"', f'upos.loss="{loss}"', "parser.c=1"
     )
     found = list(train(sample("train")[:60], None, config).model.annotate(sample("train")[:60]))
     assert accuracy(found, "heads") > 0.75
@@ -164,7 +176,11 @@ def test_layers_are_found_by_what_the_words_say() -> None:
     [
         ([], [], "expected at least one sentence to train on, got none"),
         ([Sentence(("a",))], [], "expected a corpus with tags, entities or trees, got words alone"),
-        ([Sentence(("a",), upos=("X",))], ['layers=["heads"]'], "expected layers that the corpus annotates (upos), got 'heads'"),
+        (
+            [Sentence(("a",), upos=("X",))],
+            ['layers=["heads"]'],
+            "expected layers that the corpus annotates (upos), got 'heads'",
+        ),
     ],
 )
 def test_a_corpus_that_cannot_be_trained_on_is_refused(
