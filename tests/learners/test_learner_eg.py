@@ -13,7 +13,7 @@ from egparse.learners.visits import LEAST, choose, visit_chances
 
 losses = pytest.mark.parametrize("loss", ["log-linear", "max-margin"])
 searches = pytest.mark.parametrize("published", [False, True], ids=["quadratic", "as-published"])
-seeds = pytest.mark.parametrize("seed", [1, 2, 3])
+seeds = pytest.mark.parametrize("seed", [1, 2])
 
 
 def configured(loss: Loss, published: bool, c: float = 2.0) -> EGConfig:

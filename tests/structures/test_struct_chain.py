@@ -61,7 +61,7 @@ def sentences(draw: st.DrawFn) -> Drawn:
     return laid_out(candidates, n_labels, draw(st.lists(cell, min_size=size, max_size=size)))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(sentences())
 def test_distribution_is_that_of_enumeration(drawn: Drawn) -> None:
     facts = drawn.facts
@@ -73,7 +73,7 @@ def test_distribution_is_that_of_enumeration(drawn: Drawn) -> None:
         np.testing.assert_allclose(chain.entropy(drawn.parts, result), facts.entropy, atol=1e-8)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(sentences())
 def test_best_sequence_scores_what_enumeration_finds(drawn: Drawn) -> None:
     best = chain.argmax(drawn.parts, drawn.starts, drawn.labels, drawn.n_labels)
