@@ -170,14 +170,14 @@ def main(folder: Path, extra: Sequence[str]) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         model = Path(scratch) / "model"
         optimum, iterations, reference = lbfgs(train, model)
-        f1 = 100 * score_spans(gold, crfsuite_tags(model, test)).micro.f1
+        f1 = score_spans(gold, crfsuite_tags(model, test)).micro.f1
     print(f"L-BFGS: {optimum:.3f} after {iterations} iterations, {reference:.1f} s CPU, F1 {f1:.2f}")
     configs = {"EG": CONFIG}
     if "--every-example" in extra:
         configs["EG, every example in every pass"] = replace(CONFIG, share=1.0)
     for name, config in configs.items():
         seconds = eg(problem, config, (1 + WITHIN) * optimum)
-        f1 = 100 * score_spans(gold, eg_tags(problem, encode(test, numbers, tags), tags)).micro.f1
+        f1 = score_spans(gold, eg_tags(problem, encode(test, numbers, tags), tags)).micro.f1
         print(f"{name}: {seconds:.1f} s CPU, 1/{reference / seconds:.1f} of L-BFGS, F1 {f1:.2f}")
 
 

@@ -23,7 +23,7 @@ PARSER_INPUTS = tuple(_COPIED.values())
 """The columns of words that the parser reads."""
 
 _RARE_UNKNOWN = ("lower", "stem")
-_ROOT = -1  # of context columns at the root; the templates' codes shift values by 3
+_ROOT = 0  # of context columns at the root, which its tags tell from words
 
 ARC_TEMPLATES = (
     "h.xpos + d.xpos",
@@ -54,25 +54,6 @@ ARC_TEMPLATES = (
     "h.xpos + d.xpos[-2] d.xpos[-1] d.xpos",
     "h.xpos + d.xpos d.xpos[+1] d.xpos[+2]",
     "h.upos h.bracket + d.bracket d.upos",
-    "h.role + d.role",
-    "h.role h.xpos + d.role d.xpos",
-    "h.role h.upos + d.marker d.xpos",
-    "h.role + d.role d.marker",
-    "h.xpos + d.ending d.xpos",
-    "h.role + d.ending d.role",
-    "h.right h.upos + d.right d.upos",
-    "h.right h.xpos + d.xpos",
-    "h.xpos + d.right d.xpos",
-    "h.right h.xpos + d.marker d.xpos",
-    "h.subject h.upos + d.subject d.upos",
-    "h.subject h.xpos + d.xpos",
-    "h.subject h.xpos + d.xpos d.xpos[+1]",
-    "h.xpos + d.subject d.marker d.xpos",
-    "h.upos h.left_mark h.right_mark + d.xpos",
-    "h.upos + d.left_mark d.right_mark d.xpos",
-    "h.upos h.left_mark h.right_mark + d.left_mark d.right_mark d.upos",
-    "h.xpos h.right_mark + d.right_mark d.xpos",
-    "h.xpos h.left_mark + d.left_mark d.xpos",
     "h.form h.xpos +",
     "h.form +",
     "+ d.form d.xpos",
@@ -96,14 +77,6 @@ ARC_TEMPLATES = (
     "h.form[+1] h.xpos + d.xpos",
     "h.bracket + d.bracket d.form",
     "h.upos h.bracket h.bracket[+1] + d.bracket d.bracket[+1] d.form",
-    "h.role h.upos + d.form",
-    "h.role h.upos + d.xpos[-1] d.form d.xpos[+1]",
-    "h.xpos + d.role d.form",
-    "h.xpos h.ending + d.form",
-    "h.right h.upos + d.right d.form",
-    "h.subject h.upos + d.form",
-    "h.upos + d.subject d.form",
-    "h.xpos + d.form d.left_mark d.right_mark",
 )
 """Pairs of conjunctions at the head and at the dependent; see docs/decisions/arc-features.md. The first two pair the tags."""
 

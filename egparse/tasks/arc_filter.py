@@ -20,8 +20,7 @@ _LENGTH_BINS = np.array(
     [0, 1, 2, 3, 4, 5, 5, 6, 6, 6, 7, 7, 7, 7, 7, 7], dtype=np.int64
 )  # 8: 16 words and more
 _CELLS = 54  # 9 bins of length, 2 directions, 0 / 1 / 2 and more verbs in between
-_PRIOR = 0.5  # pseudo-count of correct arcs in each cell, spread over ``_PRIOR_PAIRS`` pairs
-_PRIOR_PAIRS = 50.0
+_PRIOR, _PRIOR_PAIRS = 0.1, 10.0  # pseudo-counts of correct arcs and of pairs in each cell
 
 
 class ArcFilter(NamedTuple):
@@ -46,7 +45,7 @@ def build_arc_filter(
     pairs = np.zeros((size, size, _CELLS), dtype=np.float64)
     for own, own_heads in zip(sentences, heads, strict=True):
         _count(np.ascontiguousarray(own[:, column]), own_heads, verb, correct, pairs)
-    frequency = (correct + _PRIOR * (correct.sum() / max(1.0, pairs.sum()))) / (pairs + _PRIOR_PAIRS)
+    frequency = (correct + _PRIOR) / (pairs + _PRIOR_PAIRS)
     return ArcFilter(frequency.astype(np.float32), column, verb, share)
 
 

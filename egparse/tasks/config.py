@@ -87,10 +87,10 @@ class ParserConfig:
     non_projective_above: Annotated[float, Interval(ge=0, le=1)] = 0.02
     single_root: bool = True
     bits: Annotated[int, Interval(ge=8, le=28)] = 22
-    arc_share: Share = 0.001
+    arc_share: Share = 0.003
     min_form_count: Count = 2
     loss: Loss = "log-linear"
-    c: Positive = 30.0
+    c: Positive = 25.0
     anneal_from: Annotated[float, Ge(0)] = 0.0
     anneal_decay: Share = 0.7
     stop: StopConfig = StopConfig()

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from egparse.compilation import njit
 from egparse.features.arcs import ArcCodes, ArcTemplates, compile_arc_templates, encode_arcs, score_arcs
+from egparse.features.sentence_context import N_BETWEEN
 from egparse.learners.eg import EGConfig, EGState, OnlineEG
 from egparse.tasks.arc_columns import ARC_TEMPLATES, BETWEEN, ArcColumns
 from egparse.tasks.arc_filter import ArcFilter, build_arc_filter, candidate_arcs, candidates_with_correct
@@ -26,9 +27,6 @@ Trees = Literal["projective", "non-projective"]
 
 GOLD_THETA = 3.0
 """Initial theta of correct arcs, above the logarithm of the sentence's length (DESIGN: the gap closes in ten passes)."""
-
-BETWEEN_TAGS = 32
-"""Tags told apart in between the ends of an arc; rarer tags share the last number."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +109,7 @@ def codes_for(templates: ArcTemplates, n: int) -> ArcCodes:
         np.empty((n + 1, len(templates.head_columns)), dtype=np.uint64),
         np.empty((n + 1, len(templates.dependent_columns)), dtype=np.uint64),
         np.empty(n + 1, dtype=np.int32),
-        np.zeros((n + 1, BETWEEN_TAGS), dtype=np.int16),
+        np.zeros((n + 1, N_BETWEEN), dtype=np.int16),
     )
 
 
