@@ -179,7 +179,11 @@ def _single_words(sentence: Sentence, number: int, start: int, end: int) -> list
 
 def _without_blanks(form: str, sentence: Sentence, number: int) -> str:
     """The form without its characters of Unicode category Zs, as the official script compares texts."""
-    stripped = form.replace(" ", "") if form.isascii() else "".join(c for c in form if unicodedata.category(c) != "Zs")
+    stripped = (
+        form.replace(" ", "")
+        if form.isascii()
+        else "".join(c for c in form if unicodedata.category(c) != "Zs")
+    )
     if not stripped:
         raise EgparseError(f"{name_of(sentence, number)}: expected a form that is not blank, got {form!r}")
     return stripped

@@ -25,11 +25,7 @@ from egparse.compilation import njit
 from egparse.errors import ConfigError
 
 MAX_CELLS = 5
-BETWEEN_TAGS = 64
-"""Tags between the ends of an arc are kept as a set of bits; tags numbered higher share the last bit."""
-
-N_LENGTHS = 9
-_LENGTH_BINS = np.array([0, 1, 2, 3, 4, 5, 5, 6, 6, 6, 7, 7, 7, 7, 7, 7], dtype=np.int64)
+LENGTH_BINS = np.array([0, 1, 2, 3, 4, 5, 5, 6, 6, 6, 7, 7, 7, 7, 7, 7], dtype=np.int64)
 """The bin of a length below 16; longer arcs are in bin 8."""
 
 WORD_COLUMNS = ("form", "stem")
@@ -221,7 +217,7 @@ def _arc_features(
     rightward = head < dependent
     direction = np.uint64(0xD6E8FEB86659FD93) if rightward else np.uint64(0xA5A5A5A5A5A5A5A7)
     distance = dependent - head if rightward else head - dependent
-    length = np.uint32(_LENGTH_BINS[distance] if distance < 16 else 8)
+    length = np.uint32(LENGTH_BINS[distance] if distance < 16 else 8)
     n_templates = head_sides.shape[0]
     head_row, dependent_row = head_codes[head], dependent_codes[dependent]
     for t in range(n_templates):

@@ -13,12 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from egparse.compilation import njit
+from egparse.features.arcs import LENGTH_BINS
 
 Ints = npt.NDArray[np.int32]
 
-_LENGTH_BINS = np.array(
-    [0, 1, 2, 3, 4, 5, 5, 6, 6, 6, 7, 7, 7, 7, 7, 7], dtype=np.int64
-)  # 8: 16 words and more
 _CELLS = 54  # 9 bins of length, 2 directions, 0 / 1 / 2 and more verbs in between
 _PRIOR, _PRIOR_PAIRS = 0.1, 10.0  # pseudo-counts of correct arcs and of pairs in each cell
 
@@ -64,7 +62,7 @@ def candidates_with_correct(values: Ints, heads: Ints, arc_filter: ArcFilter) ->
 def _cell(head: int, dependent: int, verbs: Ints) -> int:
     rightward = 1 if head < dependent else 0
     length = abs(head - dependent)
-    bin_ = _LENGTH_BINS[length] if length < 16 else 8
+    bin_ = LENGTH_BINS[length] if length < 16 else 8
     between = verbs[max(head, dependent) - 1] - verbs[min(head, dependent)]
     return int((2 * bin_ + rightward) * 3 + min(between, 2))
 

@@ -96,7 +96,9 @@ def test_the_check_lets_pass_what_it_allows(name: str, source: str) -> None:
 
 def test_every_package_that_is_imported_is_a_declared_dependency() -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
-    names = {re.split(r"[^A-Za-z0-9_-]", requirement, maxsplit=1)[0].replace("-", "_") for requirement in declared}
+    names = {
+        re.split(r"[^A-Za-z0-9_-]", requirement, maxsplit=1)[0].replace("-", "_") for requirement in declared
+    }
     rooms = {room_of(path) for path in MODULES} | {"__init__"}
     imported = {target for path in MODULES for _, target in imports_of(tree_of(path))} - rooms
     assert imported - names - {"thinc"} == set()  # thinc comes with spaCy

@@ -34,7 +34,9 @@ def test_the_best_score_is_that_of_enumeration(
     labels = np.concatenate(lists).astype(np.uint16)
     unary = generator.normal(scale=spread, size=len(labels))
     chosen = np.empty(len(lists), dtype=np.int32)
-    best_sequences(unary, starts, labels, sentences, transitions, np.zeros(n_labels, dtype=np.float32), chosen)
+    best_sequences(
+        unary, starts, labels, sentences, transitions, np.zeros(n_labels, dtype=np.float32), chosen
+    )
     for first, end in itertools.pairwise(sentences):
         own = [unary[starts[k] : starts[k + 1]].tolist() for k in range(first, end)]
         facts = sequence_facts(own, lists[first:end], transitions.astype(float))

@@ -160,7 +160,11 @@ def test_tags_that_are_used_but_not_trained_are_inputs() -> None:
 @pytest.mark.parametrize("loss", ["log-linear", "max-margin"])
 def test_both_kinds_of_trees_and_both_losses_train(trees: str, loss: str) -> None:
     config = quick(
-        'layers=["upos", "heads"]', f'parser.trees="{trees}"', f'parser.loss="{loss}"', f'upos.loss="{loss}"', "parser.stop.iterations=16"
+        'layers=["upos", "heads"]',
+        f'parser.trees="{trees}"',
+        f'parser.loss="{loss}"',
+        f'upos.loss="{loss}"',
+        "parser.stop.iterations=16",
     )
     found = list(train(sample("train")[:60], None, config).model.annotate(sample("train")[:60]))
     assert accuracy(found, "heads") > 0.75
