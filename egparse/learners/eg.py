@@ -34,7 +34,6 @@ from egparse.learners.visits import choose
 
 __all__ = ["EGConfig", "EGState", "Loss", "OnlineEG"]
 
-_SETTLING = 0.02  # of the dual value: if a pass gains more, each example is visited once in it
 _CHUNK = 1000  # examples between two calls of the callback
 
 
@@ -198,7 +197,7 @@ class OnlineEG:
         """Whether most examples have found their place, so that visiting some more often than others pays."""
         if self.config.share == 1.0 or state.iteration == 0:
             return False
-        return float(state.duals.gain.sum()) < _SETTLING * abs(self.dual(state, self.config.c))
+        return float(state.duals.gain.sum()) < self.config.settled * abs(self.dual(state, self.config.c))
 
     def _visit(self, duals: Duals, i: int, rule: Rule) -> Parts:
         own = self._places(i)

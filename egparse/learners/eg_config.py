@@ -23,7 +23,8 @@ class EGConfig:
     dual does not fall, then times ``growth``), or *quadratic*: ``relaxation`` times the rate that is best along the last step.
 
     ``share`` is the part of the work of a pass that goes by in one round of visits, chosen by what examples gained
-    (``egparse.learners.visits``); 1 visits every example once in a round, as in the paper. So do passes that still gain a lot.
+    (``egparse.learners.visits``); 1 visits every example once in a round, as in the paper. So do passes in
+    which the dual still gains more than ``settled`` of its value; where few examples matter (entities), choose from the start (``settled`` = inf).
     """
 
     loss: Loss = "log-linear"
@@ -34,6 +35,7 @@ class EGConfig:
     growth: float = 1.05
     max_halvings: int = 12
     share: float = 0.3
+    settled: float = 0.02
     anneal_from: float = 0.0
     anneal_decay: float = 0.7
     anneal_hold: int = 1

@@ -56,6 +56,7 @@ class TaggerConfig:
     An attribute seen ``all_labels_from`` times or more has a weight for every label, any other for the labels seen with it (0: always the
     latter). A tag set larger than ``dictionary_above`` is narrowed for each word
     by a tag dictionary of ``dictionary_size`` candidates for rare forms (all seen tags for forms seen ``frequent`` times).
+    ``search`` and ``settled`` are the learner's (see EGConfig).
     """
 
     templates: tuple[str, ...] = WORD_TEMPLATES
@@ -70,6 +71,8 @@ class TaggerConfig:
     c: Positive = 0.25
     anneal_from: Annotated[float, Ge(0)] = 4.0
     anneal_decay: Share = 0.7
+    search: Literal["halving", "quadratic"] = "halving"
+    settled: Annotated[float, Ge(0)] = 0.02
     stop: StopConfig = StopConfig(iterations=18)
 
 
@@ -118,8 +121,8 @@ class JackknifeConfig:
     """
 
     folds: Natural = 5
-    passes: Count = 6
-    c: Positive = 2.0
+    passes: Count = 8
+    c: Positive = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,10 +139,12 @@ class TrainConfig:
     layers: tuple[str, ...] = ()
     jackknife: JackknifeConfig = JackknifeConfig()
     hold_out: Share = 0.1
-    upos: TaggerConfig = TaggerConfig(c=0.5, all_labels_from=3)
-    xpos: TaggerConfig = TaggerConfig(all_labels_from=10)
+    upos: TaggerConfig = TaggerConfig()
+    xpos: TaggerConfig = TaggerConfig()
     feats: TaggerConfig = TaggerConfig(dictionary_size=16, frequent=100)
-    spans: TaggerConfig = TaggerConfig(templates=SPAN_TEMPLATES, c=2.0, all_labels_from=1)
+    spans: TaggerConfig = TaggerConfig(
+        templates=SPAN_TEMPLATES, c=2.0, all_labels_from=3, search="quadratic", settled=float("inf")
+    )
     parser: ParserConfig = ParserConfig()
     labeller: LabellerConfig = LabellerConfig()
 

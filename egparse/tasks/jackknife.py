@@ -25,7 +25,8 @@ def jackknife(
     regularisation constant that few passes can do justice to.
     """
     folds = config.folds
-    task = task._replace(config=replace(task.config, c=max(task.config.c, config.c), anneal_from=0.0))
+    c = max(task.config.c, config.c)
+    task = task._replace(config=replace(task.config, c=c, anneal_from=3 * c))
     if folds < 2 or words.n_sentences < folds:
         return gold
     predicted = gold.copy()

@@ -120,7 +120,13 @@ def _settings(task: TaggerTask) -> SequenceSettings:
         all_labels_from=config.all_labels_from,
         bigrams=config.bigrams,
         learner=EGConfig(
-            loss=config.loss, c=config.c, anneal_from=config.anneal_from, anneal_decay=config.anneal_decay, seed=task.seed
+            loss=config.loss,
+            c=config.c,
+            anneal_from=config.anneal_from,
+            anneal_decay=config.anneal_decay,
+            search=config.search,
+            settled=config.settled,
+            seed=task.seed,
         ),
         stop=config.stop,
     )  # fmt: skip
