@@ -24,7 +24,8 @@ class EGConfig:
 
     ``share`` is the part of the work of a pass that goes by in one round of visits, chosen by what examples gained
     (``egparse.learners.visits``); 1 visits every example once in a round, as in the paper. So do passes in
-    which the dual still gains more than ``settled`` of its value; where few examples matter (entities), choose from the start (``settled`` = inf).
+    which the dual still gains more than ``settled`` of its value;
+    where few examples matter (entities), choose from the start (``settled`` = inf).
     """
 
     loss: Loss = "log-linear"

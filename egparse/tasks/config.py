@@ -56,7 +56,7 @@ class TaggerConfig:
     An attribute seen ``all_labels_from`` times or more has a weight for every label, any other for the labels seen with it (0: always the
     latter). A tag set larger than ``dictionary_above`` is narrowed for each word
     by a tag dictionary of ``dictionary_size`` candidates for rare forms (all seen tags for forms seen ``frequent`` times).
-    ``search`` and ``settled`` are the learner's (see EGConfig).
+    Weights smaller than ``drop_below`` are left out of the model. ``search`` and ``settled`` are the learner's (see EGConfig).
     """
 
     templates: tuple[str, ...] = WORD_TEMPLATES
@@ -64,6 +64,7 @@ class TaggerConfig:
     pads: bool = True
     min_count: Count = 2
     all_labels_from: Natural = 0
+    drop_below: Annotated[float, Ge(0)] = 0.02
     dictionary_above: Natural = 32
     dictionary_size: Count = 20
     frequent: Count = 200
@@ -101,11 +102,12 @@ class ParserConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class LabellerConfig:
-    """The log-linear classifier of arc labels. Empty ``templates`` stand for the built-in ones."""
+    """The log-linear classifier of arc labels. Empty ``templates`` stand for the built-in ones; the rest as in TaggerConfig."""
 
     templates: tuple[str, ...] = ()
     min_count: Count = 2
     all_labels_from: Natural = 0
+    drop_below: Annotated[float, Ge(0)] = 0.02
     loss: Loss = "log-linear"
     c: Positive = 4.0
     anneal_from: Annotated[float, Ge(0)] = 8.0

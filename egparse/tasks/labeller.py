@@ -16,7 +16,7 @@ from egparse.learners.eg import EGConfig
 from egparse.tasks.config import LabellerConfig
 from egparse.tasks.optimise import Best
 from egparse.tasks.progress import Listener
-from egparse.tasks.sequence_model import SequenceModel
+from egparse.tasks.sequence_model import SequenceModel, without_small_weights
 from egparse.tasks.sequence_training import SequenceExamples, SequenceSettings, fit
 from egparse.tasks.tree_columns import tree_column_names, tree_values
 from egparse.tasks.word_columns import Columns, Words
@@ -102,7 +102,7 @@ def train_labeller(
     )  # fmt: skip
 
     def finished(model: SequenceModel) -> Labeller:
-        return Labeller(model, of_root, of_words)
+        return Labeller(without_small_weights(model, config.drop_below), of_root, of_words)
 
     best = fit(
         SequenceExamples(tree_values(words, heads, columns), words.starts, gold, candidates, len(labels)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -76,6 +76,17 @@ class SequenceModel:
             payload["transitions"].copy(),
             payload["opening"].copy(),
         )
+
+
+def without_small_weights(model: SequenceModel, threshold: float) -> SequenceModel:
+    """The model without attribute weights smaller than the threshold, and without attributes that have none left."""
+    keep = np.abs(model.rows.weights) >= threshold
+    kept_before = np.concatenate([[0], np.cumsum(keep)])
+    sizes = np.diff(kept_before[model.rows.starts])
+    used = sizes > 0
+    starts = np.concatenate([[0], np.cumsum(sizes[used])]).astype(np.int32)
+    rows = WeightRows(starts, model.rows.labels[keep], model.rows.weights[keep])
+    return replace(model, index=KeyIndex(model.index.keys[used]), rows=rows)
 
 
 def as_stored(weights: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

@@ -16,7 +16,7 @@ from egparse.learners.eg import EGConfig
 from egparse.tasks.config import TaggerConfig
 from egparse.tasks.optimise import Best
 from egparse.tasks.progress import Listener
-from egparse.tasks.sequence_model import SequenceModel
+from egparse.tasks.sequence_model import SequenceModel, without_small_weights
 from egparse.tasks.sequence_training import SequenceExamples, SequenceSettings, fit, fit_unwatched
 from egparse.tasks.word_columns import Words
 
@@ -133,6 +133,7 @@ def _settings(task: TaggerTask) -> SequenceSettings:
 
 
 def _finished(task: TaggerTask, model: SequenceModel, dictionary: TagDictionary | None) -> Tagger:
+    model = without_small_weights(model, task.config.drop_below)
     return Tagger(forbid_invalid_spans(model, task.labels.strings) if task.spans else model, dictionary)
 
 
