@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from egparse.tasks.sequence_model import without_small_weights
 from tasks.sample import quick_model, sample
+
+from egparse.tasks.sequence_model import without_small_weights
 
 
 def test_only_small_weights_are_left_out() -> None:
