@@ -123,8 +123,8 @@ class JackknifeConfig:
     """
 
     folds: Natural = 5
-    passes: Count = 8
-    c: Positive = 1.0
+    passes: Count = 6
+    c: Positive = 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,8 +141,8 @@ class TrainConfig:
     layers: tuple[str, ...] = ()
     jackknife: JackknifeConfig = JackknifeConfig()
     hold_out: Share = 0.1
-    upos: TaggerConfig = TaggerConfig()
-    xpos: TaggerConfig = TaggerConfig()
+    upos: TaggerConfig = TaggerConfig(c=0.5, all_labels_from=3)
+    xpos: TaggerConfig = TaggerConfig(all_labels_from=10)
     feats: TaggerConfig = TaggerConfig(dictionary_size=16, frequent=100)
     spans: TaggerConfig = TaggerConfig(
         templates=SPAN_TEMPLATES, c=2.0, all_labels_from=3, search="quadratic", settled=float("inf")

@@ -21,8 +21,11 @@ from egparse.tasks.sequence_problem import SequenceProblem
 
 Ints = npt.NDArray[np.int32]
 
-GOLD_THETA = 3.0
-"""Initial theta of correct labels, above the logarithm of the number of candidates: correct with probability 0.95."""
+GOLD_THETA = 7.0
+"""Initial theta of correct labels, above the logarithm of the number of candidates: correct with probability 0.999.
+
+Where labels are rare, a lower start puts more mass on them than the data has, and takes long to undo (docs/decisions/tag-models.md).
+"""
 
 
 class SequenceExamples(NamedTuple):
