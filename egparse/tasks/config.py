@@ -106,13 +106,13 @@ class LabellerConfig:
 
     templates: tuple[str, ...] = ()
     min_count: Count = 2
-    all_labels_from: Natural = 0
+    all_labels_from: Natural = 20
     drop_below: Annotated[float, Ge(0)] = 0.02
     loss: Loss = "log-linear"
-    c: Positive = 4.0
+    c: Positive = 3.0
     anneal_from: Annotated[float, Ge(0)] = 8.0
     anneal_decay: Share = 0.7
-    stop: StopConfig = StopConfig()
+    stop: StopConfig = StopConfig(iterations=14)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,7 +145,12 @@ class TrainConfig:
     xpos: TaggerConfig = TaggerConfig(all_labels_from=10)
     feats: TaggerConfig = TaggerConfig(dictionary_size=16, frequent=100)
     spans: TaggerConfig = TaggerConfig(
-        templates=SPAN_TEMPLATES, c=2.0, all_labels_from=3, search="quadratic", settled=float("inf")
+        templates=SPAN_TEMPLATES,
+        c=4.0,
+        anneal_from=8.0,
+        all_labels_from=3,
+        search="quadratic",
+        settled=float("inf"),
     )
     parser: ParserConfig = ParserConfig()
     labeller: LabellerConfig = LabellerConfig()

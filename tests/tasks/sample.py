@@ -22,9 +22,7 @@ def sample(part: str) -> tuple[Sentence, ...]:
 
 def quick(*overrides: str) -> TrainConfig:
     """Few passes, no jackknifing and a small table."""
-    passes = [
-        f"{task}.stop.iterations=4" for task in ("upos", "xpos", "feats", "spans", "parser", "labeller")
-    ]
+    passes = [f"{task}.stop.iterations=6" for task in ("upos", "xpos", "feats", "spans", "labeller")]
     return load_config(
         None,
         [
@@ -32,8 +30,8 @@ def quick(*overrides: str) -> TrainConfig:
             "jackknife.folds=0",
             "jackknife.passes=2",
             "parser.bits=16",
-            "parser.c=5",
-            "parser.stop.iterations=8",
+            "parser.c=2",
+            "parser.stop.iterations=14",
             *overrides,
         ],
     )
