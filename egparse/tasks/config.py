@@ -146,8 +146,7 @@ class TrainConfig:
     feats: TaggerConfig = TaggerConfig(dictionary_size=16, frequent=100)
     spans: TaggerConfig = TaggerConfig(
         templates=SPAN_TEMPLATES,
-        c=4.0,
-        anneal_from=8.0,
+        c=2.0,
         all_labels_from=3,
         search="quadratic",
         settled=float("inf"),
