@@ -32,8 +32,6 @@ from egparse.tasks.word_columns import TAG_LAYERS, Columns
 
 Ints = npt.NDArray[np.int32]
 
-TREE_LAYERS = ("heads", "deprels")
-
 
 class Trained(NamedTuple):
     """The model; whether the user stopped its training; how many sentences were held out of the corpus; the development part."""
@@ -187,10 +185,7 @@ class _Training:
 
     def _parse(self) -> None:
         config = self.config
-        with_trees = [
-            sentence for sentence in self.sentences if MISSING_HEAD not in sentence.heads and sentence.heads
-        ]
-        if len(with_trees) < len(self.sentences):
+        if any(not sentence.heads or MISSING_HEAD in sentence.heads for sentence in self.sentences):
             raise EgparseError("expected a head for every word of every training sentence; see --skip-bad")
         heads = [np.array(sentence.heads, dtype=np.int32) for sentence in self.sentences]
         flat = np.concatenate(heads)
