@@ -26,14 +26,22 @@ def observed_rows(
     attributes: npt.NDArray[np.int32], labels: npt.NDArray[np.int32], n_attributes: int, n_labels: int
 ) -> WeightRows:
     """Rows that hold the pairs seen: ``attributes`` is (words, templates), -1 where absent; ``labels`` is (words,)."""
+    return rows_of(observed_pairs(attributes, labels, n_labels), n_attributes, n_labels)
+
+
+def observed_pairs(
+    attributes: npt.NDArray[np.int32], labels: npt.NDArray[np.int32], n_labels: int
+) -> npt.NDArray[np.int64]:
+    """The distinct pairs seen, ascending, each as attribute * n_labels + label."""
     pairs = attributes.astype(np.int64) * n_labels + labels[:, None]
-    distinct = np.unique(pairs[attributes >= 0])
-    starts = np.searchsorted(distinct, np.arange(n_attributes + 1, dtype=np.int64) * n_labels).astype(
-        np.int32
-    )
-    return WeightRows(
-        starts, (distinct % n_labels).astype(np.uint16), np.zeros(len(distinct), dtype=np.float32)
-    )
+    return np.unique(pairs[attributes >= 0])
+
+
+def rows_of(pairs: npt.NDArray[np.int64], n_attributes: int, n_labels: int) -> WeightRows:
+    """Rows of zero weights for distinct, ascending pairs."""
+    starts = np.searchsorted(pairs, np.arange(n_attributes + 1, dtype=np.int64) * n_labels)
+    labels = (pairs % n_labels).astype(np.uint16)
+    return WeightRows(starts.astype(np.int32), labels, np.zeros(len(pairs), dtype=np.float32))
 
 
 def all_rows(n_attributes: int, n_labels: int) -> WeightRows:

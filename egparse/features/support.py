@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from egparse.features.sequence import WeightRows
+from egparse.features.sequence import WeightRows, observed_pairs, rows_of
 
 NEVER = 0
 
@@ -26,16 +26,10 @@ def supported_rows(
     ``attributes`` is (words, templates), -1 where absent; ``labels`` is (words,). An attribute seen at least ``all_labels_from`` times has
     every label, any other those seen with it; ``NEVER`` limits all of them to what was seen.
     """
-    pairs = attributes.astype(np.int64) * n_labels + labels[:, None]
-    distinct = np.unique(pairs[attributes >= 0])
+    pairs = observed_pairs(attributes, labels, n_labels)
     if all_labels_from != NEVER:
         counts = np.bincount(attributes[attributes >= 0], minlength=n_attributes)
         frequent = np.flatnonzero(counts >= all_labels_from)
         every = (frequent[:, None] * n_labels + np.arange(n_labels)).reshape(-1)
-        distinct = np.union1d(distinct, every)
-    starts = np.searchsorted(distinct, np.arange(n_attributes + 1, dtype=np.int64) * n_labels)
-    return WeightRows(
-        starts.astype(np.int32),
-        (distinct % n_labels).astype(np.uint16),
-        np.zeros(len(distinct), dtype=np.float32),
-    )
+        pairs = np.union1d(pairs, every)
+    return rows_of(pairs, n_attributes, n_labels)
