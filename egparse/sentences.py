@@ -11,6 +11,8 @@ MISSING = "_"
 MISSING_HEAD = -1
 """The head of a word whose HEAD cell is ``_``: missing, which is not the same as attached to the root (0)."""
 
+_DOCUMENT_MARKS = ("# newdoc", "-DOCSTART-")
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -51,6 +53,14 @@ class Sentence:
 
     def __len__(self) -> int:
         return len(self.forms)
+
+    @property
+    def opens_document(self) -> bool:
+        """Whether the source marks the first sentence of a document here: ``# newdoc`` in CoNLL-U, ``-DOCSTART-`` in columns."""
+        if self.source is None or not len(self):
+            return False
+        before = self.source.lines[: self.source.word_lines[0]]
+        return any(line.startswith(_DOCUMENT_MARKS) for line in before)
 
     def with_layers(self, **layers: Sequence[str] | Sequence[int]) -> Sentence:
         """A copy in which the named columns are replaced."""

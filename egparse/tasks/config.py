@@ -84,6 +84,8 @@ class ParserConfig:
     ``trees`` "auto" is non-projective where more than ``non_projective_above`` of the training arcs cross others.
     ``bits`` is the binary logarithm of the size of the hashed weight table. ``arc_share``:
     an arc is considered if arcs like it are at least this share as frequent as the most frequent ones of its dependent (0: all arcs).
+    ``sharpness`` multiplies the scores of which a log-linear parser takes arc probabilities, whose sum is greatest in the
+    tree that it chooses; 0 chooses the tree of highest score, as max-margin always does.
     """
 
     templates: tuple[str, ...] = ()
@@ -93,6 +95,7 @@ class ParserConfig:
     bits: Annotated[int, Interval(ge=8, le=28)] = 22
     arc_share: Share = 0.003
     min_form_count: Count = 2
+    sharpness: Annotated[float, Ge(0)] = 1.5
     loss: Loss = "log-linear"
     c: Positive = 25.0
     anneal_from: Annotated[float, Ge(0)] = 0.0
@@ -123,8 +126,8 @@ class JackknifeConfig:
     """
 
     folds: Natural = 5
-    passes: Count = 6
-    c: Positive = 2.0
+    passes: Count = 8
+    c: Positive = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,11 +17,16 @@ Ints = npt.NDArray[np.int32]
 
 
 def jackknife(
-    task: TaggerTask, words: Words, gold: Ints, config: JackknifeConfig, listener: Listener
+    task: TaggerTask,
+    words: Words,
+    gold: Ints,
+    fold_of: npt.NDArray[np.int64],
+    config: JackknifeConfig,
+    listener: Listener,
 ) -> Ints:
     """The tags that taggers trained on the other folds predict, as label numbers; the correct ones for fewer than two folds.
 
-    A fold is a run of consecutive sentences, so that a document is mostly in one. The taggers make few passes, at a
+    ``fold_of`` is the fold of each sentence. The taggers make few passes, at a
     regularisation constant that few passes can do justice to.
     """
     folds = config.folds
@@ -31,7 +36,6 @@ def jackknife(
         return gold
     predicted = gold.copy()
     listener(Step(f"{task.layer} jackknife", folds, 0))
-    fold_of = np.arange(words.n_sentences) * folds // words.n_sentences
     for fold in range(folds):
         inside, outside = select(words, fold_of != fold), select(words, fold_of == fold)
         tagger = train_unwatched(task, inside.words, gold[inside.rows], config.passes)

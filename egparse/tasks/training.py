@@ -20,6 +20,7 @@ from egparse.features.vocabulary import Vocabulary
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
 from egparse.tasks.arc_columns import PARSER_INPUTS
 from egparse.tasks.config import TrainConfig, config_as_table
+from egparse.tasks.folds import deal
 from egparse.tasks.jackknife import jackknife
 from egparse.tasks.labeller import LABEL_TEMPLATES, Labeller, train_labeller
 from egparse.tasks.optimise import INTERRUPTED, Best
@@ -130,6 +131,7 @@ class _Training:
         for layer in self.columns.given(layers):
             self.columns.fill(self.words, layer, self.columns.label_numbers(sentences, layer))
             self.columns.fill(self.dev_words, layer, self.columns.label_numbers(dev, layer))
+        self._fold_of = deal(sentences, max(1, config.jackknife.folds))
         self.taggers: dict[str, Tagger] = {}
         self.parser: Parser | None = None
         self.labeller: Labeller | None = None
@@ -156,7 +158,7 @@ class _Training:
         best = train_tagger(task, self.words, gold, self.listener, self._tag_score(layer))
         self.taggers[layer] = self._finish(layer, best)
         if self._feeds_later(layer):
-            predicted = jackknife(task, self.words, gold, self.config.jackknife, self.listener)
+            predicted = jackknife(task, self.words, gold, self._fold_of, self.config.jackknife, self.listener)
             self.columns.fill(self.words, layer, predicted)
             self.columns.fill(self.dev_words, layer, best.model.predict(self.dev_words))
 
