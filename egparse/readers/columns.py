@@ -14,7 +14,7 @@ from typing import TextIO
 
 from egparse.errors import CorpusError
 from egparse.readers.blocks import Block, CorpusSource, parse_blocks, read_blocks, shown
-from egparse.readers.schemes import OUTSIDE, find_tag_fault, from_iob2, to_iob2
+from egparse.schemes import OUTSIDE, find_tag_fault, from_iob2, to_iob2
 from egparse.sentences import MISSING, Sentence, Source
 
 LAYOUTS: dict[str, dict[int, tuple[str, ...]]] = {

@@ -36,8 +36,8 @@ from egparse.readers.rows import (
     split_cells,
     without_rows,
 )
-from egparse.readers.schemes import OUTSIDE, find_tag_fault, to_iob2
 from egparse.readers.word_lines import check_rows, find_other_rows
+from egparse.schemes import OUTSIDE, find_tag_fault, to_iob2
 from egparse.sentences import MISSING, Sentence, Source
 
 SPANS_KEY = "NE"

@@ -21,7 +21,7 @@ from egparse.readers.columns import (
 from egparse.readers.conllu import SPANS_KEY, parse_conllu, write_conllu
 from egparse.readers.conllx import parse_conllx, write_conllx
 from egparse.readers.rows import DEPS, ID, MISC, UPOS, WIDTH
-from egparse.readers.schemes import OUTSIDE, find_tag_fault
+from egparse.schemes import OUTSIDE, find_tag_fault
 from egparse.sentences import Sentence
 
 FORMATS = ("conllu", "conllx", *LAYOUTS)

@@ -17,9 +17,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "__main__": {"cli"},
     "errors": set(),
     "sentences": set(),
+    "schemes": set(),
     "compilation": {"numba", "platformdirs"},
     "serialize": {"numpy", "msgpack", "errors", "__init__"},
-    "readers": {"errors", "sentences", "numpy", "conllu"},
+    "readers": {"errors", "sentences", "schemes", "numpy", "conllu"},
     "features": KERNELS | {"errors", "sentences"},
     "structures": KERNELS,
     "losses": KERNELS | {"structures"},
@@ -27,7 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "evaluation": {"numpy", "errors", "sentences"},
     "tasks": KERNELS
     | {"learners", "losses", "structures", "features", "readers", "evaluation", "serialize"}
-    | {"errors", "sentences", "pydantic", "annotated_types", "__init__"},
+    | {"errors", "sentences", "schemes", "pydantic", "annotated_types", "__init__"},
     "pipes": {"tasks", "readers", "evaluation", "errors", "sentences", "numpy", "spacy", "thinc", "__init__"},
     "experiments": KERNELS
     | {"tasks", "learners", "losses", "structures", "features", "readers", "evaluation", "serialize"}

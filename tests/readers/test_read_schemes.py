@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from egparse.readers.schemes import SCHEMES, Span, find_tag_fault, from_iob2, spans_of, tags_of, to_iob2
+from egparse.schemes import SCHEMES, Span, find_tag_fault, from_iob2, spans_of, tags_of, to_iob2
 
 
 @st.composite

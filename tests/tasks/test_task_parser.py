@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tasks.sample import quick, quick_model, sample
 
 from egparse.tasks.parser import Parser
 from egparse.tasks.training import train
 from egparse.tasks.word_columns import Words
-
-from tasks.sample import quick, quick_model, sample
 
 
 def _parser_and_words() -> tuple[Parser, Words]:
