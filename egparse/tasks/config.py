@@ -36,8 +36,11 @@ SPAN_TEMPLATES = (
     "shape[0]", "shape[-1]", "shape[1]", "shape[-1]|shape[0]", "shape[0]|shape[1]", "traits[0]",
     "upos[0]", "upos[-1]", "upos[1]", "xpos[0]", "upos[0]|lower[0]", "upos[0]|shape[0]", "upos[-1]|upos[0]|upos[1]",
     "lower[-1]|upos[0]", "upos[0]|lower[1]", "lower[-1]|upos[0]|upos[1]", "upos[-1]|upos[0]|lower[1]",
+    "suffix5[0]", "prefix5[0]", "suffix3[-1]", "suffix3[1]", "suffix2[0]|shape[0]", "suffix3[0]|shape[0]",
+    "casing[0]", "casing[0]|shape[0]", "casing[-1]", "casing[1]", "casing[0]|casing[1]", "casing[-1]|casing[0]",
+    "history[0]", "history[0]|casing[0]", "history[-1]|history[0]", "history[0]|history[1]",
 )  # fmt: skip
-"""The same with predicted tags, for entities."""
+"""The same with predicted tags and what the corpus says of forms, for entities."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +59,7 @@ class TaggerConfig:
     An attribute seen ``all_labels_from`` times or more has a weight for every label, any other for the labels seen with it (0: always the
     latter). A tag set larger than ``dictionary_above`` is narrowed for each word
     by a tag dictionary of ``dictionary_size`` candidates for rare forms (all seen tags for forms seen ``frequent`` times).
+    ``scheme`` is the tagging scheme that spans are learned in (files may have any).
     Weights smaller than ``drop_below`` are left out of the model. ``search`` and ``settled`` are the learner's (see EGConfig).
     """
 
@@ -68,6 +72,7 @@ class TaggerConfig:
     dictionary_above: Natural = 32
     dictionary_size: Count = 20
     frequent: Count = 200
+    scheme: Literal["iob2", "iobes"] = "iob2"
     loss: Loss = "log-linear"
     c: Positive = 0.25
     anneal_from: Annotated[float, Ge(0)] = 4.0
@@ -149,7 +154,8 @@ class TrainConfig:
     feats: TaggerConfig = TaggerConfig(dictionary_size=16, frequent=100)
     spans: TaggerConfig = TaggerConfig(
         templates=SPAN_TEMPLATES,
-        c=2.0,
+        scheme="iobes",
+        c=0.7,
         all_labels_from=3,
         search="quadratic",
         settled=float("inf"),

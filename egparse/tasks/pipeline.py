@@ -12,8 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from egparse.errors import ModelFileError
+from egparse.features.form_statistics import FormStatistics
 from egparse.features.forms import Lexicon
 from egparse.features.vocabulary import Vocabulary
+from egparse.schemes import to_iob2
 from egparse.sentences import MISSING, Sentence
 from egparse.serialize import read_model, write_model
 from egparse.tasks.labeller import Labeller
@@ -105,6 +107,8 @@ class Model:
         lexicon = self.columns.lexicon
         payload = {
             "forms": list(lexicon.forms),
+            "scheme": self.columns.scheme,
+            "statistics": self.columns.statistics and self.columns.statistics.to_payload(),
             "vocabularies": {name: list(lexicon.vocabularies[name].strings) for name in lexicon.names},
             "taggers": {layer: tagger.to_payload() for layer, tagger in self.taggers.items()},
             "parser": self.parser and self.parser.to_payload(),
@@ -129,7 +133,10 @@ class Model:
     def _from_file(cls, header: Mapping[str, Any], payload: Mapping[str, Any]) -> Model:
         vocabularies = {name: Vocabulary(strings) for name, strings in payload["vocabularies"].items()}
         labels = {layer: Vocabulary(strings) for layer, strings in header["labels"].items()}
-        columns = Columns(Lexicon(vocabularies, payload["forms"]), labels)
+        statistics = payload["statistics"] and FormStatistics.from_payload(
+            payload["statistics"], payload["forms"]
+        )
+        columns = Columns(Lexicon(vocabularies, payload["forms"]), labels, payload["scheme"], statistics)
         return cls(
             columns=columns,
             taggers={
@@ -212,6 +219,8 @@ def _put_back(
     starts = words.starts.tolist()
     for sentence, first, end in zip(batch, starts, islice(starts, 1, None), strict=False):
         layers: dict[str, Any] = {layer: tuple(values[first:end]) for layer, values in filled.items()}
+        if "spans" in layers:
+            layers["spans"] = to_iob2(layers["spans"])
         if heads is not None:
             layers["heads"] = tuple(flat[first:end])
         yield sentence.with_layers(**layers)

@@ -54,7 +54,7 @@ class Tagger:
 class TaggerTask(NamedTuple):
     """What one tagger is to learn: the label set of its layer, the columns that its templates may name, and how.
 
-    ``spans`` keeps to valid IOB2 sequences when predicting.
+    ``spans`` keeps to valid sequences of the scheme when predicting.
     """
 
     layer: str
@@ -65,7 +65,7 @@ class TaggerTask(NamedTuple):
 
     @property
     def spans(self) -> bool:
-        """Whether the tags are IOB2."""
+        """Whether the tags are those of spans."""
         return self.layer == "spans"
 
 
@@ -134,7 +134,9 @@ def _settings(task: TaggerTask) -> SequenceSettings:
 
 def _finished(task: TaggerTask, model: SequenceModel, dictionary: TagDictionary | None) -> Tagger:
     model = without_small_weights(model, task.config.drop_below)
-    return Tagger(forbid_invalid_spans(model, task.labels.strings) if task.spans else model, dictionary)
+    if task.spans:
+        model = forbid_invalid_spans(model, task.labels.strings, task.config.scheme)
+    return Tagger(model, dictionary)
 
 
 def candidates_of(words: Words, dictionary: TagDictionary | None, n_labels: int) -> Candidates:
@@ -144,14 +146,18 @@ def candidates_of(words: Words, dictionary: TagDictionary | None, n_labels: int)
     return dictionary.candidates(words.distinct, words.form_ids)
 
 
-def forbid_invalid_spans(model: SequenceModel, tags: Sequence[str]) -> SequenceModel:
-    """Score -inf for every I- tag that does not continue a span of its type (IOB2)."""
+def forbid_invalid_spans(model: SequenceModel, tags: Sequence[str], scheme: str) -> SequenceModel:
+    """Score -inf for what is no sequence of the scheme: a tag inside a span that does not continue one of its type; in
+    IOBES also what leaves a span before its end. (A sentence may end inside a span: it is read as ended there.)
+    """
     transitions, opening = model.transitions.copy(), model.opening.copy()
     for after, tag in enumerate(tags):
-        if not tag.startswith("I-"):
-            continue
-        opening[after] = -np.inf
+        continues = tag[0] in "IE"
+        if continues:
+            opening[after] = -np.inf
         for before, previous in enumerate(tags):
-            if previous not in (tag, "B-" + tag[2:]):
+            goes_on = previous[0] in "BI"
+            allowed = goes_on and previous[2:] == tag[2:] if continues else scheme == "iob2" or not goes_on
+            if not allowed:
                 transitions[before, after] = -np.inf
     return replace(model, transitions=transitions, opening=opening)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -14,24 +13,23 @@ import numpy.typing as npt
 from egparse.errors import EgparseError
 from egparse.evaluation.quick import attachment, tag_accuracy
 from egparse.evaluation.spans import score_spans
-from egparse.features.forms import OBSERVABLES, Lexicon
-from egparse.features.templates import columns_of
 from egparse.features.vocabulary import Vocabulary
-from egparse.sentences import MISSING, MISSING_HEAD, Sentence
-from egparse.tasks.arc_columns import PARSER_INPUTS
+from egparse.sentences import MISSING_HEAD, Sentence
 from egparse.tasks.config import TrainConfig, config_as_table
+from egparse.tasks.corpus_columns import annotated_layers, build_columns, count_forms, named_columns
 from egparse.tasks.folds import deal
 from egparse.tasks.jackknife import jackknife
-from egparse.tasks.labeller import LABEL_TEMPLATES, Labeller, train_labeller
+from egparse.tasks.labeller import Labeller, train_labeller
 from egparse.tasks.optimise import INTERRUPTED, Best
 from egparse.tasks.parser import Parser, choose_trees, train_parser
 from egparse.tasks.pipeline import Model
 from egparse.tasks.progress import Listener, silent
 from egparse.tasks.tagger import Tagger, TaggerTask, train_tagger
-from egparse.tasks.tree_columns import LABELLER_INPUTS
-from egparse.tasks.word_columns import TAG_LAYERS, Columns
+from egparse.tasks.word_columns import TAG_LAYERS
 
 Ints = npt.NDArray[np.int32]
+
+_STATISTICS_FOLDS = 5
 
 
 class Trained(NamedTuple):
@@ -41,18 +39,6 @@ class Trained(NamedTuple):
     interrupted: bool
     held_out: int
     dev: list[Sentence]
-
-
-def annotated_layers(sentences: Sequence[Sentence]) -> tuple[str, ...]:
-    """The layers in which at least one word says something."""
-    tags = [
-        layer
-        for layer in TAG_LAYERS
-        if any(tag not in (MISSING, "O") for sentence in sentences for tag in getattr(sentence, layer))
-    ]
-    trees = any(head != MISSING_HEAD for sentence in sentences for head in sentence.heads)
-    labels = trees and any(label != MISSING for sentence in sentences for label in sentence.deprels)
-    return (*tags, *(["heads"] if trees else []), *(["deprels"] if labels else []))
 
 
 def train(
@@ -132,11 +118,21 @@ class _Training:
             self.columns.fill(self.words, layer, self.columns.label_numbers(sentences, layer))
             self.columns.fill(self.dev_words, layer, self.columns.label_numbers(dev, layer))
         self._fold_of = deal(sentences, max(1, config.jackknife.folds))
+        if self.columns.statistics is not None:
+            self._count_elsewhere()
         self.taggers: dict[str, Tagger] = {}
         self.parser: Parser | None = None
         self.labeller: Labeller | None = None
         self.records: dict[str, dict[str, Any]] = {}
         self._begun = time.process_time()
+
+    def _count_elsewhere(self) -> None:
+        """Statistics of the forms of each fold from the other folds, so that they say as little of its words as of new text."""
+        folds = max(_STATISTICS_FOLDS, self.config.jackknife.folds)
+        fold_of = np.repeat(deal(self.sentences, folds), np.diff(self.words.starts))
+        for fold in range(folds):
+            elsewhere = count_forms(self.sentences, fold_of != fold)
+            self.columns.fill_statistics(self.words, elsewhere, fold_of == fold)
 
     def run(self) -> None:
         """Taggers in order, each feeding those after it with jackknifed tags; then the parser and the labeller."""
@@ -260,40 +256,3 @@ class _Training:
             record,
             config_as_table(self.config),
         )
-
-
-def build_columns(sentences: Sequence[Sentence], layers: Sequence[str], config: TrainConfig) -> Columns:
-    """The observables that some template names, over the forms of the corpus, and the label sets of the layers.
-
-    A layer of tags that is annotated and used, but not trained, is an input: it has a label set too.
-    """
-    named = named_columns(layers, config)
-    counts = Counter(form for sentence in sentences for form in sentence.forms)
-    lexicon = Lexicon.build(counts, [name for name in named if name in OBSERVABLES], {})
-    inputs = [
-        layer
-        for layer in annotated_layers(sentences)
-        if layer not in layers and layer in TAG_LAYERS and layer in named
-    ]
-    return Columns(
-        lexicon,
-        {
-            layer: Vocabulary.of(tag for sentence in sentences for tag in getattr(sentence, layer))
-            for layer in (*inputs, *layers)
-            if layer != "heads"
-        },
-    )
-
-
-def named_columns(layers: Sequence[str], config: TrainConfig) -> list[str]:
-    """The columns that the tasks of some layers name."""
-    named = [
-        name
-        for layer in layers
-        if layer in TAG_LAYERS
-        for name in columns_of(getattr(config, layer).templates)
-    ]
-    if "heads" in layers:
-        named += [*PARSER_INPUTS, *columns_of(config.labeller.templates or LABEL_TEMPLATES)]
-        named += LABELLER_INPUTS
-    return list(dict.fromkeys(named))

@@ -8,8 +8,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from egparse.features.form_statistics import COLUMNS as STATISTICS
+from egparse.features.form_statistics import FormStatistics, Text
 from egparse.features.forms import Lexicon
 from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
+from egparse.schemes import from_iob2
 from egparse.sentences import Sentence
 
 Ints = npt.NDArray[np.int32]
@@ -38,12 +41,23 @@ class Words(NamedTuple):
 
 
 class Columns:
-    """The columns of a model: observables of forms, the sentence's ends, and one for the tags of each layer."""
+    """The columns of a model: observables of forms, the sentence's ends, statistics of forms, and one for the tags of each layer.
 
-    def __init__(self, lexicon: Lexicon, labels: Mapping[str, Vocabulary]) -> None:
+    ``scheme`` is that of the span labels.
+    """
+
+    def __init__(
+        self,
+        lexicon: Lexicon,
+        labels: Mapping[str, Vocabulary],
+        scheme: str = "iob2",
+        statistics: FormStatistics | None = None,
+    ) -> None:
         self.lexicon = lexicon
         self.labels = dict(labels)
-        self.names = (*lexicon.names, *_PLACES, *TAG_LAYERS)
+        self.scheme = scheme
+        self.statistics = statistics
+        self.names = (*lexicon.names, *_PLACES, *STATISTICS, *TAG_LAYERS)
 
     def number(self, name: str) -> int:
         """The place of a column."""
@@ -51,19 +65,25 @@ class Columns:
 
     def words(self, sentences: Sequence[Sequence[str]]) -> Words:
         """Number the forms of sentences; the tag columns are 0."""
-        starts = np.zeros(len(sentences) + 1, dtype=np.int64)
-        np.cumsum([len(forms) for forms in sentences], out=starts[1:])
-        numbers: dict[str, int] = {}
-        ids = [numbers.setdefault(form, len(numbers)) for forms in sentences for form in forms]
-        form_ids = np.array(ids, dtype=np.int32)
-        distinct = list(numbers)
-        values = np.zeros((len(ids), len(self.names)), dtype=np.int32)
+        text = as_text(sentences)
+        values = np.zeros((len(text.form_ids), len(self.names)), dtype=np.int32)
         n_observables = len(self.lexicon.names)
-        values[:, :n_observables] = self.lexicon.encode(distinct)[form_ids]
-        long = np.diff(starts) > 0
-        values[starts[:-1][long], n_observables] = FIRST_VALUE
-        values[starts[1:][long] - 1, n_observables + 1] = FIRST_VALUE
-        return Words(starts, distinct, form_ids, values)
+        values[:, :n_observables] = self.lexicon.encode(text.distinct)[text.form_ids]
+        long = np.diff(text.starts) > 0
+        values[text.starts[:-1][long], n_observables] = FIRST_VALUE
+        values[text.starts[1:][long] - 1, n_observables + 1] = FIRST_VALUE
+        words = Words(text.starts, text.distinct, text.form_ids, values)
+        if self.statistics is not None:
+            self.fill_statistics(words, self.statistics)
+        return words
+
+    def fill_statistics(
+        self, words: Words, statistics: FormStatistics, chosen: npt.NDArray[np.bool_] | slice = slice(None)
+    ) -> None:
+        """Put what is known of the forms into the columns of the chosen words."""
+        first = self.number(STATISTICS[0])
+        text = Text(words.starts, words.distinct, words.form_ids)
+        words.values[chosen, first : first + len(STATISTICS)] = statistics.values(text)[chosen]
 
     def fill(self, words: Words, layer: str, labels: Ints) -> None:
         """Put label numbers (-1: none) into the column of their layer."""
@@ -79,6 +99,8 @@ class Columns:
         found: list[int] = []
         for sentence in sentences:
             tags = getattr(sentence, layer) or ("",) * len(sentence)
+            if layer == "spans" and sentence.spans:
+                tags = from_iob2(tags, self.scheme)
             found.extend(values.get(tag, FIRST_VALUE - 1) - FIRST_VALUE for tag in tags)
         return np.array(found, dtype=np.int32)
 
@@ -86,6 +108,8 @@ class Columns:
         """The string behind a value, for people to read."""
         if column in _PLACES:
             return "yes"
+        if column in STATISTICS and self.statistics is not None and value >= FIRST_VALUE:
+            return self.statistics.describe(column, value)
         if column in self.lexicon.vocabularies:
             return self.lexicon.vocabularies[column].string(value)
         if column in self.labels:
@@ -93,3 +117,12 @@ class Columns:
         # columns of the tree are named after a relative: head_lower, first_upos
         _, _, plain = column.partition("_")
         return self.describe(plain, value) if plain else str(value - FIRST_VALUE)
+
+
+def as_text(sentences: Sequence[Sequence[str]]) -> Text:
+    """The forms of sentences, numbered in order of first appearance."""
+    starts = np.zeros(len(sentences) + 1, dtype=np.int64)
+    np.cumsum([len(forms) for forms in sentences], out=starts[1:])
+    numbers: dict[str, int] = {}
+    ids = [numbers.setdefault(form, len(numbers)) for forms in sentences for form in forms]
+    return Text(starts, list(numbers), np.array(ids, dtype=np.int32))

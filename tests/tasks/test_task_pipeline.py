@@ -14,9 +14,10 @@ from egparse.errors import EgparseError, ModelFileError
 from egparse.readers.trees import find_tree_fault
 from egparse.sentences import Sentence
 from egparse.serialize import read_model, write_model
+from egparse.tasks.corpus_columns import annotated_layers
 from egparse.tasks.pipeline import Model, batches
 from egparse.tasks.progress import Iteration, Step
-from egparse.tasks.training import annotated_layers, hold_out, train
+from egparse.tasks.training import hold_out, train
 
 ALL = ("upos", "xpos", "feats", "spans", "heads", "deprels")
 
