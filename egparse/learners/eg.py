@@ -21,6 +21,7 @@ that still gain are visited more often (``egparse.learners.visits``). In any cas
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +30,7 @@ import numpy.typing as npt
 from egparse.learners.certificate import Certificate
 from egparse.learners.eg_config import EGConfig, Loss
 from egparse.learners.eg_step import Duals, Parts, Rule, compare, decide, keep, propose, remember
+from egparse.learners.learner import as_it_stands
 from egparse.learners.problem import Floats, Problem, SweepingProblem
 from egparse.learners.visits import choose
 
@@ -47,6 +49,11 @@ class EGState:
     iteration: int
     evaluations: int
     generator: np.random.Generator
+
+    @property
+    def scale(self) -> float:
+        """w = v / C."""
+        return 1.0 / self.c
 
     @property
     def theta(self) -> npt.NDArray[np.float32]:
@@ -185,13 +192,19 @@ class OnlineEG:
             loss += self._loss(i, scores, c)
             correction += self._rounding(state, i, scores)
         dual = self.dual(state, c) + correction
-        return Certificate(loss + state.squared_norm / (2 * c), dual, state.evaluations / max(1, self.n))
+        return Certificate(
+            loss + state.squared_norm / (2 * c), dual, state.evaluations / max(1, self.n), state.c
+        )
 
     def run(self, state: EGState, iterations: int) -> Iterator[Certificate]:
         """Iterate, yielding the certificate after each pass."""
         for _ in range(iterations):
             self.iterate(state)
             yield self.certificate(state)
+
+    def exposed(self, state: EGState) -> AbstractContextManager[None]:
+        """v is the model's as it stands."""
+        return as_it_stands()
 
     def _settles(self, state: EGState) -> bool:
         """Whether most examples have found their place, so that visiting some more often than others pays."""

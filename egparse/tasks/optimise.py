@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from egparse.errors import EgparseError
-from egparse.learners.eg import EGState, OnlineEG
+from egparse.learners.learner import Learner, State
 from egparse.tasks.config import StopConfig
 from egparse.tasks.progress import Iteration, Listener, Step
 
@@ -34,10 +35,10 @@ SETTLED = 0.1
 
 
 def optimise(
-    learner: OnlineEG,
-    state: EGState,
+    learner: Learner,
+    state: Any,
     stop: StopConfig,
-    snapshot: Callable[[EGState], Model],
+    snapshot: Callable[[State], Model],
     score: Callable[[Model], float] | None,
     task: str,
     listener: Listener,
@@ -58,13 +59,14 @@ def optimise(
             begun = time.process_time()
             learner.iterate(state)
             certificate = learner.certificate(state)
-            if not certificate.primal - certificate.dual < float("inf"):
+            if not math.isfinite(certificate.primal) or math.isnan(certificate.dual):
                 raise EgparseError(f"{task}: the objective is not finite after pass {number}; try a larger c")
-            model = snapshot(state)
+            with learner.exposed(state):
+                model = snapshot(state)
             value = None if score is None else score(model)
             better = best is None or value is None or best.record.score is None or value > best.record.score
             record = Iteration(
-                task, number, certificate.effective_iterations, state.c, certificate.primal, certificate.dual,
+                task, number, certificate.effective_iterations, certificate.c, certificate.primal, certificate.dual,
                 certificate.gap, certificate.relative_gap, value, better, time.process_time() - begun,
             )  # fmt: skip
             listener(record)

@@ -12,7 +12,8 @@ import numpy.typing as npt
 from egparse.compilation import njit
 from egparse.features.arcs import ArcCodes, ArcTemplates, compile_arc_templates, encode_arcs, score_arcs
 from egparse.features.sentence_context import N_BETWEEN
-from egparse.learners.eg import EGConfig, EGState, OnlineEG
+from egparse.learners.eg import EGConfig, OnlineEG
+from egparse.learners.learner import State
 from egparse.tasks.arc_columns import ARC_TEMPLATES, BETWEEN, ArcColumns
 from egparse.tasks.arc_filter import ArcFilter, build_arc_filter, candidate_arcs, candidates_with_correct
 from egparse.tasks.config import ParserConfig
@@ -215,8 +216,8 @@ def train_parser(
     lengths = np.maximum(1, np.diff(words.starts))
     state = learner.initialise(GOLD_THETA + np.log(lengths))
 
-    def snapshot(state: EGState) -> Parser:
-        weights = as_stored(problem.weights * np.float32(1.0 / state.c))
+    def snapshot(state: State) -> Parser:
+        weights = as_stored(problem.weights * np.float32(state.scale))
         sharpness = config.sharpness if config.loss == "log-linear" else 0.0
         return Parser(
             arc_columns, tuple(texts), templates, arc_filter, weights, trees, config.single_root, sharpness

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 import numpy.typing as npt
 
@@ -118,6 +120,19 @@ class SequenceProblem:
         self._weights.rows.dense[:] = 0.0
         self._weights.rows.sparse[:] = 0.0
         self._weights.transitions[:] = 0.0
+
+    def vectors(self) -> tuple[Floats, Floats, Floats]:
+        """Dense rows, sparse weights, label bigrams; cells without support stay 0."""
+        return self._weights.rows.dense, self._weights.rows.sparse, self._weights.transitions
+
+    def twin(self) -> SequenceProblem:
+        """The same sentences with weights of their own."""
+        other = copy(self)
+        packed, transitions, support = self._weights
+        packed = packed._replace(dense=np.zeros_like(packed.dense), sparse=np.zeros_like(packed.sparse))
+        other._weights = SequenceWeights(packed, np.zeros_like(transitions), support)
+        other._rows = self._rows._replace(weights=np.zeros_like(self._rows.weights))
+        return other
 
     def sweep(self, order: npt.NDArray[np.int64], rule: Rule, duals: Duals) -> tuple[int, float]:
         """One EG step on each sentence of ``order``, compiled as a whole."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,8 @@ from egparse.features.sequence import WeightRows
 from egparse.features.support import NEVER, supported_rows
 from egparse.features.tag_dictionary import Candidates
 from egparse.features.templates import Templates
-from egparse.learners.eg import EGConfig, EGState, OnlineEG
+from egparse.learners.eg import EGConfig, OnlineEG
+from egparse.learners.learner import Learner, State
 from egparse.tasks.config import StopConfig
 from egparse.tasks.optimise import Best, optimise
 from egparse.tasks.progress import Listener
@@ -52,9 +53,9 @@ class SequenceSettings(NamedTuple):
 class Prepared(NamedTuple):
     """A learner at its first point, and how to copy the model out of it."""
 
-    learner: OnlineEG
-    state: EGState
-    snapshot: Callable[[EGState], SequenceModel]
+    learner: Learner
+    state: Any
+    snapshot: Callable[[State], SequenceModel]
 
 
 def fit(
@@ -74,7 +75,8 @@ def fit_unwatched(examples: SequenceExamples, settings: SequenceSettings, passes
     learner, state, snapshot = prepare(examples, settings)
     for _ in range(passes):
         learner.iterate(state)
-    return snapshot(state)
+    with learner.exposed(state):
+        return snapshot(state)
 
 
 def prepare(examples: SequenceExamples, settings: SequenceSettings) -> Prepared:
@@ -97,8 +99,8 @@ def prepare(examples: SequenceExamples, settings: SequenceSettings) -> Prepared:
     learner = OnlineEG(problem, settings.learner)
     per_word = len(examples.candidates.labels) / max(1, len(examples.gold))
 
-    def snapshot(state: EGState) -> SequenceModel:
-        scale = np.float32(1.0 / state.c)
+    def snapshot(state: State) -> SequenceModel:
+        scale = np.float32(state.scale)
         transitions = problem.transitions * scale
         if not settings.bigrams:
             transitions = np.zeros((examples.n_labels, examples.n_labels), dtype=np.float32)

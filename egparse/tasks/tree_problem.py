@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -135,6 +136,16 @@ class TreeProblem:
     def reset(self) -> None:
         """All weights to zero."""
         self.weights[:] = 0.0
+
+    def vectors(self) -> tuple[npt.NDArray[np.float32]]:
+        """The hashed table."""
+        return (self.weights,)
+
+    def twin(self) -> TreeProblem:
+        """The same sentences with a table of their own."""
+        other = copy(self)
+        other.weights = np.zeros_like(self.weights)
+        return other
 
     def _squares(self, i: int) -> tuple[Floats, Floats]:
         size = len(self._codes[i].tags)

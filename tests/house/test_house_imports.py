@@ -23,7 +23,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "readers": {"errors", "sentences", "schemes", "numpy", "conllu"},
     "features": KERNELS | {"errors", "sentences"},
     "structures": KERNELS,
-    "losses": KERNELS | {"structures"},
+    "losses": {"numpy"},
     "learners": KERNELS | {"losses", "errors"},
     "evaluation": {"numpy", "errors", "sentences"},
     "tasks": KERNELS

@@ -48,6 +48,12 @@ class EnumeratedProblem:
     def reset(self) -> None:
         self.v[:] = 0.0
 
+    def vectors(self) -> tuple[Floats]:
+        return (self.v,)
+
+    def twin(self) -> EnumeratedProblem:
+        return EnumeratedProblem(self.structures, self.features)
+
     def differences(self, i: int) -> tuple[Floats, Floats]:
         """F' (y - gold) for every structure y, and its Hamming cost."""
         moved = self.structures[i] - self.structures[i][0]

@@ -1,0 +1,33 @@
+"""v as one flat vector of float64, for learners that move all weights at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from egparse.learners.learner import VectorProblem
+
+Floats = npt.NDArray[np.float64]
+
+
+def size(problem: VectorProblem) -> int:
+    """The length of v."""
+    return sum(array.size for array in problem.vectors())
+
+
+def read(problem: VectorProblem) -> Floats:
+    """A copy of v."""
+    return np.concatenate([array.reshape(-1).astype(np.float64) for array in problem.vectors()])
+
+
+def write(problem: VectorProblem, v: Floats) -> None:
+    """Set v, rounded to the precision in which the problem holds it."""
+    begin = 0
+    for array in problem.vectors():
+        array[...] = v[begin : begin + array.size].reshape(array.shape)
+        begin += array.size
+
+
+def squared_norm(problem: VectorProblem) -> float:
+    """|v|^2."""
+    return sum(float(np.vdot(own, own)) for own in (array.astype(np.float64) for array in problem.vectors()))

@@ -1,0 +1,81 @@
+"""The loss family of Martins et al. 2010 (Fig. 1, eq. 8-9), from one inference call at scaled and cost-augmented potentials.
+
+    L(w; x, y) = max over z' in Z(x) of  w'F(z' - z) + H(z') / beta + gamma (p'z' + q)
+               = log Z(beta (s + gamma p)) / beta - s'z + gamma q,       s = F'w the scores.
+
+ beta = 1, gamma = 0 is the CRF; beta = inf, gamma = 1 the structured SVM; beta = inf,
+gamma = 0 the perceptron; beta = gamma = 1 softmax-margin. The gradient is F(zbar - z), with zbar the marginals (or the best
+structure, for beta = inf) at the potentials s + gamma p. For beta = inf the entropy term is gone and the maximum takes the place of log Z.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+
+class Inference(Protocol):
+    """What a loss needs of a problem; see ``egparse.learners.problem.Problem``."""
+
+    def gold(self, i: int) -> Floats:
+        """The part vector of the correct structure."""
+
+    def cost(self, i: int) -> Floats:
+        """The cost of each part."""
+
+    def cost_constant(self, i: int) -> float:
+        """The constant of the cost."""
+
+    def marginals(self, i: int, potentials: Floats, out: Floats) -> float:
+        """Write the part marginals; return log Z."""
+
+    def maximum(self, i: int, potentials: Floats, out: Floats) -> float:
+        """Write the best structure; return its score."""
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A member of the family. Raises ValueError unless 0 < beta <= inf and gamma >= 0."""
+
+    beta: float = 1.0
+    gamma: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.beta > 0 or not 0 <= self.gamma < math.inf:
+            raise ValueError(
+                f"expected beta > 0 and gamma >= 0, got beta = {self.beta}, gamma = {self.gamma}"
+            )
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether the loss has a gradient everywhere."""
+        return math.isfinite(self.beta)
+
+    def value(self, problem: Inference, i: int, scores: Floats, expected: Floats) -> float:
+        """L_i in the units of the scores; ``expected`` (parts,) becomes zbar, of which F(zbar - z) is a (sub)gradient.
+
+        ``scores`` (parts,) are s = F'w, and are left alone.
+        """
+        gold = problem.gold(i)
+        correct = float(scores[gold > 0] @ gold[gold > 0])
+        potentials, constant = scores, 0.0
+        if self.gamma:
+            potentials = scores + self.gamma * problem.cost(i)
+            constant = self.gamma * problem.cost_constant(i)
+        if not self.differentiable:
+            return problem.maximum(i, potentials, expected) - correct + constant
+        if self.beta != 1.0:
+            potentials = self.beta * potentials
+        return problem.marginals(i, potentials, expected) / self.beta - correct + constant
+
+
+LOG_LINEAR = Loss(1.0, 0.0)
+HINGE = Loss(math.inf, 1.0)
+PERCEPTRON = Loss(math.inf, 0.0)
+SOFTMAX_MARGIN = Loss(1.0, 1.0)
