@@ -32,6 +32,7 @@ EPILOG = examples(
     "egparse train corpora/en_sample-train.conllu --dev corpora/en_sample-dev.conllu",
     "egparse train train.txt --format conll2000 --output chunker.msgpack",
     "egparse train corpus.conllu --config configs/max-margin.toml --set parser.c=5",
+    "egparse train corpus.conllu --learner perceptron",
     'egparse train corpus.conllu --set \'layers=["upos", "heads"]\' --seed 7',
 )
 
@@ -140,6 +141,16 @@ def training_as_json(done: Training) -> dict[str, Any]:
     }
 
 
+def _list_learners(wanted: bool) -> None:
+    if not wanted:
+        return
+    from egparse.learners.registry import LEARNERS
+
+    rows = [(name, entry.summary) for name, entry in LEARNERS.items()]
+    print(tables.table(("learner", "what it is"), rows, "ll"))
+    raise typer.Exit
+
+
 def train_cli(
     corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="An annotated corpus.")],
     output: Annotated[
@@ -160,6 +171,18 @@ def train_cli(
             "--set", metavar="KEY=VALUE", help="Change a setting, such as parser.c=5; may be repeated."
         ),
     ] = None,
+    learner: Annotated[
+        str | None,
+        typer.Option(
+            "--learner", metavar="NAME", help="The learner of all tasks; --list-learners names them."
+        ),
+    ] = None,
+    list_learners: Annotated[
+        bool,
+        typer.Option(
+            "--list-learners", callback=_list_learners, is_eager=True, help="Show the learners and exit."
+        ),
+    ] = False,
     format: FormatOption = None,
     seed: Annotated[
         int | None,
@@ -185,10 +208,12 @@ def train_cli(
     model so far.
     """
     with reported():
-        from egparse.tasks.config import load_config
+        from egparse.tasks.config import load_config, with_learner
 
         settings = load_config(config, override or [])
         settings = replace(settings, **_given(seed=seed, language=language))
+        if learner is not None:
+            settings = with_learner(settings, learner)
         say = _silence if quiet else _say
         with progress.shown(quiet) as listener:
             done = train(

@@ -156,7 +156,8 @@ class OnlineEG:
         while done < 1.0 - share / 2:
             state.c = self.config.c_at(state.iteration + done)
             if not self._settles(state):
-                order = state.generator.permutation(self.n)
+                cyclic = self.config.order == "cyclic"
+                order = np.arange(self.n) if cyclic else state.generator.permutation(self.n)
                 done = 1.0
             else:
                 order = choose(state.duals.gain, self._sizes, share, state.generator)

@@ -10,6 +10,7 @@ from egparse.learners.eg_step import Rule
 
 Loss = Literal["log-linear", "max-margin"]
 Search = Literal["quadratic", "halving"]
+Order = Literal["random", "cyclic"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +27,9 @@ class EGConfig:
     (``egparse.learners.visits``); 1 visits every example once in a round, as in the paper. So do passes in
     which the dual still gains more than ``settled`` of its value;
     where few examples matter (entities), choose from the start (``settled`` = inf).
+
+    ``order`` *cyclic* visits the examples as they stand in the corpus, pass for pass: the deterministic algorithm that the paper
+    compares with in section 7.1.
     """
 
     loss: Loss = "log-linear"
@@ -41,12 +45,17 @@ class EGConfig:
     anneal_decay: float = 0.7
     anneal_hold: int = 1
     seed: int = 1
+    order: Order = "random"
 
     def __post_init__(self) -> None:
         if not self.c > 0 or not self.eta > 0:
             raise ConfigError(f"expected c > 0 and eta > 0, got c = {self.c}, eta = {self.eta}")
         if not 0 < self.share <= 1:
             raise ConfigError(f"expected a share of visits in (0, 1], got {self.share}")
+        if self.order == "cyclic" and self.share != 1:
+            raise ConfigError(f"expected a share of visits of 1 with the cyclic order, got {self.share}")
+        if self.order not in ("random", "cyclic"):
+            raise ConfigError(f"expected an order among random, cyclic, got {self.order!r}")
         if not 0 < self.relaxation < 2:
             raise ConfigError(f"expected a relaxation in (0, 2), got {self.relaxation}")
         if not 0 < self.anneal_decay <= 1 or self.anneal_from < 0:
@@ -55,9 +64,11 @@ class EGConfig:
             )
 
     @classmethod
-    def as_published(cls, *, loss: Loss = "log-linear", c: float = 10.0, seed: int = 1) -> EGConfig:
-        """The randomised algorithm of Collins et al. 2008, section 7: halving, and every example once a pass."""
-        return cls(loss=loss, c=c, seed=seed, share=1.0)
+    def as_published(
+        cls, *, loss: Loss = "log-linear", c: float = 10.0, seed: int = 1, order: Order = "random"
+    ) -> EGConfig:
+        """The randomised (or cyclic) algorithm of Collins et al. 2008, section 7: halving, and every example once a pass."""
+        return cls(loss=loss, c=c, seed=seed, order=order, share=1.0)
 
     def c_at(self, iteration: float) -> float:
         """The regularisation constant after so many iterations (0 at the start, fractions within one)."""

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
 from egparse.errors import ConfigError
+from egparse.learners.dca import DCA, DCAConfig
 from egparse.learners.eg import EGConfig, OnlineEG
+from egparse.learners.eg_batch import BatchEG, EGBatchConfig
 from egparse.learners.learner import Learner, LearnerConfig, VectorProblem
+from egparse.learners.mira import MIRA, MIRAConfig
+from egparse.learners.perceptron import Perceptron, PerceptronConfig
+from egparse.learners.sgd import SGD, SGDConfig
+from egparse.losses import Loss
 
 
 class Entry(NamedTuple):
@@ -33,7 +40,102 @@ def build(name: str, problem: VectorProblem, config: LearnerConfig, **options: A
 
 
 def _eg_online(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]) -> Learner:
-    return OnlineEG(problem, EGConfig(loss=eg_loss(config), c=config.c, seed=config.seed, **options))
+    """With ``published=True`` the options change ``EGConfig.as_published``."""
+    own = dict(options)
+    base = EGConfig.as_published if own.pop("published", False) else EGConfig
+    return OnlineEG(problem, replace(base(loss=eg_loss(config), c=config.c, seed=config.seed), **own))
+
+
+def _eg_cyclic(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]) -> Learner:
+    base = EGConfig.as_published(loss=eg_loss(config), c=config.c, seed=config.seed, order="cyclic")
+    return OnlineEG(problem, replace(base, **options))
+
+
+def _eg_batch(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]) -> Learner:
+    return BatchEG(problem, EGBatchConfig(loss=eg_loss(config), c=config.c, **options))
+
+
+def _lbfgs(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]) -> Learner:
+    return _quasi_newton(problem, config, options | {"method": "L-BFGS-B"})
+
+
+def _cg(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]) -> Learner:
+    return _quasi_newton(problem, config, options | {"method": "CG"})
+
+
+def _quasi_newton(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]) -> Learner:
+    from egparse.learners.quasi_newton import QuasiNewton, QuasiNewtonConfig  # SciPy: dear to import
+
+    own = QuasiNewtonConfig(beta=config.beta, gamma=config.gamma, c=config.c, **options)
+    return QuasiNewton(problem, own)
+
+
+def _cutting_plane(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]) -> Learner:
+    from egparse.learners.cutting_plane import CuttingPlane, CuttingPlaneConfig  # SciPy: dear to import
+
+    own = CuttingPlaneConfig(beta=config.beta, gamma=config.gamma, c=config.c, **options)
+    return CuttingPlane(problem, own)
+
+
+def _dca(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]) -> Learner:
+    return DCA(problem, DCAConfig(**asdict(config), **options))
+
+
+def _mira(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]) -> Learner:
+    return MIRA(problem, MIRAConfig(**asdict(config), **options))
+
+
+def _perceptron(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]) -> Learner:
+    return Perceptron(problem, _perceptron_config(config, options))
+
+
+def _sgd(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]) -> Learner:
+    return SGD(problem, _sgd_config(config, options))
+
+
+def _parallel_gradient(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]) -> Learner:
+    from egparse.learners.parallel import GradientConfig, ParallelGradient  # multiprocessing: dear to import
+
+    return ParallelGradient(problem, GradientConfig(loss=loss_of_family(config), c=config.c, **options))
+
+
+def _parameter_mixing(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]) -> Learner:
+    """``inner`` is perceptron or sgd; options that are not of the mixing are its own."""
+    from egparse.learners.parallel import MixingConfig, ParameterMixing  # multiprocessing: dear to import
+
+    own = dict(options)
+    name = own.pop("inner", "perceptron")
+    mixing = {key: own.pop(key) for key in ("shards", "iterated", "processes") if key in own}
+    if name not in ("perceptron", "sgd"):
+        raise ConfigError(f"parameter-mixing: expected inner to be perceptron or sgd, got {name!r}")
+    inner = _sgd_config(config, own) if name == "sgd" else _perceptron_config(config, own)
+    return ParameterMixing(problem, inner, MixingConfig(**mixing))
+
+
+def _perceptron_config(config: LearnerConfig, options: dict[str, Any]) -> PerceptronConfig:
+    """The perceptron has its own loss (beta = inf, gamma = 0) and no C, which is not looked at."""
+    if (config.beta, config.gamma) not in ((LearnerConfig.beta, LearnerConfig.gamma), (float("inf"), 0.0)):
+        raise ConfigError(
+            f"the perceptron expects its own loss (beta = inf, gamma = 0, or the defaults), "
+            f"got beta = {config.beta:g}, gamma = {config.gamma:g}"
+        )
+    return PerceptronConfig(seed=config.seed, **options)
+
+
+def _sgd_config(config: LearnerConfig, options: dict[str, Any]) -> SGDConfig:
+    return SGDConfig(loss=loss_of_family(config), c=config.c, seed=config.seed, **options)
+
+
+def loss_of_family(config: LearnerConfig) -> Loss:
+    """The loss that beta and gamma choose.
+
+    Raises:
+        ConfigError: a value out of range.
+    """
+    try:
+        return Loss(config.beta, config.gamma)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
 
 
 def eg_loss(config: LearnerConfig) -> Any:
@@ -52,9 +154,45 @@ def eg_loss(config: LearnerConfig) -> Any:
 
 
 LEARNERS: dict[str, Entry] = {
+    "dca": Entry(
+        _dca,
+        "online dual coordinate ascent for any loss of the family, averaged (Martins et al. 2010, Alg. 1-2)",
+    ),
+    "mira": Entry(
+        _mira,
+        "k-best MIRA, 1-best by default, averaged (Crammer et al. 2006; McDonald et al. 2005; Martins et al. 2010, eq. 17)",
+    ),
     "eg-online": Entry(
         _eg_online,
         "online exponentiated gradient in the dual, randomised (Collins et al. 2008, Fig. 2-3)",
+    ),
+    "eg-cyclic": Entry(
+        _eg_cyclic,
+        "online exponentiated gradient in the dual, in corpus order (Collins et al. 2008, section 7.1)",
+    ),
+    "eg-batch": Entry(
+        _eg_batch,
+        "batch exponentiated gradient in the dual (Collins et al. 2008, Fig. 1; Globerson et al. 2007)",
+    ),
+    "lbfgs": Entry(_lbfgs, "L-BFGS on the primal, by SciPy (Collins et al. 2008, section 7)"),
+    "cg": Entry(_cg, "conjugate gradient on the primal, by SciPy (Globerson et al. 2007, section 7)"),
+    "perceptron": Entry(
+        _perceptron, "structured perceptron, averaged by default (Collins 2002; McDonald 2009)"
+    ),
+    "sgd": Entry(
+        _sgd, "stochastic gradient descent on the primal, any loss (Collins et al. 2008, section 7.1.3)"
+    ),
+    "parallel-gradient": Entry(
+        _parallel_gradient,
+        "spectral gradient descent, the gradient summed over shards by local processes (McDonald 2009; Raydan 1997)",
+    ),
+    "parameter-mixing": Entry(
+        _parameter_mixing,
+        "perceptron or SGD on shards, weights mixed once or after each pass (Mann et al. 2009; McDonald et al. 2010)",
+    ),
+    "cutting-plane": Entry(
+        _cutting_plane,
+        "structured SVM by cutting planes (Tsochantaridis et al. 2004; Joachims et al. 2009, Alg. 3)",
     ),
 }
 """Name -> how to build it."""

@@ -18,7 +18,14 @@ Ints = npt.NDArray[np.int32]
 BETWEEN = "between"
 """The column whose values are counted between the ends of an arc."""
 
-_COPIED = {"form": "lower", "stem": "stem", "xpos": "xpos", "upos": "upos", "feats": "feats"}
+_COPIED = {
+    "form": "lower",
+    "stem": "stem",
+    "xpos": "xpos",
+    "upos": "upos",
+    "feats": "feats",
+    "shape": "shape",
+}
 PARSER_INPUTS = tuple(_COPIED.values())
 """The columns of words that the parser reads."""
 
@@ -77,6 +84,9 @@ ARC_TEMPLATES = (
     "h.form[+1] h.xpos + d.xpos",
     "h.bracket + d.bracket d.form",
     "h.upos h.bracket h.bracket[+1] + d.bracket d.bracket[+1] d.form",
+    "h.xpos + d.shape d.xpos",
+    "h.shape h.xpos + d.xpos",
+    "h.shape + d.shape",
 )
 """Pairs of conjunctions at the head and at the dependent; see docs/decisions/arc-features.md. The first two pair the tags."""
 

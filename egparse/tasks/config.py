@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,7 +12,7 @@ from annotated_types import Ge, Gt, Interval
 
 from egparse.errors import ConfigError
 
-Loss = Literal["log-linear", "max-margin"]
+Loss = Literal["log-linear", "max-margin", "softmax-margin", "perceptron"]
 Trees = Literal["auto", "projective", "non-projective"]
 Positive = Annotated[float, Gt(0)]
 Natural = Annotated[int, Ge(0)]
@@ -52,8 +52,31 @@ class StopConfig:
     patience: Natural = 3
 
 
+DEFAULT_LEARNER = "eg-online"
+TASKS = ("upos", "xpos", "feats", "spans", "parser", "labeller")
+"""The sections of a configuration that each have a learner."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class TaggerConfig:
+class LearningConfig:
+    """How the weights of a task are found. ``learner`` is one of ``egparse.learners.registry``, ``options`` are its own settings.
+
+    ``loss`` names a member of the family of ``egparse.losses``; ``beta`` and ``gamma`` choose any other. ``c`` is the constant C of
+    sum of losses + C/2 |w|^2; online EG begins with ``anneal_from``, if that is greater, and comes down by ``anneal_decay`` a pass.
+    """
+
+    learner: str = DEFAULT_LEARNER
+    options: Mapping[str, bool | int | float | str] = field(default_factory=dict)
+    loss: Loss = "log-linear"
+    beta: Positive | None = None
+    gamma: Annotated[float, Ge(0)] | None = None
+    c: Positive = 1.0
+    anneal_from: Annotated[float, Ge(0)] = 0.0
+    anneal_decay: Share = 0.7
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaggerConfig(LearningConfig):
     """A linear-chain CRF (``bigrams``) or a log-linear classifier of words, for one layer of tags.
 
     An attribute seen ``all_labels_from`` times or more has a weight for every label, any other for the labels seen with it (0: always the
@@ -73,17 +96,15 @@ class TaggerConfig:
     dictionary_size: Count = 20
     frequent: Count = 200
     scheme: Literal["iob2", "iobes"] = "iob2"
-    loss: Loss = "log-linear"
     c: Positive = 0.25
     anneal_from: Annotated[float, Ge(0)] = 4.0
-    anneal_decay: Share = 0.7
     search: Literal["halving", "quadratic"] = "halving"
     settled: Annotated[float, Ge(0)] = 0.02
     stop: StopConfig = StopConfig(iterations=18)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ParserConfig:
+class ParserConfig(LearningConfig):
     """The arc-factored parser. Empty ``templates`` stand for the built-in ones.
 
     ``trees`` "auto" is non-projective where more than ``non_projective_above`` of the training arcs cross others.
@@ -101,25 +122,20 @@ class ParserConfig:
     arc_share: Share = 0.003
     min_form_count: Count = 2
     sharpness: Annotated[float, Ge(0)] = 1.5
-    loss: Loss = "log-linear"
     c: Positive = 25.0
-    anneal_from: Annotated[float, Ge(0)] = 0.0
-    anneal_decay: Share = 0.7
     stop: StopConfig = StopConfig()
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabellerConfig:
+class LabellerConfig(LearningConfig):
     """The log-linear classifier of arc labels. Empty ``templates`` stand for the built-in ones; the rest as in TaggerConfig."""
 
     templates: tuple[str, ...] = ()
     min_count: Count = 2
     all_labels_from: Natural = 20
     drop_below: Annotated[float, Ge(0)] = 0.02
-    loss: Loss = "log-linear"
     c: Positive = 3.0
     anneal_from: Annotated[float, Ge(0)] = 8.0
-    anneal_decay: Share = 0.7
     stop: StopConfig = StopConfig(iterations=14)
 
 
@@ -202,6 +218,12 @@ def check_config(table: dict[str, Any], name: str = "configuration") -> TrainCon
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
         raise ConfigError(f"{name}: {key}: {first['msg'].lower()}, got {first['input']!r}") from error
+
+
+def with_learner(config: TrainConfig, learner: str) -> TrainConfig:
+    """The configuration with one learner for all tasks."""
+    changes: dict[str, Any] = {task: replace(getattr(config, task), learner=learner) for task in TASKS}
+    return replace(config, **changes)
 
 
 def config_as_table(config: TrainConfig) -> dict[str, Any]:

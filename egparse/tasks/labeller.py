@@ -12,8 +12,8 @@ import numpy.typing as npt
 from egparse.features.tag_dictionary import Candidates, lay_out
 from egparse.features.templates import compile_templates
 from egparse.features.vocabulary import Vocabulary
-from egparse.learners.eg import EGConfig
 from egparse.tasks.config import LabellerConfig
+from egparse.tasks.learning import build_learner
 from egparse.tasks.optimise import Best
 from egparse.tasks.progress import Listener
 from egparse.tasks.sequence_model import SequenceModel, without_small_weights
@@ -95,9 +95,7 @@ def train_labeller(
         min_count=config.min_count,
         all_labels_from=config.all_labels_from,
         bigrams=False,
-        learner=EGConfig(
-            loss=config.loss, c=config.c, anneal_from=config.anneal_from, anneal_decay=config.anneal_decay, seed=seed
-        ),
+        learner=lambda problem: build_learner(problem, config, seed),
         stop=config.stop,
     )  # fmt: skip
 

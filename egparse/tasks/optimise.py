@@ -71,7 +71,8 @@ def optimise(
             )  # fmt: skip
             listener(record)
             # far from the optimum the score goes up and down, and says nothing of what is to come
-            stale = 0 if better or not record.relative_gap < SETTLED else stale + 1
+            far = certificate.dual > -math.inf and not record.relative_gap < SETTLED
+            stale = 0 if better or far else stale + 1
             reason = _reason(record, stop, stale)
             if better or best is None:
                 best = Best(model, record, reason)

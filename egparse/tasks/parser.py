@@ -12,11 +12,11 @@ import numpy.typing as npt
 from egparse.compilation import njit
 from egparse.features.arcs import ArcCodes, ArcTemplates, compile_arc_templates, encode_arcs, score_arcs
 from egparse.features.sentence_context import N_BETWEEN
-from egparse.learners.eg import EGConfig, OnlineEG
-from egparse.learners.learner import State
+from egparse.learners.learner import Learner, State
 from egparse.tasks.arc_columns import ARC_TEMPLATES, BETWEEN, ArcColumns
 from egparse.tasks.arc_filter import ArcFilter, build_arc_filter, candidate_arcs, candidates_with_correct
 from egparse.tasks.config import ParserConfig
+from egparse.tasks.learning import build_learner, is_probabilistic
 from egparse.tasks.optimise import Best, optimise
 from egparse.tasks.progress import Listener
 from egparse.tasks.sequence_model import as_stored
@@ -163,6 +163,14 @@ def _exclude_absent(square: npt.NDArray[np.float64], marginals: npt.NDArray[np.f
                 marginals[head, dependent] = -np.inf
 
 
+class PreparedParser(NamedTuple):
+    """A learner at its first point, and how to copy the parser out of it."""
+
+    learner: Learner
+    state: Any
+    snapshot: Callable[[State], Parser]
+
+
 def train_parser(
     words: Words,
     heads: Sequence[Ints],
@@ -175,6 +183,20 @@ def train_parser(
     score: Callable[[Parser], float] | None = None,
 ) -> Best[Parser]:
     """Train on words with filled tag columns; ``heads[i]`` holds the heads of sentence i (see ``Parser.predict``)."""
+    learner, state, snapshot = prepare_parser(words, heads, columns, config, trees=trees, seed=seed)
+    return optimise(learner, state, config.stop, snapshot, score, "parser", listener)
+
+
+def prepare_parser(
+    words: Words,
+    heads: Sequence[Ints],
+    columns: Columns,
+    config: ParserConfig,
+    *,
+    trees: Trees,
+    seed: int,
+) -> PreparedParser:
+    """Compile the templates, build the filter, encode the sentences, lay out weights and duals."""
     arc_columns = ArcColumns.build(words, columns, config.min_form_count)
     texts = config.templates or ARC_TEMPLATES
     templates = compile_arc_templates(texts, arc_columns.names, BETWEEN)
@@ -203,27 +225,18 @@ def train_parser(
         trees=trees,
         single_root=config.single_root,
     )
-    learner = OnlineEG(
-        problem,
-        EGConfig(
-            loss=config.loss,
-            c=config.c,
-            anneal_from=config.anneal_from,
-            anneal_decay=config.anneal_decay,
-            seed=seed,
-        ),
-    )
+    learner = build_learner(problem, config, seed)
     lengths = np.maximum(1, np.diff(words.starts))
     state = learner.initialise(GOLD_THETA + np.log(lengths))
 
     def snapshot(state: State) -> Parser:
         weights = as_stored(problem.weights * np.float32(state.scale))
-        sharpness = config.sharpness if config.loss == "log-linear" else 0.0
+        sharpness = config.sharpness if is_probabilistic(config) else 0.0
         return Parser(
             arc_columns, tuple(texts), templates, arc_filter, weights, trees, config.single_root, sharpness
         )
 
-    return optimise(learner, state, config.stop, snapshot, score, "parser", listener)
+    return PreparedParser(learner, state, snapshot)
 
 
 def choose_trees(heads: Sequence[Ints], config: ParserConfig) -> Trees:

@@ -12,6 +12,7 @@ from egparse.features.sequence import WeightRows
 from egparse.learners.eg_step import Duals, Rule
 from egparse.learners.problem import Floats
 from egparse.structures import chain, multiclass
+from egparse.structures.chain_k_best import k_best
 from egparse.tasks.sequence_layout import Ints, Labels, Longs, lay_out, sentence_of, write_cost, write_gold
 from egparse.tasks.sequence_sweep import Scratch, SequenceWeights, add_sentence, infer, score_sentence, sweep
 
@@ -109,6 +110,19 @@ class SequenceProblem:
             np.add.at(out, starts[-1] + labels[:-1] * size + labels[1:], 1.0)
         out[choice + starts[:-1]] = 1.0
         return score
+
+    def k_best(self, i: int, potentials: Floats, k: int) -> Floats:
+        """The k best label sequences, (found, parts), best first."""
+        sentence = sentence_of(self._layout, i)
+        starts, size = sentence.starts, sentence.n_labels
+        choices = k_best(potentials, starts, sentence.places, size, k).choices
+        out = np.zeros((len(choices), self._size(i)))
+        for own, choice in zip(out, choices, strict=True):
+            own[choice + starts[:-1]] = 1.0
+            if size:
+                labels = sentence.places[choice + starts[:-1]]
+                np.add.at(own, starts[-1] + labels[:-1] * size + labels[1:], 1.0)
+        return out
 
     def add(self, i: int, changes: Floats) -> float:
         """Move the weights of the features of each part."""

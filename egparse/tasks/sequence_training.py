@@ -12,7 +12,6 @@ from egparse.features.sequence import WeightRows
 from egparse.features.support import NEVER, supported_rows
 from egparse.features.tag_dictionary import Candidates
 from egparse.features.templates import Templates
-from egparse.learners.eg import EGConfig, OnlineEG
 from egparse.learners.learner import Learner, State
 from egparse.tasks.config import StopConfig
 from egparse.tasks.optimise import Best, optimise
@@ -46,7 +45,7 @@ class SequenceSettings(NamedTuple):
     min_count: int
     all_labels_from: int
     bigrams: bool
-    learner: EGConfig
+    learner: Callable[[SequenceProblem], Learner]
     stop: StopConfig
 
 
@@ -96,7 +95,7 @@ def prepare(examples: SequenceExamples, settings: SequenceSettings) -> Prepared:
         n_labels=examples.n_labels,
         support=observed_bigrams(examples, settings.all_labels_from) if settings.bigrams else None,
     )
-    learner = OnlineEG(problem, settings.learner)
+    learner = settings.learner(problem)
     per_word = len(examples.candidates.labels) / max(1, len(examples.gold))
 
     def snapshot(state: State) -> SequenceModel:

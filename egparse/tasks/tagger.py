@@ -12,8 +12,8 @@ import numpy.typing as npt
 from egparse.features.tag_dictionary import Candidates, TagDictionary, all_labels
 from egparse.features.templates import compile_templates
 from egparse.features.vocabulary import Vocabulary
-from egparse.learners.eg import EGConfig
 from egparse.tasks.config import TaggerConfig
+from egparse.tasks.learning import build_learner
 from egparse.tasks.optimise import Best
 from egparse.tasks.progress import Listener
 from egparse.tasks.sequence_model import SequenceModel, without_small_weights
@@ -119,14 +119,8 @@ def _settings(task: TaggerTask) -> SequenceSettings:
         min_count=config.min_count,
         all_labels_from=config.all_labels_from,
         bigrams=config.bigrams,
-        learner=EGConfig(
-            loss=config.loss,
-            c=config.c,
-            anneal_from=config.anneal_from,
-            anneal_decay=config.anneal_decay,
-            search=config.search,
-            settled=config.settled,
-            seed=task.seed,
+        learner=lambda problem: build_learner(
+            problem, config, task.seed, search=config.search, settled=config.settled
         ),
         stop=config.stop,
     )  # fmt: skip

@@ -14,6 +14,7 @@ from egparse.features.arcs import ArcCodes, ArcTemplates, add_arcs, score_arcs
 from egparse.learners.problem import Floats
 from egparse.structures import nonprojective, projective
 from egparse.structures.chu_liu_edmonds import chu_liu_edmonds, search_workspace
+from egparse.structures.dependency_trees import BestTree
 
 Trees = Literal["projective", "non-projective"]
 
@@ -40,14 +41,23 @@ class Inference(NamedTuple):
     marginal_workspace: Callable[[int], Any]
     best: Callable[..., float]
     best_workspace: Callable[[int], Any]
+    k_best: Callable[[Floats, int, bool], list[BestTree]]
 
 
 INFERENCE = {
     "projective": Inference(
-        projective.inside_outside, projective.workspace, projective.eisner, projective.workspace
+        projective.inside_outside,
+        projective.workspace,
+        projective.eisner,
+        projective.workspace,
+        projective.k_best,
     ),
     "non-projective": Inference(
-        nonprojective.matrix_tree, nonprojective.workspace, chu_liu_edmonds, search_workspace
+        nonprojective.matrix_tree,
+        nonprojective.workspace,
+        chu_liu_edmonds,
+        search_workspace,
+        nonprojective.k_best,
     ),
 }
 
@@ -126,6 +136,15 @@ class TreeProblem:
         arcs = self._arcs[i]
         out[:] = heads[arcs[:, 1]] == arcs[:, 0]
         return float(score)
+
+    def k_best(self, i: int, potentials: Floats, k: int) -> Floats:
+        """The k best trees, (found, arcs), best first."""
+        square, _ = self._squares(i)
+        scatter(self._arcs[i], potentials, square)
+        arcs = self._arcs[i]
+        trees = self._inference.k_best(square, k, self._single_root)
+        found = [tree.heads[arcs[:, 1]] == arcs[:, 0] for tree in trees]
+        return np.array(found, dtype=np.float64).reshape(len(found), len(arcs))
 
     def add(self, i: int, changes: Floats) -> float:
         """Move the weights of the features of each arc."""

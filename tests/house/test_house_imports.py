@@ -24,7 +24,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "features": KERNELS | {"errors", "sentences"},
     "structures": KERNELS,
     "losses": {"numpy"},
-    "learners": KERNELS | {"scipy", "losses", "errors"},
+    "learners": KERNELS | {"scipy", "clarabel", "losses", "errors"},
     "evaluation": {"numpy", "errors", "sentences"},
     "tasks": KERNELS
     | {"learners", "losses", "structures", "features", "readers", "evaluation", "serialize"}

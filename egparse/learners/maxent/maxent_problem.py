@@ -1,0 +1,167 @@
+"""A maximum-entropy problem: sparse non-negative features of contexts and labels, with their counts.
+
+Model (Huang et al. 2009, eq. 1):    P_w(y | x) = exp(sum_t w_t f_t(x, y)) / T_w(x).
+Objective (ibid., eq. 3), in nats:   L(w) = sum_x p~(x) log T_w(x) - sum_t w_t p~(f_t) + |w|^2 / (2 sigma^2).
+
+Feature t is an attribute of the context together with a label, ``f_t(x, y) = value of the attribute in x`` if y is that label, else 0;
+only pairs seen in training are features. Here p~(x, y) are counts, not frequencies, unless asked for: then L is summed over
+the training examples, and 1 / sigma^2 is the C of ``egparse.learners.learner``. Equal contexts are merged.
+
+A feature's non-zeros are the contexts of its attribute, whatever the label: so attributes are stored once, by context and by attribute,
+and features are only a list of labels for each attribute.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_matrix
+
+from egparse.errors import ConfigError, EgparseError
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+_ROWS_AT_ONCE = 4096  # of a prediction, whose scores are dense
+
+
+class Features(NamedTuple):
+    """m contexts, A attributes, n features; the features of attribute a are ``feature_starts[a]:feature_starts[a + 1]``.
+
+    Attributes by context (``row_starts`` (m + 1), ``row_attributes``, ``row_values``) and contexts by attribute
+    (``column_starts`` (A + 1), ``column_contexts``, ``column_values``); ``labels`` (n) ascend within an attribute;
+    ``counts`` (m) are p~(x), ``observed`` (n) are p~(f_t).
+    """
+
+    row_starts: Ints
+    row_attributes: Ints
+    row_values: Floats
+    column_starts: Ints
+    column_contexts: Ints
+    column_values: Floats
+    feature_starts: Ints
+    labels: Ints
+    counts: Floats
+    observed: Floats
+
+
+@dataclass(frozen=True)
+class MaxentProblem:
+    """Features and counts, and the number of labels L."""
+
+    features: Features
+    label_count: int
+
+    @property
+    def feature_count(self) -> int:
+        """n, the length of w."""
+        return len(self.features.labels)
+
+    @property
+    def context_count(self) -> int:
+        """m, the number of different contexts."""
+        return len(self.features.counts)
+
+    @property
+    def nonzeros(self) -> int:
+        """#nz = sum over x, y of the number of features that are not 0 (ibid., section 1)."""
+        return int(np.diff(self.features.column_starts) @ np.diff(self.features.feature_starts))
+
+    def scores(self, weights: Floats, attributes: Any) -> Floats:
+        """(rows, L): the score w . f(x, y) of every label, for contexts as a sparse matrix with the columns of the training one."""
+        attribute_count = len(self.features.feature_starts) - 1
+        if attributes.shape[1] != attribute_count:
+            raise ConfigError(f"expected contexts of {attribute_count} attributes, got {attributes.shape[1]}")
+        by_label = csr_matrix(
+            (weights, self.features.labels, self.features.feature_starts),
+            shape=(attribute_count, self.label_count),
+        )
+        return np.asarray((csr_matrix(attributes) @ by_label).toarray(), dtype=np.float64)
+
+    def predict(self, weights: Floats, attributes: Any) -> Ints:
+        """(rows,): the best label of each context, the first of equals."""
+        attributes = csr_matrix(attributes)
+        best = np.zeros(attributes.shape[0], dtype=np.int64)
+        for begin in range(0, len(best), _ROWS_AT_ONCE):
+            own = slice(begin, begin + _ROWS_AT_ONCE)
+            best[own] = self.scores(weights, attributes[own]).argmax(axis=1)
+        return best
+
+    def accuracy(self, weights: Floats, attributes: Any, labels: Ints) -> float:
+        """The part of contexts whose best label is the given one."""
+        return float(np.mean(self.predict(weights, attributes) == np.asarray(labels)))
+
+
+def build_maxent(
+    attributes: Any, labels: npt.ArrayLike, *, label_count: int | None = None, normalised: bool = False
+) -> MaxentProblem:
+    """A problem from training contexts: ``attributes`` (N, A) sparse, finite and non-negative, ``labels`` (N,) from 0.
+
+    ``label_count`` is L, by default the largest label plus 1. ``normalised`` divides p~ by N: frequencies in place of counts.
+
+    Raises:
+        EgparseError: no context, negative or non-finite values, or labels that do not fit.
+    """
+    matrix = csr_matrix(attributes, dtype=np.float64, copy=True)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    own = np.asarray(labels, dtype=np.int64)
+    count = label_count if label_count is not None else int(np.max(own, initial=-1)) + 1
+    _check(matrix, own, count)
+    total = len(own)
+    seen = csr_matrix((np.ones(total), own, np.arange(total + 1)), shape=(total, count))
+    observed = csr_matrix(matrix.T @ seen)  # (A, L): p~(f_t) of the observed pairs
+    observed.sort_indices()
+    first, context_of = _unique_rows(matrix)
+    merged = matrix[first]
+    columns = merged.tocsc()
+    columns.sort_indices()
+    scale = 1.0 / total if normalised else 1.0
+    by_context, by_attribute = _arrays(merged), _arrays(columns)
+    features = Features(
+        row_starts=by_context[0],
+        row_attributes=by_context[1],
+        row_values=by_context[2],
+        column_starts=by_attribute[0],
+        column_contexts=by_attribute[1],
+        column_values=by_attribute[2],
+        feature_starts=observed.indptr.astype(np.int64),
+        labels=observed.indices.astype(np.int64),
+        counts=np.asarray(np.bincount(context_of, minlength=len(first)) * scale, dtype=np.float64),
+        observed=observed.data * scale,
+    )
+    return MaxentProblem(features, count)
+
+
+def _arrays(matrix: Any) -> tuple[Ints, Ints, Floats]:
+    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data.astype(np.float64)
+
+
+def _unique_rows(matrix: Any) -> tuple[Ints, Ints]:
+    """The first row of each kind, and for each row which kind it is."""
+    kinds: dict[tuple[bytes, bytes], int] = {}
+    first: list[int] = []
+    kind_of = np.empty(matrix.shape[0], dtype=np.int64)
+    for row in range(matrix.shape[0]):
+        own = slice(matrix.indptr[row], matrix.indptr[row + 1])
+        kind = kinds.setdefault((matrix.indices[own].tobytes(), matrix.data[own].tobytes()), len(first))
+        if kind == len(first):
+            first.append(row)
+        kind_of[row] = kind
+    return np.array(first, dtype=np.int64), kind_of
+
+
+def _check(matrix: Any, labels: Ints, label_count: int) -> None:
+    if matrix.shape[0] == 0 or labels.shape != (matrix.shape[0],):
+        raise EgparseError(
+            f"maxent: expected at least one context and a label for each, got {matrix.shape[0]} contexts and labels of shape {labels.shape}"
+        )
+    if labels.min() < 0 or labels.max() >= label_count:
+        raise EgparseError(
+            f"maxent: expected labels in 0..{label_count - 1}, got {labels.min()}..{labels.max()}"
+        )
+    if not np.all(np.isfinite(matrix.data)) or matrix.data.min(initial=0.0) < 0:
+        raise EgparseError("maxent: expected finite attribute values of at least 0, got others")

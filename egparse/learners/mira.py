@@ -1,0 +1,273 @@
+"""The margin infused relaxed algorithm, MIRA (Crammer et al. 2006; McDonald et al. 2005 for k best structures).
+
+It is dual coordinate ascent on the hinge loss with more of the half-spaces that bound it (Martins et al. 2010, eq. 17). At a visit,
+the k structures y_1..y_k with the best cost-augmented scores give::
+
+    min over w', slack of  C/2 |w' - w|^2 + slack
+    s.t.  m_j - (w' - w) . a_j <= slack,  slack >= 0      a_j = F'(z - z_j),  m_j = gamma cost(y_j) - w . a_j
+
+whose dual is a quadratic program in k numbers, with w' = w + sum_j alpha_j a_j::
+
+    max over alpha of  m . alpha - alpha' G alpha / 2     s.t.  alpha >= 0,  sum_j alpha_j <= 1 / C      G_jl = a_j . a_l
+
+One slack bounds the sum; McDonald et al. have none (C = 0), and implementations that bound each alpha_j by itself take a slack
+each. For k = 1 the solution is alpha = min(1/C, m / |a|^2): the step of ``dca`` for the hinge loss, and its code. The
+certain increase of the dual is C times the value of the program. Differences of structures are small integers, so that G is exact,
+also for weights in float32, and the twin in which it is formed returns to 0.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from egparse.compilation import njit
+from egparse.errors import ConfigError, EgparseError
+from egparse.learners.certificate import Certificate
+from egparse.learners.dca import DCA, DCAConfig, DCAState
+from egparse.learners.learner import VectorProblem
+from egparse.learners.problem import Floats, Problem
+
+FULL = 1e-12
+"""A bound on a sum counts as reached if less than this fraction is left."""
+
+
+@runtime_checkable
+class KBestProblem(Problem, Protocol):
+    """A problem that can list structures."""
+
+    def k_best(self, i: int, potentials: Floats, k: int) -> Floats:
+        """Part vectors (found, parts) of the k best structures, best first; fewer where there are fewer, at least one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MIRAConfig(DCAConfig):
+    """``k`` structures a visit. ``tolerance`` and ``max_sweeps`` are those of ``hildreth``, for k > 1."""
+
+    beta: float = math.inf
+    gamma: float = 1.0
+    k: int = 1
+    tolerance: float = 1e-6
+    max_sweeps: int = 10_000
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.beta != math.inf:
+            raise ConfigError(f"MIRA expects a loss of margins (beta = inf), got beta = {self.beta:g}")
+        if self.k < 1 or not self.tolerance > 0 or self.max_sweeps < 1:
+            raise ConfigError(
+                f"MIRA expects k >= 1, tolerance > 0 and max_sweeps >= 1, got {self.k}, {self.tolerance}, {self.max_sweeps}"
+            )
+
+
+class MarginSolution(NamedTuple):
+    """``alpha`` (k,) and the ``slack``, the multiplier of its bound; ``violation`` of the optimality conditions after ``sweeps``."""
+
+    alpha: Floats
+    slack: float
+    violation: float
+    sweeps: int
+
+
+def hildreth(
+    gram: npt.ArrayLike,
+    margins: npt.ArrayLike,
+    upper: float,
+    *,
+    tolerance: float = 1e-6,
+    max_sweeps: int = 10_000,
+) -> MarginSolution:
+    """max margins . alpha - alpha' gram alpha / 2 subject to alpha >= 0 and sum(alpha) <= upper.
+
+    Hildreth's procedure (1957; Censor & Zenios 1997, ch. 6): each row in turn moves its own alpha to its best, within bounds. The
+    common bound would stop that short of the optimum, so where it binds a row also takes from the row that needs its share
+    least, as in sequential minimal optimisation (Platt 1999). After each sweep the way it went is gone on as far as it is best: rows
+    that oppose each other would take turns in small steps.
+
+    With residuals r = margins - gram alpha and slack = max(0, max r) where the bound is reached, 0 elsewhere, it stops when
+    r_j <= slack for all j, and r_j >= slack where alpha_j > 0, hold to within ``tolerance`` times the largest |margin|, or after
+    ``max_sweeps``; ``violation`` says what is left. Convergence is linear, and slow where rows oppose each other exactly and
+    margins are small against the entries of gram times ``upper``.
+
+    Args:
+        gram: (k, k), symmetric and positive semi-definite; may be singular.
+        margins: (k,).
+        upper: positive and finite.
+        tolerance: relative, see above.
+        max_sweeps: over all rows.
+
+    Raises:
+        ValueError: shapes that do not fit, or a bound out of range.
+    """
+    gram, margins = np.ascontiguousarray(gram, np.float64), np.ascontiguousarray(margins, np.float64)
+    if margins.ndim != 1 or gram.shape != (len(margins), len(margins)):
+        raise ValueError(f"expected gram (k, k) and margins (k,), got {gram.shape} and {margins.shape}")
+    if not 0 < upper < math.inf:
+        raise ValueError(f"expected 0 < upper < inf, got {upper}")
+    alpha, residuals = np.zeros(len(margins)), margins.copy()
+    allowed = tolerance * float(np.max(np.abs(margins), initial=0.0))
+    slack, violation, sweeps = _ascend(gram, upper, allowed, max_sweeps, alpha, residuals)
+    return MarginSolution(alpha, float(slack), float(violation), int(sweeps))
+
+
+@njit
+def _ascend(
+    gram: Floats, upper: float, allowed: float, max_sweeps: int, alpha: Floats, residuals: Floats
+) -> tuple[float, float, int]:
+    """Sweeps until the violation is allowed: slack, violation, sweeps. ``alpha`` and ``residuals`` = margins - gram alpha are moved."""
+    k = alpha.size
+    slack, violation = _conditions(upper, alpha, residuals)
+    sweeps = 0
+    while violation > allowed and sweeps < max_sweeps:
+        start = alpha.copy()
+        for j in range(k):
+            room = upper - alpha.sum()
+            _move(gram, j, _best(residuals[j], gram[j, j], -alpha[j], max(0.0, room)), alpha, residuals)
+            giver = _giver(alpha, residuals)
+            if upper - alpha.sum() <= FULL * upper and giver >= 0 and residuals[j] > residuals[giver]:
+                curvature = gram[j, j] + gram[giver, giver] - 2.0 * gram[j, giver]
+                share = _best(residuals[j] - residuals[giver], curvature, 0.0, alpha[giver])
+                _move(gram, j, share, alpha, residuals)
+                _move(gram, giver, -share, alpha, residuals)
+        _go_on(gram, upper, alpha - start, alpha, residuals)
+        sweeps += 1
+        slack, violation = _conditions(upper, alpha, residuals)
+    return slack, violation, sweeps
+
+
+@njit
+def _best(slope: float, curvature: float, lowest: float, highest: float) -> float:
+    """The best move along a parabola within bounds; where there is no curvature, all the way."""
+    if curvature > 0.0 and abs(slope) < curvature * (highest - lowest):
+        return min(max(slope / curvature, lowest), highest)
+    if slope == 0.0:
+        return 0.0
+    return highest if slope > 0.0 else lowest
+
+
+@njit
+def _move(gram: Floats, j: int, change: float, alpha: Floats, residuals: Floats) -> None:
+    alpha[j] = max(0.0, alpha[j] + change)
+    for row in range(alpha.size):
+        residuals[row] -= gram[row, j] * change
+
+
+@njit
+def _go_on(gram: Floats, upper: float, way: Floats, alpha: Floats, residuals: Floats) -> None:
+    """Move to the best point along ``way`` that keeps within bounds."""
+    k = alpha.size
+    effect = np.zeros(k)
+    slope, curvature, total, farthest = 0.0, 0.0, 0.0, np.inf
+    for j in range(k):
+        for row in range(k):
+            effect[row] += gram[row, j] * way[j]
+        slope += residuals[j] * way[j]
+        total += way[j]
+        if way[j] < 0.0:
+            farthest = min(farthest, -alpha[j] / way[j])
+    for j in range(k):
+        curvature += way[j] * effect[j]
+    if total > 0.0:
+        farthest = min(farthest, max(0.0, upper - alpha.sum()) / total)
+    if slope <= 0.0 or farthest == np.inf:
+        return
+    step = _best(slope, curvature, 0.0, farthest)
+    for j in range(k):
+        alpha[j] = max(0.0, alpha[j] + step * way[j])
+        residuals[j] -= step * effect[j]
+
+
+@njit
+def _giver(alpha: Floats, residuals: Floats) -> int:
+    """The row of least residual among those with something to give; -1 if none."""
+    giver = -1
+    for j in range(alpha.size):
+        if alpha[j] > 0.0 and (giver < 0 or residuals[j] < residuals[giver]):
+            giver = j
+    return giver
+
+
+@njit
+def _conditions(upper: float, alpha: Floats, residuals: Floats) -> tuple[float, float]:
+    """The slack, and by how much the optimality conditions fail."""
+    highest = 0.0
+    for j in range(alpha.size):
+        highest = max(highest, residuals[j])
+    slack = highest if upper - alpha.sum() <= FULL * upper else 0.0
+    violation = highest - slack
+    for j in range(alpha.size):
+        if alpha[j] > 0.0:
+            violation = max(violation, slack - residuals[j])
+    return slack, violation
+
+
+class MIRA(DCA):
+    """MIRA on a problem; the problem holds w."""
+
+    name = "MIRA"
+
+    def __init__(self, problem: VectorProblem, config: MIRAConfig) -> None:
+        if config.k > 1 and not isinstance(problem, KBestProblem):
+            raise ConfigError(
+                f"MIRA with k = {config.k} expects a problem that lists its k best structures (a method k_best), "
+                f"got {type(problem).__name__}"
+            )
+        super().__init__(problem, config)
+        self.k, self._tolerance, self._max_sweeps = config.k, config.tolerance, config.max_sweeps
+        self._products = problem.twin() if config.k > 1 else problem
+
+    def update(self, state: DCAState, i: int) -> float:
+        """One step on example i; returns the increase of the dual that is certain."""
+        if self.k == 1:
+            return super().update(state, i)
+        scores = self.problem.scores(i)
+        margins, differences = self._half_spaces(i, scores)
+        loss = float(margins[0])
+        self._note(state, i, loss, float(scores @ self.problem.gold(i)))
+        if not loss > 0:
+            return self._pass_over(state, loss)
+        gram = self._gram(i, differences)
+        solution = hildreth(
+            gram, margins, 1.0 / self.config.c, tolerance=self._tolerance, max_sweeps=self._max_sweeps
+        )
+        state.tally.unsolved += solution.sweeps == self._max_sweeps
+        changes = solution.alpha @ differences
+        increase = self.config.c * float(
+            margins @ solution.alpha - solution.alpha @ gram @ solution.alpha / 2
+        )
+        grown = self.problem.add(i, changes)
+        self._finish(state, i, changes, grown, increase)
+        return increase
+
+    def certificate(self, state: DCAState) -> Certificate:
+        """As of ``DCA``; ``unsolved`` counts the programs of the last pass that ``hildreth`` left before it was within tolerance."""
+        certificate = super().certificate(state)
+        return certificate._replace(details={**certificate.details, "unsolved": float(state.tally.unsolved)})
+
+    def _half_spaces(self, i: int, scores: Floats) -> tuple[Floats, Floats]:
+        """m_j (found,) and z - z_j (found, parts), of the k best structures by cost-augmented score."""
+        problem, gamma = self.problem, self.config.gamma
+        assert isinstance(problem, KBestProblem)
+        cost = gamma * problem.cost(i)
+        found = np.asarray(problem.k_best(i, scores + cost, self.k), dtype=np.float64)
+        if not len(found):
+            raise EgparseError(f"{self.name}: example {i} has no structure")
+        differences: Floats = problem.gold(i) - found
+        margins: Floats = found @ cost + gamma * problem.cost_constant(i) - differences @ scores
+        return margins, differences
+
+    def _gram(self, i: int, differences: Floats) -> Floats:
+        """a_j . a_l: add one difference after another to a twin, in the place of the one before, and score the others."""
+        twin = self._products
+        gram = np.empty((len(differences), len(differences)))
+        before: Floats = np.zeros(differences.shape[1])
+        for j, difference in enumerate(differences):
+            twin.add(i, difference - before)
+            gram[j] = differences @ twin.scores(i)
+            before = difference
+        twin.add(i, -before)
+        return (gram + gram.T) / 2

@@ -1,0 +1,79 @@
+"""Training problems of real sentences: a chain, words by themselves, and trees of both kinds, from the sample treebank."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from tasks.sample import sample
+
+from egparse.features.arcs import compile_arc_templates, encode_arcs
+from egparse.features.tag_dictionary import all_labels
+from egparse.features.templates import compile_templates
+from egparse.learners.eg import EGConfig
+from egparse.learners.learner import VectorProblem
+from egparse.sentences import Sentence
+from egparse.tasks.arc_columns import ARC_TEMPLATES, BETWEEN, ArcColumns
+from egparse.tasks.arc_filter import build_arc_filter, candidates_with_correct
+from egparse.tasks.config import StopConfig, TrainConfig
+from egparse.tasks.corpus_columns import build_columns
+from egparse.tasks.parser import codes_for
+from egparse.tasks.sequence_training import SequenceExamples, SequenceSettings, prepare
+from egparse.tasks.tree_problem import TreeProblem, Trees
+
+
+def sentences(count: int, longest: int = 15) -> list[Sentence]:
+    """The first short ones of the training part."""
+    return list(itertools.islice((own for own in sample("train") if 3 <= len(own) <= longest), count))
+
+
+def sequence(bigrams: bool, count: int = 15) -> VectorProblem:
+    """Universal tags of the sentences, with the form, its neighbours and its suffix; with label bigrams or without."""
+    chosen = sentences(count)
+    columns = build_columns(chosen, ("upos",), TrainConfig(layers=("upos",)))
+    words = columns.words([own.forms for own in chosen])
+    labels = columns.labels["upos"]
+    templates = compile_templates(["form[0]", "form[-1]", "form[1]", "suffix3[0]"], columns.names, pads=True)
+    examples = SequenceExamples(
+        words.values, words.starts, columns.label_numbers(chosen, "upos"),
+        all_labels(len(words.form_ids), len(labels)), len(labels),
+    )  # fmt: skip
+    learner: Any = prepare(
+        examples, SequenceSettings(templates, 1, 2, bigrams, EGConfig(), StopConfig())
+    ).learner
+    return learner.problem
+
+
+def tree(trees: Trees, count: int = 15) -> VectorProblem:
+    """Trees over the arcs that the filter leaves, with all built-in features and the tags of the corpus."""
+    chosen = sentences(count)
+    heads = [np.array(own.heads, dtype=np.int32) for own in chosen]
+    columns = build_columns(chosen, ("heads",), TrainConfig(layers=("heads",)))
+    words = columns.words([own.forms for own in chosen])
+    for layer in columns.given(("heads",)):
+        columns.fill(words, layer, columns.label_numbers(chosen, layer))
+    arc_columns = ArcColumns.build(words, columns, 2)
+    templates = compile_arc_templates(ARC_TEMPLATES, arc_columns.names, BETWEEN)
+    values = arc_columns.values(words)
+    rows = [
+        values[first + i : end + i + 1] for i, (first, end) in enumerate(itertools.pairwise(words.starts))
+    ]
+    codes = [codes_for(templates, len(own) - 1) for own in rows]
+    for own, code in zip(rows, codes, strict=True):
+        encode_arcs(own, templates, code)
+    arc_filter = build_arc_filter(rows, heads, arc_columns.names.index("upos"), -1, 0.1)
+    arcs = [candidates_with_correct(own, right, arc_filter) for own, right in zip(rows, heads, strict=True)]
+    return TreeProblem(
+        codes=codes, arcs=arcs, heads=heads, templates=templates, bits=14, trees=trees, single_root=True
+    )
+
+
+SLICES: dict[str, Callable[[], VectorProblem]] = {
+    "chain": lambda: sequence(bigrams=True),
+    "words": lambda: sequence(bigrams=False),
+    "projective": lambda: tree("projective"),
+    "non-projective": lambda: tree("non-projective"),
+}
+"""Name -> a fresh problem with v = 0."""

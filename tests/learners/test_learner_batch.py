@@ -1,0 +1,233 @@
+"""Batch EG keeps what is proven of it, and exponentiated gradient of every order finds one optimum."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from learners.enumerated import EnumeratedProblem, log_linear_optimum, max_margin_optimum, random_problem
+from learners.slices import SLICES
+from scipy.special import logsumexp
+
+from egparse.errors import ConfigError, EgparseError
+from egparse.learners.eg import EGConfig, Loss, OnlineEG
+from egparse.learners.eg_batch import BatchEG, EGBatchConfig, EGBatchState, proven_rate, squared_radii
+from egparse.learners.learner import LearnerConfig
+from egparse.learners.registry import build
+from egparse.learners.vectors import read
+
+LOSSES = {"log-linear": LearnerConfig(c=2.0), "max-margin": LearnerConfig(beta=math.inf, gamma=1.0, c=2.0)}
+OPTIMA = {"log-linear": log_linear_optimum, "max-margin": max_margin_optimum}
+losses = pytest.mark.parametrize("loss", list(LOSSES))
+drawn = given(st.integers(0, 10_000), st.sampled_from([0.5, 2.0, 20.0]))
+
+
+def log_alphas(problem: EnumeratedProblem, theta: np.ndarray) -> list[np.ndarray]:
+    """The logarithms of the distributions over structures."""
+    scores = [
+        structures @ theta[problem.part_starts[i] : problem.part_starts[i + 1]]
+        for i, structures in enumerate(problem.structures)
+    ]
+    return [own - logsumexp(own) for own in scores]
+
+
+def divergence(p: list[np.ndarray], q: list[np.ndarray]) -> float:
+    """D[p || q], from logarithms."""
+    return sum(float(np.exp(own) @ (own - other)) for own, other in zip(p, q, strict=True))
+
+
+def weights_of(problem: EnumeratedProblem, state: EGBatchState) -> np.ndarray:
+    """v by its dual expression."""
+    alphas = log_alphas(problem, state.theta)
+    return -sum(np.exp(own) @ problem.differences(i)[0] for i, own in enumerate(alphas))
+
+
+@losses
+@settings(max_examples=8)
+@drawn
+def test_every_step_at_the_proven_rate_gains_what_is_proven(loss: Loss, seed: int, c: float) -> None:
+    """Collins et al. 2008, Corollary 1."""
+    problem = random_problem(seed, n=6)
+    eg = BatchEG(problem, EGBatchConfig(loss=loss, c=c, rate="proven"))
+    state = eg.initialise(2.0)
+    for _ in range(10):
+        before, alphas = state.dual, log_alphas(problem, state.theta)
+        eg.iterate(state)
+        proven = divergence(alphas, log_alphas(problem, state.theta)) / state.eta
+        assert state.dual - before >= proven - 1e-10
+
+
+@settings(max_examples=8)
+@drawn
+def test_log_linear_dual_closes_in_geometrically(seed: int, c: float) -> None:
+    """Ibid., Theorem 1, eq. 15, with the divergence of the optimum from the start at hand."""
+    problem = random_problem(seed, n=6)
+    found = build("lbfgs", problem, LearnerConfig(c=c))
+    state = found.initialise()
+    for _ in range(60):
+        found.iterate(state)
+    optimum = found.certificate(state).primal
+    best = log_alphas(problem, np.concatenate([own @ read(problem) for own in problem.features]))
+    eg = BatchEG(problem, EGBatchConfig(c=c, rate="proven"))
+    state = eg.initialise(1.0)
+    distance = divergence(best, log_alphas(problem, state.theta))
+    for step in range(1, 60):
+        eg.iterate(state)
+        assert -1e-8 <= optimum - state.dual <= math.exp(-state.eta * step) / state.eta * distance + 1e-8
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_max_margin_dual_closes_in_with_the_steps(seed: int) -> None:
+    """Ibid., Theorem 1, eq. 14: from the uniform start, no distribution is further than log |Y|."""
+    problem = random_problem(seed)
+    optimum = max_margin_optimum(problem, 2.0)
+    eg = BatchEG(problem, EGBatchConfig(loss="max-margin", c=2.0, rate="proven"))
+    state = eg.initialise(0.0)
+    distance = sum(math.log(len(own)) for own in problem.structures)
+    for step in range(1, 100):
+        eg.iterate(state)
+        assert -1e-6 <= optimum - state.dual <= distance / (state.eta * step)
+
+
+@settings(max_examples=20)
+@drawn
+def test_the_proven_rate_is_at_most_that_of_the_paper_at_the_true_maximum(seed: int, c: float) -> None:
+    problem = random_problem(seed)
+    true = np.array([(problem.differences(i)[0] ** 2).sum(axis=1).max() for i in range(12)])
+    radii = squared_radii(problem)
+    assert (radii >= true - 1e-9).all()
+    assert not problem.v.any()
+    assert proven_rate(true, EGBatchConfig(c=c)) >= 1 / (1 + 12 * true.max() / c)  # the sum is at most n |A|
+
+
+def test_radii_know_of_parts_that_occur_twice() -> None:
+    """One structure has its only part twice, the other once: |F'(z - y)| is the norm of the part."""
+    for gold in ([1.0], [2.0]):
+        structures = [np.array([gold, [3.0 - gold[0]], [0.0]])]
+        problem = EnumeratedProblem(structures, [np.array([[3.0, 4.0]])])
+        true = max(abs(gold[0] - own) for own in (0.0, 1.0, 2.0)) * 5.0
+        assert squared_radii(problem)[0] >= true**2 - 1e-9
+
+
+@losses
+@pytest.mark.parametrize("seed", [3, 4])
+@pytest.mark.parametrize("learner", ["eg-online", "eg-cyclic", "eg-batch"])
+def test_every_order_finds_the_optimum(loss: Loss, seed: int, learner: str) -> None:
+    problem = random_problem(seed)
+    optimum = OPTIMA[loss](problem, 2.0)
+    options = {"published": True} if learner == "eg-online" else {}
+    eg = build(learner, problem, LOSSES[loss], **options)
+    state = eg.initialise()
+    precision = 1e-4 if loss == "log-linear" else 1e-3
+    for _ in range(1000):
+        eg.iterate(state)
+        certificate = eg.certificate(state)
+        if certificate.relative_gap < precision:
+            break
+    assert certificate.primal == pytest.approx(optimum, rel=precision)
+    assert certificate.dual == pytest.approx(optimum, rel=precision)
+    assert certificate.gap >= -1e-6 * optimum
+
+
+@pytest.mark.parametrize("name", list(SLICES))
+@losses
+def test_batch_and_online_agree_on_sentences(name: str, loss: Loss) -> None:
+    precision = 1e-4 if loss == "log-linear" else 1e-2
+    config = LearnerConfig(beta=LOSSES[loss].beta, gamma=LOSSES[loss].gamma, c=20.0)
+    primals = []
+    for learner in ("eg-online", "eg-cyclic", "eg-batch"):
+        eg = build(learner, SLICES[name](), config)
+        state = eg.initialise()
+        for _ in range(60):
+            for _ in range(5):
+                eg.iterate(state)
+            certificate = eg.certificate(state)
+            if certificate.relative_gap < precision:
+                break
+        assert -1e-6 < certificate.relative_gap < precision
+        primals.append(certificate.primal)
+    assert primals == pytest.approx([primals[0]] * 3, rel=precision)
+
+
+@pytest.mark.parametrize("name", list(SLICES))
+def test_the_proven_rate_holds_on_sentences(name: str) -> None:
+    eg = BatchEG(SLICES[name](), EGBatchConfig(c=100.0, rate="proven"))
+    state = eg.initialise()
+    duals = [state.dual]
+    for _ in range(5):
+        eg.iterate(state)
+        duals.append(state.dual)
+    assert 1e-6 < state.eta < 1.0
+    assert all(after > before for before, after in itertools.pairwise(duals))
+
+
+def test_weights_are_their_dual_expression() -> None:
+    problem = random_problem(5)
+    eg = BatchEG(problem, EGBatchConfig(c=2.0))
+    state: EGBatchState = eg.initialise()
+    for _ in range(7):
+        eg.iterate(state)
+    v = weights_of(problem, state)
+    np.testing.assert_allclose(problem.v, v, atol=1e-12)
+    alphas = [np.exp(own) for own in log_alphas(problem, state.theta)]
+    entropy = -sum(float(own @ np.log(own)) for own in alphas)
+    assert eg.certificate(state).dual == pytest.approx(entropy - v @ v / 4.0)
+
+
+def test_a_fixed_rate_that_is_too_large_is_named() -> None:
+    problem = random_problem(6)
+    eg = BatchEG(problem, EGBatchConfig(loss="max-margin", c=0.05, rate="fixed", eta=5.0))
+    state = eg.initialise()
+    duals = [state.dual]
+
+    def until_it_falls() -> None:
+        for _ in range(50):
+            eg.iterate(state)
+            duals.append(state.dual)
+
+    with pytest.raises(EgparseError, match=r"fixed learning rate to raise the dual, got .* with eta = 5"):
+        until_it_falls()
+    assert eg.certificate(state).dual == duals[-1]  # the step is taken back
+    np.testing.assert_allclose(problem.v, weights_of(problem, state), atol=1e-12)
+
+
+def test_cyclic_order_is_that_of_the_corpus() -> None:
+    problem = random_problem(7)
+    eg = OnlineEG(problem, EGConfig.as_published(c=2.0, order="cyclic"))
+    visited: list[int] = []
+    update = eg.update
+    eg.update = lambda state, i: visited.append(i) or update(state, i)  # type: ignore[assignment,func-returns-value,method-assign]
+    state = eg.initialise()
+    eg.iterate(state)
+    eg.iterate(state)
+    assert visited == 2 * list(range(eg.n))
+
+
+def test_online_as_published_is_a_choice_of_the_registry() -> None:
+    eg = build("eg-online", random_problem(8), LearnerConfig(c=3.0, seed=4), published=True, eta=0.25)
+    assert isinstance(eg, OnlineEG)
+    assert eg.config == EGConfig(c=3.0, seed=4, share=1.0, eta=0.25)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("eg-cyclic", {"share": 0.5}, "share of visits of 1 with the cyclic order, got 0.5"),
+        ("eg-online", {"order": "corpus"}, "order among random, cyclic, got 'corpus'"),
+        ("eg-batch", {"rate": "best"}, "rate among proven, fixed, halving, got 'best'"),
+        ("eg-batch", {"growth": 0.9}, "growth >= 1, got 0.9"),
+        ("eg-batch", {"speed": 1}, "learner eg-batch: .*speed"),
+    ],
+)
+def test_options_that_do_not_fit(name: str, options: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        build(name, random_problem(9), LearnerConfig(), **options)
+
+
+def test_losses_without_this_dual_are_named() -> None:
+    with pytest.raises(ConfigError, match=r"expects the loss log-linear .* got beta = 1, gamma = 1"):
+        build("eg-batch", random_problem(9), LearnerConfig(gamma=1.0))

@@ -1,0 +1,315 @@
+"""Dual coordinate ascent: its step, what it promises of the dual, its average, and losses that come out below zero."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from learners.enumerated import (
+    EnumeratedProblem,
+    log_linear_optimum,
+    max_margin_optimum,
+    random_problem,
+)
+from learners.small_problems import sample_trees, sequences, trees
+
+from egparse.errors import ConfigError, EgparseError
+from egparse.learners.dca import DCA, DCAConfig, DCAState
+from egparse.learners.learner import LearnerConfig, VectorProblem
+from egparse.learners.problem import Floats
+from egparse.learners.registry import build
+from egparse.learners.vectors import read, squared_norm, write
+from egparse.losses import Loss
+
+INF = math.inf
+FAMILY = [(1.0, 0.0), (INF, 1.0), (1.0, 1.0), (3.0, 2.0)]
+losses = pytest.mark.parametrize(("beta", "gamma"), FAMILY)
+PROBLEMS: dict[str, Callable[[], VectorProblem]] = {
+    "enumerated": lambda: random_problem(1),
+    "chain": sequences,
+    "words": lambda: sequences(bigrams=False),
+    "projective": trees,
+    "non-projective": lambda: trees(kind="non-projective", single_root=False),
+}
+problems = pytest.mark.parametrize("name", PROBLEMS)
+
+
+def learner_of(
+    problem: VectorProblem, beta: float = 1.0, gamma: float = 0.0, c: float = 2.0, **options: object
+) -> tuple[DCA, DCAState]:
+    config = DCAConfig(beta=beta, gamma=gamma, c=c, **options)  # type: ignore[arg-type]
+    learner = DCA(problem, config)
+    return learner, learner.initialise()
+
+
+def linearised(problem: VectorProblem, i: int, loss: Loss) -> tuple[float, Floats, float]:
+    """L_i, F_i'(zbar - z) as a whole vector, and its squared norm, from a twin."""
+    scores = problem.scores(i).copy()
+    expected = np.empty(len(scores))
+    value = loss.value(problem, i, scores, expected)
+    twin = problem.twin()
+    norm = twin.add(i, expected - problem.gold(i))
+    return value, read(twin), norm
+
+
+@problems
+@losses
+@pytest.mark.parametrize("c", [0.3, 30.0])
+def test_step_is_that_of_the_paper(name: str, beta: float, gamma: float, c: float) -> None:
+    problem = PROBLEMS[name]()
+    learner, state = learner_of(problem, beta, gamma, c)
+    digits = 1e-9 if name in ("enumerated", "chain", "words") else 2e-5  # trees have weights in float32
+    capped = set()
+    for turn in range(4 * learner.n):
+        i = turn % learner.n
+        before = read(problem)
+        loss, gradient, norm = linearised(problem, i, Loss(beta, gamma))
+        eta = min(1 / c, loss / norm) if norm > 0 else 0.0
+        learner.update(state, i)
+        np.testing.assert_allclose(read(problem), before - eta * gradient, rtol=digits, atol=digits / c)
+        assert state.squared_norm == pytest.approx(squared_norm(problem), rel=1e-9, abs=1e-12)
+        if norm > 0:
+            capped.add(eta == 1 / c)
+    if c == 30.0:
+        assert True in capped
+    else:
+        assert False in capped
+
+
+@losses
+@pytest.mark.parametrize("c", [0.3, 3.0])
+def test_the_dual_rises_by_what_is_promised(beta: float, gamma: float, c: float) -> None:
+    """-L*(mu) at mu = eta C g is at least the value of the mixture of gold and zbar's distribution, of which mu is the gradient."""
+    problem = random_problem(3)
+    learner, state = learner_of(problem, beta, gamma, c)
+    for turn in range(4 * learner.n):
+        i = turn % learner.n
+        w = problem.v.copy()
+        _, gradient, norm = linearised(problem, i, Loss(beta, gamma))
+        promised = learner.update(state, i)
+        assert promised >= 0
+        differences, costs = problem.differences(i)
+        potentials = differences @ w + gamma * costs
+        if math.isfinite(beta):
+            distribution = np.exp(beta * (potentials - potentials.max()))
+            distribution /= distribution.sum()
+        else:
+            distribution = np.eye(len(potentials))[potentials.argmax()]
+        share = c * float((w - problem.v) @ gradient) / norm if norm > 0 else 0.0
+        mixture = share * distribution
+        mixture[0] += 1 - share
+        used = mixture[mixture > 0]
+        value = gamma * float(mixture @ costs) - float(used @ np.log(used)) / beta
+        risen = value - c / 2 * (float(problem.v @ problem.v) - float(w @ w))
+        assert risen >= promised - 1e-9
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_lower_bound_of_the_optimum(seed: int) -> None:
+    cases = [(1.0, 0.0, log_linear_optimum), (INF, 1.0, max_margin_optimum)]
+    for beta, gamma, optimum in cases:
+        problem = random_problem(seed)
+        learner, state = learner_of(problem, beta, gamma, c=2.0)
+        lowest = optimum(problem, 2.0)
+        for _ in range(5):
+            learner.iterate(state)
+            certificate = learner.certificate(state)
+            assert 0.3 * lowest < certificate.details["lower_bound"] <= lowest
+            assert certificate.primal >= lowest
+            assert certificate.details["dual_increase"] >= 0
+            assert certificate.dual == -INF
+
+
+@problems
+def test_average_is_the_mean_of_the_weights_before_updates(name: str) -> None:
+    problem = PROBLEMS[name]()
+    learner, state = learner_of(problem, INF, 1.0)
+    seen = []
+    for turn in range(3 * learner.n):
+        seen.append(read(problem))
+        learner.update(state, turn % learner.n)
+    last = [array.tobytes() for array in problem.vectors()]
+    with learner.exposed(state):
+        np.testing.assert_allclose(read(problem), np.mean(seen, axis=0), rtol=1e-5, atol=2e-6)
+        inside = read(problem)
+        with learner.exposed(state):
+            assert (read(problem) == inside).all()
+    assert [array.tobytes() for array in problem.vectors()] == last
+    with pytest.raises(KeyError), learner.exposed(state):
+        raise KeyError
+    assert [array.tobytes() for array in problem.vectors()] == last
+
+
+def test_without_averaging_the_model_is_the_last_one() -> None:
+    problem = random_problem(2)
+    learner, state = learner_of(problem, averaged=False)
+    learner.iterate(state)
+    v = problem.v.copy()
+    with learner.exposed(state):
+        assert (problem.v == v).all()
+
+
+def test_certificate_is_of_the_exposed_weights() -> None:
+    problem = random_problem(2)
+    learner, state = learner_of(problem, c=2.0)
+    online = 0.0
+    for i in np.random.default_rng(1).permutation(learner.n):
+        online += linearised(problem, int(i), Loss())[0]
+        learner.update(state, int(i))
+    mean = online / learner.n
+    learner, state = learner_of(problem, c=2.0)
+    learner.iterate(state)
+    certificate = learner.certificate(state)
+    assert certificate.details["online_loss"] == pytest.approx(mean, rel=1e-12)
+    with learner.exposed(state):
+        loss = sum(linearised(problem, i, Loss())[0] for i in range(learner.n))
+        assert certificate.primal == pytest.approx(loss + squared_norm(problem), rel=1e-12)
+    assert certificate.effective_iterations == 1.0
+
+
+class Underestimated(EnumeratedProblem):
+    """Inference that finds too little: log Z and the maximum come out smaller than they are, and the paper would not learn."""
+
+    short = 20.0
+
+    def marginals(self, i: int, potentials: Floats, out: Floats) -> float:
+        return super().marginals(i, potentials, out) - self.short
+
+    def maximum(self, i: int, potentials: Floats, out: Floats) -> float:
+        return super().maximum(i, potentials, out) - self.short
+
+
+def true_objective(problem: EnumeratedProblem, c: float) -> float:
+    exact = EnumeratedProblem(problem.structures, problem.features)
+    exact.v[:] = problem.v
+    loss = sum(linearised(exact, i, Loss())[0] for i in range(len(exact.structures)))
+    return loss + c / 2 * float(exact.v @ exact.v)
+
+
+def test_negative_losses_still_teach() -> None:
+    plain = random_problem(1)
+    problem = Underestimated(plain.structures, plain.features)
+    learner, state = learner_of(problem, c=2.0)
+    start = true_objective(problem, 2.0)
+    learner.iterate(state)
+    details = learner.certificate(state).details
+    assert details["negative"] == learner.n
+    assert details["skipped"] == sum(not plain.gold(i).any() for i in range(learner.n))
+    assert details["dual_increase"] > 0
+    learner.iterate(state)
+    optimum = log_linear_optimum(plain, 2.0)
+    with learner.exposed(state):
+        assert true_objective(problem, 2.0) - optimum < 0.65 * (start - optimum)
+
+
+def test_negative_margins_are_passed_over_and_counted() -> None:
+    plain = random_problem(1)
+    learner, state = learner_of(Underestimated(plain.structures, plain.features), INF, 1.0)
+    learner.iterate(state)
+    details = learner.certificate(state).details
+    assert details["negative"] == details["skipped"] == learner.n
+    assert state.squared_norm == 0
+
+
+@problems
+@pytest.mark.parametrize(("beta", "gamma"), [(1.0, 0.0), (3.0, 2.0)])
+def test_marginals_bound_the_loss(name: str, beta: float, gamma: float) -> None:
+    problem = PROBLEMS[name]()
+    learner, _ = learner_of(problem, beta, gamma)
+    random = np.random.default_rng(1)
+    for scale in (0.0, 0.3, 3.0):
+        write(problem, scale * random.normal(size=len(read(problem))))
+        for i in range(learner.n):
+            scores = problem.scores(i)
+            expected = np.empty(len(scores))
+            loss = learner.loss.value(problem, i, scores, expected)
+            assert 0 <= learner._lower_bound(problem.gold(i), expected) <= loss + 1e-9
+
+
+def test_a_correct_tree_that_inference_excludes_is_learned_until_it_wins() -> None:
+    """With crossing arcs the loss of a projective model has no lower bound; its bound from marginals teaches all the same."""
+    problem = trees(chains=False)
+    learner, state = learner_of(problem, c=5.0)
+    negative = 0.0
+    for _ in range(30):
+        learner.iterate(state)
+        negative += learner.certificate(state).details["negative"]
+    assert negative > 0
+    scores = problem.scores(2)
+    expected = np.empty(len(scores))
+    problem.marginals(2, scores, expected)
+    assert expected[problem.gold(2) > 0].sum() > 2.0  # of 4 words
+
+
+def test_nothing_to_learn_is_counted() -> None:
+    only = EnumeratedProblem([np.eye(3), np.ones((1, 2))], [np.zeros((3, 2)), np.ones((2, 2))])
+    learner, state = learner_of(only)
+    learner.iterate(state)
+    details = learner.certificate(state).details
+    assert details["skipped"] == 1  # no features: a loss, and no gradient
+    assert details["passive"] == 1  # one structure only: no loss
+    assert state.squared_norm == 0
+
+
+@problems
+@losses
+def test_same_seed_same_bits(name: str, beta: float, gamma: float) -> None:
+    def final(seed: int) -> bytes:
+        problem = PROBLEMS[name]()
+        config = LearnerConfig(beta=beta, gamma=gamma, c=1.0, seed=seed)
+        learner = build("dca", problem, config)
+        state = learner.initialise()
+        for _ in range(2):
+            learner.iterate(state)
+        with learner.exposed(state):
+            return read(problem).tobytes()
+
+    assert final(1) == final(1)
+
+
+@pytest.mark.parametrize("kind", ["projective", "non-projective"])
+@losses
+def test_loss_falls_on_the_sample(kind: str, beta: float, gamma: float) -> None:
+    problem = sample_trees(25, kind)  # type: ignore[arg-type]
+    learner, state = learner_of(problem, beta, gamma, c=10.0)
+    start = learner.certificate(state).primal
+    online = []
+    for _ in range(3):
+        learner.iterate(state)
+        certificate = learner.certificate(state)
+        online.append(certificate.details["online_loss"])
+        assert math.isfinite(certificate.primal)
+    assert online[2] < online[1] < online[0]
+    assert certificate.primal < 0.6 * start
+
+
+def test_weights_that_are_no_numbers_are_an_error() -> None:
+    learner, state = learner_of(random_problem(1))
+    learner.problem.v[:] = np.nan  # type: ignore[attr-defined]
+    with pytest.raises(
+        EgparseError, match="dual coordinate ascent: expected a finite loss of example 0, got nan"
+    ):
+        learner.update(state, 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"c": 0.0}, "expected c > 0, got c = 0"),
+        ({"beta": 0.0}, "expected beta > 0 and gamma >= 0, got beta = 0"),
+        ({"gamma": -1.0}, "gamma = -1"),
+        ({"beta": INF, "gamma": 0.0}, "the loss of the perceptron is 0 at w = 0"),
+    ],
+)
+def test_configurations_that_cannot_work(change: dict[str, float], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        build("dca", random_problem(1), LearnerConfig(**change))  # type: ignore[arg-type]
+
+
+def test_options_by_name() -> None:
+    learner = build("dca", random_problem(1), LearnerConfig(), averaged=False)
+    assert learner.initialise().average is None
+    with pytest.raises(ConfigError, match=r"learner dca: .*'speed'"):
+        build("dca", random_problem(1), LearnerConfig(), speed=3)
