@@ -134,7 +134,10 @@ class WeightAverage:
 
 @dataclass
 class DCAState:
-    """``squared_norm`` is |w|^2; ``tally`` is of the last pass; ``total_increase`` of the dual over all ``iteration`` passes."""
+    """``squared_norm`` is |w|^2; ``tally`` is of the last pass; ``total_increase`` of the dual over all ``iteration`` passes.
+
+    ``lower_bound`` of the optimum is the best that a number of passes gave, see the module.
+    """
 
     average: WeightAverage | None
     generator: np.random.Generator
@@ -142,6 +145,7 @@ class DCAState:
     iteration: int = 0
     visits: int = 0
     total_increase: float = 0.0
+    lower_bound: float = 0.0
     tally: Tally = field(default_factory=Tally)
 
     @property
@@ -202,6 +206,7 @@ class DCA:
         for i in state.generator.permutation(self.n):
             self.update(state, int(i))
         state.iteration += 1
+        state.lower_bound = max(state.lower_bound, state.total_increase / state.iteration)
 
     def certificate(self, state: DCAState) -> Certificate:
         """The primal at the exposed weights.
@@ -219,7 +224,7 @@ class DCA:
         details = {
             "online_loss": tally.loss / max(1, tally.visits),
             "dual_increase": tally.dual_increase,
-            "lower_bound": state.total_increase / max(1, state.iteration),
+            "lower_bound": state.lower_bound,
             "passive": float(tally.passive),
             "negative": float(tally.negative),
             "skipped": float(tally.skipped),

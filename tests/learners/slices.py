@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from tasks.sample import sample
 
 from egparse.features.arcs import compile_arc_templates, encode_arcs
+from egparse.features.sequence import observed_rows
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import compile_templates
-from egparse.learners.eg import EGConfig
 from egparse.learners.learner import VectorProblem
 from egparse.sentences import Sentence
 from egparse.tasks.arc_columns import ARC_TEMPLATES, BETWEEN, ArcColumns
 from egparse.tasks.arc_filter import build_arc_filter, candidates_with_correct
-from egparse.tasks.config import StopConfig, TrainConfig
+from egparse.tasks.config import TrainConfig
 from egparse.tasks.corpus_columns import build_columns
 from egparse.tasks.parser import codes_for
-from egparse.tasks.sequence_training import SequenceExamples, SequenceSettings, prepare
+from egparse.tasks.sequence_model import build_index, keys_of
+from egparse.tasks.sequence_problem import SequenceProblem
 from egparse.tasks.tree_problem import TreeProblem, Trees
 
 
@@ -36,14 +36,20 @@ def sequence(bigrams: bool, count: int = 15) -> VectorProblem:
     words = columns.words([own.forms for own in chosen])
     labels = columns.labels["upos"]
     templates = compile_templates(["form[0]", "form[-1]", "form[1]", "suffix3[0]"], columns.names, pads=True)
-    examples = SequenceExamples(
-        words.values, words.starts, columns.label_numbers(chosen, "upos"),
-        all_labels(len(words.form_ids), len(labels)), len(labels),
+    gold = columns.label_numbers(chosen, "upos")
+    candidates = all_labels(len(gold), len(labels))
+    keys = keys_of(templates, words.values, words.starts)
+    index = build_index(keys, 1)
+    attributes = index.numbers(keys)
+    inside = np.setdiff1d(np.arange(len(gold)), words.starts[:-1])
+    support = np.zeros((len(labels), len(labels)), dtype=bool)
+    support[gold[inside - 1], gold[inside]] = True
+    return SequenceProblem(
+        attributes=attributes, word_starts=words.starts, gold=gold,
+        candidates=candidates.labels, candidate_starts=candidates.starts,
+        rows=observed_rows(attributes, gold, len(index), len(labels)), n_labels=len(labels),
+        support=support if bigrams else None,
     )  # fmt: skip
-    learner: Any = prepare(
-        examples, SequenceSettings(templates, 1, 2, bigrams, EGConfig(), StopConfig())
-    ).learner
-    return learner.problem
 
 
 def tree(trees: Trees, count: int = 15) -> VectorProblem:

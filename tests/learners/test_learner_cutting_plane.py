@@ -94,6 +94,7 @@ def test_planes_without_a_share_are_dropped_and_nothing_is_lost() -> None:
     assert planes[0] < planes[1]
 
 
+@pytest.mark.compiled_only
 @pytest.mark.parametrize("slice_name", list(SLICES))
 def test_agreement_with_exponentiated_gradient_on_sentences(slice_name: str) -> None:
     config = LearnerConfig(**HINGE, c=100.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -99,12 +99,9 @@ def test_viterbi_finds_the_best_of_all_sequences(seed: int, n: int) -> None:
 def test_sentences_are_independent_and_may_be_empty() -> None:
     model, words, starts = drawn_hmm(7, HMMConfig())
     together = model.predict(words, starts)
-    apart = [model.predict(words[a:b], [0, b - a]) for a, b in zip(starts[:-1], starts[1:], strict=True)]
+    apart = [model.predict(words[a:b], [0, b - a]) for a, b in pairwise(starts)]
     assert together.tolist() == np.concatenate(apart).tolist()
-    total = sum(
-        model.log_joint(words[a:b], together[a:b], [0, b - a])
-        for a, b in zip(starts[:-1], starts[1:], strict=True)
-    )
+    total = sum(model.log_joint(words[a:b], together[a:b], [0, b - a]) for a, b in pairwise(starts))
     assert model.log_joint(words, together, starts) == pytest.approx(total)
 
 

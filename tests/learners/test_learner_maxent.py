@@ -30,7 +30,7 @@ from egparse.learners.maxent.maxent_problem import Floats
 from egparse.learners.maxent.one_variable import stationary_point
 from egparse.learners.maxent.scgis import SCGIS
 
-BROWN = Path(__file__).resolve().parents[3] / "shared" / "data" / "brown" / "brown.tsv"
+BROWN = Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "brown" / "brown.tsv"
 ITERATIVE: tuple[type[MaxentLearner], ...] = (GIS, IIS, SCGIS, CoordinateDescent)
 
 
@@ -104,7 +104,7 @@ def test_equal_contexts_are_merged_and_counted() -> None:
 
 
 @pytest.mark.compiled_only
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.integers(0, 100_000), st.sampled_from([0.1, 1.0, 10.0]))
 def test_all_reach_the_optimum(seed: int, sigma2: float) -> None:
     problem = drawn_problem(seed)
@@ -294,7 +294,7 @@ def test_a_learner_that_goes_wrong_is_named(
 
 
 def test_weights_that_run_away_are_named() -> None:
-    """Without a prior, where a context's label is certain, expectations of seen pairs vanish nowhere but weights may be infinite."""
+    """An expectation that underflows to 0 has no finite step where no prior holds the weights."""
     learner = GIS(drawn_problem(2), sigma2=math.inf)
     state = learner.initialise()
     state.table.exponentials[:] = 0.0
@@ -326,7 +326,7 @@ def brown_slice(words: int) -> tuple[csr_matrix, np.ndarray]:
 
 @pytest.mark.compiled_only
 def test_all_reach_the_optimum_on_brown() -> None:
-    contexts, labels = brown_slice(2000)
+    contexts, labels = brown_slice(1200)
     problem = build_maxent(contexts, labels)
     optimum = maxent_optimum(problem, sigma2=1.0)
     passes: dict[str, int] = {}

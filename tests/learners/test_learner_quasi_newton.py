@@ -124,6 +124,7 @@ def test_steps_and_evaluations_are_those_of_one_call(method: str) -> None:
     assert learner.certificate(state).details["steps"] == 8
 
 
+@pytest.mark.compiled_only
 @names
 @pytest.mark.parametrize("slice_name", list(SLICES))
 def test_agreement_with_exponentiated_gradient_on_sentences(name: str, slice_name: str) -> None:
@@ -142,6 +143,7 @@ def test_agreement_with_exponentiated_gradient_on_sentences(name: str, slice_nam
     assert duals[1] == pytest.approx(duals[0], rel=1e-4)
 
 
+@pytest.mark.compiled_only
 @names
 def test_weights_outside_the_support_stay_zero(name: str) -> None:
     untouched = sequence(bigrams=True)
@@ -159,6 +161,7 @@ def test_weights_outside_the_support_stay_zero(name: str) -> None:
     assert read(problem)[supported].any()
 
 
+@pytest.mark.compiled_only
 @methods
 def test_without_a_step_left_nothing_moves(method: str) -> None:
     problem: VectorProblem = SLICES["projective"]()

@@ -49,7 +49,7 @@ class MaxentStop:
     """When to stop: after ``passes`` passes or ``seconds``, or at the tolerance.
 
     Given the ``optimum`` L(w*), ``tolerance`` is the relative difference (eq. 17), otherwise the gradient norm relative to that at w = 0.
-    ``observe`` is called with the weights after each pass, off the clock (accuracy over time).
+    ``observe`` is called with the weights after each pass, off the clock (accuracy over time); it may look at them, not keep them.
 
     Raises:
         ConfigError: limits that are not positive.

@@ -1,0 +1,154 @@
+"""CPU seconds of one pass of every online learner over a treebank, beside one of the perceptron and inference alone.
+
+Usage: python benchmarks/epochs.py CORPUS.conllu [--sentences N] [--repetitions R] [--learners NAME ...]
+
+The problem is that of the projective arc-factored parser with the tags of the corpus. Each learner makes one pass that is not timed
+(it compiles kernels, and SGD chooses its rate in it), then R that are; the figure is their median, child processes included.
+Certificates are not part of a pass. Inference is that of a pass at the weights that the perceptron ends with. Prints one JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import platform
+import resource
+import statistics
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from egparse.errors import ConfigError
+from egparse.experiments.problems import Setup, parser
+from egparse.experiments.samples import Sample
+from egparse.learners.learner import Learner, LearnerConfig
+from egparse.learners.registry import LEARNERS, build
+from egparse.readers.corpus import read_corpus
+from egparse.tasks.config import ParserConfig
+
+ALL_AT_ONCE = ("eg-batch", "lbfgs", "cg", "cutting-plane", "parallel-gradient")
+"""Learners that are not online: what they do in a pass says little of their speed."""
+
+CONFIGS = {
+    "log-linear": LearnerConfig(c=ParserConfig.c),
+    "max-margin": LearnerConfig(beta=math.inf, gamma=1.0, c=ParserConfig.c),
+}
+"""The losses, in the order in which a learner is offered them."""
+
+
+OWN_LOSS = ("perceptron", "parameter-mixing")
+"""Learners that fix their loss, and take the defaults for it."""
+
+
+def cpu_seconds() -> float:
+    """Of this process and of its children that have ended."""
+    own = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in own)
+
+
+def median_seconds(work: Callable[[], object], repetitions: int) -> float:
+    """The median over the repetitions."""
+    seconds = []
+    for _ in range(repetitions):
+        begun = cpu_seconds()
+        work()
+        seconds.append(cpu_seconds() - begun)
+    return statistics.median(seconds)
+
+
+def built(name: str, setup: Setup) -> tuple[Learner, str]:
+    """The learner with the first loss that it takes, and the name of that. Raises ConfigError if it takes none."""
+    for loss, config in CONFIGS.items():
+        try:
+            return build(name, setup.problem, config), "perceptron" if name in OWN_LOSS else loss
+        except ConfigError as error:
+            refused = error
+    raise refused
+
+
+def epoch(name: str, setup: Setup, repetitions: int) -> dict[str, Any]:
+    """One pass of a learner."""
+    learner, loss = built(name, setup)
+    state = learner.initialise(setup.gold_theta)
+    learner.iterate(state)
+    seconds = median_seconds(lambda: learner.iterate(state), repetitions)
+    return {"loss": loss, "cpu_seconds": seconds}
+
+
+def inference(setup: Setup, repetitions: int) -> dict[str, float]:
+    """One pass of scores, and of scores with each kind of inference."""
+    problem = setup.problem
+    out = np.empty(int(np.diff(problem.part_starts).max(initial=1)))
+
+    def with_scores(infer: Callable[[int, Any], object]) -> Callable[[], None]:
+        def work() -> None:
+            for i in range(setup.n):
+                infer(i, problem.scores(i))
+
+        return work
+
+    kinds = {
+        "scores": with_scores(lambda i, scores: None),
+        "scores + Eisner": with_scores(lambda i, scores: problem.maximum(i, scores, out[: len(scores)])),
+        "scores + inside-outside": with_scores(
+            lambda i, scores: problem.marginals(i, scores, out[: len(scores)])
+        ),
+    }
+    seconds = {}
+    for name, work in kinds.items():
+        work()
+        seconds[name] = median_seconds(work, repetitions)
+    return seconds
+
+
+def figures(setup: Setup, names: list[str], repetitions: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Inference, then each learner, with its ratio to the perceptron."""
+    perceptron = epoch("perceptron", setup, repetitions)
+    for name, seconds in inference(setup, repetitions).items():
+        yield name, {"cpu_seconds": round(seconds, 4)}
+    for name in names:
+        try:
+            own = perceptron if name == "perceptron" else epoch(name, setup, repetitions)
+        except ConfigError as error:
+            yield name, {"left_out": str(error)}
+            continue
+        ratio = own["cpu_seconds"] / perceptron["cpu_seconds"]
+        yield (
+            name,
+            {**own, "cpu_seconds": round(own["cpu_seconds"], 4), "times_perceptron": round(ratio, 2)},
+        )
+
+
+def main() -> None:
+    """Read, build the problem, time."""
+    online = [name for name in LEARNERS if name not in ALL_AT_ONCE]
+    options = argparse.ArgumentParser()
+    options.add_argument("corpus", type=Path)
+    options.add_argument("--sentences", type=int, default=500, help="the first so many")
+    options.add_argument("--repetitions", type=int, default=5)
+    options.add_argument("--learners", nargs="+", choices=list(LEARNERS), default=online)
+    given = options.parse_args()
+    sentences = list(islice((own for own in read_corpus(given.corpus) if len(own)), given.sentences))
+    setup = parser(
+        Sample(given.corpus.name, sentences, sentences[:1]),
+        trees="projective", bits=ParserConfig.bits, arc_share=ParserConfig.arc_share,
+    )  # fmt: skip
+    result: dict[str, Any] = {
+        "machine": platform.processor() or platform.machine(),
+        "python": platform.python_version(),
+        "repetitions": given.repetitions,
+        "corpus": given.corpus.name,
+        "sentences": len(sentences),
+        "words": sum(map(len, sentences)),
+        "arcs": int(setup.problem.part_starts[-1]),
+        "pass": dict(figures(setup, given.learners, given.repetitions)),
+    }
+    print(json.dumps(result, indent=2))
+
+
+if __name__ == "__main__":
+    main()
