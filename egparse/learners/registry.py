@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from egparse.errors import ConfigError
 from egparse.learners.dca import DCA, DCAConfig
@@ -56,17 +56,19 @@ def _eg_batch(problem: VectorProblem, config: LearnerConfig, options: dict[str, 
 
 
 def _lbfgs(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]) -> Learner:
-    return _quasi_newton(problem, config, options | {"method": "L-BFGS-B"})
+    return _quasi_newton("L-BFGS-B", problem, config, options)
 
 
 def _cg(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]) -> Learner:
-    return _quasi_newton(problem, config, options | {"method": "CG"})
+    return _quasi_newton("CG", problem, config, options)
 
 
-def _quasi_newton(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]) -> Learner:
+def _quasi_newton(
+    method: Literal["L-BFGS-B", "CG"], problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]
+) -> Learner:
     from egparse.learners.quasi_newton import QuasiNewton, QuasiNewtonConfig  # SciPy: dear to import
 
-    own = QuasiNewtonConfig(beta=config.beta, gamma=config.gamma, c=config.c, **options)
+    own = QuasiNewtonConfig(method=method, beta=config.beta, gamma=config.gamma, c=config.c, **options)
     return QuasiNewton(problem, own)
 
 
