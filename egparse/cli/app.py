@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from egparse import __version__
-from egparse.cli import evaluate, inspect, parse, train
+from egparse.cli import evaluate, experiment, inspect, parse, train, tune
 from egparse.cli.options import examples
 
 app = typer.Typer(
@@ -33,6 +33,8 @@ def _show_version(wanted: bool) -> None:
         "egparse evaluate model.msgpack test.conllu",
         "echo 'The cat sat on the mat.' | egparse parse model.msgpack -",
         "egparse inspect model.msgpack",
+        "egparse tune corpus.conllu --task parser",
+        "egparse experiment all --quick",
         "",
         "egparse COMMAND --help says more about each.",
     )
@@ -54,6 +56,8 @@ app.command("train", epilog=train.EPILOG)(train.train_cli)
 app.command("evaluate", epilog=evaluate.EPILOG)(evaluate.evaluate_cli)
 app.command("parse", epilog=parse.EPILOG)(parse.parse_cli)
 app.command("inspect", epilog=inspect.EPILOG)(inspect.inspect_cli)
+app.command("tune", epilog=tune.EPILOG)(tune.tune_cli)
+app.command("experiment", epilog=experiment.EPILOG)(experiment.experiment_cli)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -13,8 +13,8 @@ on C: the weights become v / C for the new C by themselves. Of what EG keeps boo
     gains             at 0, with a first pass over all examples: what a step gained under another C says little of this one
                       (the same parser with gains kept: 107).
 
-The paper shows this for log-linear losses (Tables 2-3). It works for max-margin too, and beats starting anew at each C, but the gap
-closes many times more slowly there: ask for a larger one.
+The paper shows this for log-linear losses (Tables 2-3). It works for max-margin too, but the gap closes many times more slowly there: ask
+for a larger one. On 30 sentences the warm start beat starting anew for a parser, and lost for a tagger at the smallest C.
 
 We differ from the paper in three things: the gap is relative to the dual value, not the primal (the stricter of the two where
 they are positive, and what training goes by); the last C is the one asked for, even where the factor does not lead there;

@@ -85,8 +85,9 @@ ARC_TEMPLATES = (
     "h.bracket + d.bracket d.form",
     "h.upos h.bracket h.bracket[+1] + d.bracket d.bracket[+1] d.form",
     "h.xpos + d.shape d.xpos",
-    "h.shape h.xpos + d.xpos",
     "h.shape + d.shape",
+    "h.shape + d.form",
+    "h.form + d.shape",
 )
 """Pairs of conjunctions at the head and at the dependent; see docs/decisions/arc-features.md. The first two pair the tags."""
 

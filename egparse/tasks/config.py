@@ -198,7 +198,7 @@ def load_config(path: Path | None = None, overrides: Sequence[str] = ()) -> Trai
 
 
 def check_config(table: dict[str, Any], name: str = "configuration") -> TrainConfig:
-    """The configuration that a table of plain values describes.
+    """The configuration that a table of plain values describes: the defaults, with what the table says in their place.
 
     Raises:
         ConfigError: naming the key, what was expected and what came.
@@ -213,11 +213,22 @@ def check_config(table: dict[str, Any], name: str = "configuration") -> TrainCon
     for known in (StopConfig, TaggerConfig, ParserConfig, LabellerConfig, TrainConfig):
         with_config(ConfigDict(extra="forbid"))(known)
     try:
-        return TypeAdapter(TrainConfig).validate_python(table)
+        return TypeAdapter(TrainConfig).validate_python(_merged(asdict(TrainConfig()), table))
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
         raise ConfigError(f"{name}: {key}: {first['msg'].lower()}, got {first['input']!r}") from error
+
+
+def _merged(defaults: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, Any]:
+    """Tables within tables are merged too: a section that says one thing leaves the rest of the section as it was."""
+    merged = dict(defaults)
+    for key, value in table.items():
+        known = merged.get(key)
+        if isinstance(known, Mapping) and isinstance(value, Mapping):
+            value = _merged(known, value)
+        merged[key] = value
+    return merged
 
 
 def with_learner(config: TrainConfig, learner: str) -> TrainConfig:

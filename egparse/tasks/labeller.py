@@ -38,6 +38,8 @@ LABEL_TEMPLATES = (
     "inner_upos[0]|head_lower[0]|upos[0]",
     "outer_upos[0]|upos[0]|head_upos[0]", "outer_xpos[0]|xpos[0]|side[0]", "outer_lower[0]|upos[0]|side[0]",
     "outer_upos[0]|head_lower[0]|upos[0]",
+    "lower[0]|distance[0]", "lower[0]|lower[1]|side[0]", "lower[-1]|lower[0]|side[0]", "upos[-1]|upos[0]|upos[1]",
+    "shape[0]|xpos[0]|head_xpos[0]", "first_lower[0]|shape[0]", "inner_lower[0]|lower[0]", "outer_lower[0]|lower[0]",
     "inner_upos[0]|outer_upos[0]|upos[0]", "grand_upos[0]|head_upos[0]|upos[0]", "grand_upos[0]|head_xpos[0]|xpos[0]",
 )  # fmt: skip
 """Both ends of the arc, their side and distance, and the dependent's children, siblings and grandparent."""

@@ -18,13 +18,14 @@ from egparse.errors import ConfigError, EgparseError
 from egparse.evaluation.quick import attachment
 from egparse.features.tag_dictionary import lay_out
 from egparse.features.templates import compile_templates
-from egparse.learners.eg import EGConfig, OnlineEG
+from egparse.learners.eg import OnlineEG
 from egparse.learners.learner import Learner, State
 from egparse.learners.path import PathConfig, PathPoint, follow
 from egparse.sentences import MISSING_HEAD, Sentence
 from egparse.tasks.config import TrainConfig
 from egparse.tasks.corpus_columns import annotated_layers, named_columns
 from egparse.tasks.labeller import LABEL_TEMPLATES, Labeller
+from egparse.tasks.learning import build_learner
 from egparse.tasks.parser import Parser, choose_trees, prepare_parser, train_parser
 from egparse.tasks.progress import Iteration, Listener, Step, silent
 from egparse.tasks.sequence_model import SequenceModel, without_small_weights
@@ -276,7 +277,7 @@ class _Tuning(_Training):
             min_count=config.min_count,
             all_labels_from=config.all_labels_from,
             bigrams=False,
-            learner=EGConfig(loss=config.loss, c=config.c, seed=self.config.seed),
+            learner=lambda problem: build_learner(problem, config, self.config.seed),
             stop=config.stop,
         )
         values = tree_values(self.words, heads, self.columns)

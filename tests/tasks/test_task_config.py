@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,16 @@ def test_no_file_means_the_defaults_and_overrides_win(tmp_path: Path) -> None:
     config = load_config(file, ["parser.c=5", "upos.stop.iterations=2", "parser.trees=projective"])
     assert (config.parser.c, config.parser.bits, config.upos.stop.iterations) == (5.0, 18, 2)
     assert config.parser.trees == "projective"
+
+
+def test_a_section_that_says_one_thing_leaves_the_rest_as_it_was(tmp_path: Path) -> None:
+    defaults = TrainConfig()
+    file = tmp_path / "c.toml"
+    file.write_text("[spans]\nc = 3\n")
+    config = load_config(file, ["upos.min_count=3", "labeller.stop.patience=0"])
+    assert config.spans == replace(defaults.spans, c=3.0)
+    assert config.upos == replace(defaults.upos, min_count=3)
+    assert config.labeller == replace(defaults.labeller, stop=replace(defaults.labeller.stop, patience=0))
 
 
 def test_a_configuration_survives_being_stored() -> None:

@@ -1,0 +1,138 @@
+"""Every experiment, small: it runs, and the files that it writes can be read."""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from egparse.experiments import samples
+from egparse.experiments.catalogue import EXPERIMENTS, Done, perform
+from egparse.experiments.request import Request
+
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+
+
+@pytest.fixture(scope="module", params=EXPERIMENTS)
+def done(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Done:
+    return perform(request.param, Request(quick=True, seed=3), tmp_path_factory.mktemp(request.param) / "new")
+
+
+def refused(constant: str) -> Any:
+    raise AssertionError(f"JSON has no number {constant}")
+
+
+def numbers_of(done: Done) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(done.written.numbers.read_text(), parse_constant=refused)
+    return content
+
+
+def test_the_numbers_are_complete_and_finite(done: Done) -> None:
+    content = numbers_of(done)
+    assert content["experiment"] == done.name
+    assert content["seed"] == 3
+    assert {"egparse", "python", "numpy", "numba", "scipy", "matplotlib"} <= content["versions"].keys()
+    assert content["data"]
+    for curve in content["curves"]:
+        assert curve["points"]
+        assert not curve["stopped"].startswith("failed")
+        efforts = [point["effective_iterations"] for point in curve["points"]]
+        assert efforts == sorted(efforts)
+        for point in curve["points"]:
+            assert math.isfinite(point["primal"])
+            assert 0 <= point["score"] <= 100
+            assert point["cpu_seconds"] >= 0
+            if point["dual"] is not None:
+                assert point["gap"] >= -1e-3 * abs(point["primal"])
+
+
+def test_no_learner_gets_below_the_bound_of_another(done: Done) -> None:
+    problems = [
+        (curve["task"], curve["c"], curve["beta"], curve["gamma"], curve)
+        for curve in numbers_of(done)["curves"]
+    ]
+    for _, own in groupby(sorted(problems, key=lambda it: it[:2]), key=lambda it: it[:2]):
+        points = [(it[2:4], point) for it in own for point in it[4]["points"]]
+        for loss in {it for it, _ in points}:
+            duals = [point["dual"] for it, point in points if it == loss and point["dual"] is not None]
+            primals = [point["primal"] for it, point in points if it == loss]
+            if duals:
+                assert max(duals) <= min(primals) + 1e-3 * abs(min(primals))
+
+
+def test_the_figure_is_a_png_and_an_svg(done: Done) -> None:
+    png = done.written.png.read_bytes()
+    assert png.startswith(b"\x89PNG\r\n\x1a\n")
+    width, height = struct.unpack(">II", png[16:24])
+    assert width > 500
+    assert height > 300
+    assert len(png) > 10_000
+    root = ElementTree.fromstring(done.written.svg.read_text())
+    assert root.tag.endswith("svg")
+
+
+def test_every_panel_shows_lines_under_names(done: Done) -> None:
+    for panel in done.outcome.panels:
+        assert panel.lines, panel.title
+        assert panel.x_label
+        assert panel.y_label
+        names = [line.label for line in panel.lines]
+        assert len(set(names)) == len(names)
+        looks = [(line.colour, line.dashed) for line in panel.lines]
+        assert len(set(looks)) == len(looks), panel.title
+        for line in panel.lines:
+            assert len(line.x) == len(line.y) > 0
+            assert all(map(math.isfinite, [*line.x, *line.y]))
+
+
+def tables_of(page: str) -> Iterator[list[str]]:
+    for is_table, lines in groupby(page.splitlines(), key=lambda line: line.startswith("|")):
+        if is_table:
+            yield list(lines)
+
+
+def test_the_page_has_aligned_tables_and_shows_the_figure(done: Done) -> None:
+    page = done.written.page.read_text()
+    tables = list(tables_of(page))
+    assert len(tables) == len(done.outcome.tables) > 0
+    for lines in tables:
+        assert len({len(line) for line in lines}) == 1
+        assert set(lines[1]) <= set("|-: ")
+        assert [line.count("|") for line in lines] == [lines[0].count("|")] * len(lines)
+    assert f"]({done.written.png.name})" in page
+    assert "quick: yes" in page
+    assert not list(done.written.page.parent.glob(".*"))
+
+
+def test_a_seed_fixes_every_number_but_time() -> None:
+    def numbers(seed: int) -> list[list[tuple[float, float]]]:
+        request = Request(quick=True, seed=seed, iterations=3, constants=(5.0,))
+        curves = EXPERIMENTS["multiclass"].run(request).curves
+        return [[(point.primal, point.score) for point in curve.points] for curve in curves]
+
+    assert numbers(1) == numbers(1) != numbers(2)
+
+
+@pytest.mark.parametrize("name", ["parsing", "dca"])
+def test_generated_sentences_do_where_there_is_no_corpus(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(samples, "CORPORA", tmp_path / "none")
+    outcome = EXPERIMENTS[name].run(Request(quick=True, iterations=2))
+    assert "generated" in json.dumps(dict(outcome.data))
+    assert all(curve.points for curve in outcome.curves)
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the development corpora are not here")
+@pytest.mark.parametrize("name", ["multiclass", "parsing"])
+def test_a_quick_run_takes_slices_of_the_data_that_it_is_given(name: str) -> None:
+    outcome = EXPERIMENTS[name].run(Request(quick=True, data=DATA, iterations=2, constants=(10.0,)))
+    assert any(known in outcome.data["data"] for known in ("MNIST", "esp.train"))
+    assert outcome.curves[0].c == 10.0
