@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from egparse.errors import ConfigError
-from egparse.experiments import dca_curves, loss_grid, max_margin_curves, multiclass_curves, parsing_curves
+from egparse.experiments import (
+    dca_curves,
+    loss_grid,
+    max_margin_curves,
+    maxent_curves,
+    multiclass_curves,
+    parsing_curves,
+)
 from egparse.experiments.artefacts import Written, write
 from egparse.experiments.outcome import Outcome
 from egparse.experiments.request import Request
@@ -37,6 +44,7 @@ EXPERIMENTS = {
     loss_grid.NAME: Experiment(
         loss_grid.run, loss_grid.SOURCE, (*files_of(SPANISH_NAMES), *files_of(SPANISH_TREES))
     ),
+    maxent_curves.NAME: Experiment(maxent_curves.run, maxent_curves.SOURCE, maxent_curves.NEEDS),
 }
 """Name -> experiment."""
 

@@ -32,7 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "pipes": {"tasks", "readers", "evaluation", "errors", "sentences", "numpy", "spacy", "thinc", "__init__"},
     "experiments": KERNELS
     | {"tasks", "learners", "losses", "structures", "features", "readers", "evaluation", "serialize"}
-    | {"errors", "sentences", "matplotlib", "__init__"},
+    | {"errors", "sentences", "scipy", "matplotlib", "__init__"},
 }
 """Room or top-level file -> rooms and other packages; the standard library and the own room are free."""
 
