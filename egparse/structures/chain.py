@@ -23,6 +23,8 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
 _SMALLEST = 1e-200  # a scale below this has lost digits to underflow: use logarithms instead
+_DEEPEST = -600.0  # nats that all paths lose after a word: beyond that, a label lost there might have counted
+_FAINTEST = 1e-280  # a label with less forward mass may have been lost
 
 
 class ChainMarginals(NamedTuple):
@@ -72,9 +74,22 @@ def forward_backward(
         log_z = _dense(parts, starts, n_labels, work, marginals)
     else:
         log_z = _sparse(parts, starts, labels, n_labels, work, marginals)
-    if not np.isfinite(log_z):
+    if not np.isfinite(log_z) or _may_have_lost(starts, work):
         log_z = _logarithmic(parts, starts, labels, n_labels, work, marginals)
     return log_z
+
+
+@njit
+def _may_have_lost(starts: Ints, work: Workspace) -> bool:
+    """Whether a label underflowed at some word and all others lost so much later that it would have counted."""
+    ahead = 0.0
+    for k in range(starts.shape[0] - 2, -1, -1):
+        if ahead < _DEEPEST:
+            for c in range(starts[k], starts[k + 1]):
+                if work.forward[c] < _FAINTEST:
+                    return True
+        ahead += np.log(work.scales[k])
+    return False
 
 
 @njit(fast=True)

@@ -95,6 +95,18 @@ def test_scales_that_underflow_are_redone_in_logarithms(candidates: list[list[in
     assert result.marginals[: drawn.starts[1]] == pytest.approx(drawn.facts.unary[0], abs=1e-12)
 
 
+@pytest.mark.parametrize("candidates", [[[0, 1]] * 3, [[0, 1], [0, 1], [0, 1], [0]]], ids=["full", "listed"])
+def test_a_label_that_underflows_and_comes_back(candidates: list[list[int]]) -> None:
+    # label 1 loses 720 nats at the first word, which scaled probabilities flush to 0; label 0 loses 400 at each of two words after
+    unary = [0.0, -720.0, 0.0, 400.0, 0.0, 400.0, *[0.0] * (len(candidates) - 3)]
+    back = 0.0 if len(candidates) > 3 else FORBIDDEN
+    drawn = laid_out(candidates, 2, [*unary, 0.0, FORBIDDEN, back, 0.0])
+    result = chain.marginals(drawn.parts, drawn.starts, drawn.labels, 2)
+    assert result.log_partition == pytest.approx(drawn.facts.log_partition, rel=1e-12)
+    expected = np.concatenate([np.ravel(row) for row in drawn.facts.unary])
+    np.testing.assert_allclose(result.marginals[: drawn.starts[-1]], expected, atol=1e-12)
+
+
 def test_impossible_sentence() -> None:
     drawn = laid_out([[0], [0]], 1, [0.0, 0.0, FORBIDDEN])
     result = chain.marginals(drawn.parts, drawn.starts, drawn.labels, 1)
