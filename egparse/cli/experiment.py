@@ -18,7 +18,7 @@ from egparse.cli.options import JsonOption, QuietOption, examples
 if TYPE_CHECKING:
     from egparse.experiments.catalogue import Done
 
-NAMES = ("multiclass", "parsing", "max-margin", "dca", "losses")
+NAMES = ("multiclass", "parsing", "max-margin", "dca", "losses", "maxent")
 """Those of ``experiments.catalogue``: help should not need to import it."""
 
 ALL = "all"
