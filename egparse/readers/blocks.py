@@ -118,7 +118,7 @@ def read_lines(source: CorpusSource, path: str) -> Iterator[tuple[list[str], boo
         if isinstance(first, bytes):
             yield from _decoded(_whole_lines(_rejoin(first, pieces), b"\n", b""))
         else:
-            yield from _marked(_whole_lines(_rejoin(first, pieces), "\n", ""))
+            yield from ((_split(piece), False) for piece in _whole_lines(_rejoin(first, pieces), "\n", ""))
     except UnicodeDecodeError as error:  # a text stream decodes by itself and does not tell at which line
         bad = f"{error.encoding}: {error.reason}"
         raise CorpusError(path, 1, "text that its stream can decode", bad) from error
@@ -163,26 +163,19 @@ def _whole_lines(pieces: Iterable[AnyStr], newline: AnyStr, empty: AnyStr) -> It
 
 
 def _decoded(pieces: Iterable[bytes]) -> Iterator[tuple[list[str], bool]]:
-    first = True
     for piece in pieces:
-        if first:
-            piece, first = piece.removeprefix(b"\xef\xbb\xbf"), False
         try:
             yield _split(piece.decode("utf-8")), False
         except UnicodeDecodeError:
             yield _split(piece.decode("utf-8", "surrogateescape")), True
 
 
-def _marked(pieces: Iterable[str]) -> Iterator[tuple[list[str], bool]]:
-    first = True
-    for piece in pieces:
-        if first:
-            piece, first = piece.removeprefix("\ufeff"), False
-        yield _split(piece), False
-
-
 def _split(text: str) -> list[str]:
-    """Lines without line ends; ``str.splitlines`` would also cut at characters that may stand in a word."""
+    """Lines without line ends; ``str.splitlines`` would also cut at characters that may stand in a word.
+
+    A byte order mark is dropped wherever a line begins with one: files are joined, and sentences taken out of them, so that
+    what stood at the beginning comes to stand elsewhere, and the other way round.
+    """
     if "\r" in text:
         text = text.replace("\r\n", "\n")
     lines = text.split("\n")
@@ -190,6 +183,8 @@ def _split(text: str) -> list[str]:
         lines.pop()
     if "\r" in text:
         lines = [line.rstrip("\r") for line in lines]
+    if "\ufeff" in text:
+        lines = [line.lstrip("\ufeff") for line in lines]
     return lines
 
 

@@ -128,3 +128,9 @@ def test_what_is_written_can_be_read(format: str) -> None:
     assert write_corpus(sentences, stream, format) == 1
     (back,) = read_corpus(io.StringIO(stream.getvalue()), format)
     assert back.forms == sentences[0].forms
+
+
+def test_a_byte_order_mark_is_dropped_wherever_a_line_begins_with_one() -> None:
+    joined = "\ufeffa DT B-X\nb NN I-X\n\n\ufeffc NN O\n"
+    for text in (io.StringIO(joined), io.BytesIO(joined.encode())):
+        assert [sentence.forms for sentence in read_corpus(text, "conll2002")] == [("a", "b"), ("c",)]

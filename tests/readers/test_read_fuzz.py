@@ -67,10 +67,7 @@ def check(content: bytes, format: str | None) -> None:
         return
     stream = io.StringIO()
     write_corpus(read, stream, format)
-    text = stream.getvalue()
-    if text.startswith("\ufeff"):
-        return  # a word that began with U+FEFF has come to the front, where it is a byte order mark and no part of the text
-    assert list(read_corpus(io.StringIO(text), format)) == read
+    assert list(read_corpus(io.StringIO(stream.getvalue()), format)) == read
 
 
 @pytest.mark.parametrize("format", FORMATS)
