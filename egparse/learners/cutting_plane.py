@@ -19,7 +19,7 @@ Memory: a copy of v for each plane; planes without weight for ``patience`` steps
 from __future__ import annotations
 
 import math
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -30,7 +30,7 @@ from scipy import sparse
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.certificate import Certificate
-from egparse.learners.learner import VectorProblem, as_it_stands
+from egparse.learners.learner import VectorProblem
 from egparse.learners.problem import Floats
 from egparse.learners.vectors import read, write
 from egparse.losses import HINGE
@@ -156,7 +156,7 @@ class CuttingPlane:
 
     def exposed(self, state: CuttingPlaneState) -> AbstractContextManager[None]:
         """v is the model's as it stands."""
-        return as_it_stands()
+        return nullcontext()
 
     def _cut(self, state: CuttingPlaneState) -> Cut:
         """The plane at the present w, searched for once."""

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -40,7 +40,7 @@ import numpy as np
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.certificate import Certificate
-from egparse.learners.learner import LearnerConfig, VectorProblem, as_it_stands
+from egparse.learners.learner import LearnerConfig, VectorProblem
 from egparse.learners.problem import Floats
 from egparse.learners.vectors import squared_norm
 from egparse.losses import Loss
@@ -233,7 +233,7 @@ class DCA:
 
     def exposed(self, state: DCAState) -> AbstractContextManager[None]:
         """The average of the weights, if configured."""
-        return as_it_stands() if state.average is None else state.average.exposed()
+        return nullcontext() if state.average is None else state.average.exposed()
 
     def _loss(self, i: int) -> float:
         scores = self.problem.scores(i)

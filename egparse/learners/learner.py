@@ -13,8 +13,7 @@ A learner trains the weights of a problem, which holds a vector v; the model is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -48,13 +47,7 @@ class Learner(Protocol):
         """How far it is; ``dual`` is -inf where the learner has none."""
 
     def exposed(self, state: Any) -> AbstractContextManager[None]:
-        """While it is open, the problem holds the v of the model to be kept (averaged, for learners that average)."""
-
-
-@contextmanager
-def as_it_stands() -> Iterator[None]:
-    """``exposed`` of learners whose v is the model's."""
-    yield
+        """While it is open, the problem holds the v of the model to be kept (averaged, for learners that average; others do nothing)."""
 
 
 @dataclass(frozen=True, kw_only=True)

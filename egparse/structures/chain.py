@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from egparse.compilation import njit
-from egparse.structures.exponentials import exponentials
+from egparse.structures.exponentials import exponentials, subtract_largest
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -93,19 +93,6 @@ def _may_have_lost(starts: Ints, work: Workspace) -> bool:
 
 
 @njit(fast=True)
-def _shifted(scores: Floats, out: Floats) -> float:
-    """Write scores - shift and return the shift: the largest score, or 0 if none is finite."""
-    shift = -np.inf
-    for c in range(scores.shape[0]):
-        shift = max(shift, scores[c])
-    if shift == -np.inf:
-        shift = 0.0
-    for c in range(scores.shape[0]):
-        out[c] = scores[c] - shift
-    return shift
-
-
-@njit(fast=True)
 def _weights(parts: Floats, starts: Ints, n_labels: int, work: Workspace) -> float:
     """Exponentials of unary scores (``scaled``) and transitions (``exponentials``), shifted; the shift of any sequence is returned.
 
@@ -114,10 +101,10 @@ def _weights(parts: Floats, starts: Ints, n_labels: int, work: Workspace) -> flo
     n = starts.shape[0] - 1
     unary, transitions = starts[n], n_labels * n_labels
     shifted = work.forward
-    shift: float = _shifted(parts[unary : unary + transitions], shifted[:transitions]) * (n - 1)
+    shift: float = subtract_largest(parts[unary : unary + transitions], shifted[:transitions]) * (n - 1)
     exponentials(shifted[:transitions], work.scratch, work.exponentials[:transitions])
     for k in range(n):
-        shift += _shifted(parts[starts[k] : starts[k + 1]], shifted[starts[k] : starts[k + 1]])
+        shift += subtract_largest(parts[starts[k] : starts[k + 1]], shifted[starts[k] : starts[k + 1]])
     exponentials(shifted[:unary], work.scratch, work.scaled[:unary])
     return shift
 

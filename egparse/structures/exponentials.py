@@ -52,3 +52,16 @@ def exponentials(scores: Floats, scratch: Floats, out: Floats) -> None:
         bits[c] = (bits[c] + 1023) << 52
     for c in range(size):
         out[c] = out[c] * powers[c] if scores[c] > _LOWEST else 0.0
+
+
+@njit(fast=True)
+def subtract_largest(scores: Floats, out: Floats) -> float:
+    """Write scores - shift and return the shift: the largest score, or 0 if none is finite."""
+    shift = -np.inf
+    for c in range(scores.shape[0]):
+        shift = max(shift, scores[c])
+    if shift == -np.inf:
+        shift = 0.0
+    for c in range(scores.shape[0]):
+        out[c] = scores[c] - shift
+    return shift

@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from egparse.compilation import njit
 from egparse.structures.chain import BestSequence, ChainMarginals, entropy
-from egparse.structures.exponentials import exponentials
+from egparse.structures.exponentials import exponentials, subtract_largest
 from egparse.structures.sums import log_add
 
 __all__ = [
@@ -216,19 +216,6 @@ def forward_backward(
 
 
 @njit(fast=True)
-def _shifted(scores: Floats, out: Floats) -> float:
-    """Write scores - shift and return the shift: the largest score, or 0 if none is finite."""
-    shift = -np.inf
-    for c in range(scores.shape[0]):
-        shift = max(shift, scores[c])
-    if shift == -np.inf:
-        shift = 0.0
-    for c in range(scores.shape[0]):
-        out[c] = scores[c] - shift
-    return shift
-
-
-@njit(fast=True)
 def _weights(parts: Floats, starts: Ints, n_labels: int, order: int, work: Workspace) -> float:
     """Exponentials of unary scores (``scaled``) and folded n-grams, shifted; the shift of any sequence is returned.
 
@@ -241,12 +228,12 @@ def _weights(parts: Floats, starts: Ints, n_labels: int, order: int, work: Works
     for m in range(1, order + 1):
         # n-grams of this length end at one word, but for the longest, which end at all later ones
         times = (1 if m < n else 0) if m < order else max(0, n - order)
-        shift += times * _shifted(folded[begin : begin + size], shifted[begin : begin + size])
+        shift += times * subtract_largest(folded[begin : begin + size], shifted[begin : begin + size])
         begin += size
         size *= n_labels
     exponentials(shifted[:ngrams], work.scratch, work.exponentials[:ngrams])
     for k in range(n):
-        shift += _shifted(parts[starts[k] : starts[k + 1]], shifted[starts[k] : starts[k + 1]])
+        shift += subtract_largest(parts[starts[k] : starts[k + 1]], shifted[starts[k] : starts[k + 1]])
     exponentials(shifted[:unary], work.scratch, work.scaled[:unary])
     return shift
 

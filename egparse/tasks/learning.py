@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from egparse.learners.eg import EGConfig, OnlineEG
 from egparse.learners.learner import Learner, LearnerConfig, VectorProblem
 from egparse.learners.registry import build
 from egparse.tasks.config import DEFAULT_LEARNER, LearningConfig
@@ -20,25 +20,18 @@ LOSSES = {
 _WITHOUT_PROBABILITIES = ("perceptron", "mira", "cutting-plane", "parameter-mixing")
 
 
-def build_learner(problem: VectorProblem, config: LearningConfig, seed: int, **own: object) -> Learner:
+def build_learner(problem: VectorProblem, config: LearningConfig, seed: int, **own: Any) -> Learner:
     """The learner that a task's configuration names; ``own`` are settings of online EG that only this task has.
 
     Raises:
         ConfigError: an unknown learner, or one that does not fit the loss or its options.
     """
-    if config.learner == DEFAULT_LEARNER and config.loss in ("log-linear", "max-margin"):
-        eg = EGConfig(
-            loss=config.loss, c=config.c, anneal_from=config.anneal_from, anneal_decay=config.anneal_decay, seed=seed,
-            **own, **config.options,  # type: ignore[arg-type]
-        )  # fmt: skip
-        return OnlineEG(problem, eg)
     beta, gamma = loss_of(config)
-    return build(
-        config.learner,
-        problem,
-        LearnerConfig(beta=beta, gamma=gamma, c=config.c, seed=seed),
-        **config.options,
-    )
+    common = LearnerConfig(beta=beta, gamma=gamma, c=config.c, seed=seed)
+    options = dict(config.options)
+    if config.learner == DEFAULT_LEARNER:
+        options = {"anneal_from": config.anneal_from, "anneal_decay": config.anneal_decay, **own, **options}
+    return build(config.learner, problem, common, **options)
 
 
 def loss_of(config: LearningConfig) -> tuple[float, float]:
