@@ -31,14 +31,14 @@ C L. Weights in float32 thus give eta to five or six digits; steps below their r
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
 from egparse.errors import ConfigError, EgparseError
+from egparse.learners.averaging import WeightAverage
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import LearnerConfig, VectorProblem
 from egparse.learners.problem import Floats
@@ -91,45 +91,6 @@ class Tally:
     negative: int = 0  # loss estimated below 0
     skipped: int = 0  # no step although the loss is not 0
     unsolved: int = 0  # a program not solved to its tolerance (MIRA)
-
-
-class WeightAverage:
-    """The mean of w over updates, in the time of the updates: with changes c_1..c_T of w, u = sum_t t c_t,
-
-        1/T sum_t w_t = w_(T+1) - u / T          w_t the weights before update t, w_1 = 0.
-
-    u is held by a twin of the problem.
-    """
-
-    def __init__(self, problem: VectorProblem) -> None:
-        self._problem, self._moments = problem, problem.twin()
-        self._is_exposed = False
-        self.updates = 0
-
-    def record(self, i: int, changes: Floats) -> None:
-        """Count the update w += F_i' changes; overwrites them. For an update of nothing, count up ``updates``."""
-        self.updates += 1
-        changes *= self.updates
-        self._moments.add(i, changes)
-
-    @contextmanager
-    def exposed(self) -> Iterator[None]:
-        """While it is open, the problem's v is the average; afterwards it has the bits that it had before. May be nested."""
-        if self._is_exposed:
-            yield
-            return
-        arrays = self._problem.vectors()
-        kept = [array.copy() for array in arrays]
-        self._is_exposed = True
-        try:
-            if self.updates:
-                for array, moments in zip(arrays, self._moments.vectors(), strict=True):
-                    array -= moments / self.updates
-            yield
-        finally:
-            self._is_exposed = False
-            for array, copy in zip(arrays, kept, strict=True):
-                array[...] = copy
 
 
 @dataclass
@@ -261,20 +222,20 @@ class DCA:
         return Step(eta, norm, grown)
 
     def _note(self, state: DCAState, i: int, loss: float, correct: float) -> None:
-        """Count the visit; ``correct`` is the score of the correct structure."""
+        """Count the visit, whose weights are averaged as they are before it; ``correct`` is the score of the correct structure."""
         if not math.isfinite(loss):
             raise EgparseError(f"{self.name}: expected a finite loss of example {i}, got {loss}")
         state.visits += 1
         state.tally.visits += 1
         state.tally.loss += loss
         state.tally.negative += loss < -_ROUNDING * (1.0 + abs(correct))
+        if state.average is not None:
+            state.average.include()
 
     def _pass_over(self, state: DCAState, loss: float) -> float:
         """Count a visit that leaves w as it is; its increase of the dual, 0."""
         state.tally.passive += loss == 0
         state.tally.skipped += loss != 0
-        if state.average is not None:
-            state.average.updates += 1
         return 0.0
 
     def _finish(self, state: DCAState, i: int, changes: Floats, grown: float, increase: float) -> None:
@@ -283,6 +244,6 @@ class DCA:
         state.tally.dual_increase += increase
         state.total_increase += increase
         if state.average is not None:
-            state.average.record(i, changes)
+            state.average.changed(i, changes)
         if not math.isfinite(state.squared_norm):
             raise EgparseError(f"{self.name}: the weights left the finite numbers at example {i}")

@@ -9,8 +9,8 @@ Theorem"). Where data are not separable, the model is better averaged over the w
 
     (1 / T) sum_t v_t = v - u / T,    u = sum_t (t - 1) delta_t
 
-because the change delta_t of visit t is in all of v_t ... v_T. So visits without a mistake cost no more than inference, and those with
-one two sparse additions. u is a second weight vector; sums of integers are exact up to 2^24 where it is held in float32.
+because the change delta_t of visit t is in all of v_t ... v_T (``egparse.learners.averaging``). So visits without a mistake cost no
+more than inference, and those with one a sparse addition.
 
 We differ from the sources in this, unless told: examples come in a new random order in each pass.
 """
@@ -18,8 +18,8 @@ We differ from the sources in this, unless told: examples come in a new random o
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from egparse.errors import EgparseError
+from egparse.learners.averaging import WeightAverage
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import VectorProblem
 from egparse.learners.problem import Floats
@@ -44,13 +45,12 @@ class PerceptronConfig:
 
 @dataclass
 class PerceptronState:
-    """``visits`` in all, ``mistakes`` of the last pass; ``late`` holds u, None for the plain perceptron."""
+    """``visits`` in all, ``mistakes`` of the last pass; ``average`` None for the plain perceptron."""
 
     visits: int
     mistakes: int
     generator: np.random.Generator
-    late: VectorProblem | None
-    is_exposed: bool = False
+    average: WeightAverage | None
 
     @property
     def scale(self) -> float:
@@ -79,7 +79,7 @@ class Perceptron:
 
     def resume(self, generator: np.random.Generator) -> PerceptronState:
         """Go on from v as it stands, with an average that begins here."""
-        return PerceptronState(0, 0, generator, self.problem.twin() if self.config.averaged else None)
+        return PerceptronState(0, 0, generator, WeightAverage(self.problem) if self.config.averaged else None)
 
     def update(self, state: PerceptronState, i: int) -> bool:
         """Visit example i; returns whether its best structure was wrong.
@@ -99,10 +99,11 @@ class Perceptron:
         wrong = bool(changes.any())
         if wrong:
             problem.add(i, changes)
-            if state.late is not None and state.visits:
-                changes *= state.visits
-                state.late.add(i, changes)
+            if state.average is not None:
+                state.average.changed(i, changes)
         state.visits += 1
+        if state.average is not None:
+            state.average.include()
         return wrong
 
     def iterate(self, state: PerceptronState) -> None:
@@ -126,25 +127,11 @@ class Perceptron:
         return Certificate(loss, -math.inf, state.visits / max(1, self.n), 0.0, details)
 
     def average(self, state: PerceptronState, out: Sequence[npt.NDArray[np.floating[Any]]]) -> None:
-        """Write v - u / T into arrays like those of v, which they may be; v itself for the plain perceptron."""
-        for array, own in zip(out, self.problem.vectors(), strict=True):
-            array[...] = own
-        if state.late is not None and state.visits:
-            for array, late in zip(out, state.late.vectors(), strict=True):
-                array -= late / state.visits
+        """Write v - u / T into arrays like those of v; v itself for the plain perceptron."""
+        with self.exposed(state):
+            for array, own in zip(out, self.problem.vectors(), strict=True):
+                array[...] = own
 
-    @contextmanager
-    def exposed(self, state: PerceptronState) -> Iterator[None]:
+    def exposed(self, state: PerceptronState) -> AbstractContextManager[None]:
         """While it is open, v is the average; afterwards it has its own bits again. Opened a second time it changes nothing."""
-        if state.late is None or state.is_exposed or not state.visits:
-            yield
-            return
-        own = [array.copy() for array in self.problem.vectors()]
-        state.is_exposed = True
-        try:
-            self.average(state, self.problem.vectors())
-            yield
-        finally:
-            for array, kept in zip(self.problem.vectors(), own, strict=True):
-                array[...] = kept
-            state.is_exposed = False
+        return nullcontext() if state.average is None else state.average.exposed()
