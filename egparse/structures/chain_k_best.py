@@ -53,7 +53,7 @@ def k_best(parts: Floats, starts: Ints, labels: Ints, n_labels: int, k: int) -> 
 
 
 @njit
-def _insert(value: float, place: int, rank: int, values: Floats, origins: Ints, count: int) -> int:
+def insert_ranked(value: float, place: int, rank: int, values: Floats, origins: Ints, count: int) -> int:
     """Insert into the best ``values`` so far, after its equals; their new number."""
     k = values.size
     if value == -np.inf or (count == k and value <= values[k - 1]):
@@ -85,7 +85,7 @@ def _chain(
     for word in range(n):
         for c in range(starts[word], starts[word + 1]):
             if word == 0:
-                counts[c] = _insert(parts[c], -1, 0, values[c], origins[c], 0)
+                counts[c] = insert_ranked(parts[c], -1, 0, values[c], origins[c], 0)
                 continue
             count = 0
             for b in range(starts[word - 1], starts[word]):
@@ -95,12 +95,12 @@ def _chain(
                     value = values[b, rank] + step
                     if count == values.shape[1] and value <= values[c, count - 1]:
                         break
-                    count = _insert(value, b, rank, values[c], origins[c], count)
+                    count = insert_ranked(value, b, rank, values[c], origins[c], count)
             counts[c] = count
     found = 0
     for c in range(starts[n - 1], n_unary):
         for rank in range(counts[c]):
-            found = _insert(values[c, rank], c, rank, values[n_unary], origins[n_unary], found)
+            found = insert_ranked(values[c, rank], c, rank, values[n_unary], origins[n_unary], found)
     for goal in range(found):
         c, rank = origins[n_unary, goal]
         for word in range(n - 1, -1, -1):
@@ -119,13 +119,13 @@ def _independent(
         count = 0
         for c in range(starts[word], starts[word + 1]):
             if word == 0:
-                count = _insert(parts[c], c, 0, values[0], origins[0], count)
+                count = insert_ranked(parts[c], c, 0, values[0], origins[0], count)
                 continue
             for rank in range(counts[word - 1]):
                 value = values[word - 1, rank] + parts[c]
                 if count == values.shape[1] and value <= values[word, count - 1]:
                     break
-                count = _insert(value, c, rank, values[word], origins[word], count)
+                count = insert_ranked(value, c, rank, values[word], origins[word], count)
         counts[word] = count
     for goal in range(counts[n - 1]):
         rank = goal

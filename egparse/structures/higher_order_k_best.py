@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from egparse.compilation import njit
-from egparse.structures.chain_k_best import BestSequences, _insert
+from egparse.structures.chain_k_best import BestSequences, insert_ranked
 from egparse.structures.higher_order_chain import (
     Workspace,
     fold,
@@ -69,7 +69,7 @@ def _search(
         for s in range(rest * size):
             state, c = states[word] + s, starts[word] + s % size
             if word == 0:
-                counts[state] = _insert(parts[c], -1, 0, values[state], origins[state], 0)
+                counts[state] = insert_ranked(parts[c], -1, 0, values[state], origins[state], 0)
                 continue
             count = 0
             for o in range(oldest):
@@ -80,12 +80,12 @@ def _search(
                     value = values[before, rank] + step
                     if count == values.shape[1] and value <= values[state, count - 1]:
                         break
-                    count = _insert(value, before, rank, values[state], origins[state], count)
+                    count = insert_ranked(value, before, rank, values[state], origins[state], count)
             counts[state] = count
     found, goals = 0, values.shape[0] - 1
     for state in range(states[n - 1], states[n]):
         for rank in range(counts[state]):
-            found = _insert(values[state, rank], state, rank, values[goals], origins[goals], found)
+            found = insert_ranked(values[state, rank], state, rank, values[goals], origins[goals], found)
     for goal in range(found):
         state, rank = origins[goals, goal]
         for word in range(n - 1, -1, -1):

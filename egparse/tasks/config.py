@@ -18,6 +18,7 @@ Positive = Annotated[float, Gt(0)]
 Natural = Annotated[int, Ge(0)]
 Count = Annotated[int, Ge(1)]
 Share = Annotated[float, Interval(ge=0, lt=1)]
+Order = Annotated[int, Interval(ge=1, le=3)]
 
 WORD_TEMPLATES = (
     "bias", "form[0]", "normal[0]", "normal[-1]", "normal[1]", "normal[-2]", "normal[2]",
@@ -55,6 +56,7 @@ class StopConfig:
 DEFAULT_LEARNER = "eg-online"
 TASKS = ("upos", "xpos", "feats", "spans", "parser", "labeller")
 """The sections of a configuration that each have a learner."""
+_TAGGERS = ("upos", "xpos", "feats", "spans")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +81,8 @@ class LearningConfig:
 class TaggerConfig(LearningConfig):
     """A linear-chain CRF (``bigrams``) or a log-linear classifier of words, for one layer of tags.
 
+    ``order`` is how many labels back a label looks: with 2 there are label trigrams too, which take memory and time
+    as the third power of the number of labels.
     An attribute seen ``all_labels_from`` times or more has a weight for every label, any other for the labels seen with it (0: always the
     latter). A tag set larger than ``dictionary_above`` is narrowed for each word
     by a tag dictionary of ``dictionary_size`` candidates for rare forms (all seen tags for forms seen ``frequent`` times).
@@ -88,6 +92,7 @@ class TaggerConfig(LearningConfig):
 
     templates: tuple[str, ...] = WORD_TEMPLATES
     bigrams: bool = True
+    order: Order = 1
     pads: bool = True
     min_count: Count = 2
     all_labels_from: Natural = 0
@@ -123,6 +128,8 @@ class ParserConfig(LearningConfig):
     min_form_count: Count = 2
     sharpness: Annotated[float, Ge(0)] = 1.5
     c: Positive = 25.0
+    anneal_from: Annotated[float, Ge(0)] = 75.0
+    anneal_decay: Share = 0.3
     stop: StopConfig = StopConfig()
 
 
@@ -213,11 +220,18 @@ def check_config(table: dict[str, Any], name: str = "configuration") -> TrainCon
     for known in (StopConfig, TaggerConfig, ParserConfig, LabellerConfig, TrainConfig):
         with_config(ConfigDict(extra="forbid"))(known)
     try:
-        return TypeAdapter(TrainConfig).validate_python(_merged(asdict(TrainConfig()), table))
+        config = TypeAdapter(TrainConfig).validate_python(_merged(asdict(TrainConfig()), table))
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
         raise ConfigError(f"{name}: {key}: {first['msg'].lower()}, got {first['input']!r}") from error
+    for task in _TAGGERS:
+        own: TaggerConfig = getattr(config, task)
+        if own.order > 1 and not own.bigrams:
+            raise ConfigError(
+                f"{name}: {task}.order: expected 1 where {task}.bigrams is false, got {own.order}"
+            )
+    return config
 
 
 def _merged(defaults: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, Any]:

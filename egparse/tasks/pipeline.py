@@ -163,8 +163,14 @@ class Model:
                 "labels": model.n_labels,
                 "attributes": len(model.index),
                 "weights": len(model.rows.weights)
-                + int(np.count_nonzero(np.isfinite(model.transitions) & (model.transitions != 0))),
-                "bytes": sum(array.nbytes for array in (*model.rows, model.index.keys, model.transitions)),
+                + sum(
+                    int(np.count_nonzero(np.isfinite(table) & (table != 0)))
+                    for table in (model.transitions, *model.longer)
+                ),
+                "bytes": sum(
+                    array.nbytes
+                    for array in (*model.rows, model.index.keys, model.transitions, *model.longer)
+                ),
             }
             for layer, model in self._sequence_models().items()
         }

@@ -1,4 +1,4 @@
-"""Flat arrays that say, for each sentence of a training set, which parts it has: candidate labels, then label bigrams."""
+"""Flat arrays that say, for each sentence of a training set, which parts it has: candidate labels, then label n-grams."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from egparse.compilation import njit
+from egparse.structures.higher_order_chain import n_ngrams
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -19,9 +20,9 @@ class SequenceLayout(NamedTuple):
     """Sentence ``i`` has the words ``words[i]:words[i + 1]``, and with n words n + 1 entries of ``starts`` from ``words[i] + i`` on.
 
     Its candidates, ``candidates[candidate_starts[words[i]]:...]``, are labels; ``places`` numbers them within
-    ``label_sets[label_starts[i]:label_starts[i + 1]]``, the L labels of the sentence. Its parts are the candidates, then L x L
-    bigrams (none if there are no bigrams, where L is 0). ``gold[k]`` and ``gold_bigrams[k]`` are the correct parts of word k; the latter is
-    -1 for a first word.
+    ``label_sets[label_starts[i]:label_starts[i + 1]]``, the L labels of the sentence. Its parts are the candidates, then tables of
+    L^2, ..., L^(order + 1) label n-grams as in ``structures.higher_order_chain`` (none with order 0, where L is 0). ``gold[k]`` is the
+    correct candidate of word k, counted from the first of its sentence.
     """
 
     parts: Longs
@@ -33,11 +34,11 @@ class SequenceLayout(NamedTuple):
     label_sets: Labels
     label_starts: Longs
     gold: Ints
-    gold_bigrams: Ints
+    order: int
 
 
 class Sentence(NamedTuple):
-    """One sentence's slices; ``n_labels`` is 0 without bigrams."""
+    """One sentence's slices; ``n_labels`` is 0 with order 0."""
 
     first: int
     starts: Ints
@@ -45,12 +46,13 @@ class Sentence(NamedTuple):
     places: Ints
     labels: Labels
     n_labels: int
+    order: int
 
 
 def lay_out(
-    word_starts: Longs, gold: Ints, candidates: Labels, candidate_starts: Longs, bigrams: bool
+    word_starts: Longs, gold: Ints, candidates: Labels, candidate_starts: Longs, order: int
 ) -> SequenceLayout:
-    """Lay out sentences; see ``SequenceProblem`` for the arguments.
+    """Lay out sentences whose labels look back at ``order`` labels; see ``SequenceProblem`` for the other arguments.
 
     Raises:
         ValueError: a word whose correct label is not one of its candidates, or whose candidates do not ascend.
@@ -66,18 +68,18 @@ def lay_out(
         own = candidate_starts[word_starts[i] : word_starts[i + 1] + 1]
         starts[word_starts[i] + i : word_starts[i + 1] + i + 1] = own - own[0]
         sizes[i + 1] = own[-1] - own[0]
-        if bigrams:
+        if order:
             labels, inverse = np.unique(candidates[own[0] : own[-1]], return_inverse=True)
             places[own[0] : own[-1]] = inverse
             label_sets.append(labels)
-            sizes[i + 1] += len(labels) ** 2
+            sizes[i + 1] += n_ngrams(len(labels), order)
     label_starts = np.zeros(n + 1, dtype=np.int64)
-    if bigrams:
+    if order:
         label_starts[1:] = np.cumsum([len(labels) for labels in label_sets])
     layout = SequenceLayout(
         np.cumsum(sizes), word_starts, starts, candidates, candidate_starts, places,
         np.concatenate([*label_sets, np.empty(0, dtype=np.uint16)]), label_starts,
-        np.empty(len(gold), dtype=np.int32), np.full(len(gold), -1, dtype=np.int32),
+        np.empty(len(gold), dtype=np.int32), order,
     )  # fmt: skip
     if not _find_gold(layout, gold):
         raise ValueError("expected the correct label of every word among its candidates")
@@ -98,6 +100,7 @@ def sentence_of(layout: SequenceLayout, i: int) -> Sentence:
         layout.places[begin:stop],
         labels,
         labels.shape[0],
+        layout.order,
     )
 
 
@@ -112,10 +115,10 @@ def _ascend(candidates: Labels, starts: Longs) -> bool:
 
 @njit
 def _find_gold(layout: SequenceLayout, correct: Ints) -> bool:
-    gold, bigrams = layout.gold, layout.gold_bigrams
+    gold = layout.gold
     for i in range(layout.words.shape[0] - 1):
         sentence = sentence_of(layout, i)
-        starts, candidates, places = sentence.starts, sentence.candidates, sentence.places
+        starts, candidates = sentence.starts, sentence.candidates
         for k in range(starts.shape[0] - 1):
             word = sentence.first + k
             gold[word] = -1
@@ -124,26 +127,35 @@ def _find_gold(layout: SequenceLayout, correct: Ints) -> bool:
                     gold[word] = c
             if gold[word] < 0:
                 return False
-            if k > 0 and sentence.n_labels > 0:
-                previous, following = places[gold[word - 1]], places[gold[word]]
-                bigrams[word] = starts[starts.shape[0] - 1] + previous * sentence.n_labels + following
     return True
 
 
 @njit
 def write_gold(layout: SequenceLayout, i: int, out: Floats) -> None:
-    """One on the correct label of each word; the count of each correct label bigram."""
-    gold, bigrams = layout.gold, layout.gold_bigrams
+    """One on the correct label of each word; the count of each correct label n-gram."""
+    sentence = sentence_of(layout, i)
+    write_path(sentence, layout.gold[sentence.first : sentence.first + sentence.starts.shape[0] - 1], out)
+
+
+@njit
+def write_path(sentence: Sentence, path: Ints, out: Floats) -> None:
+    """The parts of a label sequence, given by the candidate ``path[k]`` of each word, counted as in ``gold``."""
+    starts, places, size = sentence.starts, sentence.places, sentence.n_labels
+    n = starts.shape[0] - 1
     out[:] = 0.0
-    for word in range(layout.words[i], layout.words[i + 1]):
-        out[gold[word]] = 1.0
-        if bigrams[word] >= 0:
-            out[bigrams[word]] += 1.0
+    for k in range(n):
+        out[path[k]] = 1.0
+        begin, code, power = np.int64(starts[n]), np.int64(places[path[k]]), 1
+        for m in range(1, min(k, sentence.order) + 1):
+            power *= size
+            code += power * places[path[k - m]]
+            out[begin + code] += 1.0
+            begin += power * size
 
 
 @njit
 def write_cost(layout: SequenceLayout, i: int, out: Floats) -> None:
-    """Hamming cost: one for each wrong label, nothing for bigrams."""
+    """Hamming cost: one for each wrong label, nothing for n-grams."""
     gold, starts = layout.gold, sentence_of(layout, i).starts
     out[:] = 0.0
     out[: starts[starts.shape[0] - 1]] = 1.0

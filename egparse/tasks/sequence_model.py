@@ -13,23 +13,26 @@ from egparse.features.index import KeyIndex
 from egparse.features.sequence import WeightRows, score_candidates
 from egparse.features.tag_dictionary import Candidates
 from egparse.features.templates import Templates, compile_templates, extract_keys
-from egparse.structures.shared_chain import best_sequences
+from egparse.structures import shared_chain, shared_higher_order_chain
 
 Ints = npt.NDArray[np.int32]
+Singles = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
 class SequenceModel:
-    """Weights over (attribute, label) pairs and, with ``transitions``, over label bigrams; immutable.
+    """Weights over (attribute, label) pairs and label n-grams: ``transitions[previous, next]`` of bigrams, ``longer`` of trigrams,
+    4-grams, ..., shapes (n_labels,) * 3, ..., oldest label first; immutable.
 
-    ``opening[label]`` is 0, or -inf for a label that may not begin a sentence.
+    ``opening[label]`` is 0, or -inf for a label that may not begin a sentence. Where a bigram is -inf, so is every sequence with it.
     """
 
     templates: Templates
     index: KeyIndex
     rows: WeightRows
-    transitions: npt.NDArray[np.float32]
-    opening: npt.NDArray[np.float32]
+    transitions: Singles
+    opening: Singles
+    longer: tuple[Singles, ...] = ()
 
     @property
     def n_labels(self) -> int:
@@ -44,9 +47,12 @@ class SequenceModel:
         places = candidates.starts.astype(np.int32)
         score_candidates(attributes, self.rows, places, candidates.labels, buffer, scores)
         chosen = np.zeros(len(values), dtype=np.int32)
-        best_sequences(
-            scores, candidates.starts, candidates.labels, starts, self.transitions, self.opening, chosen
-        )
+        shared = (scores, candidates.starts, candidates.labels, starts)
+        if self.longer:
+            ngrams = (self.transitions, *self.longer)
+            shared_higher_order_chain.best_sequences(*shared, ngrams, self.opening, None, chosen)
+        else:
+            shared_chain.best_sequences(*shared, self.transitions, self.opening, chosen)
         return chosen
 
     def to_payload(self) -> dict[str, Any]:
@@ -60,11 +66,21 @@ class SequenceModel:
             "row_weights": self.rows.weights.astype(np.float16),
             "transitions": self.transitions,
             "opening": self.opening,
+            "longer": list(self.longer),
         }
 
     @classmethod
     def from_payload(cls, payload: Mapping[str, Any], columns: Sequence[str]) -> SequenceModel:
-        """The model over the named columns."""
+        """The model over the named columns.
+
+        Raises:
+            ValueError: tables of label n-grams whose shapes do not fit together.
+        """
+        opening, longer = payload["opening"], payload.get("longer", ())  # no longer n-grams: egparse 0.1.0
+        shapes = [table.shape for table in (payload["transitions"], *longer)]
+        wanted = [(len(opening),) * (m + 2) for m in range(len(shapes))]
+        if shapes != wanted:
+            raise ValueError(f"expected label n-grams of shapes {wanted}, got {shapes}")
         return cls(
             compile_templates(payload["templates"], columns, payload["pads"]),
             KeyIndex(payload["keys"]),
@@ -74,7 +90,8 @@ class SequenceModel:
                 payload["row_weights"].astype(np.float32),
             ),
             payload["transitions"].copy(),
-            payload["opening"].copy(),
+            opening.copy(),
+            tuple(table.copy() for table in longer),
         )
 
 
@@ -89,7 +106,7 @@ def without_small_weights(model: SequenceModel, threshold: float) -> SequenceMod
     return replace(model, index=KeyIndex(model.index.keys[used]), rows=rows)
 
 
-def as_stored(weights: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+def as_stored(weights: Singles) -> Singles:
     """Weights rounded as the model file rounds them (float16): what is scored in training is what will be loaded."""
     return weights.astype(np.float16).astype(np.float32)
 

@@ -8,11 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from egparse.errors import ConfigError
 from egparse.features.sequence import WeightRows
 from egparse.features.support import NEVER, supported_rows
 from egparse.features.tag_dictionary import Candidates
 from egparse.features.templates import Templates
+from egparse.learners.eg import OnlineEG
+from egparse.learners.eg_batch import BatchEG
 from egparse.learners.learner import Learner, State
+from egparse.structures.higher_order_chain import n_ngrams
 from egparse.tasks.config import StopConfig
 from egparse.tasks.optimise import Best, optimise
 from egparse.tasks.progress import Listener
@@ -20,12 +24,21 @@ from egparse.tasks.sequence_model import SequenceModel, as_stored, build_index, 
 from egparse.tasks.sequence_problem import SequenceProblem
 
 Ints = npt.NDArray[np.int32]
+Mask = npt.NDArray[np.bool_]
 
 GOLD_THETA = 7.0
 """Initial theta of correct labels, above the logarithm of the number of candidates: correct with probability 0.999.
 
 Where labels are rare, a lower start puts more mass on them than the data has, and takes long to undo (docs/decisions/tag-models.md).
 """
+
+MAX_BYTES = 8 << 30
+"""What label n-grams of an order above 1 may take in training: more is refused rather than tried."""
+_BYTES_OF_NGRAM = 128  # its weight and its support, and scratch of a sentence with all labels: 14 float64, 8 of the structure
+_BYTES_OF_PART = {
+    OnlineEG: 8,
+    BatchEG: 24,
+}  # learners with duals: theta and marginal, float32; three times float64
 
 
 class SequenceExamples(NamedTuple):
@@ -39,7 +52,10 @@ class SequenceExamples(NamedTuple):
 
 
 class SequenceSettings(NamedTuple):
-    """What is fitted and how: the fields of TaggerConfig and LabellerConfig that both share, compiled."""
+    """What is fitted and how: the fields of TaggerConfig and LabellerConfig that both share, compiled.
+
+    With ``bigrams`` a label looks back at ``order`` labels.
+    """
 
     templates: Templates
     min_count: int
@@ -47,6 +63,7 @@ class SequenceSettings(NamedTuple):
     bigrams: bool
     learner: Callable[[SequenceProblem], Learner]
     stop: StopConfig
+    order: int = 1
 
 
 class Prepared(NamedTuple):
@@ -79,7 +96,12 @@ def fit_unwatched(examples: SequenceExamples, settings: SequenceSettings, passes
 
 
 def prepare(examples: SequenceExamples, settings: SequenceSettings) -> Prepared:
-    """Index attributes, lay out weights and duals."""
+    """Index attributes, lay out weights and duals.
+
+    Raises:
+        ConfigError: an order above 1 without bigrams, or one that would need more memory than ``MAX_BYTES``.
+    """
+    support, longer = _supports(examples, settings)
     keys = keys_of(settings.templates, examples.values, examples.starts)
     index = build_index(keys, settings.min_count)
     attributes = index.numbers(keys)
@@ -93,9 +115,13 @@ def prepare(examples: SequenceExamples, settings: SequenceSettings) -> Prepared:
         candidate_starts=examples.candidates.starts,
         rows=rows,
         n_labels=examples.n_labels,
-        support=observed_bigrams(examples, settings.all_labels_from) if settings.bigrams else None,
+        support=support,
+        longer=longer,
     )
     learner = settings.learner(problem)
+    if settings.order > 1:
+        size = _BYTES_OF_PART.get(type(learner), 0) * int(problem.part_starts[-1])
+        _check_memory(settings.order, size, f"the duals of {len(examples.starts) - 1} sentences")
     per_word = len(examples.candidates.labels) / max(1, len(examples.gold))
 
     def snapshot(state: State) -> SequenceModel:
@@ -105,18 +131,52 @@ def prepare(examples: SequenceExamples, settings: SequenceSettings) -> Prepared:
             transitions = np.zeros((examples.n_labels, examples.n_labels), dtype=np.float32)
         weights = WeightRows(rows.starts, rows.labels, as_stored(problem.rows.weights * scale))
         opening = np.zeros(examples.n_labels, dtype=np.float32)
-        return SequenceModel(settings.templates, index, weights, transitions, opening)
+        longer = tuple(table * scale for table in problem.longer)
+        return SequenceModel(settings.templates, index, weights, transitions, opening, longer)
 
     return Prepared(learner, learner.initialise(GOLD_THETA + float(np.log(per_word))), snapshot)
 
 
-def observed_bigrams(examples: SequenceExamples, all_labels_from: int) -> npt.NDArray[np.bool_]:
-    """Which label bigrams have a weight: those seen inside sentences, or all where any attribute has all labels."""
-    if all_labels_from != NEVER:
-        return np.ones((examples.n_labels, examples.n_labels), dtype=bool)
-    seen = np.zeros((examples.n_labels, examples.n_labels), dtype=bool)
-    inside = np.ones(len(examples.gold), dtype=bool)
-    inside[examples.starts[1:][np.diff(examples.starts) > 0] - 1] = False  # the last word of each sentence
-    previous = np.flatnonzero(inside)
-    seen[examples.gold[previous], examples.gold[previous + 1]] = True
-    return seen
+def _supports(examples: SequenceExamples, settings: SequenceSettings) -> tuple[Mask | None, list[Mask]]:
+    """Which label bigrams have a weight (None: there are none), then which longer n-grams: those seen inside sentences."""
+    order, n_labels = settings.order, examples.n_labels
+    if not settings.bigrams:
+        if order > 1:
+            raise ConfigError(f"order: expected 1 without bigrams, got {order}")
+        return None, []
+    if order > 1:
+        wanted = f"label n-grams of {n_labels} labels"
+        _check_memory(order, _BYTES_OF_NGRAM * n_ngrams(n_labels, order), wanted)
+    bigrams, *longer = observed_ngrams(examples.gold, examples.starts, n_labels, order)
+    # where attributes have a weight for every label, so have bigrams
+    every = settings.all_labels_from != NEVER
+    return np.ones_like(bigrams) if every else bigrams, longer
+
+
+def _check_memory(order: int, size: int, what: str) -> None:
+    if size > MAX_BYTES:
+        raise ConfigError(
+            f"order = {order}: expected {what} to take at most {MAX_BYTES / 2**30:g} GiB of memory in training, "
+            f"got {size / 2**30:.1f} GiB; a lower order, fewer labels or fewer candidates take less"
+        )
+
+
+def observed_ngrams(
+    gold: Ints, word_starts: npt.NDArray[np.int64], n_labels: int, order: int
+) -> tuple[Mask, ...]:
+    """Which label (m + 1)-grams are seen inside sentences, for m = 1..order, shapes (n_labels,) * (m + 1), oldest label first.
+
+    Raises:
+        ConfigError: an order below 1.
+    """
+    if order < 1:
+        raise ConfigError(f"expected an order of label n-grams of at least 1, got {order}")
+    lengths = np.diff(word_starts)
+    place_in_sentence = np.arange(len(gold)) - np.repeat(word_starts[:-1], lengths)
+    masks = []
+    for m in range(1, order + 1):
+        seen = np.zeros((n_labels,) * (m + 1), dtype=np.bool_)
+        ends = np.flatnonzero(place_in_sentence >= m)
+        seen[tuple(gold[ends - back] for back in range(m, -1, -1))] = True
+        masks.append(seen)
+    return tuple(masks)

@@ -123,6 +123,7 @@ def _settings(task: TaggerTask) -> SequenceSettings:
             problem, config, task.seed, search=config.search, settled=config.settled
         ),
         stop=config.stop,
+        order=config.order,
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The problem of taggers of order K: its contract, and its optimum by EG, by L-BFGS on the enumerated problem, and by the chain."""
+"""The problem of taggers of order 1 to 3: its contract, and its optimum by EG and by L-BFGS on the enumerated problem."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from egparse.learners.problem import Floats
 from egparse.learners.registry import build
 from egparse.learners.vectors import read, size, squared_norm, write
 from egparse.structures import higher_order_chain as chain
-from egparse.tasks.higher_order_problem import HigherOrderProblem, observed_ngrams
 from egparse.tasks.sequence_problem import SequenceProblem
+from egparse.tasks.sequence_training import observed_ngrams
 
 N_LABELS = 3
 STARTS = np.cumsum([0, 4, 1, 3])
@@ -42,16 +42,16 @@ def arguments(seed: int, listed: bool) -> dict[str, object]:
     }
 
 
-def problem_of(seed: int, order: int, *, listed: bool = True) -> HigherOrderProblem:
+def problem_of(seed: int, order: int, *, listed: bool = True) -> SequenceProblem:
     """Three sentences of four, one and three words; a part of the n-grams has no weight."""
     own = arguments(seed, listed)
     random = np.random.default_rng(seed + 100)
     seen = observed_ngrams(own["gold"], STARTS, N_LABELS, order)  # type: ignore[arg-type]
     support = [mask | (random.random(mask.shape) < 0.5) for mask in seen]
-    return HigherOrderProblem(**own, support=support)  # type: ignore[arg-type]
+    return SequenceProblem(**own, support=support[0], longer=support[1:])  # type: ignore[arg-type]
 
 
-def structures_of(problem: HigherOrderProblem, i: int) -> Floats:
+def structures_of(problem: SequenceProblem, i: int) -> Floats:
     """The part vectors of all label sequences of a sentence, written from labels alone."""
     own = arguments(SEED, LISTED)
     starts = np.asarray(own["candidate_starts"])
@@ -82,7 +82,7 @@ SEED, LISTED = 4, True
 orders = pytest.mark.parametrize("order", [1, 2, 3])
 
 
-def feature_matrix(problem: HigherOrderProblem, i: int) -> Floats:
+def feature_matrix(problem: SequenceProblem, i: int) -> Floats:
     """F_i (parts, d): the scores of unit weight vectors."""
     columns = []
     for direction in np.eye(size(problem)):
@@ -122,7 +122,9 @@ def test_scores_are_those_of_tables_and_labels(order: int) -> None:
     scores = problem.scores(0)
     expected = np.concatenate([table.ravel() for table in problem.vectors()[2:]])
     np.testing.assert_array_equal(scores[4 * N_LABELS :], expected)
-    np.testing.assert_array_equal(np.concatenate([t.ravel() for t in problem.ngrams]), expected.astype("f4"))
+    np.testing.assert_array_equal(
+        np.concatenate([t.ravel() for t in (problem.transitions, *problem.longer)]), expected.astype("f4")
+    )
 
 
 @orders
@@ -153,7 +155,7 @@ def test_gold_cost_and_inference_are_those_of_enumeration(order: int) -> None:
         np.testing.assert_array_equal(problem.k_best(i, potentials, 3), own[best])
 
 
-def optimum(problem: HigherOrderProblem, c: float) -> float:
+def optimum(problem: SequenceProblem, c: float) -> float:
     """min sum_i log sum_y exp(w . F_i'(y - gold)) + C/2 |w|^2, by L-BFGS over the sequences listed out."""
     differences = []
     for i in range(3):
@@ -175,10 +177,14 @@ def optimum(problem: HigherOrderProblem, c: float) -> float:
     return float(minimize(objective, start, jac=True, method="L-BFGS-B", options=options).fun)
 
 
-def supported(problem: HigherOrderProblem) -> Floats:
+def supported(problem: SequenceProblem) -> Floats:
     """1 for the weights that may move, 0 for n-grams without support."""
-    attributes = sum(array.size for array in problem.vectors()[:2])
-    return np.concatenate([np.ones(attributes), *[mask.ravel().astype(float) for mask in problem.support]])
+    problem.reset()
+    for i in range(3):
+        problem.add(i, np.random.default_rng(i).normal(size=len(problem.gold(i))))
+    own = (read(problem) != 0.0).astype(float)
+    problem.reset()
+    return own
 
 
 @orders
@@ -213,25 +219,13 @@ def test_other_learners_take_it() -> None:
     assert learner.certificate(state).primal == pytest.approx(expected, rel=1e-4)
 
 
-def test_order_one_has_the_optimum_of_the_chain() -> None:
-    own = arguments(SEED, LISTED)
-    support = observed_ngrams(own["gold"], STARTS, N_LABELS, 1)  # type: ignore[arg-type]
-    primal = []
-    for problem in (
-        HigherOrderProblem(**own, support=support),  # type: ignore[arg-type]
-        SequenceProblem(**own, support=support[0]),  # type: ignore[arg-type]
-    ):
-        eg = OnlineEG(problem, EGConfig(c=0.5))
-        primal.append(list(eg.run(eg.initialise(), 150))[-1].primal)
-    assert primal[0] == pytest.approx(primal[1], rel=1e-6)
-
-
 def test_a_longer_memory_lowers_the_optimum() -> None:
     values = []
     for order in (1, 2, 3):
         own = arguments(SEED, LISTED)
         support = observed_ngrams(own["gold"], STARTS, N_LABELS, order)  # type: ignore[arg-type]
-        values.append(optimum(HigherOrderProblem(**own, support=support), 0.5))  # type: ignore[arg-type]
+        problem = SequenceProblem(**own, support=support[0], longer=support[1:])  # type: ignore[arg-type]
+        values.append(optimum(problem, 0.5))
     assert values[0] > values[1] > values[2]
 
 
@@ -245,7 +239,8 @@ def test_twin_and_reset() -> None:
     problem.reset()
     assert squared_norm(problem) == 0 < squared_norm(twin)
     assert problem.rows.weights.max() == 0 < twin.rows.weights.max()
-    assert not any(table.any() for table in problem.ngrams)
+    assert not problem.transitions.any()
+    assert not any(table.any() for table in problem.longer)
 
 
 def test_observed_ngrams_stay_inside_sentences() -> None:
@@ -260,6 +255,9 @@ def test_faults() -> None:
         observed_ngrams(np.zeros(1, np.int32), np.array([0, 1]), 1, 0)
     own = arguments(1, True)
     with pytest.raises(ConfigError, match=r"shapes \[\(3, 3\)\], got \[\(2, 2\)\]"):
-        HigherOrderProblem(**own, support=[np.ones((2, 2), bool)])  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match=r"shapes \[\(3, 3\)\], got \[\]"):
-        HigherOrderProblem(**own, support=[])  # type: ignore[arg-type]
+        SequenceProblem(**own, support=np.ones((2, 2), bool))  # type: ignore[arg-type]
+    three = np.ones((3, 3, 3), bool)
+    with pytest.raises(ConfigError, match=r"shapes \[\(3, 3\), \(3, 3, 3\)\], got \[\(3, 3\), \(2, 3, 3\)\]"):
+        SequenceProblem(**own, support=three[0], longer=[three[:2]])  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="expected bigrams where there are longer n-grams"):
+        SequenceProblem(**own, support=None, longer=[three])  # type: ignore[arg-type]
