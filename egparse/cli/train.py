@@ -33,6 +33,7 @@ EPILOG = examples(
     "egparse train train.txt --format conll2000 --output chunker.msgpack",
     "egparse train corpus.conllu --config configs/max-margin.toml --set parser.c=5",
     "egparse train corpus.conllu --learner perceptron",
+    "egparse train corpus.conllu --learner hmm --set 'layers=[\"upos\"]'",
     'egparse train corpus.conllu --set \'layers=["upos", "heads"]\' --seed 7',
 )
 
@@ -79,6 +80,7 @@ def train(
         say(
             f"development  {100 * config.hold_out:g} % of the sentences, held out; --dev names a file instead"
         )
+    _check_learners(config, read)
     if not kernels_are_compiled():
         say(NOTICE)
     from egparse.tasks import training
@@ -174,7 +176,9 @@ def train_cli(
     learner: Annotated[
         str | None,
         typer.Option(
-            "--learner", metavar="NAME", help="The learner of all tasks; --list-learners names them."
+            "--learner",
+            metavar="NAME",
+            help="The learner of all tasks, but for those that --set chooses one for; --list-learners names them.",
         ),
     ] = None,
     list_learners: Annotated[
@@ -208,12 +212,12 @@ def train_cli(
     model so far.
     """
     with reported():
-        from egparse.tasks.config import load_config, with_learner
+        from egparse.tasks.config import TASKS, load_config
 
-        settings = load_config(config, override or [])
+        # what --set says of one task goes before what --learner says of all
+        learners = [f"{task}.learner={json.dumps(learner)}" for task in TASKS] if learner is not None else []
+        settings = load_config(config, [*learners, *(override or [])])
         settings = replace(settings, **_given(seed=seed, language=language))
-        if learner is not None:
-            settings = with_learner(settings, learner)
         say = _silence if quiet else _say
         with progress.shown(quiet) as listener:
             done = train(
@@ -269,6 +273,15 @@ def _read(
     if name == "corpus":
         say(f"annotated    {corpora.layers_described(read.sentences)}")
     return read
+
+
+def _check_learners(config: TrainConfig, read: corpora.Corpus) -> None:
+    """Raise ConfigError for a learner that cannot train what the corpus annotates, before it trains the rest."""
+    from egparse.tasks.corpus_columns import annotated_layers
+    from egparse.tasks.learning import check_learners
+
+    found = annotated_layers(read.sentences)
+    check_learners(config, [layer for layer in found if not config.layers or layer in config.layers])
 
 
 def _report(trained: Trained) -> Report | None:

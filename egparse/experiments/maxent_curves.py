@@ -51,7 +51,7 @@ LEARNERS = {"CD": "cd", "SCGIS": "scgis", "GIS": "gis", "L-BFGS": "lbfgs", "IIS"
 BROWN_WORDS = 125_000  # of training and test together
 _C = (0.1,)  # 1 / sigma^2 of the paper
 _PASSES, _QUICK_PASSES = 200, 60
-_SECONDS, _QUICK_SECONDS = 240.0, 0.4  # of training, for each curve
+_SECONDS, _QUICK_SECONDS = 240.0, 0.4  # of CPU time in training, for each curve
 _QUICK_SENTENCES = (60, 40)
 _QUICK_WORDS = 1500
 _TOLERANCE = 1e-5  # relative difference at which a curve ends
@@ -141,9 +141,9 @@ def run(request: Request) -> Outcome:
     notes = (
         *(f"{own.title}: L(w*) = {own.optimum:,.3f} nats, by L-BFGS to the end." for own in found),
         *(f"{curve.task}, {curve.label}: {curve.stopped}." for curve in curves if curve.stopped.startswith("failed")),
-        "Seconds are those of training on one thread, without measuring objective and score; kernels are compiled before.",
+        "CPU seconds are those of training on one thread, without measuring objective and score; kernels are compiled before.",
         "A pass visits every weight once; one of L-BFGS is an iteration, of one or a few evaluations.",
-        f"A curve ends at a relative difference of {_TOLERANCE:g}, after {stop.passes} passes or after {stop.seconds:g} s.",
+        f"A curve ends at a relative difference of {_TOLERANCE:g}, after {stop.passes} passes or after {stop.seconds:g} CPU seconds.",
     )  # fmt: skip
     panels = [panel for own in found for panel in panels_of(own)]
     return Outcome("Maximum entropy", SOURCE, data, curves, [table_of(own) for own in found], panels, notes)
@@ -305,7 +305,8 @@ def race(classified: Classified, c: float, stop: MaxentStop, request: Request) -
         curves.append(curve)
         last = curve.points[-1]
         request.tell(
-            f"{curve.task}, {label}, C = {c:g}: {last.iteration} passes, {last.cpu_seconds:.1f} s, score {last.score:.2f}; {curve.stopped}"
+            f"{curve.task}, {label}, C = {c:g}: {last.iteration} passes, {last.cpu_seconds:.1f} CPU seconds, "
+            f"score {last.score:.2f}; {curve.stopped}"
         )
     return Found(classified, c, optimum, tuple(curves))
 
@@ -334,7 +335,7 @@ def _trace(
         stopped = (
             f"a relative difference of {stop.tolerance:g}"
             if done.converged
-            else "passes or seconds are spent"
+            else "passes or CPU seconds are spent"
         )
     except EgparseError as error:
         stopped = f"failed: {error}"
@@ -345,7 +346,7 @@ def _trace(
 
 
 def table_of(found: Found) -> Table:
-    """Seconds and passes to within 10 %, 1 % and 0.1 % of the optimum, and where each run ended."""
+    """CPU seconds and passes to within 10 %, 1 % and 0.1 % of the optimum, and where each run ended."""
     near = [f"{100 * own:g} %" for own in _WITHIN]
     headings = (
         "learner", *(f"s to {own}" for own in near), *(f"passes to {own}" for own in near), "passes", "s", "difference", "last", "best",
@@ -378,7 +379,7 @@ def panels_of(found: Found) -> list[Panel]:
         curve._replace(points=tuple(own for own in curve.points if own.cpu_seconds > 0))
         for curve in found.curves
     ]
-    seconds, effort = "training seconds", "passes"
+    seconds, effort = "CPU seconds", "passes"
     scores = comparison.lines(timed, lambda point: point.score, x=comparison.SECONDS)
     apart = "relative difference to the optimum"
     return [

@@ -129,37 +129,74 @@ class KernelPerceptron:
         Raises:
             EgparseError: labels that do not fit, or a kernel value that is no number.
         """
+        run = KernelPasses(self.kernel, examples, labels, label_count=label_count, seed=self.seed)
+        for _ in range(self.passes):
+            if run.make() == 0:
+                break
+        return run.model()
+
+
+class KernelPasses:
+    """Training pass by pass, with the Gram matrix and the scores of all examples; arguments as those of ``KernelPerceptron``.
+
+    Raises:
+        EgparseError: labels that do not fit, or a kernel value that is no number.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        examples: Any,
+        labels: npt.ArrayLike,
+        *,
+        label_count: int | None = None,
+        seed: int | None = None,
+    ) -> None:
         own = np.asarray(labels, dtype=np.int64)
         n = _size(examples)
         count = label_count if label_count is not None else int(np.max(own, initial=0)) + 1
         if own.shape != (n,) or own.min(initial=0) < 0 or own.max(initial=0) >= count:
             raise EgparseError(f"kernel perceptron: expected {n} labels in 0..{count - 1}, got others")
-        gram = np.ascontiguousarray(self.kernel.matrix(examples, examples))
-        if not np.all(np.isfinite(gram)):
+        self._gram = np.ascontiguousarray(kernel.matrix(examples, examples))
+        if not np.all(np.isfinite(self._gram)):
             raise EgparseError("kernel perceptron: expected finite kernel values, got others")
-        made, survived, by_pass = self._mistakes(gram, own, count)
-        supports, place = np.unique(made[:, 0], return_inverse=True)
-        mistakes = Mistakes(place.reshape(-1), own[made[:, 0]], made[:, 1], survived)
-        return KernelModel(self.kernel, _chosen(examples, supports), mistakes, count, by_pass)
+        self._kernel, self._examples, self._labels, self._count = kernel, examples, own, count
+        self._random = None if seed is None else np.random.default_rng(seed)
+        self._scores = np.zeros((count, n))
+        self._current = 0
+        self._made: list[Ints] = [np.empty((0, 2), dtype=np.int64)]
+        self._ended: list[Ints] = [np.empty(0, dtype=np.int64)]
 
-    def _mistakes(self, gram: Floats, labels: Ints, count: int) -> tuple[Ints, Ints, tuple[int, ...]]:
-        """(e, 2): example and label predicted; how long each weight vector survived; and the number of mistakes by pass."""
-        random = None if self.seed is None else np.random.default_rng(self.seed)
-        scores = np.zeros((count, len(labels)))
-        found: list[Ints] = []
-        survived: list[Ints] = []
-        current = 0
-        for _ in range(self.passes):
-            order = np.arange(len(labels)) if random is None else random.permutation(len(labels))
-            made = np.empty((len(labels), 2), dtype=np.int64)
-            ended = np.empty(len(labels), dtype=np.int64)
-            number, current = _train_pass(gram, labels, order, scores, current, made, ended)
-            found.append(made[:number])
-            survived.append(ended[:number])
-            if number == 0:
-                break
-        survived.append(np.array([current], dtype=np.int64))
-        return np.concatenate(found), np.concatenate(survived), tuple(len(own) for own in found)
+    @property
+    def supports(self) -> Ints:
+        """Which examples any mistake was made on, ascending."""
+        return np.unique(np.concatenate(self._made)[:, 0])
+
+    def make(self) -> int:
+        """Visit every example once; returns the number of mistakes."""
+        n = len(self._labels)
+        order = np.arange(n) if self._random is None else self._random.permutation(n)
+        made, ended = np.empty((n, 2), dtype=np.int64), np.empty(n, dtype=np.int64)
+        number, self._current = _train_pass(
+            self._gram, self._labels, order, self._scores, self._current, made, ended
+        )
+        self._made.append(made[:number].copy())
+        self._ended.append(ended[:number].copy())
+        return int(number)
+
+    def model(self) -> KernelModel:
+        """The model so far."""
+        made = np.concatenate(self._made)
+        survived = np.concatenate([*self._ended, np.array([self._current], dtype=np.int64)])
+        supports, place = np.unique(made[:, 0], return_inverse=True)
+        mistakes = Mistakes(place.reshape(-1), self._labels[made[:, 0]], made[:, 1], survived)
+        by_pass = tuple(len(own) for own in self._made[1:])
+        return KernelModel(self._kernel, _chosen(self._examples, supports), mistakes, self._count, by_pass)
+
+    def scores(self, model: KernelModel, rule: Literal["last", "averaged"]) -> Floats:
+        """(n, L): the scores of the training examples under a model of this run."""
+        coefficients = model.coefficients if rule == "last" else model.averaged_coefficients
+        return np.asarray(self._gram[:, self.supports] @ coefficients)
 
 
 @njit

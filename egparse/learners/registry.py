@@ -16,12 +16,18 @@ from egparse.learners.perceptron import Perceptron, PerceptronConfig
 from egparse.learners.sgd import SGD, SGDConfig
 from egparse.losses import Loss
 
+Structure = Literal["choices", "sequences", "trees", "vectors"]
+"""What the examples of a problem are: choices among labels made one by one, sequences of labels, trees, or vectors of one class each."""
+
+EVERYTHING: tuple[Structure, ...] = ("choices", "sequences", "trees", "vectors")
+
 
 class Entry(NamedTuple):
-    """``build(problem, config, options)``; ``summary`` is a line for people, with the source."""
+    """``build(problem, config, options)``; ``summary`` is a line for people, with the source; ``fits`` says what it can learn."""
 
     build: Callable[[VectorProblem, LearnerConfig, dict[str, Any]], Learner]
     summary: str
+    fits: tuple[Structure, ...] = EVERYTHING
 
 
 def build(name: str, problem: VectorProblem, config: LearnerConfig, **options: Any) -> Learner:
@@ -114,6 +120,43 @@ def _parameter_mixing(problem: VectorProblem, config: LearnerConfig, options: di
     return ParameterMixing(problem, inner, MixingConfig(**mixing))
 
 
+def _maxent(name: str) -> Callable[[VectorProblem, LearnerConfig, dict[str, Any]], Learner]:
+    def build_one(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]) -> Learner:
+        from egparse.learners.maxent.maxent_adapter import MaxentAdapter  # SciPy: dear to import
+        from egparse.learners.maxent.maxent_registry import ALGORITHMS
+
+        return MaxentAdapter(ALGORITHMS[name], problem, config, options)
+
+    return build_one
+
+
+def _counting(name: str) -> Callable[[VectorProblem, LearnerConfig, dict[str, Any]], Learner]:
+    """Counting minimises no loss and has no C, which is not looked at."""
+
+    def build_one(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]) -> Learner:
+        from egparse.learners.generative.counting import Counting, CountingConfig  # SciPy: dear to import
+
+        _expect_no_loss(f"{name} counts and minimises no loss: it", config)
+        return Counting(name, problem, CountingConfig(**options))
+
+    return build_one
+
+
+def _kernel_perceptron(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]) -> Learner:
+    from egparse.learners.kernel_learner import KernelLearner  # SciPy: dear to import
+
+    _expect_no_loss("the kernel perceptron has its own loss: it", config, perceptron=True)
+    return KernelLearner(problem, seed=config.seed, **options)
+
+
+def _expect_no_loss(who: str, config: LearnerConfig, *, perceptron: bool = False) -> None:
+    own = [(LearnerConfig.beta, LearnerConfig.gamma), *([(float("inf"), 0.0)] if perceptron else [])]
+    if (config.beta, config.gamma) not in own:
+        raise ConfigError(
+            f"{who} expects the defaults beta = 1 and gamma = 0, got beta = {config.beta:g}, gamma = {config.gamma:g}"
+        )
+
+
 def _perceptron_config(config: LearnerConfig, options: dict[str, Any]) -> PerceptronConfig:
     """The perceptron has its own loss (beta = inf, gamma = 0) and no C, which is not looked at."""
     if (config.beta, config.gamma) not in ((LearnerConfig.beta, LearnerConfig.gamma), (float("inf"), 0.0)):
@@ -155,6 +198,8 @@ def eg_loss(config: LearnerConfig) -> Any:
     return known[config.beta, config.gamma]
 
 
+MULTICLASS: tuple[Structure, ...] = ("choices", "vectors")
+
 LEARNERS: dict[str, Entry] = {
     "dca": Entry(
         _dca,
@@ -195,6 +240,37 @@ LEARNERS: dict[str, Entry] = {
     "cutting-plane": Entry(
         _cutting_plane,
         "structured SVM by cutting planes (Tsochantaridis et al. 2004; Joachims et al. 2009, Alg. 3)",
+    ),
+    "gis": Entry(
+        _maxent("gis"),
+        "generalised iterative scaling, multiclass (Darroch & Ratcliff 1972; Huang et al. 2009, section 2.2)",
+        MULTICLASS,
+    ),
+    "iis": Entry(
+        _maxent("iis"),
+        "improved iterative scaling, multiclass (Della Pietra et al. 1997; Huang et al. 2009, section 2.2)",
+        MULTICLASS,
+    ),
+    "scgis": Entry(
+        _maxent("scgis"),
+        "sequential conditional iterative scaling, multiclass (Goodman 2002; Huang et al. 2009, section 2.2)",
+        MULTICLASS,
+    ),
+    "cd": Entry(
+        _maxent("cd"),
+        "coordinate descent on the primal, multiclass (Huang et al. 2009, section 3.2)",
+        MULTICLASS,
+    ),
+    "hmm": Entry(
+        _counting("hmm"), "hidden Markov model by counting, sequences (McDonald 2009)", ("sequences",)
+    ),
+    "naive-bayes": Entry(
+        _counting("naive-bayes"), "naive Bayes by counting, multiclass (McDonald 2009)", MULTICLASS
+    ),
+    "kernel-perceptron": Entry(
+        _kernel_perceptron,
+        "perceptron in the dual with a kernel, classes of vectors (McDonald 2009; Freund & Schapire 1999)",
+        ("vectors",),
     ),
 }
 """Name -> how to build it."""

@@ -7,6 +7,7 @@ cost is 0 for the correct class and 1 for any other. A visit costs O(K d).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -15,7 +16,9 @@ import numpy.typing as npt
 
 from egparse.compilation import njit
 from egparse.errors import EgparseError
+from egparse.learners.design import Design
 from egparse.learners.eg_step import Duals, Parts, Rule, compare, decide, keep, propose, remember
+from egparse.learners.kernel_problem import Inputs
 from egparse.learners.problem import Floats
 from egparse.structures import multiclass
 
@@ -60,6 +63,7 @@ class ClassifierProblem:
         self._room = Room(scores, cost, trial, marginals, changes, block)
         self._gold = np.empty(n_classes)
         self._choice = np.empty(1, dtype=np.int32)
+        self._machine: Callable[[Floats], Floats] | None = None
 
     def gold(self, i: int) -> Floats:
         """One on the correct class."""
@@ -97,8 +101,9 @@ class ClassifierProblem:
         return float(_add(self.weights, self._examples.x[i], changes))
 
     def reset(self) -> None:
-        """All weights to zero."""
+        """All weights to zero, and no machine in their place."""
         self.weights[:] = 0.0
+        self._machine = None
 
     def vectors(self) -> tuple[npt.NDArray[np.floating[Any]], ...]:
         """v (K, d)."""
@@ -108,6 +113,7 @@ class ClassifierProblem:
         """The same examples with weights of their own."""
         other = copy(self)
         other.weights = np.zeros_like(self.weights)
+        other._machine = None
         return other
 
     def sweep(self, order: npt.NDArray[np.int64], rule: Rule, duals: Duals) -> tuple[int, float]:
@@ -116,9 +122,41 @@ class ClassifierProblem:
         return int(evaluations), float(grown)
 
     def predict(self, x: Floats) -> Ints:
-        """The best class under v of each row of ``x`` (m, d); the scale of v does not matter."""
-        best: Ints = np.argmax(x @ self.weights.T, axis=1).astype(np.int32)
+        """The best class of each row of ``x`` (m, d) under v, whose scale does not matter, or under the machine installed."""
+        scores = x @ self.weights.T if self._machine is None else self._machine(x)
+        best: Ints = np.argmax(scores, axis=1).astype(np.int32)
         return best
+
+    def design(self) -> Design:
+        """Components as attributes, each with a weight for every class, for learners that look at single weights."""
+        x, y, (n_classes, d) = self._examples.x, self._examples.y, self.weights.shape
+        rows, components = np.nonzero(x)
+        return Design(
+            row_starts=np.searchsorted(rows, np.arange(len(x) + 1)).astype(np.int64),
+            attributes=components.astype(np.int64),
+            values=x[rows, components],
+            groups=None,
+            labels=y.astype(np.int64),
+            label_count=n_classes,
+            candidates=None,
+            pair_starts=np.arange(d + 1, dtype=np.int64) * n_classes,
+            pair_labels=np.tile(np.arange(n_classes, dtype=np.int64), d),
+            sequence_starts=np.arange(len(x) + 1, dtype=np.int64),
+            bigrams=None,
+            order=0,
+        )
+
+    def set_weights(self, pairs: Floats, bigrams: Floats | None = None) -> None:
+        """Set v from the order of the design; there are no bigrams."""
+        self.weights[:] = pairs.reshape(self.weights.shape[::-1]).T
+
+    def inputs(self) -> Inputs:
+        """The vectors and their classes."""
+        return Inputs(self._examples.x, self._examples.y, len(self.weights))
+
+    def install(self, machine: Callable[[Floats], Floats] | None) -> None:
+        """Predict by a machine in place of v (None: by v again)."""
+        self._machine = machine
 
 
 def error_rate(problem: ClassifierProblem, x: Floats, y: npt.NDArray[np.integer]) -> float:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
+from egparse.errors import ConfigError
 from egparse.learners.learner import Learner, LearnerConfig, VectorProblem
-from egparse.learners.registry import build
-from egparse.tasks.config import DEFAULT_LEARNER, LearningConfig
+from egparse.learners.registry import LEARNERS, Structure, build
+from egparse.tasks.config import DEFAULT_LEARNER, LabellerConfig, LearningConfig, TaggerConfig, TrainConfig
 
 LOSSES = {
     "log-linear": (1.0, 0.0),
@@ -16,6 +18,10 @@ LOSSES = {
     "perceptron": (math.inf, 0.0),
 }
 """Name -> beta and gamma of the loss family (``egparse.losses``)."""
+
+_IN_WORDS = {"choices": "labels chosen one by one", "sequences": "label sequences", "trees": "trees"}
+_SECTIONS = {"heads": "parser", "deprels": "labeller"}
+"""Layer -> its section of the configuration, where they differ in name."""
 
 _WITHOUT_PROBABILITIES = ("perceptron", "mira", "cutting-plane", "parameter-mixing")
 
@@ -32,6 +38,57 @@ def build_learner(problem: VectorProblem, config: LearningConfig, seed: int, **o
     if config.learner == DEFAULT_LEARNER:
         options = {"anneal_from": config.anneal_from, "anneal_decay": config.anneal_decay, **own, **options}
     return build(config.learner, problem, common, **options)
+
+
+def check_learners(config: TrainConfig, layers: Iterable[str]) -> None:
+    """Whether each layer's learner fits what the layer is made of, before time is spent on training.
+
+    Raises:
+        ConfigError: one that does not, with what can be done about it. Unknown learners are left to ``build_learner``.
+    """
+    layers = tuple(layers)
+    sections = {layer: _SECTIONS.get(layer, layer) for layer in layers}
+    own = {layer: getattr(config, section) for layer, section in sections.items()}
+    misfits = [layer for layer in layers if not _fits(own[layer])]
+    if not misfits:
+        return
+    name = own[misfits[0]].learner
+    misfits = [layer for layer in misfits if own[layer].learner == name]
+    tasks = ", ".join(f"{sections[layer]} ({_IN_WORDS[structure_of(own[layer])]})" for layer in misfits)
+    choices = " ".join(f"--set {sections[layer]}.learner={DEFAULT_LEARNER}" for layer in misfits)
+    ways = [f"choose other learners for those ({choices})"]
+    rest = [layer for layer in layers if layer not in misfits]
+    alone = [layer for layer in rest if layer != "deprels" or "heads" in rest]  # arc labels need a parser
+    if alone:
+        listed = ", ".join(f'"{layer}"' for layer in alone)
+        ways.append(f"train without them (--set 'layers=[{listed}]')")
+    if rest:
+        ways.append(
+            f"choose {name} for one task only (--set {sections[rest[0]]}.learner={name}, no --learner)"
+        )
+    chained = [sections[layer] for layer in misfits if structure_of(own[layer]) == "sequences"]
+    if chained and "choices" in LEARNERS[name].fits:
+        ways.append(f"let taggers choose word by word (--set {chained[0]}.bigrams=false)")
+    raise ConfigError(f"{_wanted(name)}, and cannot train {tasks}: {'; or '.join(ways)}")
+
+
+def structure_of(config: LearningConfig) -> Structure:
+    """What a task's examples are."""
+    if isinstance(config, TaggerConfig):
+        return "sequences" if config.bigrams else "choices"
+    return "choices" if isinstance(config, LabellerConfig) else "trees"
+
+
+def _fits(config: LearningConfig) -> bool:
+    return config.learner not in LEARNERS or structure_of(config) in LEARNERS[config.learner].fits
+
+
+def _wanted(name: str) -> str:
+    """What a learner fits, in words."""
+    fits = LEARNERS[name].fits
+    if fits == ("vectors",):
+        return f"{name} has no weight vector, which the models of text are made of; it fits classes of vectors only"
+    return f"{name} fits {' and '.join(_IN_WORDS[own] for own in fits if own != 'vectors')} only"
 
 
 def loss_of(config: LearningConfig) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""Every learner of the registry trains taggers and parsers, and says what does not fit it."""
+"""Every learner of the registry trains what it fits, and says what does not fit it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,19 @@ from tasks.sample import quick, sample
 
 from egparse.errors import ConfigError
 from egparse.learners.registry import LEARNERS
-from egparse.tasks.config import ParserConfig, with_learner
-from egparse.tasks.learning import is_probabilistic, loss_of
+from egparse.tasks.config import ParserConfig, TrainConfig, with_learner
+from egparse.tasks.learning import check_learners, is_probabilistic, loss_of
 from egparse.tasks.training import train
 
+EVERY_LAYER = ("upos", "heads", "deprels")
 
-@pytest.mark.parametrize("learner", LEARNERS)
-def test_every_learner_trains_a_tagger_and_a_parser(learner: str) -> None:
+
+def fitting(structure: str) -> list[str]:
+    return [name for name, entry in LEARNERS.items() if structure in entry.fits]
+
+
+@pytest.mark.parametrize("learner", fitting("trees"))
+def test_every_learner_of_trees_trains_a_tagger_and_a_parser(learner: str) -> None:
     config = with_learner(
         quick(
             'layers=["upos", "heads"]', "hold_out=0", "upos.stop.iterations=4", "parser.stop.iterations=4",
@@ -27,6 +33,70 @@ def test_every_learner_trains_a_tagger_and_a_parser(learner: str) -> None:
     for sentence in model.annotate(sample("dev")[:5]):
         assert len(sentence.upos) == len(sentence.heads) == len(sentence)
     assert model.record["tasks"]["upos"]["score"] > 30
+
+
+@pytest.mark.parametrize(
+    "learner", sorted({*fitting("sequences"), *fitting("choices")} - {*fitting("trees")})
+)
+@pytest.mark.parametrize("layer", ["upos", "feats"])
+def test_the_other_learners_train_taggers(learner: str, layer: str) -> None:
+    """With weights for all labels (upos), or for those seen and the candidates of a tag dictionary (feats)."""
+    bigrams = "true" if learner == "hmm" else "false"
+    config = quick(
+        f'layers=["{layer}"]', "hold_out=0", f"{layer}.learner={learner}", f"{layer}.bigrams={bigrams}", "feats.c=0.5"
+    )  # fmt: skip
+    model = train(sample("train")[:120], sample("dev")[:20], config).model
+    assert model.record["tasks"][layer]["score"] > (70 if layer == "upos" else 55)
+    assert all(
+        len(sentence.upos or sentence.feats) == len(sentence)
+        for sentence in model.annotate(sample("dev")[:3])
+    )
+
+
+@pytest.mark.parametrize("learner", ["cd", "naive-bayes"])
+def test_multiclass_learners_train_a_labeller(learner: str) -> None:
+    config = quick(
+        'layers=["heads", "deprels"]', "hold_out=0", f"labeller.learner={learner}", "parser.stop.iterations=4"
+    )
+    record = train(sample("train")[:60], sample("dev")[:20], config).model.record["tasks"]
+    assert record["deprels"]["score"] > 0.7 * record["heads"]["score"]
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("layer", EVERY_LAYER)
+def test_the_check_before_training_and_the_learner_itself_agree(learner: str, layer: str) -> None:
+    config = with_learner(quick("hold_out=0", "parser.bits=12"), learner)
+    layers = ("heads", layer) if layer == "deprels" else (layer,)
+    if layer == "deprels":
+        config = TrainConfig(**{**vars(config), "parser": ParserConfig(bits=12)})
+    try:
+        check_learners(config, layers)
+    except ConfigError:
+        with pytest.raises(ConfigError, match=learner):
+            train(sample("train")[:4], None, TrainConfig(**{**vars(config), "layers": layers}))
+    else:
+        assert learner in fitting({"upos": "sequences", "heads": "trees", "deprels": "choices"}[layer])
+
+
+def test_what_does_not_fit_comes_with_ways_out() -> None:
+    check_learners(with_learner(quick(), "hmm"), ["upos", "xpos"])
+    check_learners(quick("upos.learner=hmm"), EVERY_LAYER)
+    with pytest.raises(ConfigError) as fault:
+        check_learners(with_learner(quick(), "hmm"), EVERY_LAYER)
+    for text in (
+        "hmm fits label sequences only, and cannot train parser (trees), labeller (labels chosen one by one)",
+        "--set parser.learner=eg-online --set labeller.learner=eg-online",
+        """--set 'layers=["upos"]'""",
+        "--set upos.learner=hmm, no --learner",
+    ):
+        assert text in str(fault.value)
+    with pytest.raises(ConfigError) as fault:
+        check_learners(with_learner(quick(), "gis"), EVERY_LAYER)
+    for text in ("--set upos.bigrams=false", "--set labeller.learner=gis"):
+        assert text in str(fault.value)
+    assert "layers=" not in str(fault.value)  # labels alone have no arcs to go on
+    with pytest.raises(ConfigError, match="kernel-perceptron has no weight vector"):
+        check_learners(quick("xpos.learner=kernel-perceptron"), ["upos", "xpos"])
 
 
 def test_losses_by_name_and_by_number() -> None:
@@ -50,9 +120,31 @@ def test_only_probabilities_have_marginals() -> None:
         (["parser.learner=lbfgs", "parser.loss=max-margin"], "beta"),
         (["parser.loss=softmax-margin"], "exponentiated gradient expects the loss"),
         (["parser.learner=sgd", "parser.options.eta=1"], "sgd"),
+        (["parser.learner=gis"], "gis fits choices made one by one .* TreeProblem does not lay them open"),
+        (["parser.learner=kernel-perceptron"], "a kernel machine has no weight vector"),
     ],
 )
 def test_what_does_not_fit_is_said(overrides: list[str], expected: str) -> None:
     config = quick('layers=["heads"]', "hold_out=0", *overrides)
+    with pytest.raises(ConfigError, match=expected):
+        train(sample("train")[:10], None, config)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "expected"),
+    [
+        (["upos.learner=cd"], "cd fits choices .*set bigrams = false"),
+        (["upos.learner=hmm", "upos.bigrams=false"], "hmm fits sequences of labels; .* bigrams = true"),
+        (["upos.learner=hmm", "upos.order=2"], "set order = 1"),
+        (["upos.learner=hmm", 'upos.templates=["normal[0]"]'], "such as the template 'bias'"),
+        (["upos.learner=hmm", "upos.loss=max-margin"], "hmm counts and minimises no loss"),
+        (["upos.learner=hmm", "upos.options.smoothing=0"], "smoothing > 0"),
+        (["upos.learner=hmm", "upos.options.lambda=1"], "learner hmm: .*lambda"),
+        (["upos.learner=gis", "upos.bigrams=false", "upos.loss=max-margin"], "gis expects the log-linear loss"),
+        (["upos.learner=cd", "upos.bigrams=false", "upos.options.gamma=2"], "cd: expected gamma in"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_a_tagger_is_said(overrides: list[str], expected: str) -> None:
+    config = quick('layers=["upos"]', "hold_out=0", *overrides)
     with pytest.raises(ConfigError, match=expected):
         train(sample("train")[:10], None, config)

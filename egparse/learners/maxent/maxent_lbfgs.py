@@ -77,7 +77,7 @@ class _Trace:
         self.records = [stop.record(0, 0.0, value, float(np.linalg.norm(slope)))]
         if stop.observe:
             stop.observe(self.records[0], self.weights)
-        self.begin = time.perf_counter()
+        self.begin = time.process_time()
 
     def evaluate(self, w: Floats) -> tuple[float, Floats]:
         value, _ = evaluate(self.problem, w, self.precision, self.table)
@@ -87,7 +87,7 @@ class _Trace:
         return value, self.last[1].copy()
 
     def callback(self, intermediate_result: Any) -> None:
-        seen = time.perf_counter()
+        seen = time.process_time()
         self.weights = np.array(intermediate_result.x)
         if not np.array_equal(self.weights, self.last[0]):  # the search kept an earlier trial
             self.evaluate(self.weights)
@@ -99,7 +99,7 @@ class _Trace:
         if self.stop.observe:
             self.stop.observe(self.last_record, self.weights)
         finished = self.is_finished() or seconds >= self.stop.seconds
-        self.pauses += time.perf_counter() - seen
+        self.pauses += time.process_time() - seen
         if finished:
             raise StopIteration
 

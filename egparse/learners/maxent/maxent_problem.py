@@ -24,6 +24,7 @@ from egparse.errors import ConfigError, EgparseError
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 _ROWS_AT_ONCE = 4096  # of a prediction, whose scores are dense
 
@@ -33,7 +34,8 @@ class Features(NamedTuple):
 
     Attributes by context (``row_starts`` (m + 1), ``row_attributes``, ``row_values``) and contexts by attribute
     (``column_starts`` (A + 1), ``column_contexts``, ``column_values``); ``labels`` (n) ascend within an attribute;
-    ``counts`` (m) are p~(x), ``observed`` (n) are p~(f_t).
+    ``counts`` (m) are p~(x), ``observed`` (n) are p~(f_t). ``allowed`` (m, L) says which labels a context may have, (0, 0) for all:
+    P(y | x) of the others is 0.
     """
 
     row_starts: Ints
@@ -46,6 +48,7 @@ class Features(NamedTuple):
     labels: Ints
     counts: Floats
     observed: Floats
+    allowed: Bools
 
 
 @dataclass(frozen=True)
@@ -96,14 +99,22 @@ class MaxentProblem:
 
 
 def build_maxent(
-    attributes: Any, labels: npt.ArrayLike, *, label_count: int | None = None, normalised: bool = False
+    attributes: Any,
+    labels: npt.ArrayLike,
+    *,
+    label_count: int | None = None,
+    normalised: bool = False,
+    pairs: tuple[Ints, Ints] | None = None,
+    candidates: Bools | None = None,
 ) -> MaxentProblem:
     """A problem from training contexts: ``attributes`` (N, A) sparse, finite and non-negative, ``labels`` (N,) from 0.
 
     ``label_count`` is L, by default the largest label plus 1. ``normalised`` divides p~ by N: frequencies in place of counts.
+    ``pairs`` are the features, as ``feature_starts`` (A + 1) and labels, ascending within an attribute, in place of the pairs seen.
+    ``candidates`` (N, L) says which labels each context may have; equal contexts have equal candidates too.
 
     Raises:
-        EgparseError: no context, negative or non-finite values, or labels that do not fit.
+        EgparseError: no context, negative or non-finite values, or labels, pairs or candidates that do not fit.
     """
     matrix = csr_matrix(attributes, dtype=np.float64, copy=True)
     matrix.sum_duplicates()
@@ -111,11 +122,17 @@ def build_maxent(
     own = np.asarray(labels, dtype=np.int64)
     count = label_count if label_count is not None else int(np.max(own, initial=-1)) + 1
     _check(matrix, own, count)
+    _check_limits(matrix, own, count, pairs, candidates)
     total = len(own)
     seen = csr_matrix((np.ones(total), own, np.arange(total + 1)), shape=(total, count))
     observed = csr_matrix(matrix.T @ seen)  # (A, L): p~(f_t) of the observed pairs
     observed.sort_indices()
-    first, context_of = _unique_rows(matrix)
+    starts, feature_labels = observed.indptr.astype(np.int64), observed.indices.astype(np.int64)
+    found = np.asarray(observed.data)
+    if pairs is not None:
+        found = _looked_up(starts, feature_labels, found, pairs, count)
+        starts, feature_labels = pairs
+    first, context_of = _unique_rows(matrix, candidates)
     merged = matrix[first]
     columns = merged.tocsc()
     columns.sort_indices()
@@ -128,10 +145,11 @@ def build_maxent(
         column_starts=by_attribute[0],
         column_contexts=by_attribute[1],
         column_values=by_attribute[2],
-        feature_starts=observed.indptr.astype(np.int64),
-        labels=observed.indices.astype(np.int64),
+        feature_starts=starts,
+        labels=feature_labels,
         counts=np.asarray(np.bincount(context_of, minlength=len(first)) * scale, dtype=np.float64),
-        observed=observed.data * scale,
+        observed=found * scale,
+        allowed=np.zeros((0, 0), dtype=bool) if candidates is None else candidates[first],
     )
     return MaxentProblem(features, count)
 
@@ -140,14 +158,27 @@ def _arrays(matrix: Any) -> tuple[Ints, Ints, Floats]:
     return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data.astype(np.float64)
 
 
-def _unique_rows(matrix: Any) -> tuple[Ints, Ints]:
+def _looked_up(starts: Ints, labels: Ints, values: Floats, pairs: tuple[Ints, Ints], count: int) -> Floats:
+    """The values of the ``pairs`` among those given by ``starts`` and ``labels``, 0 for a pair that is not there."""
+    there = np.repeat(np.arange(len(starts) - 1), np.diff(starts)) * count + labels
+    wanted = np.repeat(np.arange(len(starts) - 1), np.diff(pairs[0])) * count + pairs[1]
+    place = np.minimum(np.searchsorted(there, wanted), max(0, len(there) - 1))
+    if not len(there):
+        return np.zeros(len(wanted))
+    return np.where(there[place] == wanted, values[place], 0.0)
+
+
+def _unique_rows(matrix: Any, candidates: Bools | None) -> tuple[Ints, Ints]:
     """The first row of each kind, and for each row which kind it is."""
-    kinds: dict[tuple[bytes, bytes], int] = {}
+    kinds: dict[tuple[bytes, bytes, bytes], int] = {}
     first: list[int] = []
     kind_of = np.empty(matrix.shape[0], dtype=np.int64)
     for row in range(matrix.shape[0]):
         own = slice(matrix.indptr[row], matrix.indptr[row + 1])
-        kind = kinds.setdefault((matrix.indices[own].tobytes(), matrix.data[own].tobytes()), len(first))
+        allowed = b"" if candidates is None else candidates[row].tobytes()
+        kind = kinds.setdefault(
+            (matrix.indices[own].tobytes(), matrix.data[own].tobytes(), allowed), len(first)
+        )
         if kind == len(first):
             first.append(row)
         kind_of[row] = kind
@@ -165,3 +196,19 @@ def _check(matrix: Any, labels: Ints, label_count: int) -> None:
         )
     if not np.all(np.isfinite(matrix.data)) or matrix.data.min(initial=0.0) < 0:
         raise EgparseError("maxent: expected finite attribute values of at least 0, got others")
+
+
+def _check_limits(
+    matrix: Any, labels: Ints, label_count: int, pairs: tuple[Ints, Ints] | None, candidates: Bools | None
+) -> None:
+    if pairs is not None and (len(pairs[0]) != matrix.shape[1] + 1 or pairs[0][-1] != len(pairs[1])):
+        raise EgparseError(
+            f"maxent: expected the pairs of {matrix.shape[1]} attributes, got starts of {len(pairs[0]) - 1} and {len(pairs[1])} labels"
+        )
+    if candidates is None:
+        return
+    if candidates.shape != (len(labels), label_count) or not candidates[np.arange(len(labels)), labels].all():
+        raise EgparseError(
+            f"maxent: expected candidates of shape {(len(labels), label_count)} with the correct label of every context, "
+            f"got shape {candidates.shape} or a context without"
+        )

@@ -41,6 +41,10 @@ def train_maxent(
         raise ConfigError(f"maxent learner {name}: {error}") from error
 
 
+ALGORITHMS: dict[str, type[MaxentLearner]] = {own.name: own for own in (GIS, IIS, SCGIS, CoordinateDescent)}
+"""Those that go pass by pass, by name."""
+
+
 def _entry(learner: type[MaxentLearner], summary: str) -> MaxentEntry:
     def run(problem: MaxentProblem, stop: MaxentStop, **options: Any) -> MaxentRun:
         return run_learner(learner(problem, **options), stop)

@@ -20,7 +20,7 @@ _STALLED = 1e-4  # of the first gradient norm: without progress above it somethi
 
 
 class Record(NamedTuple):
-    """After ``passes`` passes and ``seconds`` of training (measurements not counted): L(w) in nats, its relative difference to
+    """After ``passes`` passes and ``seconds`` of CPU time in training (measurements not counted): L(w) in nats, its relative difference to
     the given optimum (Huang et al. 2009, eq. 17; nan without one) and the Euclidean norm of its gradient.
     """
 
@@ -46,7 +46,7 @@ class MaxentRun(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class MaxentStop:
-    """When to stop: after ``passes`` passes or ``seconds``, or at the tolerance.
+    """When to stop: after ``passes`` passes or ``seconds`` of CPU time, or at the tolerance.
 
     Given the ``optimum`` L(w*), ``tolerance`` is the relative difference (eq. 17), otherwise the gradient norm relative to that at w = 0.
     ``observe`` is called with the weights after each pass, off the clock (accuracy over time); it may look at them, not keep them.
@@ -99,9 +99,9 @@ def run_learner(learner: MaxentLearner, stop: MaxentStop) -> MaxentRun:
             return MaxentRun(state.w, records, True)
         if state.passes >= stop.passes or seconds >= stop.seconds or _has_stalled(learner.name, records):
             return MaxentRun(state.w, records, False)
-        begin = time.perf_counter()
+        begin = time.process_time()
         learner.iterate(state)
-        seconds += time.perf_counter() - begin
+        seconds += time.process_time() - begin
 
 
 def _has_stalled(name: str, records: list[Record]) -> bool:

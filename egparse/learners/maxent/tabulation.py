@@ -3,7 +3,7 @@
 Source: Huang et al. 2009, section 2.3: with S and T at hand, a sub-problem costs its feature's non-zeros only.
 We differ to keep digits: S and T are relative to exp(highest score of the context), so that they do not overflow; T is summed
 afresh where the update would cancel; and both are tabulated anew after every pass, so that rounding does not add up
-and the objective is exact.
+and the objective is exact. A label that a context may not have is not in its sums: there S = 0.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ def tabulate(features: Features, w: Floats, table: Table) -> float:
     total = 0.0
     for k in range(table.sums.shape[0]):
         _score(features, w, k, scores)
+        _forbid(features, k, scores, -np.inf)
         shift = scores.max()
         own = 0.0
         for y in range(label_count):
@@ -60,6 +61,7 @@ def feature_totals(features: Features, totals: Floats) -> None:
     scores = np.empty(totals.shape[0])
     for k in range(totals.shape[1]):
         _score(features, ones, k, scores)
+        _forbid(features, k, scores, 0.0)
         totals[:, k] = scores
 
 
@@ -89,6 +91,16 @@ def _score(features: Features, w: Floats, k: int, scores: Floats) -> None:
         a = features.row_attributes[j]
         for t in range(features.feature_starts[a], features.feature_starts[a + 1]):
             scores[features.labels[t]] += w[t] * features.row_values[j]
+
+
+@njit
+def _forbid(features: Features, k: int, scores: Floats, value: float) -> None:
+    """Give the labels that context k may not have a value."""
+    if features.allowed.shape[0] == 0:
+        return
+    for y in range(scores.shape[0]):
+        if not features.allowed[k, y]:
+            scores[y] = value
 
 
 @njit

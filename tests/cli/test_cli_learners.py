@@ -1,0 +1,56 @@
+"""``egparse train --learner``: the list of learners, one learner for all tasks, and what is said of tasks that it does not fit."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from cli.program import CONFIGS, CORPORA, complaint, first_sentences, run
+
+from egparse.learners.registry import LEARNERS
+
+OF_ISSUE = (
+    "eg-online", "eg-batch", "dca", "mira", "perceptron", "sgd", "lbfgs", "cg", "cutting-plane",
+    "gis", "iis", "scgis", "cd", "hmm", "naive-bayes", "kernel-perceptron",
+)  # fmt: skip
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    return first_sentences(CORPORA / "en_sample-train.conllu", 40, tmp_path / "corpus.conllu")
+
+
+def test_all_learners_are_listed() -> None:
+    listed = [line.split()[0] for line in run("train", "--list-learners").stdout.splitlines()[1:]]
+    assert listed == list(LEARNERS)
+    assert set(OF_ISSUE) <= set(listed)
+
+
+def test_a_counted_tagger_is_trained_saved_and_evaluated(corpus: Path, tmp_path: Path) -> None:
+    model, dev = tmp_path / "model.msgpack", CORPORA / "en_sample-dev.conllu"
+    arguments = ("--set", 'layers=["upos"]', "--learner", "hmm", "-o", model, "--quiet", "--json")
+    said = json.loads(run("train", corpus, "--dev", dev, *arguments).stdout)
+    found = json.loads(run("evaluate", model, dev, "--bootstrap", 0, "--json").stdout)
+    assert said["tasks"]["upos"]["kept"] == 1
+    assert said["development"]["UPOS"] == pytest.approx(found["UPOS"])
+    assert found["UPOS"] > 70
+
+
+def test_what_is_set_of_a_task_goes_before_the_learner_of_all(corpus: Path, tmp_path: Path) -> None:
+    done = run(
+        "train", corpus, "--config", CONFIGS / "quick.toml", "--set", 'layers=["upos", "heads"]', "--learner", "hmm",
+        "--set", "parser.learner=perceptron", "-o", tmp_path / "model.msgpack", "--quiet", "--json",
+    )  # fmt: skip
+    assert set(json.loads(done.stdout)["tasks"]) == {"upos", "parser"}
+
+
+def test_tasks_that_a_learner_does_not_fit_are_named_before_training(corpus: Path, tmp_path: Path) -> None:
+    said = complaint("train", corpus, "--learner", "hmm", "-o", tmp_path / "model.msgpack", "--quiet")
+    assert "hmm fits label sequences only, and cannot train parser (trees), labeller" in said
+    assert "--set parser.learner=eg-online --set labeller.learner=eg-online" in said
+    assert not (tmp_path / "model.msgpack").exists()
+    said = complaint(
+        "train", corpus, "--learner", "kernel-perceptron", "-o", tmp_path / "model.msgpack", "--quiet"
+    )
+    assert "kernel-perceptron has no weight vector" in said
