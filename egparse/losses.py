@@ -6,6 +6,13 @@
  beta = 1, gamma = 0 is the CRF; beta = inf, gamma = 1 the structured SVM; beta = inf,
 gamma = 0 the perceptron; beta = gamma = 1 softmax-margin. The gradient is F(zbar - z), with zbar the marginals (or the best
 structure, for beta = inf) at the potentials s + gamma p. For beta = inf the entropy term is gone and the maximum takes the place of log Z.
+
+Differences of members are what a model is rated by, not trained with: they are not convex (ibid., footnote 1).
+
+    delta L_{beta, gamma} = L_{beta, gamma} - L_{beta, 0}
+
+is log E exp(gamma l) for beta = 1, an upper bound of the expected cost gamma E l, both under the Gibbs distribution of the scores;
+for beta = inf and gamma = 1 it is the structured ramp loss, an upper bound of the cost of the best structure.
 """
 
 from __future__ import annotations
@@ -21,10 +28,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class Inference(Protocol):
-    """What a loss needs of a problem; see ``egparse.learners.problem.Problem``."""
-
-    def gold(self, i: int) -> Floats:
-        """The part vector of the correct structure."""
+    """What costs need of a problem; see ``egparse.learners.problem.Problem``."""
 
     def cost(self, i: int) -> Floats:
         """The cost of each part."""
@@ -37,6 +41,13 @@ class Inference(Protocol):
 
     def maximum(self, i: int, potentials: Floats, out: Floats) -> float:
         """Write the best structure; return its score."""
+
+
+class Supervised(Inference, Protocol):
+    """What a loss needs of a problem."""
+
+    def gold(self, i: int) -> Floats:
+        """The part vector of the correct structure."""
 
 
 @dataclass(frozen=True)
@@ -57,22 +68,42 @@ class Loss:
         """Whether the loss has a gradient everywhere."""
         return math.isfinite(self.beta)
 
-    def value(self, problem: Inference, i: int, scores: Floats, expected: Floats) -> float:
+    def value(self, problem: Supervised, i: int, scores: Floats, expected: Floats) -> float:
         """L_i in the units of the scores; ``expected`` (parts,) becomes zbar, of which F(zbar - z) is a (sub)gradient.
 
         ``scores`` (parts,) are s = F'w, and are left alone.
         """
         gold = problem.gold(i)
         correct = float(scores[gold > 0] @ gold[gold > 0])
+        highest, constant = self._highest(problem, i, scores, expected)
+        return highest - correct + constant
+
+    def difference(self, problem: Inference, i: int, scores: Floats, expected: Floats) -> float:
+        """delta L_i, see the module; ``scores`` and ``expected`` as for ``value``.
+
+        The score of the correct structure cancels out: it may be -inf, which makes ``value`` infinite.
+        """
+        plain, _ = Loss(self.beta)._highest(problem, i, scores, expected)
+        augmented, constant = self._highest(problem, i, scores, expected)
+        return augmented - plain + constant
+
+    def _highest(self, problem: Inference, i: int, scores: Floats, expected: Floats) -> tuple[float, float]:
+        """log Z(beta (s + gamma p)) / beta, or the maximum that is its limit, and gamma q."""
         potentials, constant = scores, 0.0
         if self.gamma:
             potentials = scores + self.gamma * problem.cost(i)
             constant = self.gamma * problem.cost_constant(i)
         if not self.differentiable:
-            return problem.maximum(i, potentials, expected) - correct + constant
+            return problem.maximum(i, potentials, expected), constant
         if self.beta != 1.0:
             potentials = self.beta * potentials
-        return problem.marginals(i, potentials, expected) / self.beta - correct + constant
+        return problem.marginals(i, potentials, expected) / self.beta, constant
+
+
+def expected_cost(problem: Inference, i: int, scores: Floats, expected: Floats) -> float:
+    """E l = p'zbar + q under the Gibbs distribution of the scores (parts,), whose marginals zbar are left in ``expected`` (parts,)."""
+    problem.marginals(i, scores, expected)
+    return float(problem.cost(i) @ expected) + problem.cost_constant(i)
 
 
 LOG_LINEAR = Loss(1.0, 0.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal, localcontext
 
 import numpy as np
@@ -18,7 +18,7 @@ from scipy.optimize import approx_fprime
 from scipy.special import logsumexp
 
 from egparse.learners.problem import Floats
-from egparse.losses import HINGE, LOG_LINEAR, PERCEPTRON, SOFTMAX_MARGIN, Loss
+from egparse.losses import HINGE, LOG_LINEAR, PERCEPTRON, SOFTMAX_MARGIN, Loss, expected_cost
 from egparse.structures import chain, nonprojective, projective
 
 INF = math.inf
@@ -90,6 +90,61 @@ def test_large_beta_is_the_margin_loss_within_its_bound(beta: float, gamma: floa
         assert hard - 1e-9 <= soft <= hard + math.log(len(structures)) / beta + 1e-9
         if beta == 1e8:
             np.testing.assert_allclose(gradient, subgradient, atol=1e-9)
+
+
+def enumerated(seed: int) -> Iterator[tuple[EnumeratedProblem, int, Floats, Floats, Floats]]:
+    """Problem, example and part scores; the log probability and the cost of each structure."""
+    problem, random = random_problem(seed), np.random.default_rng(seed)
+    for i, structures in enumerate(problem.structures):
+        scores = random.normal(scale=2.0, size=structures.shape[1])
+        totals = structures @ scores
+        yield problem, i, scores, totals - logsumexp(totals), problem.differences(i)[1]
+
+
+@family
+def test_a_difference_is_that_of_two_members(loss: Loss) -> None:
+    for problem, i, scores, _, _ in enumerated(1):
+        before, expected = scores.copy(), np.empty_like(scores)
+        zbar = np.empty_like(scores)
+        members = [own.value(problem, i, scores, zbar) for own in (Loss(loss.beta), loss)]
+        difference = loss.difference(problem, i, scores, expected)
+        assert difference == pytest.approx(members[1] - members[0], rel=1e-10, abs=1e-10)
+        assert (scores == before).all()
+        np.testing.assert_array_equal(expected, zbar)
+
+
+@pytest.mark.parametrize("gamma", [0.5, 1.0, 3.0])
+def test_the_difference_of_the_softmax_is_a_bound_of_the_expected_cost(gamma: float) -> None:
+    """Martins et al. 2010, footnote 1: log E exp(gamma l) >= gamma E l."""
+    for problem, i, scores, log_p, costs in enumerated(2):
+        expected = np.empty_like(scores)
+        bound = Loss(1.0, gamma).difference(problem, i, scores, expected)
+        assert bound == pytest.approx(logsumexp(log_p + gamma * costs), rel=1e-10, abs=1e-12)
+        risk = expected_cost(problem, i, scores, expected)
+        assert risk == pytest.approx(np.exp(log_p) @ costs, rel=1e-10, abs=1e-12)
+        np.testing.assert_allclose(expected, np.exp(log_p) @ problem.structures[i], atol=1e-12)
+        assert bound >= gamma * risk > 0
+
+
+def test_the_difference_of_the_hinge_is_the_structured_ramp() -> None:
+    """max (score + cost) - max score: no less than the cost of the best structure, no more than any cost."""
+    for problem, i, scores, log_p, costs in enumerated(3):
+        ramp = HINGE.difference(problem, i, scores, np.empty_like(scores))
+        assert ramp == pytest.approx((log_p + costs).max() - log_p.max(), rel=1e-10, abs=1e-10)
+        assert costs[log_p.argmax()] - 1e-10 <= ramp <= costs.max() + 1e-10
+
+
+@pytest.mark.parametrize("loss", [SOFTMAX_MARGIN, HINGE], ids=["softmax-margin", "hinge"])
+def test_a_difference_does_without_the_correct_structure(loss: Loss) -> None:
+    problem = trees(kind="non-projective")
+    for i in range(1, len(problem.part_starts) - 1):
+        gold = problem.gold(i)
+        if len(gold) < 4:
+            continue  # no other tree
+        scores = np.where(np.arange(len(gold)) == gold.argmax(), -INF, 0.5)
+        own = loss.difference(problem, i, scores, np.empty_like(scores))
+        assert 1.0 <= own <= problem.cost_constant(i)
+        assert not math.isfinite(loss.value(problem, i, scores, np.empty_like(scores)))
 
 
 @pytest.mark.parametrize("make", [sequences, trees], ids=["chain", "trees"])

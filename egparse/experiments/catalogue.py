@@ -19,7 +19,7 @@ from egparse.experiments import (
 from egparse.experiments.artefacts import Written, write
 from egparse.experiments.outcome import Outcome
 from egparse.experiments.request import Request
-from egparse.experiments.samples import SPANISH_NAMES, SPANISH_TREES, files_of
+from egparse.experiments.samples import SPANISH_TREES, files_of
 
 
 class Experiment(NamedTuple):
@@ -38,12 +38,8 @@ EXPERIMENTS = {
     max_margin_curves.NAME: Experiment(
         max_margin_curves.run, max_margin_curves.SOURCE, files_of(SPANISH_TREES)
     ),
-    dca_curves.NAME: Experiment(
-        dca_curves.run, dca_curves.SOURCE, (*files_of(SPANISH_NAMES), *files_of(SPANISH_TREES))
-    ),
-    loss_grid.NAME: Experiment(
-        loss_grid.run, loss_grid.SOURCE, (*files_of(SPANISH_NAMES), *files_of(SPANISH_TREES))
-    ),
+    dca_curves.NAME: Experiment(dca_curves.run, dca_curves.SOURCE, dca_curves.NEEDS),
+    loss_grid.NAME: Experiment(loss_grid.run, loss_grid.SOURCE, dca_curves.NEEDS),
     maxent_curves.NAME: Experiment(maxent_curves.run, maxent_curves.SOURCE, maxent_curves.NEEDS),
 }
 """Name -> experiment."""

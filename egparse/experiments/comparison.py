@@ -12,6 +12,7 @@ from egparse.experiments.outcome import Line, Panel, Table
 from egparse.experiments.problems import Setup
 from egparse.experiments.record import Curve, Point, best_bound
 from egparse.experiments.request import Request
+from egparse.experiments.risks import Risks
 from egparse.learners.learner import LearnerConfig
 
 RATES_NOTE = "SGD's first learning rate (in brackets) is the one with the best validation score after one pass; those passes do not count."
@@ -48,7 +49,7 @@ DCA = Contender("DCA", "dca")
 
 
 class Plan(NamedTuple):
-    """A comparison to be made."""
+    """A comparison to be made. ``risks``: of the last model of each run, too, where the problem has some."""
 
     experiment: str
     setup: Setup
@@ -56,14 +57,16 @@ class Plan(NamedTuple):
     constants: Sequence[float]
     budget: Budget
     loss: tuple[float, float] = (1.0, 0.0)
+    risks: bool = False
 
 
 class Comparison(NamedTuple):
-    """The curves, in order of C and contender, and what is to be said of them."""
+    """The curves, in order of C and contender, and what is to be said of them. ``risks[k]``: at the end of curve k, if asked for."""
 
     setup: Setup
     curves: tuple[Curve, ...]
     notes: tuple[str, ...]
+    risks: tuple[Risks | None, ...] = ()
 
     def at(self, c: float) -> tuple[Curve, ...]:
         """The curves of one C."""
@@ -96,17 +99,33 @@ def compare(plan: Plan, request: Request) -> Comparison:
     notes = [f"{own.label} is left out: no learner {own.learner} is registered." for own in missing]
     present = [own for own in plan.contenders if own not in missing]
     _compile(plan, present, request)
-    curves = []
+    curves, risks = [], []
     for c in plan.constants:
         for contender in present:
             if contender.only and c not in contender.only:
                 continue
-            curve = trace(plan.setup, _run(plan, contender, c, request), plan.budget)
+            curve, own = _traced(plan, _run(plan, contender, c, request))
             curves.append(curve)
+            risks.append(own)
             request.tell(_told(curve))
             if curve.stopped.startswith("failed"):
                 notes.append(f"{curve.label} at C = {c:g}: {curve.stopped} after {len(curve.points)} passes.")
-    return Comparison(plan.setup, tuple(curves), tuple(notes))
+    return Comparison(plan.setup, tuple(curves), tuple(notes), tuple(risks))
+
+
+def _traced(plan: Plan, run: Run) -> tuple[Curve, Risks | None]:
+    """The curve; and the risks of its last model, which are measured along with its test score: it is at hand at no other time."""
+    score, risks = plan.setup.test, plan.setup.risks
+    if not plan.risks or risks is None:
+        return trace(plan.setup, run, plan.budget), None
+    found: list[Risks] = []
+
+    def last(scale: float) -> float:
+        found.append(risks(scale))
+        return math.nan if score is None else score(scale)
+
+    curve = trace(plan.setup._replace(test=last), run, plan.budget)
+    return curve if score else curve._replace(test=None), found[0] if found else None
 
 
 def _compile(plan: Plan, contenders: Sequence[Contender], request: Request) -> None:
@@ -116,7 +135,7 @@ def _compile(plan: Plan, contenders: Sequence[Contender], request: Request) -> N
         if contender.tuned is not None:
             name, values = contender.tuned
             run = _with(run, name, values[-1])
-        trace(plan.setup, run, Budget(0.0))
+        trace(_untested(plan.setup), run, Budget(0.0))
 
 
 def _run(plan: Plan, contender: Contender, c: float, request: Request) -> Run:
@@ -124,13 +143,19 @@ def _run(plan: Plan, contender: Contender, c: float, request: Request) -> Run:
     if contender.tuned is None:
         return run
     name, values = contender.tuned
-    trials = {value: trace(plan.setup, _with(run, name, value), Budget(0.0)) for value in values}
+    setup = _untested(plan.setup)
+    trials = {value: trace(setup, _with(run, name, value), Budget(0.0)) for value in values}
     ended = {value: trial.points[-1] for value, trial in trials.items() if trial.points}
 
     def merit(value: Any) -> tuple[float, float]:
         return plan.setup.sign * ended[value].score, -ended[value].primal
 
     return _with(run, name, max(ended, key=merit) if ended else values[-1])
+
+
+def _untested(setup: Setup) -> Setup:
+    """The test part is only looked at with models that are reported."""
+    return setup._replace(test=None)
 
 
 def _untuned(plan: Plan, contender: Contender, c: float, request: Request) -> Run:

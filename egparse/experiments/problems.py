@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy.typing as npt
 from egparse.errors import EgparseError
 from egparse.evaluation.quick import attachment
 from egparse.evaluation.spans import score_spans
+from egparse.experiments.risks import HeldOutSequences, HeldOutTrees, Risks
 from egparse.experiments.samples import Sample
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import columns_of, compile_templates
@@ -42,7 +44,7 @@ Score = Callable[[float], float]
 class Setup(NamedTuple):
     """A problem. ``score`` rates its model on a validation part, ``test`` on another; ``sign`` is 1 where greater is better, else -1.
 
-    ``gold_theta`` starts learners in the dual; ``facts`` describe the data.
+    ``gold_theta`` starts learners in the dual; ``facts`` describe the data. ``risks`` are those of the model on the validation part.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Setup(NamedTuple):
     gold_theta: float | Floats
     facts: Mapping[str, Any]
     test: Score | None = None
+    risks: Callable[[float], Risks] | None = None
 
     @property
     def n(self) -> int:
@@ -107,6 +110,12 @@ def parser(sample: Sample, *, trees: Trees, bits: int, arc_share: float = 0.0) -
         dev_words, correct = _tagged(columns, part, ("heads",)), np.concatenate(_heads(part))
         return lambda scale: attachment(correct, snapshot(_Scaled(scale)).predict(dev_words))
 
+    @cache
+    def held_out() -> HeldOutTrees:
+        return HeldOutTrees.of(
+            snapshot(_Scaled(1.0)), _tagged(columns, sample.dev, ("heads",)), _heads(sample.dev)
+        )
+
     lengths = np.maximum(1, np.diff(words.starts))
     return Setup(
         "parsing", problem, scorer(sample.dev), "validation accuracy (% of heads)", 1, ARC_THETA + np.log(lengths),
@@ -114,7 +123,7 @@ def parser(sample: Sample, *, trees: Trees, bits: int, arc_share: float = 0.0) -
             **_facts(sample), "arcs": int(problem.part_starts[-1]), "trees": trees, "single root": single_root,
             "weights": problem.weights.size, "training sentences left out": dropped,
         },
-        scorer(sample.test) if sample.test else None,
+        scorer(sample.test) if sample.test else None, lambda scale: held_out().risks(snapshot(_Scaled(scale))),
     )  # fmt: skip
 
 
@@ -158,11 +167,16 @@ def entities(sample: Sample) -> Setup:
 
         return score
 
+    @cache
+    def held_out() -> HeldOutSequences:
+        dev_words = _tagged(columns, sample.dev, ("spans",))
+        return HeldOutSequences(dev_words, columns.label_numbers(sample.dev, "spans"), len(labels))
+
     facts = {**_facts(sample), "labels": len(labels), "weights": sum(own.size for own in problem.vectors())}
     theta = LABEL_THETA + float(np.log(len(labels)))
     return Setup(
         "entities", problem, scorer(sample.dev), "validation F1 (%)", 1, theta, facts,
-        scorer(sample.test) if sample.test else None,
+        scorer(sample.test) if sample.test else None, lambda scale: held_out().risks(snapshot(_Scaled(scale))),
     )  # fmt: skip
 
 

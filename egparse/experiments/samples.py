@@ -26,7 +26,10 @@ class Sample(NamedTuple):
 
 
 class Corpus(NamedTuple):
-    """The files of a corpus in the data directory. Without ``dev`` the sentences of ``train`` after the first ``n_train`` stand for it."""
+    """The files of a corpus in the data directory, of which the first ``n_train`` sentences are trained on.
+
+    ``n_train`` 0 is all of them. Without ``dev`` the other sentences of ``train`` stand for it, which are then the last tenth.
+    """
 
     train: str
     dev: str | None = None
@@ -38,6 +41,15 @@ SPANISH_TREES = Corpus("conll2007/esp.train", n_train=2306)
 """As many training sentences as in Collins et al. 2008, section 7.2."""
 
 SPANISH_NAMES = Corpus("conll2002/esp.train", "conll2002/esp.testa", "conll2002/esp.testb")
+
+UD_ENGLISH = Corpus(
+    "ud/en_ewt-ud-train.conllu", dev="ud/en_ewt-ud-dev.conllu", test="ud/en_ewt-ud-test.conllu"
+)
+
+UD_LATIN = Corpus("ud/la_perseus-ud-train.conllu", test="ud/la_perseus-ud-test.conllu")
+"""It has no development part."""
+
+_HELD_OUT = 10  # without a development part, one sentence in so many
 
 
 def files_of(corpus: Corpus) -> tuple[str, ...]:
@@ -69,15 +81,17 @@ def sample(request: Request, corpus: Corpus, quick: tuple[int, int]) -> Sample:
 
 
 def _from_files(paths: Sequence[Path], corpus: Corpus) -> Sample:
-    parts = [_read(path) for path in paths]
-    if corpus.dev is None:
-        dev = parts[0][corpus.n_train :]
-        if not dev:
-            raise EgparseError(
-                f"{paths[0]}: expected more than {corpus.n_train} sentences, got {len(parts[0])}"
-            )
-        parts = [parts[0][: corpus.n_train], dev, *parts[1:]]
-    return Sample(Path(corpus.train).as_posix(), *parts)
+    parts = dict(zip(files_of(corpus), map(_read, paths), strict=True))
+    train = parts[corpus.train]
+    n_train = corpus.n_train or len(train) - (corpus.dev is None) * -(-len(train) // _HELD_OUT)
+    dev = parts[corpus.dev] if corpus.dev else train[n_train:]
+    if len(train) < n_train or not (dev and n_train):
+        raise EgparseError(
+            f"{paths[0]}: expected {'more than' if corpus.dev is None else 'at least'} {max(1, n_train)} sentences, got {len(train)}"
+        )
+    return Sample(
+        Path(corpus.train).as_posix(), train[:n_train], dev, parts[corpus.test] if corpus.test else ()
+    )
 
 
 def _read(path: Path) -> list[Sentence]:
