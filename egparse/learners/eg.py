@@ -13,8 +13,9 @@ where mu_i are the part marginals of alpha_i = softmax(theta_i), and z_i is the 
 Each example has its own learning rate; a step that lowers the dual is taken back and tried with a smaller one (ibid., section 7).
 The change of the dual costs nothing extra: entropy or cost come with the marginals, and |v|^2 is tracked while the weights change.
 
-We differ from the paper in this, unless configured ``as_published``: the rate follows a quadratic model of the last step, and examples
-that still gain are visited more often (``egparse.learners.visits``). In any case the marginals that v was built from are stored
+We differ from the paper in this, unless configured ``as_published``: examples that still gain are visited more often
+(``egparse.learners.visits``), and groups of parts may have rates of their own, from the second derivatives of the dual
+(``egparse.learners.eg_step.propose_in_groups``; configured by the task). In any case the marginals that v was built from are stored
 (float32), so that v equals its dual expression whatever the rounding of theta, and a fall of the dual below rounding counts as none.
 """
 
@@ -29,8 +30,18 @@ import numpy.typing as npt
 
 from egparse.learners.certificate import Certificate
 from egparse.learners.eg_config import EGConfig, Loss
-from egparse.learners.eg_step import Duals, Parts, Rule, compare, decide, keep, propose, remember
-from egparse.learners.problem import Floats, Problem, SweepingProblem
+from egparse.learners.eg_step import (
+    Duals,
+    Parts,
+    Rule,
+    compare,
+    decide,
+    keep,
+    propose,
+    propose_in_groups,
+    remember,
+)
+from egparse.learners.problem import Floats, GroupedProblem, Problem, SweepingProblem
 from egparse.learners.visits import choose
 
 __all__ = ["EGConfig", "EGState", "Loss", "OnlineEG"]
@@ -38,9 +49,16 @@ __all__ = ["EGConfig", "EGState", "Loss", "OnlineEG"]
 _CHUNK = 1000  # examples between two calls of the callback
 
 
+_SECOND_ORDER = 2
+"""Attempts with a rate for each group; where none raises the dual, the example goes on with one rate for all its parts."""
+
+
 @dataclass
 class EGState:
-    """Duals and bookkeeping. ``iteration`` counts calls of ``iterate``; ``c`` is the constant last in force."""
+    """Duals and bookkeeping. ``iteration`` counts calls of ``iterate``; ``c`` is the constant last in force.
+
+    ``first_order`` (n): examples for which groups had no use for rates of their own.
+    """
 
     duals: Duals
     squared_norm: float  # |v|^2
@@ -48,6 +66,7 @@ class EGState:
     iteration: int
     evaluations: int
     generator: np.random.Generator
+    first_order: npt.NDArray[np.bool_]
 
     @property
     def scale(self) -> float:
@@ -83,10 +102,15 @@ class OnlineEG:
         self.config = config
         sizes = np.diff(problem.part_starts)
         longest = int(np.max(sizes, initial=0))
-        self._sizes = np.maximum(1.0, sizes.astype(np.float64))
+        self._work = (
+            np.ones(len(sizes)) if config.work == "examples" else np.maximum(1.0, sizes.astype(np.float64))
+        )
         self._trial = np.empty(longest)
         self._marginals = np.empty(longest)
         self._changes = np.empty(longest)
+        self._open_mass = np.empty(longest + 2)
+        second_order = config.curvature > 0 and config.loss == "log-linear"
+        self._groups = problem.groups if second_order and isinstance(problem, GroupedProblem) else None
 
     @property
     def n(self) -> int:
@@ -101,7 +125,15 @@ class OnlineEG:
             theta=np.zeros(total, dtype=np.float32), marginals=np.zeros(total, dtype=np.float32),
             value=np.zeros(self.n), eta=np.full(self.n, self.config.eta), gain=np.zeros(self.n),
         )  # fmt: skip
-        state = EGState(duals, 0.0, self.config.c_at(0), 0, 0, np.random.default_rng(self.config.seed))
+        state = EGState(
+            duals,
+            0.0,
+            self.config.c_at(0),
+            0,
+            0,
+            np.random.default_rng(self.config.seed),
+            np.zeros(self.n, dtype=bool),
+        )
         height = np.broadcast_to(np.asarray(gold_theta, dtype=np.float64), (self.n,))
         for i in range(self.n):
             own, gold = self._places(i), problem.gold(i)
@@ -121,9 +153,18 @@ class OnlineEG:
         parts = self._visit(duals, i, rule)
         constant = problem.cost_constant(i) if rule.max_margin else 0.0
         eta = float(duals.eta[i])
-        for _ in range(rule.attempts):
+        grouped = self._groups is not None and not state.first_order[i]
+        groups = self._groups(i) if self._groups is not None else None
+        for attempt in range(rule.attempts):
+            if (
+                grouped and attempt == _SECOND_ORDER
+            ):  # rates of their own led downhill; one rate does not, if it is small enough
+                grouped, state.first_order[i], eta = False, True, float(duals.eta[i])
             state.evaluations += 1
-            propose(parts, rule, eta)
+            if grouped and groups is not None:
+                propose_in_groups(parts, rule, eta, groups, self._open_mass)
+            else:
+                propose(parts, rule, eta)
             log_z = problem.marginals(i, parts.trial, parts.marginals)
             value, slope = compare(parts, rule, log_z, constant)
             grown = problem.add(i, parts.changes)
@@ -159,7 +200,7 @@ class OnlineEG:
                 order = np.arange(self.n) if cyclic else state.generator.permutation(self.n)
                 done = 1.0
             else:
-                order = choose(state.duals.gain, self._sizes, share, state.generator)
+                order = choose(state.duals.gain, self._work, share, state.generator, self.config.least)
                 done += share
             for begin in range(0, len(order), _CHUNK):
                 own = order[begin : begin + _CHUNK]

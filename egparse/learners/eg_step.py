@@ -35,6 +35,7 @@ class Rule(NamedTuple):
     relaxation: float
     largest: float
     attempts: int
+    curvature: float
 
 
 class Duals(NamedTuple):
@@ -74,6 +75,29 @@ def propose(parts: Parts, rule: Rule, eta: float) -> None:
         kept = 1.0 - eta
         for r in range(theta.shape[0]):
             trial[r] = np.float32(kept * theta[r] + scale * scores[r])
+
+
+@njit(fast=True)
+def propose_in_groups(
+    parts: Parts, rule: Rule, eta: float, groups: npt.NDArray[np.int16], open_mass: Floats
+) -> None:
+    """As ``propose`` for the log-linear loss, with a rate for each group of parts: eta / (1 + K u / C), u = sum over it of m (1 - m).
+
+    A part whose theta moves by d moves its marginal m by m (1 - m) d, and so its own score by -|phi|^2 m (1 - m) d: the point
+    theta = s / C that it makes for recedes, and the step of Newton's method is 1 / (1 + |phi|^2 m (1 - m) / C) of the way. K, the
+    ``curvature``, stands for |phi|^2, less what alternatives have in common. Where just one part of every group is in a structure
+    (the heads of a word), theta may be shifted by a constant within a group, and the rate of a group does not depend on it.
+    ``open_mass`` is room for as many numbers as there are groups.
+    """
+    theta, stored, scores, trial = parts.theta, parts.stored, parts.scores, parts.trial
+    for r in range(theta.shape[0]):
+        open_mass[groups[r]] = 0.0
+    for r in range(theta.shape[0]):
+        m = min(np.float32(1.0), max(np.float32(0.0), stored[r]))
+        open_mass[groups[r]] += m * (1.0 - m)
+    for r in range(theta.shape[0]):
+        own = eta / (1.0 + rule.curvature / rule.c * open_mass[groups[r]])
+        trial[r] = np.float32(theta[r] + own * (scores[r] / rule.c - theta[r]))
 
 
 @njit(fast=True)

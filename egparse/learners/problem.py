@@ -56,3 +56,11 @@ class SweepingProblem(Problem, Protocol):
 
     def sweep(self, order: npt.NDArray[np.int64], rule: Rule, duals: Duals) -> tuple[int, float]:
         """One step on each example of ``order``; returns the evaluations made and the change of |v|^2."""
+
+
+@runtime_checkable
+class GroupedProblem(Problem, Protocol):
+    """A problem with groups of parts of which every structure has just one, such as the possible heads of a word."""
+
+    def groups(self, i: int) -> npt.NDArray[np.int16]:
+        """The group of each part of example i, a number below that of the parts plus two."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -243,12 +243,6 @@ def _merged(defaults: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, 
             value = _merged(known, value)
         merged[key] = value
     return merged
-
-
-def with_learner(config: TrainConfig, learner: str) -> TrainConfig:
-    """The configuration with one learner for all tasks."""
-    changes: dict[str, Any] = {task: replace(getattr(config, task), learner=learner) for task in TASKS}
-    return replace(config, **changes)
 
 
 def config_as_table(config: TrainConfig) -> dict[str, Any]:

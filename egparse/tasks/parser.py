@@ -29,6 +29,9 @@ Trees = Literal["projective", "non-projective"]
 GOLD_THETA = 3.0
 """Initial theta of correct arcs, above the logarithm of the sentence's length (DESIGN: the gap closes in ten passes)."""
 
+STEPS = {"curvature": 35.0, "work": "examples", "settled": 0.3, "share": 0.4, "least": 0.05}
+"""How online EG steps, and whom it visits from the second pass on (docs/decisions/eg-steps.md)."""
+
 
 @dataclass(frozen=True)
 class Parser:
@@ -225,7 +228,7 @@ def prepare_parser(
         trees=trees,
         single_root=config.single_root,
     )
-    learner = build_learner(problem, config, seed)
+    learner = build_learner(problem, config, seed, **STEPS)
     lengths = np.maximum(1, np.diff(words.starts))
     state = learner.initialise(GOLD_THETA + np.log(lengths))
 

@@ -103,6 +103,10 @@ class TreeProblem:
         """One on the correct arcs."""
         return self._gold[self.part_starts[i] : self.part_starts[i + 1]]
 
+    def groups(self, i: int) -> npt.NDArray[np.int16]:
+        """The dependent of each arc: a tree has one arc to each."""
+        return self._arcs[i][:, 1]
+
     def cost(self, i: int) -> Floats:
         """Minus one on the correct arcs, so that with the constant each word with a wrong head costs one."""
         out = self._cost[: len(self._arcs[i])]

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from learners.enumerated import EnumeratedProblem, log_linear_optimum, max_margin_optimum, random_problem
+from learners.small_problems import sample_trees, trees
 
 from egparse.errors import ConfigError
 from egparse.learners.certificate import Certificate
 from egparse.learners.eg import EGConfig, EGState, Loss, OnlineEG
+from egparse.learners.eg_step import Parts, propose_in_groups
 from egparse.learners.visits import LEAST, choose, visit_chances
+from egparse.tasks.tree_problem import Trees
 
 losses = pytest.mark.parametrize("loss", ["log-linear", "max-margin"])
 searches = pytest.mark.parametrize("published", [False, True], ids=["quadratic", "as-published"])
@@ -189,3 +194,53 @@ def test_visits_do_the_share_of_the_work(share: float, kind: str) -> None:
 def test_configurations_that_cannot_work(change: dict[str, float], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         EGConfig(**change)  # type: ignore[arg-type]
+
+
+GROUPED = EGConfig(c=2.0, curvature=35.0, work="examples", settled=0.3, share=0.4)
+
+
+@pytest.mark.parametrize("kind", ["projective", "non-projective"])
+@pytest.mark.parametrize("curvature", [0.0, 1.0, 35.0])
+def test_dual_never_falls_with_rates_for_groups(kind: Trees, curvature: float) -> None:
+    problem = trees(2, kind=kind, chains=kind == "projective")
+    eg = OnlineEG(problem, replace(GROUPED, curvature=curvature))
+    state = eg.initialise(3.0)
+    dual = eg.dual(state)
+    for _ in range(8):
+        for i in range(eg.n):
+            increase = eg.update(state, i)
+            assert increase >= -1e-6
+            assert eg.dual(state) == pytest.approx(dual + increase, abs=1e-4)
+            dual = eg.dual(state)
+
+
+@pytest.mark.parametrize("kind", ["projective", "non-projective"])
+def test_rates_for_groups_lead_to_the_same_optimum(kind: Trees) -> None:
+    optima = []
+    for curvature in (0.0, 35.0):
+        eg = OnlineEG(sample_trees(12, kind), replace(GROUPED, c=5.0, curvature=curvature))
+        last = run_until(eg, 1e-5)[-1]
+        assert last.relative_gap < 1e-5
+        optima.append(last.primal)
+    assert optima[0] == pytest.approx(optima[1], rel=2e-5)
+
+
+def test_a_group_whose_alternatives_all_shift_keeps_its_place() -> None:
+    """Adding a constant to all heads of a word changes no tree's probability, and must not change the step's either."""
+    stored = np.array([0.2, 0.8, 0.5, 0.5], dtype=np.float32)
+    groups = np.array([1, 1, 2, 2], dtype=np.int16)
+    rule = GROUPED.rule(2.0)
+    shift = np.array([3.0, 3.0, -1.0, -1.0])
+
+    def moved(scores: np.ndarray) -> np.ndarray:
+        trial = np.empty(4)
+        parts = Parts(np.zeros(4, dtype=np.float32), stored, scores, scores, trial, np.empty(4), np.empty(4))
+        propose_in_groups(parts, rule, 0.5, groups, np.empty(6))
+        return trial
+
+    scores = np.array([1.0, -2.0, 0.5, 4.0])
+    apart = moved(scores + shift) - moved(scores)
+    assert apart[0] == pytest.approx(apart[1], abs=1e-6)
+    assert apart[2] == pytest.approx(apart[3], abs=1e-6)
+    one_binary_part = 0.5 / (1.0 + rule.curvature / 2.0 * (0.2 * 0.8 + 0.8 * 0.2))
+    assert moved(scores)[0] == pytest.approx(one_binary_part * 0.5, rel=1e-5)
