@@ -80,7 +80,6 @@ def train(
         say(
             f"development  {100 * config.hold_out:g} % of the sentences, held out; --dev names a file instead"
         )
-    _check_learners(config, read)
     if not kernels_are_compiled():
         say(NOTICE)
     from egparse.tasks import training
@@ -273,15 +272,6 @@ def _read(
     if name == "corpus":
         say(f"annotated    {corpora.layers_described(read.sentences)}")
     return read
-
-
-def _check_learners(config: TrainConfig, read: corpora.Corpus) -> None:
-    """Raise ConfigError for a learner that cannot train what the corpus annotates, before it trains the rest."""
-    from egparse.tasks.corpus_columns import annotated_layers
-    from egparse.tasks.learning import check_learners
-
-    found = annotated_layers(read.sentences)
-    check_learners(config, [layer for layer in found if not config.layers or layer in config.layers])
 
 
 def _report(trained: Trained) -> Report | None:

@@ -20,6 +20,7 @@ from egparse.tasks.corpus_columns import annotated_layers, build_columns, count_
 from egparse.tasks.folds import deal
 from egparse.tasks.jackknife import jackknife
 from egparse.tasks.labeller import Labeller, train_labeller
+from egparse.tasks.learning import check_learners
 from egparse.tasks.optimise import INTERRUPTED, Best
 from egparse.tasks.parser import Parser, choose_trees, train_parser
 from egparse.tasks.pipeline import Model
@@ -54,9 +55,11 @@ def train(
 
     Raises:
         EgparseError: no sentence, no annotated layer, or an asked-for layer that is not annotated.
+        ConfigError: a learner that does not fit what it is to train; said before anything is trained.
     """
     sentences = [sentence for sentence in sentences if len(sentence)]
     layers = _layers_to_train(sentences, config)
+    check_learners(config, layers)
     held_out = 0
     if dev is None:
         sentences, dev = hold_out(sentences, config.hold_out, config.seed)

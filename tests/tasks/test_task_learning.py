@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import pytest
 from tasks.sample import quick, sample
 
 from egparse.errors import ConfigError
 from egparse.learners.registry import LEARNERS
-from egparse.tasks.config import ParserConfig, TrainConfig, with_learner
+from egparse.tasks import training
+from egparse.tasks.config import TASKS, ParserConfig, TrainConfig
 from egparse.tasks.learning import check_learners, is_probabilistic, loss_of
+from egparse.tasks.progress import Iteration, Step
 from egparse.tasks.training import train
 
 EVERY_LAYER = ("upos", "heads", "deprels")
+
+
+def everywhere(learner: str) -> list[str]:
+    """The overrides that make it the learner of all tasks."""
+    return [f"{task}.learner={learner}" for task in TASKS]
+
+
+def no_check(config: TrainConfig, layers: Iterable[str]) -> None:
+    """In the place of ``check_learners``: leaves it to the learners to refuse."""
 
 
 def fitting(structure: str) -> list[str]:
@@ -22,12 +34,9 @@ def fitting(structure: str) -> list[str]:
 
 @pytest.mark.parametrize("learner", fitting("trees"))
 def test_every_learner_of_trees_trains_a_tagger_and_a_parser(learner: str) -> None:
-    config = with_learner(
-        quick(
-            'layers=["upos", "heads"]', "hold_out=0", "upos.stop.iterations=4", "parser.stop.iterations=4",
-            "upos.c=2", "parser.bits=12",
-        ),
-        learner,
+    config = quick(
+        'layers=["upos", "heads"]', "hold_out=0", "upos.stop.iterations=4", "parser.stop.iterations=4",
+        "upos.c=2", "parser.bits=12", *everywhere(learner),
     )  # fmt: skip
     model = train(sample("train")[:25], sample("dev")[:10], config).model
     for sentence in model.annotate(sample("dev")[:5]):
@@ -64,8 +73,11 @@ def test_multiclass_learners_train_a_labeller(learner: str) -> None:
 
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("layer", EVERY_LAYER)
-def test_the_check_before_training_and_the_learner_itself_agree(learner: str, layer: str) -> None:
-    config = with_learner(quick("hold_out=0", "parser.bits=12"), learner)
+def test_the_check_before_training_and_the_learner_itself_agree(
+    learner: str, layer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training, "check_learners", no_check)
+    config = quick("hold_out=0", "parser.bits=12", *everywhere(learner))
     layers = ("heads", layer) if layer == "deprels" else (layer,)
     if layer == "deprels":
         config = TrainConfig(**{**vars(config), "parser": ParserConfig(bits=12)})
@@ -79,10 +91,10 @@ def test_the_check_before_training_and_the_learner_itself_agree(learner: str, la
 
 
 def test_what_does_not_fit_comes_with_ways_out() -> None:
-    check_learners(with_learner(quick(), "hmm"), ["upos", "xpos"])
+    check_learners(quick(*everywhere("hmm")), ["upos", "xpos"])
     check_learners(quick("upos.learner=hmm"), EVERY_LAYER)
     with pytest.raises(ConfigError) as fault:
-        check_learners(with_learner(quick(), "hmm"), EVERY_LAYER)
+        check_learners(quick(*everywhere("hmm")), EVERY_LAYER)
     for text in (
         "hmm fits label sequences only, and cannot train parser (trees), labeller (labels chosen one by one)",
         "--set parser.learner=eg-online --set labeller.learner=eg-online",
@@ -91,12 +103,22 @@ def test_what_does_not_fit_comes_with_ways_out() -> None:
     ):
         assert text in str(fault.value)
     with pytest.raises(ConfigError) as fault:
-        check_learners(with_learner(quick(), "gis"), EVERY_LAYER)
+        check_learners(quick(*everywhere("gis")), EVERY_LAYER)
     for text in ("--set upos.bigrams=false", "--set labeller.learner=gis"):
         assert text in str(fault.value)
     assert "layers=" not in str(fault.value)  # labels alone have no arcs to go on
     with pytest.raises(ConfigError, match="kernel-perceptron has no weight vector"):
         check_learners(quick("xpos.learner=kernel-perceptron"), ["upos", "xpos"])
+
+
+def test_what_does_not_fit_is_said_before_anything_is_trained() -> None:
+    events: list[Iteration | Step] = []
+    config = quick('layers=["upos", "heads"]', "hold_out=0", "parser.learner=hmm")
+    with pytest.raises(
+        ConfigError, match=r"hmm fits label sequences only, and cannot train parser \(trees\)"
+    ):
+        train(sample("train")[:10], None, config, events.append)
+    assert events == []
 
 
 def test_losses_by_name_and_by_number() -> None:
@@ -120,8 +142,8 @@ def test_only_probabilities_have_marginals() -> None:
         (["parser.learner=lbfgs", "parser.loss=max-margin"], "beta"),
         (["parser.loss=softmax-margin"], "exponentiated gradient expects the loss"),
         (["parser.learner=sgd", "parser.options.eta=1"], "sgd"),
-        (["parser.learner=gis"], "gis fits choices made one by one .* TreeProblem does not lay them open"),
-        (["parser.learner=kernel-perceptron"], "a kernel machine has no weight vector"),
+        (["parser.learner=gis"], "gis fits labels chosen one by one only"),
+        (["parser.learner=kernel-perceptron"], "kernel-perceptron has no weight vector"),
     ],
 )
 def test_what_does_not_fit_is_said(overrides: list[str], expected: str) -> None:
@@ -133,8 +155,8 @@ def test_what_does_not_fit_is_said(overrides: list[str], expected: str) -> None:
 @pytest.mark.parametrize(
     ("overrides", "expected"),
     [
-        (["upos.learner=cd"], "cd fits choices .*set bigrams = false"),
-        (["upos.learner=hmm", "upos.bigrams=false"], "hmm fits sequences of labels; .* bigrams = true"),
+        (["upos.learner=cd"], "--set upos.bigrams=false"),
+        (["upos.learner=hmm", "upos.bigrams=false"], "hmm fits label sequences only"),
         (["upos.learner=hmm", "upos.order=2"], "set order = 1"),
         (["upos.learner=hmm", 'upos.templates=["normal[0]"]'], "such as the template 'bias'"),
         (["upos.learner=hmm", "upos.loss=max-margin"], "hmm counts and minimises no loss"),
@@ -146,5 +168,23 @@ def test_what_does_not_fit_is_said(overrides: list[str], expected: str) -> None:
 )  # fmt: skip
 def test_what_does_not_fit_a_tagger_is_said(overrides: list[str], expected: str) -> None:
     config = quick('layers=["upos"]', "hold_out=0", *overrides)
+    with pytest.raises(ConfigError, match=expected):
+        train(sample("train")[:10], None, config)
+
+
+@pytest.mark.parametrize(
+    ("layer", "overrides", "expected"),
+    [
+        ("heads", ["parser.learner=gis"], "gis fits choices made one by one .* TreeProblem does not lay them open"),
+        ("heads", ["parser.learner=kernel-perceptron"], "a kernel machine has no weight vector"),
+        ("upos", ["upos.learner=cd"], "cd fits choices .*set bigrams = false"),
+        ("upos", ["upos.learner=hmm", "upos.bigrams=false"], "hmm fits sequences of labels; .* bigrams = true"),
+    ],
+)  # fmt: skip
+def test_learners_themselves_say_what_does_not_fit(
+    layer: str, overrides: list[str], expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training, "check_learners", no_check)
+    config = quick(f'layers=["{layer}"]', "hold_out=0", *overrides)
     with pytest.raises(ConfigError, match=expected):
         train(sample("train")[:10], None, config)
