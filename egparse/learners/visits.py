@@ -16,6 +16,7 @@ Floats = npt.NDArray[np.float64]
 LEAST = 0.1
 """The probability that an example which gains nothing is visited in a round."""
 _BISECTIONS = 40
+_NOTHING = 1e-200  # gains that are none, and would overflow what they are scaled by
 
 
 def choose(
@@ -36,7 +37,7 @@ def visit_chances(gains: Floats, sizes: Floats, share: float, least: float = LEA
     rates = np.maximum(gains, 0.0) / sizes
     weights = sizes / sizes.sum()
     top = float(rates.max(initial=0.0))
-    if not 0.0 < top < np.inf:
+    if not _NOTHING < top < np.inf:
         return np.full(len(gains), share)
     least = min(least, share)
     low, high = np.log(least / top), np.log(1e12 / top)

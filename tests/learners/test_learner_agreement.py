@@ -1,0 +1,95 @@
+"""All learners of one convex problem reach the same optimum, whatever the structure: small random problems and slices of a treebank."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from learners import slices
+from learners.small_problems import sequences, trees
+
+from egparse.learners.learner import LearnerConfig, VectorProblem
+from egparse.learners.registry import build
+
+PROBLEMS: dict[str, Callable[[int], VectorProblem]] = {
+    "chain": lambda seed: sequences(seed),
+    "multiclass": lambda seed: sequences(seed, bigrams=False),
+    "projective": lambda seed: trees(seed, kind="projective"),
+    "non-projective": lambda seed: trees(seed, kind="non-projective", chains=False),
+}
+SLICES: dict[str, Callable[[], VectorProblem]] = {
+    "chain": lambda: slices.sequence(bigrams=True, count=8),
+    "multiclass": lambda: slices.sequence(bigrams=False, count=8),
+    "projective": lambda: slices.tree("projective", count=8),
+    "non-projective": lambda: slices.tree("non-projective", count=8),
+}
+WITH_BOUND = ("eg-online", "eg-cyclic", "eg-batch", "lbfgs", "cg")
+MAXENT = ("gis", "iis", "scgis", "cd")
+MARGIN = (math.inf, 1.0)
+
+
+def best(
+    name: str, problem: VectorProblem, config: LearnerConfig, gap: float, most: int, **options: Any
+) -> tuple[float, float]:
+    """Least primal and greatest dual of a run that ends at the relative gap, or after so many passes."""
+    problem.reset()
+    learner = build(name, problem, config, **options)
+    state = learner.initialise(3.0)
+    primal, dual = math.inf, -math.inf
+    for _ in range(most):
+        learner.iterate(state)
+        now = learner.certificate(state)
+        primal, dual = min(primal, now.primal), max(dual, now.dual)
+        if primal - dual <= gap * abs(dual):
+            break
+    return primal, dual
+
+
+def agree_log_linear(problem: VectorProblem, c: float, multiclass: bool, sgd_passes: int = 2000) -> None:
+    config = LearnerConfig(c=c)
+    bounds = {name: best(name, problem, config, 2e-5, 3000) for name in WITH_BOUND}
+    optimum = max(dual for _, dual in bounds.values())
+    for name, (primal, _) in bounds.items():
+        assert primal == pytest.approx(optimum, rel=1e-4), name
+    if c >= 2:  # its rate, 1 / (1 + k / n), outruns a weaker pull towards 0
+        assert best("sgd", problem, config, 0.0, sgd_passes, eta0=1.0)[0] == pytest.approx(optimum, rel=0.05)
+    for name in MAXENT if multiclass else ():
+        assert best(name, problem, config, 2e-5, 3000)[0] == pytest.approx(optimum, rel=1e-4), name
+
+
+def agree_max_margin(problem: VectorProblem, c: float) -> None:
+    config = LearnerConfig(beta=MARGIN[0], gamma=MARGIN[1], c=c)
+    """The optimum lies between the dual of EG and the primal of the cutting plane; EG's own primal has kinks to jump to and fro at."""
+    primal, dual = best("cutting-plane", problem, config, 2e-4, 500)
+    _, eg_dual = best("eg-online", problem, config, 5e-4, 300)
+    assert primal == pytest.approx(dual, rel=1e-3)
+    assert eg_dual == pytest.approx(dual, rel=1e-3)
+    assert eg_dual == pytest.approx(primal, rel=1e-3)
+
+
+@pytest.mark.parametrize("kind", list(PROBLEMS))
+@settings(max_examples=3, deadline=None)
+@given(seed=st.integers(0, 10_000), c=st.sampled_from([0.5, 2.0, 10.0]))
+def test_log_linear(kind: str, seed: int, c: float) -> None:
+    agree_log_linear(PROBLEMS[kind](seed), c, kind == "multiclass")
+
+
+@pytest.mark.parametrize("kind", list(PROBLEMS))
+@settings(max_examples=3, deadline=None)
+@given(seed=st.integers(0, 10_000), c=st.sampled_from([2.0, 10.0]))
+def test_max_margin(kind: str, seed: int, c: float) -> None:
+    agree_max_margin(PROBLEMS[kind](seed), c)
+
+
+@pytest.mark.parametrize("kind", list(SLICES))
+def test_log_linear_on_a_treebank(kind: str) -> None:
+    agree_log_linear(SLICES[kind](), 3.0, kind == "multiclass", sgd_passes=200)
+
+
+@pytest.mark.parametrize("kind", list(SLICES))
+def test_max_margin_on_a_treebank(kind: str) -> None:
+    agree_max_margin(SLICES[kind](), 10.0)
