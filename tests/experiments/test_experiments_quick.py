@@ -13,16 +13,25 @@ from xml.etree import ElementTree
 
 import pytest
 
+from egparse.cli.experiment import experiment
 from egparse.experiments import samples
-from egparse.experiments.catalogue import EXPERIMENTS, Done, perform
+from egparse.experiments.catalogue import EXPERIMENTS, Done
 from egparse.experiments.request import Request
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 
 
-@pytest.fixture(scope="module", params=EXPERIMENTS)
-def done(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Done:
-    return perform(request.param, Request(quick=True, seed=3), tmp_path_factory.mktemp(request.param) / "new")
+@pytest.fixture(scope="module")
+def all_done(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Done]:
+    """``egparse experiment all --quick --seed 3``."""
+    return {
+        own.name: own for own in experiment("all", tmp_path_factory.mktemp("all") / "new", quick=True, seed=3)
+    }
+
+
+@pytest.fixture(params=EXPERIMENTS)
+def done(request: pytest.FixtureRequest, all_done: dict[str, Done]) -> Done:
+    return all_done[request.param]
 
 
 def refused(constant: str) -> Any:
