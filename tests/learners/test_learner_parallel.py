@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -321,8 +322,16 @@ def alive(pid: int) -> bool:
     return True
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C raises KeyboardInterrupt: in what a shell has put into the background it is ignored, and the tests may be there."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @forked
-def test_interrupt_leaves_no_process_behind(tmp_path: Path) -> None:
+def test_interrupt_leaves_no_process_behind(tmp_path: Path, interruptible: None) -> None:
     def work(p: int) -> None:
         (tmp_path / str(p)).write_text(str(os.getpid()), encoding="utf-8")
         if p == 2:
