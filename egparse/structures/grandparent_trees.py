@@ -34,8 +34,9 @@ from egparse.structures.second_order_parts import (
     SMALLEST,
     checked_grandparents,
     checked_siblings,
+    heads_of,
     is_outside,
-    pair_range,
+    pair_marginals,
     siblings_of,
     weigh_grandparents,
     weigh_pairs,
@@ -166,12 +167,7 @@ def inside_outside(
     _share(size, single_root, way, work)
     pair_counts = _cube(work.pair_counts, size)
     incomplete_counts = _cube(work.incomplete_counts, size)
-    for h in range(size):
-        for d in range(1, size):
-            begin, end = pair_range(h, d, single_root)
-            for s in range(begin, end):
-                of_siblings[h, s, d] = pair_counts[d, h, s]
-                arcs[h, d] += pair_counts[d, h, s]
+    pair_marginals(pair_counts, single_root, arcs, of_siblings)
     for g in range(size):
         for h in range(1, size):
             for d in range(1, size):
@@ -201,12 +197,7 @@ def viterbi(
         return -np.inf
     _share(size, single_root, BEST, work)
     pair_counts = _cube(work.pair_counts, size)
-    for h in range(size):
-        for d in range(1, size):
-            begin, end = pair_range(h, d, single_root)
-            for s in range(begin, end):
-                if pair_counts[d, h, s] > 0.0:
-                    heads[d] = h
+    heads_of(pair_counts, single_root, heads)
     inward = np.empty_like(heads)
     siblings_of(heads, inward)
     total = 0.0

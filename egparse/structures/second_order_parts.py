@@ -133,6 +133,30 @@ def pair_range(h: int, d: int, single_root: bool) -> tuple[int, int]:
 
 
 @njit
+def pair_marginals(pair_counts: Floats, single_root: bool, arcs: Floats, siblings: Floats) -> None:
+    """Write siblings[h, s, d] from pair_counts[d, h, s], and add it to arcs[h, d]."""
+    size: int = arcs.shape[0]
+    for h in range(size):
+        for d in range(1, size):
+            begin, end = pair_range(h, d, single_root)
+            for s in range(begin, end):
+                siblings[h, s, d] = pair_counts[d, h, s]
+                arcs[h, d] += pair_counts[d, h, s]
+
+
+@njit
+def heads_of(pair_counts: Floats, single_root: bool, heads: Ints) -> None:
+    """Write heads[d], given counts that are those of one tree: pair_counts[d, h, s] is positive for its parts alone."""
+    size: int = pair_counts.shape[0]
+    for h in range(size):
+        for d in range(1, size):
+            begin, end = pair_range(h, d, single_root)
+            for s in range(begin, end):
+                if pair_counts[d, h, s] > 0.0:
+                    heads[d] = h
+
+
+@njit
 def weigh_grandparents(
     scores: Floats, grandparents: Floats, way: int, weights: Floats, arcs: Floats, rows: Floats
 ) -> None:

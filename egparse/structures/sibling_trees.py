@@ -34,7 +34,8 @@ from egparse.structures.dependency_trees import NO_HEAD, BestTree, Floats, Ints,
 from egparse.structures.second_order_parts import (
     SMALLEST,
     checked_siblings,
-    pair_range,
+    heads_of,
+    pair_marginals,
     siblings_of,
     weigh_pairs,
 )
@@ -142,12 +143,7 @@ def inside_outside(
         return log_z
     _share(size, single_root, way, work)
     pair_counts = work.pair_counts[: size**3].reshape((size, size, size))
-    for h in range(size):
-        for d in range(1, size):
-            begin, end = pair_range(h, d, single_root)
-            for s in range(begin, end):
-                of_siblings[h, s, d] = pair_counts[d, h, s]
-                arcs[h, d] += pair_counts[d, h, s]
+    pair_marginals(pair_counts, single_root, arcs, of_siblings)
     return log_z
 
 
@@ -166,12 +162,7 @@ def viterbi(scores: Floats, siblings: Floats, single_root: bool, heads: Ints, wo
         return -np.inf
     _share(size, single_root, BEST, work)
     pair_counts = work.pair_counts[: size**3].reshape((size, size, size))
-    for h in range(size):
-        for d in range(1, size):
-            begin, end = pair_range(h, d, single_root)
-            for s in range(begin, end):
-                if pair_counts[d, h, s] > 0.0:
-                    heads[d] = h
+    heads_of(pair_counts, single_root, heads)
     inward = np.empty_like(heads)
     siblings_of(heads, inward)
     total = 0.0
