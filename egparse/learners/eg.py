@@ -48,7 +48,6 @@ __all__ = ["EGConfig", "EGState", "Loss", "OnlineEG"]
 
 _CHUNK = 1000  # examples between two calls of the callback
 
-
 _SECOND_ORDER = 2
 """Attempts with a rate for each group; where none raises the dual, the example goes on with one rate for all its parts."""
 
@@ -153,18 +152,16 @@ class OnlineEG:
         parts = self._visit(duals, i, rule)
         constant = problem.cost_constant(i) if rule.max_margin else 0.0
         eta = float(duals.eta[i])
-        grouped = self._groups is not None and not state.first_order[i]
-        groups = self._groups(i) if self._groups is not None else None
+        groups = None if self._groups is None or state.first_order[i] else self._groups(i)
         for attempt in range(rule.attempts):
-            if (
-                grouped and attempt == _SECOND_ORDER
-            ):  # rates of their own led downhill; one rate does not, if it is small enough
-                grouped, state.first_order[i], eta = False, True, float(duals.eta[i])
+            if groups is not None and attempt == _SECOND_ORDER:
+                # rates of their own led downhill; one rate does not, if it is small enough
+                groups, state.first_order[i], eta = None, True, float(duals.eta[i])
             state.evaluations += 1
-            if grouped and groups is not None:
-                propose_in_groups(parts, rule, eta, groups, self._open_mass)
-            else:
+            if groups is None:
                 propose(parts, rule, eta)
+            else:
+                propose_in_groups(parts, rule, eta, groups, self._open_mass)
             log_z = problem.marginals(i, parts.trial, parts.marginals)
             value, slope = compare(parts, rule, log_z, constant)
             grown = problem.add(i, parts.changes)
