@@ -33,6 +33,21 @@ class InputFormat(StrEnum):
 
 ModelArgument: TypeAlias = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that train wrote.")]
 
+CorpusArgument: TypeAlias = Annotated[Path, typer.Argument(metavar="CORPUS", help="An annotated corpus.")]
+
+DevOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--dev", metavar="FILE", help="A development corpus; else a part of CORPUS is held out."),
+]
+
+ConfigOption: TypeAlias = Annotated[
+    Path | None, typer.Option("--config", metavar="FILE", help="A configuration in TOML; see configs/.")
+]
+
+SkipBadOption: TypeAlias = Annotated[
+    bool, typer.Option("--skip-bad", help="Leave out faulty sentences instead of stopping at the first.")
+]
+
 FormatOption: TypeAlias = Annotated[
     CorpusFormat | None,
     typer.Option(

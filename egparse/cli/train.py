@@ -17,7 +17,16 @@ from egparse.cli import corpora, progress, tables
 from egparse.cli.compiling import NOTICE, kernels_are_compiled
 from egparse.cli.faults import INTERRUPTED, complain, reported, uninterrupted
 from egparse.cli.history import History
-from egparse.cli.options import FormatOption, JsonOption, QuietOption, examples
+from egparse.cli.options import (
+    ConfigOption,
+    CorpusArgument,
+    DevOption,
+    FormatOption,
+    JsonOption,
+    QuietOption,
+    SkipBadOption,
+    examples,
+)
 from egparse.cli.scores import score_table
 from egparse.cli.standings import FINAL_HEADINGS, HEADINGS, Standings
 from egparse.errors import EgparseError
@@ -153,19 +162,12 @@ def _list_learners(wanted: bool) -> None:
 
 
 def train_cli(
-    corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="An annotated corpus.")],
+    corpus: CorpusArgument,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the model.")
     ] = Path("model.msgpack"),
-    dev: Annotated[
-        Path | None,
-        typer.Option(
-            "--dev", metavar="FILE", help="A development corpus; else a part of CORPUS is held out."
-        ),
-    ] = None,
-    config: Annotated[
-        Path | None, typer.Option("--config", metavar="FILE", help="A configuration in TOML; see configs/.")
-    ] = None,
+    dev: DevOption = None,
+    config: ConfigOption = None,
     override: Annotated[
         list[str] | None,
         typer.Option(
@@ -197,9 +199,7 @@ def train_cli(
             "--language", metavar="CODE", help="Whose rules split plain text into words: en, de, ..."
         ),
     ] = None,
-    skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="Leave out faulty sentences instead of stopping at the first.")
-    ] = False,
+    skip_bad: SkipBadOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:

@@ -17,7 +17,16 @@ import typer
 from egparse.cli import corpora, outputs, progress, tables
 from egparse.cli.compiling import NOTICE, kernels_are_compiled
 from egparse.cli.faults import INTERRUPTED, complain, reported, uninterrupted
-from egparse.cli.options import FormatOption, JsonOption, QuietOption, examples
+from egparse.cli.options import (
+    ConfigOption,
+    CorpusArgument,
+    DevOption,
+    FormatOption,
+    JsonOption,
+    QuietOption,
+    SkipBadOption,
+    examples,
+)
 from egparse.cli.train import check_writable
 from egparse.errors import EgparseError
 
@@ -120,7 +129,7 @@ def tuning_as_json(done: Tuning) -> dict[str, Any]:
 
 
 def tune_cli(
-    corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="An annotated corpus.")],
+    corpus: CorpusArgument,
     task: Annotated[
         list[TuneTask],
         typer.Option(
@@ -130,12 +139,7 @@ def tune_cli(
             show_default=False,
         ),
     ],
-    dev: Annotated[
-        Path | None,
-        typer.Option(
-            "--dev", metavar="FILE", help="A development corpus; else a part of CORPUS is held out."
-        ),
-    ] = None,
+    dev: DevOption = None,
     c_from: Annotated[
         float | None,
         typer.Option("--c-from", metavar="C", help="The first, largest C; else 40 times the configured one."),
@@ -161,9 +165,7 @@ def tune_cli(
         Path | None,
         typer.Option("--plot", metavar="FILE", help="Draw score and gap over C: .png, .svg or .pdf."),
     ] = None,
-    config: Annotated[
-        Path | None, typer.Option("--config", metavar="FILE", help="A configuration in TOML; see configs/.")
-    ] = None,
+    config: ConfigOption = None,
     override: Annotated[
         list[str] | None,
         typer.Option(
@@ -174,9 +176,7 @@ def tune_cli(
     seed: Annotated[
         int | None, typer.Option("--seed", metavar="N", help="Same seed, same machine: same path.")
     ] = None,
-    skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="Leave out faulty sentences instead of stopping at the first.")
-    ] = False,
+    skip_bad: SkipBadOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
