@@ -12,6 +12,7 @@ import typer
 from egparse.cli import corpora, tables
 from egparse.cli.compiling import NOTICE, kernels_are_compiled
 from egparse.cli.faults import reported
+from egparse.cli.notices import told
 from egparse.cli.options import FormatOption, GoldTagsOption, JsonOption, examples
 from egparse.cli.scores import LEGEND, report_text
 
@@ -87,14 +88,15 @@ def evaluate_cli(
             )
         if predicted and second:
             raise typer.BadParameter("expected no MODEL beside --predicted", param_hint="'MODEL'")
-        report = evaluate(
-            _sentences(gold, format),
-            _sentences(predicted, format) if predicted else _load(model or first),
-            gold_tags=gold_tags,
-            bootstrap=bootstrap,
-            seed=seed,
-            details=details,
-        )
+        with told(quiet=as_json):
+            report = evaluate(
+                _sentences(gold, format),
+                _sentences(predicted, format) if predicted else _load(model or first),
+                gold_tags=gold_tags,
+                bootstrap=bootstrap,
+                seed=seed,
+                details=details,
+            )
         if as_json:
             from egparse.evaluation.report import report_as_json
 

@@ -62,6 +62,25 @@ GoldTagsOption: TypeAlias = Annotated[
     typer.Option("--gold-tags", help="Give the parser the tags of the input instead of predicted ones."),
 ]
 
+RespectInputOption: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--respect-input",
+        help="Keep what the input says: fill only cells that hold _, as fits the others best.",
+    ),
+]
+
+JobsOption: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        "--jobs",
+        "-j",
+        metavar="N",
+        min=0,
+        help="Annotate with N processes, 0: one for each processor; the output is the same.",
+    ),
+]
+
 JsonOption: TypeAlias = Annotated[
     bool, typer.Option("--json", help="One JSON object on standard output, and nothing else there.")
 ]

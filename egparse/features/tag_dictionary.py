@@ -26,11 +26,38 @@ class Candidates(NamedTuple):
     starts: npt.NDArray[np.int64]
 
 
+class Limits(NamedTuple):
+    """The only labels that some words may have: word ``words[r]`` (ascending) label ``l`` where ``allowed[r, l]``, one or more."""
+
+    words: npt.NDArray[np.int64]
+    allowed: npt.NDArray[np.bool_]
+
+
 def all_labels(n_words: int, n_labels: int) -> Candidates:
     """Every label for every word."""
     return Candidates(
         np.tile(np.arange(n_labels, dtype=np.uint16), n_words),
         np.arange(n_words + 1, dtype=np.int64) * n_labels,
+    )
+
+
+def restrict(candidates: Candidates, limits: Limits) -> Candidates:
+    """The candidates that the limits leave; for a word that they leave none, all labels that it may have.
+
+    Words without limits keep their candidates.
+    """
+    n = len(candidates.starts) - 1
+    row = np.full(n, -1, dtype=np.int64)
+    row[limits.words] = np.arange(len(limits.words))
+    word = np.repeat(np.arange(n), np.diff(candidates.starts))
+    keep = row[word] < 0
+    keep[~keep] = limits.allowed[row[word[~keep]], candidates.labels[~keep]]
+    empty = np.setdiff1d(limits.words, word[keep])
+    added, labels = np.nonzero(limits.allowed[row[empty]])
+    return _in_order(
+        np.concatenate([word[keep], empty[added]]),
+        np.concatenate([candidates.labels[keep], labels.astype(np.uint16)]),
+        n,
     )
 
 
@@ -83,10 +110,7 @@ class TagDictionary:
         missing = np.flatnonzero(~present)
         words = np.concatenate([word, missing])
         labels = np.concatenate([candidates.labels, correct[missing].astype(np.uint16)])
-        order = np.lexsort((labels, words))
-        starts = np.zeros(len(correct) + 1, dtype=np.int64)
-        np.cumsum(np.bincount(words, minlength=len(correct)), out=starts[1:])
-        return Candidates(labels[order], starts)
+        return _in_order(words, labels, len(correct))
 
     def _by_suffixes(self, form: str, size: int) -> list[int]:
         """Labels of the longest known suffix, then of shorter ones, until there are ``size``."""
@@ -104,6 +128,14 @@ def _suffixes(form: str) -> list[str]:
     look = shape(form[:2])[:1]
     lower = form.lower()
     return [look + lower[-length:] for length in range(min(MAX_SUFFIX, len(form)), 0, -1)] + [look, ""]
+
+
+def _in_order(words: npt.NDArray[np.int64], labels: npt.NDArray[np.uint16], n_words: int) -> Candidates:
+    """Candidates from (word, label) pairs in any order."""
+    order = np.lexsort((labels, words))
+    starts = np.zeros(n_words + 1, dtype=np.int64)
+    np.cumsum(np.bincount(words, minlength=n_words), out=starts[1:])
+    return Candidates(labels[order], starts)
 
 
 def lay_out(lists: Sequence[Sequence[int]], form_ids: npt.NDArray[np.int32]) -> Candidates:

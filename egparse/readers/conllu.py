@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import groupby
 from typing import TextIO
 
 from egparse.errors import CorpusError
@@ -54,13 +55,15 @@ def read_conllu(
     require_trees: bool = False,
     multiple_roots: bool = False,
     spans_key: str | None = SPANS_KEY,
+    partial_spans: bool = False,
 ) -> Iterator[Sentence]:
     """The sentences of a CoNLL-U file or stream, one at a time.
 
     Heads must make a tree with one root, or with several if ``multiple_roots``; where no word has a head
     the sentence is not annotated, which is a fault only if ``require_trees``, and so is a single missing
     head. Without ``trees`` the column HEAD is not looked at, and ``heads`` is empty. ``spans`` are read from
-    the MISC key ``spans_key``, in any scheme; words without it are O, and None leaves ``spans`` empty. A
+    the MISC key ``spans_key``, in any scheme; words without it are O, and None leaves ``spans`` empty. With
+    ``partial_spans`` words without it are MISSING, and a tag after such a word that continues a span is I. A
     faulty sentence raises CorpusError, or with ``skip_bad`` is told to ``on_bad`` and left out.
     """
     return parse_conllu(
@@ -71,6 +74,7 @@ def read_conllu(
         require_trees=require_trees,
         multiple_roots=multiple_roots,
         spans_key=spans_key,
+        partial_spans=partial_spans,
     )
 
 
@@ -83,6 +87,7 @@ def parse_conllu(
     require_trees: bool = False,
     multiple_roots: bool = False,
     spans_key: str | None = SPANS_KEY,
+    partial_spans: bool = False,
 ) -> Iterator[Sentence]:
     """``read_conllu`` for blocks that have been read."""
     parse = partial(
@@ -91,6 +96,7 @@ def parse_conllu(
         require_trees=require_trees,
         multiple_roots=multiple_roots,
         key=spans_key and spans_key + "=",
+        absent=MISSING if partial_spans else OUTSIDE,
     )
     return parse_blocks(blocks, parse, skip_bad, on_bad)
 
@@ -121,7 +127,7 @@ def format_sentence(sentence: Sentence, spans_key: str = SPANS_KEY) -> str:
 
 
 def _parse(
-    block: Block, *, trees: bool, require_trees: bool, multiple_roots: bool, key: str | None
+    block: Block, *, trees: bool, require_trees: bool, multiple_roots: bool, key: str | None, absent: str
 ) -> Sentence:
     if block.undecodable:
         block.check_encoding()
@@ -130,8 +136,9 @@ def _parse(
     misc = tuple(cells[MISC::STRIDE])
     spans: tuple[str, ...] = ()
     if key is not None:
-        tags = _raw_tags(misc, key)
-        spans = _spans(block, tags, word_lines, sentence_id) if tags else (OUTSIDE,) * len(misc)
+        tags = _raw_tags(misc, key, absent)
+        partial = absent == MISSING
+        spans = _spans(block, tags, word_lines, sentence_id, partial) if tags else (absent,) * len(misc)
     heads: tuple[int, ...] = ()
     if trees:
         cell_heads = cells[HEAD::STRIDE]
@@ -181,14 +188,14 @@ def _words(block: Block, comments: int, sentence_id: str | None) -> tuple[Sequen
     return without_rows(lines, others, 1), without_rows(cells, others)
 
 
-def _raw_tags(misc: Sequence[str], key: str) -> list[str]:
-    """The span tag of each word as it stands, O where there is none; nothing where no word has one."""
+def _raw_tags(misc: Sequence[str], key: str, absent: str = OUTSIDE) -> list[str]:
+    """The span tag of each word as it stands, ``absent`` where there is none; nothing where no word has one."""
     if key not in "|".join(misc):
         return []
-    tags = [OUTSIDE] * len(misc)
+    tags = [absent] * len(misc)
     for word, cell in enumerate(misc):
         if cell != MISSING and key in cell:
-            tags[word] = _value(cell, key) or OUTSIDE
+            tags[word] = _value(cell, key) or absent
     return tags
 
 
@@ -201,16 +208,30 @@ def _value(cell: str, key: str) -> str:
 
 
 def _spans(
-    block: Block, tags: Sequence[str], word_lines: Sequence[int], sentence_id: str | None
+    block: Block, tags: Sequence[str], word_lines: Sequence[int], sentence_id: str | None, partial: bool
 ) -> tuple[str, ...]:
     try:
-        return to_iob2(tags)
+        return _partial_iob2(tags) if partial else to_iob2(tags)
     except ValueError:
-        fault = find_tag_fault(tags)
+        fault = find_tag_fault([OUTSIDE if partial and tag == MISSING else tag for tag in tags])
         if fault is None:
             raise
         line = word_lines[fault.position]
         raise block.fault(line, fault.expected, shown(fault.got), sentence_id) from None
+
+
+def _partial_iob2(tags: Sequence[str]) -> tuple[str, ...]:
+    """IOB2 of tags some of which are missing; what stands after a gap and continues a span may continue one that began in the gap."""
+    iob2: list[str] = []
+    for missing, group in groupby(tags, MISSING.__eq__):
+        run = list(group)
+        if missing:
+            iob2 += run
+        elif iob2 and find_tag_fault(run[:1]) is None and run[0][0] in "IEL":
+            iob2 += to_iob2(["B-" + run[0][2:], *run])[1:]
+        else:
+            iob2 += to_iob2(run)
+    return tuple(iob2)
 
 
 def _changed_misc(sentence: Sentence, source: Source, key: str) -> list[str] | None:

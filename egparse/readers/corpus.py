@@ -46,6 +46,7 @@ def read_corpus(
     require_trees: bool = False,
     multiple_roots: bool | None = None,
     spans_key: str | None = SPANS_KEY,
+    partial_spans: bool = False,
     scheme: str | None = None,
     layer: str = "ner",
 ) -> Iterator[Sentence]:
@@ -53,8 +54,8 @@ def read_corpus(
 
     ``format`` is one of ``FORMATS``, or None for what ``detect_format`` finds. Options that the format does
     not know are without effect: ``trees`` (False: HEAD is not looked at, ``heads`` is empty),
-    ``multiple_roots`` (None: only CoNLL-X has them) and ``require_trees`` are for trees, ``spans_key`` for
-    CoNLL-U, ``scheme`` and ``layer`` for column files. Raises ConfigError where a format without trees is to
+    ``multiple_roots`` (None: only CoNLL-X has them) and ``require_trees`` are for trees, ``spans_key`` and
+    ``partial_spans`` for CoNLL-U, ``scheme`` and ``layer`` for column files. Raises ConfigError where a format without trees is to
     have them, and CorpusError where there is no sentence.
     """
     if format is not None and format not in FORMATS:
@@ -74,6 +75,7 @@ def read_corpus(
                 require_trees=require_trees,
                 multiple_roots=bool(multiple_roots),
                 spans_key=spans_key,
+                partial_spans=partial_spans,
             )
         if format == "conllx":
             return parse_conllx(

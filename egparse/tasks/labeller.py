@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from egparse.features.tag_dictionary import Candidates, lay_out
+from egparse.features.tag_dictionary import Candidates, Limits, lay_out, restrict
 from egparse.features.templates import compile_templates
 from egparse.features.vocabulary import Vocabulary
 from egparse.tasks.config import LabellerConfig
@@ -53,10 +53,13 @@ class Labeller:
     of_root: tuple[int, ...]
     of_words: tuple[int, ...]
 
-    def predict(self, words: Words, heads: Ints, columns: Columns) -> Ints:
-        """The label number of each word's arc."""
+    def predict(self, words: Words, heads: Ints, columns: Columns, limits: Limits | None = None) -> Ints:
+        """The label number of each word's arc; limits may allow a label that has not been seen where the arc is."""
         values = tree_values(words, heads, columns)
-        return self.model.choose(values, words.starts, self._candidates(heads))
+        candidates = self._candidates(heads)
+        if limits is not None:
+            candidates = restrict(candidates, limits)
+        return self.model.choose(values, words.starts, candidates)
 
     def _candidates(self, heads: Ints) -> Candidates:
         return lay_out([self.of_words, self.of_root], (heads == 0).astype(np.int32))

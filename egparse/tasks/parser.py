@@ -13,14 +13,17 @@ from egparse.compilation import njit
 from egparse.features.arcs import ArcCodes, ArcTemplates, compile_arc_templates, encode_arcs, score_arcs
 from egparse.features.sentence_context import N_BETWEEN
 from egparse.learners.learner import Learner, State
+from egparse.structures.dependency_trees import NO_HEAD
 from egparse.tasks.arc_columns import ARC_TEMPLATES, BETWEEN, ArcColumns
+from egparse.tasks.arc_constraints import FREE, NO_TREE, ArcLimits, SentenceArcs, all_arcs, constrain_arcs
 from egparse.tasks.arc_filter import ArcFilter, build_arc_filter, candidate_arcs, candidates_with_correct
 from egparse.tasks.config import ParserConfig
 from egparse.tasks.learning import build_learner, is_probabilistic
+from egparse.tasks.long_sentences import LONGEST, parse_in_pieces
 from egparse.tasks.optimise import Best, optimise
 from egparse.tasks.progress import Listener
 from egparse.tasks.sequence_model import as_stored
-from egparse.tasks.tree_problem import INFERENCE, TreeProblem, scatter
+from egparse.tasks.tree_problem import INFERENCE, Inference, TreeProblem, scatter
 from egparse.tasks.word_columns import Columns, Words
 
 Ints = npt.NDArray[np.int32]
@@ -46,37 +49,84 @@ class Parser:
     single_root: bool
     sharpness: float
 
-    def predict(self, words: Words) -> Ints:
+    def predict(self, words: Words, limits: ArcLimits | None = None) -> Ints:
         """The head of each word: its position in the sentence from 1 on, 0 for the root.
 
         The tree with the most expected correct heads under the tree distribution with scores times ``sharpness``
-        (minimum Bayes risk, as Goodman 1996 decodes constituents), or for ``sharpness`` 0 the tree of highest score.
+        (minimum Bayes risk, as Goodman 1996 decodes constituents), or for ``sharpness`` 0 the tree of highest score. Sentences of
+        more than ``LONGEST`` words are parsed in pieces (see ``long_sentences``).
+
+        With ``limits`` the tree is one that they allow: projective if there is such a one, else non-projective, and if there is none at all
+        the words have the head -1. Longer sentences than ``LONGEST`` must have all heads fixed or no limits.
         """
         values = self.columns.values(words)
         heads = np.empty(len(words.form_ids), dtype=np.int32)
-        longest = int(np.diff(words.starts).max(initial=1))
-        inference = INFERENCE[self.trees]
-        work = inference.best_workspace(longest)
-        marginal_work = inference.marginal_workspace(longest) if self.sharpness else None
+        longest = min(int(np.diff(words.starts).max(initial=1)), LONGEST)
+        search = self._search(self.trees, longest)
         scratch = scratch_for(self.templates, longest)
+
+        def best_heads(own: Ints) -> Ints:
+            size = len(own)
+            square = scratch.square[: size * size].reshape(size, size)
+            _score_sentence(own, self.templates, self.arc_filter, self.weights, scratch, square)
+            self._choose(square, scratch, search)
+            return scratch.heads[1:size].copy()
+
         for i in range(words.n_sentences):
             first, end = words.starts[i], words.starts[i + 1]
             if first == end:
                 continue
-            size = int(end - first + 1)
-            square = scratch.square[: size * size].reshape(size, size)
             own = values[first + i : end + i + 1]
-            _score_sentence(own, self.templates, self.arc_filter, self.weights, scratch, square)
-            if self.sharpness:
-                marginals = scratch.marginals[: size * size].reshape(size, size)
-                square *= self.sharpness
-                log_z = inference.marginals(square, self.single_root, marginals, marginal_work)
-                if np.isfinite(log_z):
-                    _exclude_absent(square, marginals)
-                    square = marginals
-            inference.best(square, self.single_root, scratch.heads[:size], work)
-            heads[first:end] = scratch.heads[1:size]
+            if limits is not None and limits.limited[i]:
+                heads[first:end] = self._heads_within(limits.arcs(i, first, end), own, scratch, search)
+                continue
+            heads[first:end] = (
+                best_heads(own)
+                if len(own) <= LONGEST + 1
+                else _heads_in_pieces(own, best_heads, self.single_root)
+            )
         return heads
+
+    def _search(self, trees: Trees, longest: int) -> _Search:
+        inference = INFERENCE[trees]
+        marginal_work = inference.marginal_workspace(longest) if self.sharpness else None
+        return _Search(inference, inference.best_workspace(longest), marginal_work)
+
+    def _choose(self, square: npt.NDArray[np.float64], scratch: Scratch, search: _Search) -> float:
+        """Write the tree that the scores in ``square``, which change, choose into ``scratch.heads``; -inf if there is none."""
+        size = len(square)
+        if self.sharpness:
+            marginals = scratch.marginals[: size * size].reshape(size, size)
+            square *= self.sharpness
+            log_z = search.inference.marginals(square, self.single_root, marginals, search.marginal_work)
+            if np.isfinite(log_z):
+                _exclude_absent(square, marginals)
+                square = marginals
+        return search.inference.best(square, self.single_root, scratch.heads[:size], search.work)
+
+    def _heads_within(self, limits: SentenceArcs, own: Ints, scratch: Scratch, search: _Search) -> Ints:
+        """Heads that the limits allow, -1 if there are none.
+
+        Projective trees are looked for among the candidate arcs, then among all; then arcs may cross.
+        """
+        fixed, forbidden = limits
+        if np.all(fixed[1:] != FREE):
+            return fixed[1:]
+        size = len(own)
+        for every, crossing in ((False, False), (True, False), (False, True)):
+            count = _limited_arcs(
+                own, self.arc_filter, fixed, forbidden, self.single_root, every, scratch.arcs
+            )
+            if count == NO_TREE:
+                break
+            square = scratch.square[: size * size].reshape(size, size)
+            _score_arcs(own, self.templates, count, self.weights, scratch, square)
+            found = self._choose(
+                square, scratch, self._search("non-projective", size) if crossing else search
+            )
+            if found > -np.inf:
+                return scratch.heads[1:size].copy()
+        return np.full(size - 1, NO_HEAD, dtype=np.int32)
 
     def to_payload(self) -> dict[str, Any]:
         """What the model file holds of it."""
@@ -100,6 +150,23 @@ class Parser:
             ArcFilter(**payload["filter"]), payload["weights"].astype(np.float32), payload["trees"], payload["single_root"],
             payload["sharpness"],
         )  # fmt: skip
+
+
+def _heads_in_pieces(values: Ints, best_heads: Callable[[Ints], Ints], single_root: bool) -> Ints:
+    """Heads of a sentence too long for ``best_heads``; like it takes values whose first row is the root."""
+
+    def parse(first: int, end: int) -> Ints:
+        return best_heads(np.concatenate([values[:1], values[first + 1 : end + 1]]))
+
+    return parse_in_pieces(len(values) - 1, parse, single_root=single_root)
+
+
+class _Search(NamedTuple):
+    """The algorithms for a kind of tree and what they work with."""
+
+    inference: Inference
+    work: Any
+    marginal_work: Any
 
 
 class Scratch(NamedTuple):
@@ -143,6 +210,34 @@ def _score_sentence(
     square: npt.NDArray[np.float64],
 ) -> None:
     """Scores of the candidate arcs of one sentence into ``square[head, dependent]``, -inf elsewhere."""
+    _score_arcs(values, templates, candidate_arcs(values, arc_filter, scratch.arcs), weights, scratch, square)
+
+
+@njit
+def _limited_arcs(
+    values: Ints,
+    arc_filter: ArcFilter,
+    fixed: Ints,
+    forbidden: npt.NDArray[np.bool_],
+    single_root: bool,
+    every: bool,
+    arcs: npt.NDArray[np.int16],
+) -> int:
+    """List the candidate arcs, or ``every`` arc, that the constraints leave; returns how many, or NO_TREE."""
+    count = all_arcs(values.shape[0], arcs) if every else candidate_arcs(values, arc_filter, arcs)
+    return constrain_arcs(arcs, count, fixed, forbidden, single_root, arcs)
+
+
+@njit
+def _score_arcs(
+    values: Ints,
+    templates: ArcTemplates,
+    count: int,
+    weights: npt.NDArray[np.float32],
+    scratch: Scratch,
+    square: npt.NDArray[np.float64],
+) -> None:
+    """Scores of ``scratch.arcs[:count]`` into ``square[head, dependent]``, -inf elsewhere."""
     size = values.shape[0]
     codes = ArcCodes(
         scratch.codes.head[:size],
@@ -151,7 +246,6 @@ def _score_sentence(
         scratch.codes.before[:size],
     )
     encode_arcs(values, templates, codes)
-    count = candidate_arcs(values, arc_filter, scratch.arcs)
     arcs = scratch.arcs[:count]
     score_arcs(codes, templates, arcs, weights, scratch.places, scratch.scores)
     scatter(arcs, scratch.scores, square)

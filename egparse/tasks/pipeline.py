@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from egparse.errors import ModelFileError
+from egparse.errors import EgparseError, ModelFileError
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.forms import Lexicon
 from egparse.features.vocabulary import Vocabulary
 from egparse.schemes import to_iob2
 from egparse.sentences import MISSING, Sentence
 from egparse.serialize import read_model, write_model
+from egparse.tasks.arc_constraints import ArcLimits
+from egparse.tasks.constraints import BatchConstraints, Constraints, labels_below
 from egparse.tasks.labeller import Labeller
 from egparse.tasks.parser import Parser
 from egparse.tasks.strongest import strongest_attributes
@@ -54,16 +56,61 @@ class Model:
         """The forms of the training corpus."""
         return frozenset(self.columns.lexicon.forms)
 
-    def annotate(self, sentences: Iterable[Sentence], *, gold_tags: bool = False) -> Iterator[Sentence]:
+    def annotate(
+        self,
+        sentences: Iterable[Sentence],
+        *,
+        gold_tags: bool = False,
+        constraints: Iterable[Constraints] | None = None,
+        respect_input: bool = False,
+    ) -> Iterator[Sentence]:
         """Copies of the sentences with the model's layers filled, batch by batch, in order.
 
         Layers are predicted from the words alone, predicted tags feeding the tasks after them. With ``gold_tags`` the UPOS,
         XPOS and FEATS that the sentences bring are kept and used; a layer that a sentence lacks is predicted.
-        """
-        for batch in batches(sentences, BATCH_WORDS):
-            yield from self._annotate(batch, gold_tags)
 
-    def _annotate(self, batch: Sequence[Sentence], gold_tags: bool) -> Iterator[Sentence]:
+        ``constraints``, one for each sentence, say what must and must not be predicted: the rest is the best completion
+        given that. With ``respect_input`` every value that a sentence brings in one of the model's layers is fixed (unless
+        ``constraints`` fix another one); missing are ``MISSING`` and ``MISSING_HEAD``.
+
+        Raises:
+            EgparseError: constraints that nothing can meet, or on a layer that the model does not predict.
+            ValueError: fewer or more constraints than sentences.
+        """
+        if constraints is None and not respect_input:
+            for batch in batches(sentences, BATCH_WORDS):
+                yield from self._annotate(batch, gold_tags)
+            return
+        given = constraints if constraints is None else iter(constraints)
+        number = 1
+        for batch in batches(sentences, BATCH_WORDS):
+            own = self._constraints(batch, given, respect_input)
+            limits = BatchConstraints(batch, own, number) if any(own) else None
+            yield from self._annotate(batch, gold_tags, limits)
+            number += len(batch)
+        if given is not None and next(given, None) is not None:
+            raise ValueError(f"expected constraints for {number - 1} sentences, got more")
+
+    def _constraints(
+        self, batch: Sequence[Sentence], given: Iterator[Constraints] | None, respect_input: bool
+    ) -> list[Constraints]:
+        """What each sentence of a batch must keep to: the next of the given constraints, and what it brings."""
+        brought = [Constraints.of(own, self.layers) if respect_input else Constraints() for own in batch]
+        if given is None:
+            return brought
+        own = list(islice(given, len(batch)))
+        if len(own) < len(batch):
+            raise ValueError("expected constraints for every sentence, got fewer")
+        for layer in frozenset().union(*(constraints.layers for constraints in own)).difference(self.layers):
+            layers = ", ".join(self.layers)
+            raise EgparseError(
+                f"constraints: expected layers that the model predicts ({layers}), got {layer!r}"
+            )
+        return [constraints.over(before) for constraints, before in zip(own, brought, strict=True)]
+
+    def _annotate(
+        self, batch: Sequence[Sentence], gold_tags: bool, limits: BatchConstraints | None = None
+    ) -> Iterator[Sentence]:
         words = self.columns.words([sentence.forms for sentence in batch])
         for layer in self.columns.given(self.taggers):
             self.columns.fill(words, layer, self.columns.label_numbers(batch, layer))
@@ -71,9 +118,15 @@ class Model:
         for layer in TAG_LAYERS:
             if layer not in self.taggers:
                 continue
-            labels = self.taggers[layer].predict(words)
+            own = limits.labels(layer, self.columns.labels[layer].strings) if limits is not None else None
+            labels = self.taggers[layer].predict(words, own.limits if own is not None else None)
+            if own is not None and limits is not None:
+                limits.check(layer, labels, "a sequence")
+                labels[list(own.unknown)] = -1
             if gold_tags and layer != "spans":
                 present, kept = _given(batch, layer)
+                if own is not None:
+                    present[own.fixed] = False
                 labels = np.where(present, self.columns.label_numbers(batch, layer), labels)
                 strings = self._strings(layer, labels)
                 filled[layer] = [
@@ -81,14 +134,36 @@ class Model:
                 ]
             else:
                 filled[layer] = self._strings(layer, labels)
+            if own is not None:
+                own.keep_unknown(filled[layer])
             self.columns.fill(words, layer, labels)
         heads = None
         if self.parser is not None:
-            heads = self.parser.predict(words)
+            heads = self.parser.predict(words, self._arc_limits(self.parser, limits))
+            if limits is not None:
+                limits.check("heads", heads, "a tree")
             if self.labeller is not None:
-                labels = self.labeller.predict(words, heads, self.columns)
+                own = (
+                    limits.labels("deprels", self.columns.labels["deprels"].strings)
+                    if limits is not None
+                    else None
+                )
+                labels = self.labeller.predict(
+                    words, heads, self.columns, own.limits if own is not None else None
+                )
                 filled["deprels"] = self._strings("deprels", labels)
+                if own is not None:
+                    own.keep_unknown(filled["deprels"])
         yield from _put_back(batch, words, filled, heads)
+
+    def _arc_limits(self, parser: Parser, limits: BatchConstraints | None) -> ArcLimits | None:
+        if limits is None:
+            return None
+        below: dict[str, bool] = {}
+        if self.labeller is not None:
+            strings = self.columns.labels["deprels"].strings
+            below = labels_below(strings, self.labeller.of_root, self.labeller.of_words)
+        return limits.arcs(single_root=parser.single_root, below=below)
 
     def _strings(self, layer: str, labels: Ints) -> list[str]:
         names = np.array([*self.columns.labels[layer].strings, ""], dtype=object)

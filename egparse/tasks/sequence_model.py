@@ -55,6 +55,15 @@ class SequenceModel:
             shared_chain.best_sequences(*shared, self.transitions, self.opening, chosen)
         return chosen
 
+    def allows(self, labels: Ints, starts: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Whether the label sequence of each sentence has no bigram, and no first label, that is forbidden."""
+        allowed = np.ones(len(labels), dtype=bool)
+        allowed[1:] = self.transitions[labels[:-1], labels[1:]] > -np.inf
+        first = starts[:-1][np.diff(starts) > 0]
+        allowed[first] = self.opening[labels[first]] > -np.inf
+        faults = np.concatenate([[0], np.cumsum(~allowed)])
+        return np.asarray(faults[starts[1:]] == faults[starts[:-1]])
+
     def to_payload(self) -> dict[str, Any]:
         """What the model file holds of it."""
         return {

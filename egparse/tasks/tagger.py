@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from egparse.features.tag_dictionary import Candidates, TagDictionary, all_labels
+from egparse.features.tag_dictionary import Candidates, Limits, TagDictionary, all_labels, restrict
 from egparse.features.templates import compile_templates
 from egparse.features.vocabulary import Vocabulary
 from egparse.tasks.config import TaggerConfig
@@ -30,11 +30,29 @@ class Tagger:
     model: SequenceModel
     dictionary: TagDictionary | None
 
-    def predict(self, words: Words) -> Ints:
-        """The label number of each word."""
-        return self.model.choose(
-            words.values, words.starts, candidates_of(words, self.dictionary, self.model.n_labels)
-        )
+    def predict(self, words: Words, limits: Limits | None = None) -> Ints:
+        """The label number of each word: the best label sequence of each sentence, within the limits if there are any.
+
+        Limits may allow what the dictionary does not. A sentence for which they leave no sequence has -1 throughout.
+        """
+        candidates = candidates_of(words, self.dictionary, self.model.n_labels)
+        if limits is None:
+            return self.model.choose(words.values, words.starts, candidates)
+        labels = self.model.choose(words.values, words.starts, restrict(candidates, limits))
+        lost = self._lost(words, labels, limits)
+        if self.dictionary is not None and lost.any():
+            wider = restrict(all_labels(len(words.form_ids), self.model.n_labels), limits)
+            labels = np.where(lost, self.model.choose(words.values, words.starts, wider), labels)
+            lost = self._lost(words, labels, limits)
+        labels[lost] = -1
+        return labels
+
+    def _lost(self, words: Words, labels: Ints, limits: Limits) -> npt.NDArray[np.bool_]:
+        """The words of sentences with limits whose labels the model forbids: it has found no sequence."""
+        lost = ~self.model.allows(labels, words.starts)
+        limited = np.zeros(words.n_sentences, dtype=bool)
+        limited[np.searchsorted(words.starts, limits.words, side="right") - 1] = True
+        return np.repeat(lost & limited, np.diff(words.starts))
 
     def to_payload(self) -> dict[str, Any]:
         """What the model file holds of it."""

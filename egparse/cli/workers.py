@@ -1,0 +1,192 @@
+"""Worker processes that map over a stream in order, with a bounded number of pieces under way.
+
+Each worker has a pipe of its own and one piece at a time, so neither end ever waits for the other to read what both are writing. A worker
+that finds its pipe closed leaves: even if this process is killed, no worker stays behind.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any, NamedTuple, TypeVar
+
+from egparse.cli.faults import uninterrupted
+from egparse.errors import EgparseError
+
+Piece = TypeVar("Piece")
+Result = TypeVar("Result")
+
+AHEAD = 4
+"""Pieces under way, a worker: some done and waiting for one before them."""
+
+FORKS = sys.platform == "linux"
+"""Whether workers begin as copies of this process, which share its memory. macOS has fork too, but its libraries may not survive it."""
+
+_PATIENCE = 5.0  # seconds for a worker that should have ended
+
+
+class _Worker(NamedTuple):
+    process: BaseProcess
+    pipe: Connection
+
+
+class _Answer(NamedTuple):
+    """What a worker sends back: a result, or the text of an EgparseError, or neither when memory ran out; and its warnings."""
+
+    result: Any = None
+    fault: str | None = None
+    no_memory: bool = False
+    warnings: tuple[tuple[str, type[Warning]], ...] = ()
+
+
+def all_cores() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def map_in_order(
+    work: Callable[[Piece], Result], pieces: Iterable[Piece], jobs: int, *, forks: bool = FORKS
+) -> Generator[Result, None, None]:
+    """``work(piece)`` for each piece, in order, by up to ``jobs`` processes; pieces are taken as workers become free.
+
+    A forked worker has ``work`` as it is here; any other gets it pickled. What a worker warns of is warned of here. The processes end
+    with the iterator: close it.
+
+    Raises:
+        EgparseError: that of the first piece for which ``work`` raises one, after the results before it; or a worker died.
+        MemoryError: a worker had too little.
+        Exception: what taking the pieces raises, after the results of those before.
+    """
+    workers: list[_Worker] = []
+    free: list[_Worker] = []
+    busy: dict[Connection, tuple[_Worker, int]] = {}
+    answers: dict[int, _Answer] = {}
+    taken, due = 0, 0
+    source, failure = iter(pieces), None
+    open_ = True
+    try:
+        while open_ or due < taken:
+            while open_ and taken < due + AHEAD * jobs and (free or len(workers) < jobs):
+                try:
+                    piece = next(source)
+                except StopIteration:
+                    open_ = False
+                    break
+                except Exception as error:  # not yet: a piece before may have a fault, which comes first
+                    open_, failure = False, error
+                    break
+                if not free:
+                    workers.append(_start(work, workers, forks))
+                    free.append(workers[-1])
+                worker = free.pop()
+                _send(worker, piece)
+                busy[worker.pipe] = worker, taken
+                taken += 1
+            if due in answers:
+                yield _opened(answers.pop(due))
+                due += 1
+            elif busy:
+                for pipe in wait(list(busy)):
+                    worker, place = busy.pop(pipe)  # type: ignore[call-overload]
+                    answers[place] = _receive(worker)
+                    free.append(worker)
+        if failure is not None:
+            raise failure
+        _end(workers)
+    except BaseException:
+        with uninterrupted():
+            _kill(workers)
+        raise
+
+
+def _start(work: Callable[[Any], Any], others: Sequence[_Worker], forks: bool) -> _Worker:
+    context: Any = multiprocessing.get_context("fork" if forks else "spawn")
+    here, there = context.Pipe()
+    # A fork holds copies of this side's ends; while one is open, the worker at the other end cannot see that this process is gone.
+    inherited = [here, *(other.pipe for other in others)] if forks else []
+    process = context.Process(target=_serve, args=(work, there, inherited), daemon=True)
+    with uninterrupted(), warnings.catch_warnings():
+        # From Python 3.12 on: the threads that fork may not find again are those of numpy's BLAS, which prepares for it.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process.start()
+    there.close()
+    return _Worker(process, here)
+
+
+def _serve(work: Callable[[Any], Any], pipe: Connection, inherited: Sequence[Connection]) -> None:
+    """What a worker does: answer until nobody asks or listens. Ctrl-C is for the process that started it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    for other in inherited:
+        other.close()
+    with suppress(EOFError, OSError):
+        while True:
+            piece = pipe.recv()
+            pipe.send(_answer(work, piece))
+
+
+def _answer(work: Callable[[Any], Any], piece: Any) -> _Answer:
+    try:
+        with warnings.catch_warnings(record=True) as said:
+            result = work(piece)
+    except EgparseError as error:
+        return _Answer(fault=str(error))
+    except MemoryError:
+        return _Answer(no_memory=True)
+    return _Answer(result, warnings=tuple((str(warning.message), warning.category) for warning in said))
+
+
+def _opened(answer: _Answer) -> Any:
+    if answer.fault is not None:
+        raise EgparseError(answer.fault)
+    if answer.no_memory:
+        raise MemoryError
+    for text, category in answer.warnings:
+        warnings.warn(text, category, stacklevel=3)
+    return answer.result
+
+
+def _send(worker: _Worker, piece: Any) -> None:
+    try:
+        worker.pipe.send(piece)
+    except OSError:
+        raise _death(worker) from None
+
+
+def _receive(worker: _Worker) -> _Answer:
+    try:
+        answer: _Answer = worker.pipe.recv()
+    except (EOFError, OSError):
+        raise _death(worker) from None
+    return answer
+
+
+def _death(worker: _Worker) -> EgparseError:
+    worker.process.join(_PATIENCE)
+    code = worker.process.exitcode
+    if code is None or code >= 0:
+        return EgparseError(f"a worker process ended before its work, with exit code {code}")
+    hint = ": perhaps there is not enough memory for so many jobs" if code == -signal.SIGKILL else ""
+    return EgparseError(f"a worker process was ended by {signal.Signals(-code).name}{hint}")
+
+
+def _end(workers: Sequence[_Worker]) -> None:
+    for worker in workers:
+        worker.pipe.close()
+    for worker in workers:
+        worker.process.join(_PATIENCE)
+
+
+def _kill(workers: Sequence[_Worker]) -> None:
+    for worker in workers:
+        worker.process.terminate()
+    _end(workers)
