@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 MISSING = "_"
@@ -36,7 +36,8 @@ class Sentence:
 
     ``heads[k]`` is the 1-based position of the head of word ``k``, 0 for the root, ``MISSING_HEAD`` where it is not
     annotated. String cells that say nothing hold ``MISSING``. ``spans`` holds one IOB2 tag per word (entities, chunks)
-    or is empty where the corpus has none.
+    or is empty where the corpus has none. ``probabilities[layer][k]`` is how sure a model is of what it has put into the layer
+    at word ``k``, from 0 to 1, or None where it has put nothing there or cannot say; None altogether unless it was asked.
     """
 
     forms: Sequence[str]
@@ -50,6 +51,7 @@ class Sentence:
     spans: Sequence[str] = ()
     sentence_id: str | None = None
     source: Source | None = field(default=None, compare=False)
+    probabilities: Mapping[str, Sequence[float | None]] | None = field(default=None, hash=False)
 
     def __len__(self) -> int:
         return len(self.forms)

@@ -41,13 +41,18 @@ def evaluate(
     seed: int = 0,
     details: bool = False,
 ) -> Report:
-    """Score a model's layers, predicted from the words of ``gold``, or sentences that a system predicted."""
+    """Score a model's layers, predicted from the words of ``gold``, or sentences that a system predicted.
+
+    With ``details`` also whether the model's probabilities can be believed, of the layers that have any.
+    """
     from egparse.evaluation import report
 
     if isinstance(system, list):
         predicted, layers = system, None
     else:
-        predicted, layers = list(system.annotate(gold, gold_tags=gold_tags)), set(system.layers)
+        marginals = system.probabilistic if details else False
+        predicted = list(system.annotate(gold, gold_tags=gold_tags, marginals=marginals))
+        layers = set(system.layers)
     return report.evaluate(gold, predicted, layers=layers, bootstrap=bootstrap, seed=seed, details=details)
 
 
@@ -66,7 +71,11 @@ def evaluate_cli(
     gold_tags: GoldTagsOption = False,
     details: Annotated[
         bool,
-        typer.Option("--details", help="Break the scores down by relation, tag, length of arc and sentence."),
+        typer.Option(
+            "--details",
+            help="Break the scores down by relation, tag, length of arc and sentence; and whether a model's probabilities "
+            "can be believed (calibration).",
+        ),
     ] = False,
     bootstrap: Annotated[
         int, typer.Option("--bootstrap", metavar="N", min=0, help="Resamples for the intervals; 0 for none.")

@@ -17,6 +17,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TextIO, cast
 
+from egparse.cli.options import require_misc
 from egparse.cli.outputs import Amount, write
 from egparse.cli.workers import FORKS, map_in_order
 from egparse.errors import CorpusError
@@ -112,6 +113,8 @@ def annotate_corpus(
     if format is None:
         blocks = chain.from_iterable(_blocks(chunk, name) for chunk in _remembered(chunks, seen))
         format = detect_format(blocks, name)
+    if options.get("marginals"):
+        require_misc(str(format), name)
     work = Annotation(model, path, name, str(format), reading, options)
     full = (chunk for chunk in chain(seen, chunks) if _has_words(chunk, work.format))
     found = False

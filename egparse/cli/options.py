@@ -8,6 +8,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from egparse.errors import EgparseError
+
 
 class CorpusFormat(StrEnum):
     """The formats of annotated corpora, those of ``readers.corpus``: help should not need to import it."""
@@ -70,6 +72,15 @@ RespectInputOption: TypeAlias = Annotated[
     ),
 ]
 
+MarginalsOption: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--marginals",
+        help="Say in MISC how probable each predicted value is: PUpos, PXpos, PFeats, PHead, PDeprel (given the head) "
+        "and PNE, from 0 to 1. CoNLL-U only.",
+    ),
+]
+
 JobsOption: TypeAlias = Annotated[
     int,
     typer.Option(
@@ -93,3 +104,11 @@ QuietOption: TypeAlias = Annotated[
 def examples(*lines: str) -> str:
     """The end of a help text: commands to copy, one a line."""
     return "\n".join(("\b", "Examples:", *("  " + line for line in lines)))
+
+
+def require_misc(format: str, name: str) -> None:
+    """Raise EgparseError unless the corpus format that ``name`` is in has the column in which --marginals puts probabilities."""
+    if format != CorpusFormat.CONLLU:
+        raise EgparseError(
+            f"{name}: expected CoNLL-U or text, whose column MISC holds probabilities, for --marginals, got {format}"
+        )

@@ -19,10 +19,12 @@ from egparse.cli.options import (
     GoldTagsOption,
     InputFormat,
     JobsOption,
+    MarginalsOption,
     ModelArgument,
     QuietOption,
     RespectInputOption,
     examples,
+    require_misc,
 )
 from egparse.errors import EgparseError
 
@@ -37,6 +39,7 @@ EPILOG = examples(
     "egparse parse model.msgpack letter.txt | head -20",
     "echo 'The cat sat on the mat.' | egparse parse model.msgpack -",
     "egparse parse model.msgpack corrected.conllu --respect-input",
+    "egparse parse model.msgpack input.conllu --marginals --output probable.conllu",
     "egparse parse model.msgpack large.conllu --jobs 0 --output output.conllu",
     "egparse parse chunker.msgpack words.txt --format conll2000",
 )
@@ -56,15 +59,21 @@ def parse(
     *,
     gold_tags: bool = False,
     respect_input: bool = False,
+    marginals: bool = False,
 ) -> Parsed:
     """Annotate what the source holds; nothing is read beyond what is asked for. Text becomes CoNLL-U.
 
-    Raises EgparseError where the source is faulty, then or while the sentences are taken.
+    Raises EgparseError where the source is faulty, then or while the sentences are taken, and where there is no place for
+    ``marginals``.
     """
     sentences = _something(_sentences(source, source.format(format), model, respect_input), source.name)
     first = next(sentences)
     written = first.source.format if first.source else "conllu"
-    annotated = model.annotate(chain([first], sentences), gold_tags=gold_tags, respect_input=respect_input)
+    if marginals:
+        require_misc(written, source.name)
+    annotated = model.annotate(
+        chain([first], sentences), gold_tags=gold_tags, respect_input=respect_input, marginals=marginals
+    )
     return Parsed(annotated, written)
 
 
@@ -77,6 +86,7 @@ def parse_with_jobs(
     *,
     gold_tags: bool = False,
     respect_input: bool = False,
+    marginals: bool = False,
 ) -> Generator[Written, None, None]:
     """What ``parse`` comes to when written, by several processes (0: one for each processor); ``path`` is where the model is.
 
@@ -86,7 +96,7 @@ def parse_with_jobs(
     from egparse.cli.workers import all_cores
 
     jobs = jobs or all_cores()
-    options = {"gold_tags": gold_tags, "respect_input": respect_input}
+    options = {"gold_tags": gold_tags, "respect_input": respect_input, "marginals": marginals}
     found = source.format(format)
     if found is InputFormat.TEXT:
         sentences = _something(_sentences(source, found, model, respect_input), source.name)
@@ -116,14 +126,15 @@ def parse_cli(
     ] = InputFormat.AUTO,
     gold_tags: GoldTagsOption = False,
     respect_input: RespectInputOption = False,
+    marginals: MarginalsOption = False,
     jobs: JobsOption = 1,
     quiet: QuietOption = False,
 ) -> None:
     """Annotate a corpus, or plain text.
 
     A CoNLL-U file keeps its comments, multiword tokens, empty nodes and MISC; only the columns that the model
-    predicts are filled. Anything that does not look like a corpus is text: it is split into words by spaCy's
-    rules for the model's language and into sentences, and becomes CoNLL-U.
+    predicts are filled (and MISC, for entities and --marginals). Anything that does not look like a corpus is
+    text: it is split into words by spaCy's rules for the model's language and into sentences, and becomes CoNLL-U.
     """
     with reported():
         from egparse.cli.inputs import Input
@@ -133,7 +144,9 @@ def parse_cli(
             print(NOTICE, file=sys.stderr, flush=True)
         loaded = Model.load(model)
         begun = time.perf_counter()
-        options = {"gold_tags": gold_tags, "respect_input": respect_input}
+        options = {"gold_tags": gold_tags, "respect_input": respect_input, "marginals": marginals}
+        if marginals:
+            loaded.require_probabilities()
         with Input(input) as source, told(quiet):
             if jobs == 1:
                 parsed = parse(loaded, source, format, **options)

@@ -9,6 +9,7 @@ from egparse.cli.tables import NOTHING, count, per_cent, section, table
 
 if TYPE_CHECKING:
     from egparse.evaluation.bootstrap import Interval
+    from egparse.evaluation.calibration import Calibration
     from egparse.evaluation.details import Details, Row
     from egparse.evaluation.report import Report
     from egparse.evaluation.scores import Score
@@ -41,6 +42,8 @@ def report_text(report: Report, *, gold_tags: bool = False) -> str:
         parts.append(section("Spans by type (conlleval)", _prf_table("type", groups)))
     if report.details is not None:
         parts += _details(report.details)
+    if report.calibration:
+        parts += _calibration(report.calibration)
     return "\n".join(parts)
 
 
@@ -93,3 +96,30 @@ def _details(details: Details) -> Iterator[str]:
 def _row_table(heading: str, groups: Mapping[str, Row]) -> str:
     rows = [(name, count(row.words), *map(per_cent, row[1:])) for name, row in groups.items()]
     return table((heading, "in all", "UPOS", "UAS", "LAS"), rows, "lrrrr")
+
+
+def _calibration(measured: Mapping[str, Calibration]) -> Iterator[str]:
+    """Probabilities are from 0 to 1 here, as parse --marginals writes them; ECE is the expected calibration error."""
+    rows = [
+        (name, count(own.words), *map(_decimal, (own.confidence, own.accuracy, own.ece, own.nll, own.brier)))
+        for name, own in measured.items()
+    ]
+    headings = ("probability of", "words", "confidence", "accuracy", "ECE", "NLL", "Brier")
+    yield section("Calibration of probabilities", table(headings, rows, "lrrrrrr"))
+    if "heads" in measured:
+        bins = [
+            (
+                f"{own.low:.1f} - {own.high:.1f}",
+                count(own.words),
+                _decimal(own.confidence),
+                _decimal(own.accuracy),
+            )
+            for own in measured["heads"].bins
+        ]
+        yield section(
+            "Reliability of heads", table(("probability", "words", "confidence", "accuracy"), bins, "lrrr")
+        )
+
+
+def _decimal(value: float) -> str:
+    return f"{value:.3f}"

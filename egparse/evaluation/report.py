@@ -10,9 +10,11 @@ The keys of the JSON object, all rates per cent:
 ``conventions``     UAS and LAS under each convention of ``attachment.py``; null where the words differ
 ``segmentation``    F1 of Tokens, Sentences and Words; null where the words are the same
 ``details``         break-downs (``details.py``), only on request
+``calibration``     ``words``, ``confidence``, ``accuracy``, ``ece``, ``nll``, ``brier`` and ``bins`` of each layer of which
+                    the system tells probabilities (``calibration.py``): from 0 to 1, not per cent; else absent
 ==================  =====================================================================================
 
-Spans, conventions and details compare word by word: they are null where system and gold have different words.
+Spans, conventions, details and calibration compare word by word: they are null where system and gold have different words.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from typing import Any
 from egparse.errors import EgparseError
 from egparse.evaluation.attachment import CONVENTIONS, AttachmentScores, score_attachment
 from egparse.evaluation.bootstrap import Interval, intervals
+from egparse.evaluation.calibration import Calibration, calibrations
 from egparse.evaluation.details import Details, break_down
 from egparse.evaluation.scores import IntArray, Score
 from egparse.evaluation.spans import OUTSIDE, SpanScores, score_spans
@@ -56,7 +59,8 @@ class Report:
     """The scores of one evaluation; a metric whose layer gold does not annotate is absent from ``metrics``.
 
     ``intervals`` holds one for each metric present, and for ``NE``; it is empty without resamples.
-    ``conventions`` is empty where gold has no trees or the words differ.
+    ``conventions`` is empty where gold has no trees or the words differ, ``calibration`` where the system tells no probabilities
+    or the words differ.
     """
 
     sentences: int
@@ -68,6 +72,7 @@ class Report:
     conventions: Mapping[str, AttachmentScores]
     segmentation: Mapping[str, Score] | None
     details: Details | None
+    calibration: Mapping[str, Calibration]
 
 
 def evaluate(
@@ -104,6 +109,7 @@ def evaluate(
         conventions=_conventions(gold, system) if "heads" in scored and ud.same_words else {},
         segmentation=None if ud.same_words else {name: ud.totals[name] for name in SEGMENTATION_METRICS},
         details=break_down(gold, system, vocabulary) if details and ud.same_words else None,
+        calibration=calibrations(gold, system, scored) if ud.same_words else {},
     )
 
 
@@ -128,6 +134,7 @@ def report_as_json(report: Report) -> dict[str, Any]:
         "conventions": {name: _convention_as_json(name, report) for name in CONVENTIONS},
         "segmentation": _rates(report.segmentation),
         **({} if report.details is None else {"details": _details_as_json(report.details)}),
+        **({"calibration": _calibration_as_json(report.calibration)} if report.calibration else {}),
     }
 
 
@@ -180,6 +187,13 @@ def _details_as_json(details: Details) -> dict[str, Any]:
     return {
         **{key: {k: {**_prf(v), **v._asdict()} for k, v in group.items()} for key, group in scores.items()},
         **{key: {k: v._asdict() for k, v in group.items()} for key, group in rows.items()},
+    }
+
+
+def _calibration_as_json(measured: Mapping[str, Calibration]) -> dict[str, Any]:
+    return {
+        name: {**own._asdict(), "bins": [bin_._asdict() for bin_ in own.bins]}
+        for name, own in measured.items()
     }
 
 

@@ -11,7 +11,7 @@ by one blank line.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from typing import TextIO
@@ -43,6 +43,15 @@ from egparse.sentences import MISSING, Sentence, Source
 
 SPANS_KEY = "NE"
 """The key in MISC under which entities stand: ``NE=B-LOC``."""
+
+PROBABILITY_KEYS = {
+    "upos": "PUpos",
+    "xpos": "PXpos",
+    "feats": "PFeats",
+    "heads": "PHead",
+    "deprels": "PDeprel",
+}
+"""Layer -> the key in MISC under which the probability of its value stands, as in ``PHead=0.973``; for spans it is ``P`` and their key."""
 
 
 def read_conllu(
@@ -115,14 +124,22 @@ def format_sentence(sentence: Sentence, spans_key: str = SPANS_KEY) -> str:
 
     A sentence that was read from CoNLL-U keeps its lines: only UPOS, XPOS, FEATS, HEAD and DEPREL of its
     words are replaced, each where the sentence has that layer, and the spans in MISC where they differ from
-    what the lines say. Any other sentence is written plainly, with ``# sent_id`` and, where MISC tells how
+    what the lines say. ``Sentence.probabilities`` are written into MISC too, with three decimals, behind what it holds, in the
+    place of those that it may hold already. Any other sentence is written plainly, with ``# sent_id`` and, where MISC tells how
     the words are spaced, ``# text``.
     """
     source = sentence.source
     if source is not None and source.format == "conllu":
-        lines = refill(sentence, source, _changed_misc(sentence, source, spans_key))
+        misc: Sequence[str] | None = _changed_misc(sentence, source, spans_key)
+        if sentence.probabilities:
+            misc = misc or [source.lines[line].rpartition("\t")[2] for line in source.word_lines]
+            misc = _with_probabilities(misc, sentence.probabilities, spans_key)
+        lines = refill(sentence, source, misc)
     else:
-        lines = [*_comments(sentence), *plain_rows(sentence, _plain_misc(sentence, spans_key))]
+        misc = _plain_misc(sentence, spans_key)
+        if sentence.probabilities:
+            misc = _with_probabilities(misc or [MISSING] * len(sentence), sentence.probabilities, spans_key)
+        lines = [*_comments(sentence), *plain_rows(sentence, misc)]
     return "\n".join(lines) + "\n\n"
 
 
@@ -261,6 +278,22 @@ def _with_tag(cell: str, prefix: str, tag: str) -> str:
     place = next((k for k, item in enumerate(items) if item.startswith(prefix)), len(items))
     items[place : place + 1] = [] if tag == OUTSIDE else [prefix + tag]
     return "|".join(items) or MISSING
+
+
+def _with_probabilities(
+    misc: Sequence[str], probabilities: Mapping[str, Sequence[float | None]], key: str
+) -> list[str]:
+    """The column MISC with the probabilities of each word: what they take the place of goes, also where a word has none."""
+    names = {**PROBABILITY_KEYS, "spans": "P" + key}
+    told = {names[layer] + "=": values for layer, values in probabilities.items()}
+    if any(len(values) != len(misc) for values in told.values()):
+        raise ValueError(f"expected a probability or None for each of {len(misc)} words")
+    before, cells = tuple(told), []
+    for word, cell in enumerate(misc):
+        items = [item for item in cell.split("|") if cell != MISSING and not item.startswith(before)]
+        items += [f"{name}{values[word]:.3f}" for name, values in told.items() if values[word] is not None]
+        cells.append("|".join(items) or MISSING)
+    return cells
 
 
 def _plain_misc(sentence: Sentence, key: str) -> Sequence[str] | None:

@@ -1,19 +1,79 @@
-"""Viterbi for many sentences that share one table of transitions: the decoder of a tagger, one call a batch.
+"""Many sentences that share tables of label n-grams: the decoder of a tagger, and how sure it may be, one call a batch.
 
 The same recursion as ``chain.viterbi``; candidates carry global labels and index the table directly, so nothing is copied a
 sentence. A candidate that no transition could save is passed over: its unary score is lower than the best of its word by
 more than the transitions at both of its sides can differ. That never changes the best score, and leaves few candidates a word.
+Marginals are those of ``chain`` and ``higher_order_chain``, sentence by sentence, over the labels that the sentence has as candidates.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from egparse.compilation import njit
+from egparse.structures import chain, higher_order_chain, multiclass
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
+Singles = npt.NDArray[np.float32]
+
+
+def chosen_marginals(
+    unary: Floats,
+    starts: npt.NDArray[np.int64],
+    labels: npt.NDArray[np.uint16],
+    sentences: npt.NDArray[np.int64],
+    ngrams: Sequence[Singles],
+    opening: Singles,
+    chosen: Ints,
+    kinds: Ints,
+) -> Floats:
+    """The probability of each word's chosen label, or of one of its kind, shape (words,): its marginal over label sequences.
+
+    Arguments as in ``best_sequences``; ``ngrams`` are the tables of shapes (L, L), (L, L, L), ..., oldest label first. Labels of
+    equal ``kinds[label]``, shape (L,), count as one. nan for a word whose chosen label is -1, and throughout a sentence of which no
+    sequence is allowed. One softmax for all words where no n-gram and no opening has a score, O(parts); else as in ``chain`` or
+    ``higher_order_chain``.
+    """
+    word = np.repeat(np.arange(len(chosen)), np.diff(starts))
+    if not opening.any() and not any(table.any() for table in ngrams):
+        marginals = np.empty(len(unary))
+        multiclass.softmax(unary, starts.astype(np.int32), marginals)
+    else:
+        marginals = np.full(len(unary), np.nan)
+        for first, end in zip(sentences[:-1].tolist(), sentences[1:].tolist(), strict=True):
+            if first < end:
+                begin, last = starts[first], starts[end]
+                marginals[begin:last] = _sentence_marginals(
+                    unary[begin:last], starts[first : end + 1] - begin, labels[begin:last], ngrams, opening
+                )
+    alike = (chosen[word] >= 0) & (kinds[labels] == kinds[chosen[word]])
+    found = np.bincount(word[alike], weights=marginals[alike], minlength=len(chosen))
+    return np.where(chosen < 0, np.nan, np.clip(found, 0.0, 1.0))
+
+
+def _sentence_marginals(
+    unary: Floats,
+    starts: npt.NDArray[np.int64],
+    labels: npt.NDArray[np.uint16],
+    ngrams: Sequence[Singles],
+    opening: Singles,
+) -> Floats:
+    """Marginals of all candidates of one sentence, nan if no sequence is allowed."""
+    own, places = np.unique(labels, return_inverse=True)
+    scores = unary.copy()
+    scores[: starts[1]] += opening[labels[: starts[1]]]
+    tables = [table[np.ix_(*[own] * table.ndim)].reshape(-1) for table in ngrams]
+    parts = np.concatenate([scores, *tables]).astype(np.float64)
+    sentence = (parts, starts.astype(np.int32), places.astype(np.int32), len(own))
+    order = len(ngrams)
+    result = chain.marginals(*sentence) if order == 1 else higher_order_chain.marginals(*sentence, order)
+    return (
+        result.marginals[: len(labels)] if np.isfinite(result.log_partition) else np.full(len(labels), np.nan)
+    )
 
 
 @njit

@@ -54,7 +54,7 @@ class StopConfig:
 
 
 DEFAULT_LEARNER = "eg-online"
-TASKS = ("upos", "xpos", "feats", "spans", "parser", "labeller")
+TASKS = ("upos", "xpos", "feats", "spans", "parser", "second_order", "labeller")
 """The sections of a configuration that each have a learner."""
 _TAGGERS = ("upos", "xpos", "feats", "spans")
 
@@ -110,8 +110,9 @@ class TaggerConfig(LearningConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class ParserConfig(LearningConfig):
-    """The arc-factored parser. Empty ``templates`` stand for the built-in ones.
+    """The arc-factored parser, or with ``order`` 2 the pruner of the second-order one (``SecondOrderConfig``).
 
+    Empty ``templates`` stand for the built-in ones.
     ``trees`` "auto" is non-projective where more than ``non_projective_above`` of the training arcs cross others.
     ``bits`` is the binary logarithm of the size of the hashed weight table. ``arc_share``:
     an arc is considered if arcs like it are at least this share as frequent as the most frequent ones of its dependent (0: all arcs).
@@ -119,6 +120,7 @@ class ParserConfig(LearningConfig):
     tree that it chooses; 0 chooses the tree of highest score, as max-margin always does.
     """
 
+    order: Literal[1, 2] = 2
     templates: tuple[str, ...] = ()
     trees: Trees = "auto"
     non_projective_above: Annotated[float, Interval(ge=0, le=1)] = 0.02
@@ -131,6 +133,36 @@ class ParserConfig(LearningConfig):
     anneal_from: Annotated[float, Ge(0)] = 75.0
     anneal_decay: Share = 0.3
     stop: StopConfig = StopConfig()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SecondOrderConfig(LearningConfig):
+    """The second-order parser, over the arcs that the pruner leaves. Empty templates stand for the built-in ones.
+
+    Each word keeps at most ``heads`` heads, those at least ``share`` times as probable as its best one, after ``pruner_passes`` passes of
+    training the pruner. ``siblings`` and ``grandparents`` say which pairs of arcs are scored, ``labels`` whether arcs are scored with
+    their labels, which helps to find them. ``inference`` "exact" is a dynamic program over projective trees, "loopy" is belief
+    propagation, "auto" exact where the trees are projective. ``sharpness`` and ``bits`` are as in ParserConfig (no sharpness of 0).
+    Where nothing else is said of the loss, dual coordinate ascent learns with gamma = ``margin``: every wrong head costs so much.
+    """
+
+    siblings: bool = True
+    grandparents: bool = True
+    labels: bool = True
+    inference: Literal["auto", "exact", "loopy"] = "auto"
+    heads: Annotated[int, Interval(ge=1, le=32)] = 8
+    share: Share = 0.003
+    pruner_passes: Count = 5
+    pruner_bits: Annotated[int, Interval(ge=8, le=28)] = 21
+    sibling_templates: tuple[str, ...] = ()
+    grandparent_templates: tuple[str, ...] = ()
+    label_templates: tuple[str, ...] = ()
+    bits: Annotated[int, Interval(ge=8, le=28)] = 23
+    sharpness: Positive = 1.0
+    learner: str = "dca"
+    margin: Annotated[float, Ge(0)] = 4.0
+    c: Positive = 50.0
+    stop: StopConfig = StopConfig(iterations=8, patience=3)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,6 +216,7 @@ class TrainConfig:
         settled=float("inf"),
     )
     parser: ParserConfig = ParserConfig()
+    second_order: SecondOrderConfig = SecondOrderConfig()
     labeller: LabellerConfig = LabellerConfig()
 
 
@@ -217,7 +250,7 @@ def check_config(table: dict[str, Any], name: str = "configuration") -> TrainCon
         with_config,
     )  # costs 0.1 s: only where needed
 
-    for known in (StopConfig, TaggerConfig, ParserConfig, LabellerConfig, TrainConfig):
+    for known in (StopConfig, TaggerConfig, ParserConfig, SecondOrderConfig, LabellerConfig, TrainConfig):
         with_config(ConfigDict(extra="forbid"))(known)
     try:
         config = TypeAdapter(TrainConfig).validate_python(_merged(asdict(TrainConfig()), table))

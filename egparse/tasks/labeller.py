@@ -18,6 +18,7 @@ from egparse.tasks.optimise import Best
 from egparse.tasks.progress import Listener
 from egparse.tasks.sequence_model import SequenceModel, without_small_weights
 from egparse.tasks.sequence_training import SequenceExamples, SequenceSettings, fit
+from egparse.tasks.tagger import LabelsWithProbabilities
 from egparse.tasks.tree_columns import tree_column_names, tree_values
 from egparse.tasks.word_columns import Columns, Words
 
@@ -56,13 +57,20 @@ class Labeller:
     def predict(self, words: Words, heads: Ints, columns: Columns, limits: Limits | None = None) -> Ints:
         """The label number of each word's arc; limits may allow a label that has not been seen where the arc is."""
         values = tree_values(words, heads, columns)
-        candidates = self._candidates(heads)
-        if limits is not None:
-            candidates = restrict(candidates, limits)
-        return self.model.choose(values, words.starts, candidates)
+        return self.model.choose(values, words.starts, self._candidates(heads, limits))
 
-    def _candidates(self, heads: Ints) -> Candidates:
-        return lay_out([self.of_words, self.of_root], (heads == 0).astype(np.int32))
+    def predict_with_probabilities(
+        self, words: Words, heads: Ints, columns: Columns, limits: Limits | None = None
+    ) -> LabelsWithProbabilities:
+        """What ``predict`` gives, and how probable each label is, given the tree, among the labels that may be where its arc is."""
+        values, candidates = tree_values(words, heads, columns), self._candidates(heads, limits)
+        labels = self.model.choose(values, words.starts, candidates)
+        found = self.model.probabilities(values, words.starts, candidates, labels)
+        return LabelsWithProbabilities(labels, found)
+
+    def _candidates(self, heads: Ints, limits: Limits | None) -> Candidates:
+        candidates = lay_out([self.of_words, self.of_root], (heads == 0).astype(np.int32))
+        return candidates if limits is None else restrict(candidates, limits)
 
     def to_payload(self) -> dict[str, Any]:
         """What the model file holds of it."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from typing import Any
 
 from egparse.errors import ConfigError
@@ -48,6 +49,8 @@ def check_learners(config: TrainConfig, layers: Iterable[str]) -> None:
     """
     layers = tuple(layers)
     sections = {layer: _SECTIONS.get(layer, layer) for layer in layers}
+    if "heads" in sections and config.parser.order == 2:
+        sections["heads"] = "second_order"
     own = {layer: getattr(config, section) for layer, section in sections.items()}
     misfits = [layer for layer in layers if not _fits(own[layer])]
     if not misfits:
@@ -105,3 +108,18 @@ def loss_of(config: LearningConfig) -> tuple[float, float]:
 def is_probabilistic(config: LearningConfig) -> bool:
     """Whether exp(score) of the model was fitted as a probability: only then do its marginals mean something."""
     return config.learner not in _WITHOUT_PROBABILITIES and math.isfinite(loss_of(config)[0])
+
+
+def section_of(layer: str, order: int) -> str:
+    """The section of the configuration that says how a layer is learned; ``order`` is that of the parser."""
+    return "second_order" if layer == "heads" and order > 1 else _SECTIONS.get(layer, layer)
+
+
+def was_probabilistic(table: Mapping[str, Any], layer: str) -> bool:
+    """The same of a layer of a trained model, from the plain values of the configuration that it was trained with.
+
+    What the table does not say is as in the defaults.
+    """
+    section = table.get(section_of(layer, table.get("parser", {}).get("order", 1)), {})
+    known = {field.name: section[field.name] for field in fields(LearningConfig) if field.name in section}
+    return is_probabilistic(LearningConfig(**known))

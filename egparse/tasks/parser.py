@@ -22,11 +22,12 @@ from egparse.tasks.learning import build_learner, is_probabilistic
 from egparse.tasks.long_sentences import LONGEST, parse_in_pieces
 from egparse.tasks.optimise import Best, optimise
 from egparse.tasks.progress import Listener
-from egparse.tasks.sequence_model import as_stored
+from egparse.tasks.stored_weights import as_stored, pack_weights, unpack_weights
 from egparse.tasks.tree_problem import INFERENCE, Inference, TreeProblem, scatter
 from egparse.tasks.word_columns import Columns, Words
 
 Ints = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float64]
 Trees = Literal["projective", "non-projective"]
 
 GOLD_THETA = 3.0
@@ -38,7 +39,11 @@ STEPS = {"curvature": 35.0, "work": "examples", "settled": 0.3, "share": 0.4, "l
 
 @dataclass(frozen=True)
 class Parser:
-    """Weights and what is needed to find the candidate arcs and their features; immutable."""
+    """Weights and what is needed to find the candidate arcs and their features; immutable.
+
+    ``sharpness`` is for choosing trees, ``temperature`` for telling how probable their arcs are: a distribution that is good for the
+    one is too sure for the other.
+    """
 
     columns: ArcColumns
     texts: tuple[str, ...]
@@ -48,6 +53,7 @@ class Parser:
     trees: Trees
     single_root: bool
     sharpness: float
+    temperature: float = 1.0
 
     def predict(self, words: Words, limits: ArcLimits | None = None) -> Ints:
         """The head of each word: its position in the sentence from 1 on, 0 for the root.
@@ -59,17 +65,32 @@ class Parser:
         With ``limits`` the tree is one that they allow: projective if there is such a one, else non-projective, and if there is none at all
         the words have the head -1. Longer sentences than ``LONGEST`` must have all heads fixed or no limits.
         """
+        return self._parse(words, limits, None)
+
+    def predict_with_probabilities(
+        self, words: Words, limits: ArcLimits | None = None
+    ) -> HeadsWithProbabilities:
+        """What ``predict`` gives, and how probable the arc from each head is: its marginal under scores divided by ``temperature``.
+
+        With ``limits`` the marginals are those of the trees that they allow; fixed heads have probability 1. In a sentence that is
+        parsed in pieces they are those of the word's piece.
+        """
+        probabilities = np.full(len(words.form_ids), np.nan)
+        return HeadsWithProbabilities(self._parse(words, limits, probabilities), probabilities)
+
+    def _parse(self, words: Words, limits: ArcLimits | None, probabilities: Floats | None) -> Ints:
+        """The heads; how probable they are is written into ``probabilities`` (words,), unless None."""
         values = self.columns.values(words)
         heads = np.empty(len(words.form_ids), dtype=np.int32)
         longest = min(int(np.diff(words.starts).max(initial=1)), LONGEST)
         search = self._search(self.trees, longest)
         scratch = scratch_for(self.templates, longest)
 
-        def best_heads(own: Ints) -> Ints:
+        def best_heads(own: Ints, found: Floats | None) -> Ints:
             size = len(own)
             square = scratch.square[: size * size].reshape(size, size)
             _score_sentence(own, self.templates, self.arc_filter, self.weights, scratch, square)
-            self._choose(square, scratch, search)
+            self._choose(square, scratch, search, found)
             return scratch.heads[1:size].copy()
 
         for i in range(words.n_sentences):
@@ -77,40 +98,66 @@ class Parser:
             if first == end:
                 continue
             own = values[first + i : end + i + 1]
+            found = None if probabilities is None else probabilities[first:end]
             if limits is not None and limits.limited[i]:
-                heads[first:end] = self._heads_within(limits.arcs(i, first, end), own, scratch, search)
+                heads[first:end] = self._heads_within(limits.arcs(i, first, end), own, scratch, search, found)
                 continue
             heads[first:end] = (
-                best_heads(own)
+                best_heads(own, found)
                 if len(own) <= LONGEST + 1
-                else _heads_in_pieces(own, best_heads, self.single_root)
+                else _heads_in_pieces(own, best_heads, self.single_root, found)
             )
         return heads
 
     def _search(self, trees: Trees, longest: int) -> _Search:
         inference = INFERENCE[trees]
-        marginal_work = inference.marginal_workspace(longest) if self.sharpness else None
-        return _Search(inference, inference.best_workspace(longest), marginal_work)
+        return _Search(inference, inference.best_workspace(longest), inference.marginal_workspace(longest))
 
-    def _choose(self, square: npt.NDArray[np.float64], scratch: Scratch, search: _Search) -> float:
-        """Write the tree that the scores in ``square``, which change, choose into ``scratch.heads``; -inf if there is none."""
+    def _choose(
+        self,
+        square: Floats,
+        scratch: Scratch,
+        search: _Search,
+        probabilities: Floats | None = None,
+    ) -> float:
+        """Write the tree that the scores in ``square``, which change, choose into ``scratch.heads``; -inf if there is none.
+
+        The probabilities of its arcs are written into ``probabilities`` (n,), unless None: nan if there are none.
+        """
         size = len(square)
+        scores = None if probabilities is None else square / self.temperature
+        marginals = scratch.marginals[: size * size].reshape(size, size)
+        best = square
         if self.sharpness:
-            marginals = scratch.marginals[: size * size].reshape(size, size)
             square *= self.sharpness
             log_z = search.inference.marginals(square, self.single_root, marginals, search.marginal_work)
             if np.isfinite(log_z):
                 _exclude_absent(square, marginals)
-                square = marginals
-        return search.inference.best(square, self.single_root, scratch.heads[:size], search.work)
+                best = marginals
+        heads = scratch.heads[:size]
+        score = search.inference.best(best, self.single_root, heads, search.work)
+        if probabilities is not None and scores is not None:
+            log_z = search.inference.marginals(scores, self.single_root, marginals, search.marginal_work)
+            found = np.clip(marginals[heads[1:], np.arange(1, size)], 0.0, 1.0)
+            probabilities[:] = found if np.isfinite(log_z) and score > -np.inf else np.nan
+        return score
 
-    def _heads_within(self, limits: SentenceArcs, own: Ints, scratch: Scratch, search: _Search) -> Ints:
-        """Heads that the limits allow, -1 if there are none.
+    def _heads_within(
+        self,
+        limits: SentenceArcs,
+        own: Ints,
+        scratch: Scratch,
+        search: _Search,
+        probabilities: Floats | None = None,
+    ) -> Ints:
+        """Heads that the limits allow, -1 if there are none; their probabilities as in ``_choose``.
 
         Projective trees are looked for among the candidate arcs, then among all; then arcs may cross.
         """
         fixed, forbidden = limits
         if np.all(fixed[1:] != FREE):
+            if probabilities is not None:
+                probabilities[:] = 1.0
             return fixed[1:]
         size = len(own)
         for every, crossing in ((False, False), (True, False), (False, True)):
@@ -122,9 +169,11 @@ class Parser:
             square = scratch.square[: size * size].reshape(size, size)
             _score_arcs(own, self.templates, count, self.weights, scratch, square)
             found = self._choose(
-                square, scratch, self._search("non-projective", size) if crossing else search
+                square, scratch, self._search("non-projective", size) if crossing else search, probabilities
             )
             if found > -np.inf:
+                if probabilities is not None:
+                    probabilities[fixed[1:] != FREE] = 1.0
                 return scratch.heads[1:size].copy()
         return np.full(size - 1, NO_HEAD, dtype=np.int32)
 
@@ -134,10 +183,11 @@ class Parser:
             "columns": self.columns.to_payload(),
             "templates": list(self.texts),
             "filter": dict(self.arc_filter._asdict()),
-            "weights": self.weights.astype(np.float16),
+            "weights": pack_weights(self.weights),
             "trees": self.trees,
             "single_root": self.single_root,
             "sharpness": self.sharpness,
+            "temperature": self.temperature,
         }
 
     @classmethod
@@ -147,16 +197,32 @@ class Parser:
         arc_columns = ArcColumns.from_payload(payload["columns"], columns)
         return cls(
             arc_columns, texts, compile_arc_templates(texts, arc_columns.names, BETWEEN),
-            ArcFilter(**payload["filter"]), payload["weights"].astype(np.float32), payload["trees"], payload["single_root"],
-            payload["sharpness"],
+            ArcFilter(**payload["filter"]), unpack_weights(payload["weights"]), payload["trees"], payload["single_root"],
+            payload["sharpness"], payload.get("temperature", 1.0),  # none: egparse 0.1.0
         )  # fmt: skip
 
 
-def _heads_in_pieces(values: Ints, best_heads: Callable[[Ints], Ints], single_root: bool) -> Ints:
-    """Heads of a sentence too long for ``best_heads``; like it takes values whose first row is the root."""
+class HeadsWithProbabilities(NamedTuple):
+    """The head of each word and how probable it is, nan where that cannot be said; both of shape (words,)."""
+
+    heads: Ints
+    probabilities: Floats
+
+
+def _heads_in_pieces(
+    values: Ints,
+    best_heads: Callable[[Ints, Floats | None], Ints],
+    single_root: bool,
+    probabilities: Floats | None = None,
+) -> Ints:
+    """Heads of a sentence too long for ``best_heads``; like it takes values whose first row is the root.
+
+    A word's piece is parsed after the windows that it has been part of, so what is left in ``probabilities`` is its piece's.
+    """
 
     def parse(first: int, end: int) -> Ints:
-        return best_heads(np.concatenate([values[:1], values[first + 1 : end + 1]]))
+        found = None if probabilities is None else probabilities[first:end]
+        return best_heads(np.concatenate([values[:1], values[first + 1 : end + 1]]), found)
 
     return parse_in_pieces(len(values) - 1, parse, single_root=single_root)
 
@@ -278,10 +344,11 @@ def train_parser(
     seed: int,
     listener: Listener,
     score: Callable[[Parser], float] | None = None,
+    task: str = "parser",
 ) -> Best[Parser]:
     """Train on words with filled tag columns; ``heads[i]`` holds the heads of sentence i (see ``Parser.predict``)."""
     learner, state, snapshot = prepare_parser(words, heads, columns, config, trees=trees, seed=seed)
-    return optimise(learner, state, config.stop, snapshot, score, "parser", listener)
+    return optimise(learner, state, config.stop, snapshot, score, task, listener)
 
 
 def prepare_parser(

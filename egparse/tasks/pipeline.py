@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -19,13 +19,16 @@ from egparse.schemes import to_iob2
 from egparse.sentences import MISSING, Sentence
 from egparse.serialize import read_model, write_model
 from egparse.tasks.arc_constraints import ArcLimits
-from egparse.tasks.constraints import BatchConstraints, Constraints, labels_below
+from egparse.tasks.constraints import LAYERS, BatchConstraints, Constraints, LabelLimits, labels_below
 from egparse.tasks.labeller import Labeller
+from egparse.tasks.learning import was_probabilistic
 from egparse.tasks.parser import Parser
+from egparse.tasks.second_order_parser import SecondOrderParser
 from egparse.tasks.strongest import strongest_attributes
-from egparse.tasks.tagger import Tagger
+from egparse.tasks.tagger import LabelsWithProbabilities, Tagger, iob2_kinds, without_probabilities
 from egparse.tasks.word_columns import TAG_LAYERS, Columns, Words
 
+Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
 BATCH_WORDS = 8_000
@@ -38,7 +41,7 @@ class Model:
 
     columns: Columns
     taggers: Mapping[str, Tagger]
-    parser: Parser | None = None
+    parser: Parser | SecondOrderParser | None = None
     labeller: Labeller | None = None
     language: str = "en"
     record: Mapping[str, Any] = field(default_factory=dict)
@@ -56,6 +59,11 @@ class Model:
         """The forms of the training corpus."""
         return frozenset(self.columns.lexicon.forms)
 
+    @property
+    def probabilistic(self) -> tuple[str, ...]:
+        """The layers whose values the model can say the probability of: not those of max-margin and perceptron models."""
+        return tuple(layer for layer in self.layers if was_probabilistic(self.config_table, layer))
+
     def annotate(
         self,
         sentences: Iterable[Sentence],
@@ -63,6 +71,7 @@ class Model:
         gold_tags: bool = False,
         constraints: Iterable[Constraints] | None = None,
         respect_input: bool = False,
+        marginals: bool | Collection[str] = False,
     ) -> Iterator[Sentence]:
         """Copies of the sentences with the model's layers filled, batch by batch, in order.
 
@@ -73,20 +82,27 @@ class Model:
         given that. With ``respect_input`` every value that a sentence brings in one of the model's layers is fixed (unless
         ``constraints`` fix another one); missing are ``MISSING`` and ``MISSING_HEAD``.
 
+        With ``marginals``, of all layers or of those named, ``Sentence.probabilities`` says how probable each value is: a tag and a
+        head by its marginal over all sequences and trees that the constraints allow, given the layers before it; the label of an arc
+        given the tree. What is fixed has probability 1; tags that are kept because of ``gold_tags``, and values that the model does not
+        know, have none. It takes a second inference.
+
         Raises:
-            EgparseError: constraints that nothing can meet, or on a layer that the model does not predict.
+            EgparseError: constraints that nothing can meet, or on a layer that the model does not predict; ``marginals`` of a layer
+                that the model does not predict or knows no probabilities of (see ``probabilistic``).
             ValueError: fewer or more constraints than sentences.
         """
+        asked = self.require_probabilities(marginals)
         if constraints is None and not respect_input:
             for batch in batches(sentences, BATCH_WORDS):
-                yield from self._annotate(batch, gold_tags)
+                yield from self._annotate(batch, gold_tags, asked)
             return
         given = constraints if constraints is None else iter(constraints)
         number = 1
         for batch in batches(sentences, BATCH_WORDS):
             own = self._constraints(batch, given, respect_input)
             limits = BatchConstraints(batch, own, number) if any(own) else None
-            yield from self._annotate(batch, gold_tags, limits)
+            yield from self._annotate(batch, gold_tags, asked, limits)
             number += len(batch)
         if given is not None and next(given, None) is not None:
             raise ValueError(f"expected constraints for {number - 1} sentences, got more")
@@ -108,18 +124,41 @@ class Model:
             )
         return [constraints.over(before) for constraints, before in zip(own, brought, strict=True)]
 
+    def require_probabilities(self, marginals: bool | Collection[str] = True) -> frozenset[str]:
+        """The layers whose probabilities are asked for by the option of ``annotate``.
+
+        Raises:
+            EgparseError: one that the model does not predict or knows no probabilities of.
+        """
+        asked = frozenset(self.layers if marginals is True else marginals or ())
+        if not asked <= frozenset(self.layers):
+            unknown = ", ".join(sorted(asked.difference(self.layers)))
+            raise EgparseError(
+                f"marginals: expected layers of the model ({', '.join(self.layers)}), got {unknown}"
+            )
+        without = [layer for layer in LAYERS if layer in asked and layer not in self.probabilistic]
+        if without:
+            wanted = "expected layers learned with a loss that has probabilities, such as log-linear"
+            raise EgparseError(f"marginals: {wanted}, got {', '.join(without)}")
+        return asked
+
     def _annotate(
-        self, batch: Sequence[Sentence], gold_tags: bool, limits: BatchConstraints | None = None
+        self,
+        batch: Sequence[Sentence],
+        gold_tags: bool,
+        asked: frozenset[str],
+        limits: BatchConstraints | None = None,
     ) -> Iterator[Sentence]:
         words = self.columns.words([sentence.forms for sentence in batch])
         for layer in self.columns.given(self.taggers):
             self.columns.fill(words, layer, self.columns.label_numbers(batch, layer))
         filled: dict[str, list[str]] = {}
+        probabilities: dict[str, Floats] = {}
         for layer in TAG_LAYERS:
             if layer not in self.taggers:
                 continue
             own = limits.labels(layer, self.columns.labels[layer].strings) if limits is not None else None
-            labels = self.taggers[layer].predict(words, own.limits if own is not None else None)
+            labels, found = self._tags(layer, words, own, layer in asked)
             if own is not None and limits is not None:
                 limits.check(layer, labels, "a sequence")
                 labels[list(own.unknown)] = -1
@@ -128,6 +167,7 @@ class Model:
                 if own is not None:
                     present[own.fixed] = False
                 labels = np.where(present, self.columns.label_numbers(batch, layer), labels)
+                found[present] = np.nan
                 strings = self._strings(layer, labels)
                 filled[layer] = [
                     old if own else new for own, old, new in zip(present, kept, strings, strict=True)
@@ -136,10 +176,16 @@ class Model:
                 filled[layer] = self._strings(layer, labels)
             if own is not None:
                 own.keep_unknown(filled[layer])
+                found[list(own.unknown)] = np.nan
             self.columns.fill(words, layer, labels)
+            probabilities[layer] = found
         heads = None
         if self.parser is not None:
-            heads = self.parser.predict(words, self._arc_limits(self.parser, limits))
+            arcs = self._arc_limits(self.parser, limits)
+            if "heads" in asked:
+                heads, probabilities["heads"] = self.parser.predict_with_probabilities(words, arcs)
+            else:
+                heads = self.parser.predict(words, arcs)
             if limits is not None:
                 limits.check("heads", heads, "a tree")
             if self.labeller is not None:
@@ -148,15 +194,37 @@ class Model:
                     if limits is not None
                     else None
                 )
-                labels = self.labeller.predict(
-                    words, heads, self.columns, own.limits if own is not None else None
-                )
+                labels, found = self._arc_labels(self.labeller, words, heads, own, "deprels" in asked)
                 filled["deprels"] = self._strings("deprels", labels)
                 if own is not None:
                     own.keep_unknown(filled["deprels"])
-        yield from _put_back(batch, words, filled, heads)
+                    found[list(own.unknown)] = np.nan
+                probabilities["deprels"] = found
+        told = {layer: own for layer, own in probabilities.items() if layer in asked}
+        yield from _put_back(batch, words, filled, heads, told)
 
-    def _arc_limits(self, parser: Parser, limits: BatchConstraints | None) -> ArcLimits | None:
+    def _tags(
+        self, layer: str, words: Words, own: LabelLimits | None, with_probabilities: bool
+    ) -> LabelsWithProbabilities:
+        """The labels of a layer of tags, with their probabilities or nan."""
+        tagger, limits = self.taggers[layer], own.limits if own is not None else None
+        if with_probabilities:
+            kinds = iob2_kinds(self.columns.labels[layer].strings) if layer == "spans" else None
+            return tagger.predict_with_probabilities(words, limits, kinds)
+        return without_probabilities(tagger.predict(words, limits))
+
+    def _arc_labels(
+        self, labeller: Labeller, words: Words, heads: Ints, own: LabelLimits | None, with_probabilities: bool
+    ) -> LabelsWithProbabilities:
+        """The labels of arcs, with their probabilities or nan."""
+        limits = own.limits if own is not None else None
+        if with_probabilities:
+            return labeller.predict_with_probabilities(words, heads, self.columns, limits)
+        return without_probabilities(labeller.predict(words, heads, self.columns, limits))
+
+    def _arc_limits(
+        self, parser: Parser | SecondOrderParser, limits: BatchConstraints | None
+    ) -> ArcLimits | None:
         if limits is None:
             return None
         below: dict[str, bool] = {}
@@ -217,7 +285,7 @@ class Model:
             taggers={
                 layer: Tagger.from_payload(own, columns.names) for layer, own in payload["taggers"].items()
             },
-            parser=Parser.from_payload(payload["parser"], columns) if payload["parser"] else None,
+            parser=_parser_of(payload["parser"], columns) if payload["parser"] else None,
             labeller=Labeller.from_payload(payload["labeller"], columns) if payload["labeller"] else None,
             language=header["language"],
             record=header["record"],
@@ -263,6 +331,11 @@ class Model:
         return models
 
 
+def _parser_of(payload: Mapping[str, Any], columns: Columns) -> Parser | SecondOrderParser:
+    kind = SecondOrderParser if "pruner" in payload else Parser
+    return kind.from_payload(payload, columns)
+
+
 def load(path: Path | str) -> Model:
     """Read a model file; see ``Model.load``."""
     return Model.load(path)
@@ -293,10 +366,18 @@ def _given(batch: Sequence[Sentence], layer: str) -> tuple[npt.NDArray[np.bool_]
 
 
 def _put_back(
-    batch: Sequence[Sentence], words: Words, filled: Mapping[str, list[str]], heads: Ints | None
+    batch: Sequence[Sentence],
+    words: Words,
+    filled: Mapping[str, list[str]],
+    heads: Ints | None,
+    probabilities: Mapping[str, Floats],
 ) -> Iterator[Sentence]:
     """The sentences with their slices of the flat layers."""
     flat = heads.tolist() if heads is not None else []
+    told = {
+        layer: [None if np.isnan(value) else value for value in own.tolist()]
+        for layer, own in probabilities.items()
+    }
     starts = words.starts.tolist()
     for sentence, first, end in zip(batch, starts, islice(starts, 1, None), strict=False):
         layers: dict[str, Any] = {layer: tuple(values[first:end]) for layer, values in filled.items()}
@@ -304,4 +385,5 @@ def _put_back(
             layers["spans"] = to_iob2(layers["spans"])
         if heads is not None:
             layers["heads"] = tuple(flat[first:end])
+        layers["probabilities"] = {layer: tuple(own[first:end]) for layer, own in told.items()} or None
         yield sentence.with_layers(**layers)

@@ -25,6 +25,7 @@ class SequenceModel:
     4-grams, ..., shapes (n_labels,) * 3, ..., oldest label first; immutable.
 
     ``opening[label]`` is 0, or -inf for a label that may not begin a sentence. Where a bigram is -inf, so is every sequence with it.
+    Probabilities are those of scores divided by ``temperature``, which does not change what is chosen.
     """
 
     templates: Templates
@@ -33,6 +34,7 @@ class SequenceModel:
     transitions: Singles
     opening: Singles
     longer: tuple[Singles, ...] = ()
+    temperature: float = 1.0
 
     @property
     def n_labels(self) -> int:
@@ -41,11 +43,7 @@ class SequenceModel:
 
     def choose(self, values: Ints, starts: npt.NDArray[np.int64], candidates: Candidates) -> Ints:
         """The labels of the best label sequence of each sentence."""
-        attributes = attributes_of(self.templates, self.index, values, starts)
-        scores = np.empty(len(candidates.labels))
-        buffer = np.zeros(self.n_labels)
-        places = candidates.starts.astype(np.int32)
-        score_candidates(attributes, self.rows, places, candidates.labels, buffer, scores)
+        scores = self._scores(values, starts, candidates)
         chosen = np.zeros(len(values), dtype=np.int32)
         shared = (scores, candidates.starts, candidates.labels, starts)
         if self.longer:
@@ -54,6 +52,41 @@ class SequenceModel:
         else:
             shared_chain.best_sequences(*shared, self.transitions, self.opening, chosen)
         return chosen
+
+    def probabilities(
+        self,
+        values: Ints,
+        starts: npt.NDArray[np.int64],
+        candidates: Candidates,
+        labels: Ints,
+        kinds: Ints | None = None,
+    ) -> npt.NDArray[np.float64]:
+        """The marginal probability of each word's label among its candidates, or with ``kinds``, shape (n_labels,), of any label of
+        its kind; nan for the label -1 and where no sequence is allowed.
+
+        At temperature T it is that of all scores divided by T (Guo et al. 2017, section 4.2, scale those of a softmax).
+        """
+        ngrams = [table / np.float32(self.temperature) for table in (self.transitions, *self.longer)]
+        return shared_chain.chosen_marginals(
+            self._scores(values, starts, candidates) / self.temperature,
+            candidates.starts,
+            candidates.labels,
+            starts,
+            ngrams,
+            self.opening / np.float32(self.temperature),
+            labels,
+            np.arange(self.n_labels, dtype=np.int32) if kinds is None else kinds,
+        )
+
+    def _scores(
+        self, values: Ints, starts: npt.NDArray[np.int64], candidates: Candidates
+    ) -> npt.NDArray[np.float64]:
+        attributes = attributes_of(self.templates, self.index, values, starts)
+        scores = np.empty(len(candidates.labels))
+        buffer = np.zeros(self.n_labels)
+        places = candidates.starts.astype(np.int32)
+        score_candidates(attributes, self.rows, places, candidates.labels, buffer, scores)
+        return scores
 
     def allows(self, labels: Ints, starts: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Whether the label sequence of each sentence has no bigram, and no first label, that is forbidden."""
@@ -76,6 +109,7 @@ class SequenceModel:
             "transitions": self.transitions,
             "opening": self.opening,
             "longer": list(self.longer),
+            "temperature": self.temperature,
         }
 
     @classmethod
@@ -101,6 +135,7 @@ class SequenceModel:
             payload["transitions"].copy(),
             opening.copy(),
             tuple(table.copy() for table in longer),
+            payload.get("temperature", 1.0),  # none: egparse 0.1.0
         )
 
 

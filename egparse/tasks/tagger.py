@@ -23,6 +23,18 @@ from egparse.tasks.word_columns import Words
 Ints = npt.NDArray[np.int32]
 
 
+class LabelsWithProbabilities(NamedTuple):
+    """The label number of each word, -1 for none, and its marginal probability, nan for none; both of shape (words,)."""
+
+    labels: Ints
+    probabilities: npt.NDArray[np.float64]
+
+
+def without_probabilities(labels: Ints) -> LabelsWithProbabilities:
+    """Labels of which nobody has asked how probable they are: nan."""
+    return LabelsWithProbabilities(labels, np.full(len(labels), np.nan))
+
+
 @dataclass(frozen=True)
 class Tagger:
     """A sequence model, and a tag dictionary where the tag set is large."""
@@ -46,6 +58,25 @@ class Tagger:
             lost = self._lost(words, labels, limits)
         labels[lost] = -1
         return labels
+
+    def predict_with_probabilities(
+        self, words: Words, limits: Limits | None = None, kinds: Ints | None = None
+    ) -> LabelsWithProbabilities:
+        """What ``predict`` gives, and how probable each of the labels is among those that the dictionary and the limits leave.
+
+        Labels of equal ``kinds[label]`` count as one. Where ``predict`` has looked beyond the dictionary, so does this.
+        """
+        labels = self.predict(words, limits)
+        candidates = candidates_of(words, self.dictionary, self.model.n_labels)
+        if limits is not None:
+            candidates = restrict(candidates, limits)
+        found = self.model.probabilities(words.values, words.starts, candidates, labels, kinds)
+        beyond = np.isnan(found) & (labels >= 0)
+        if limits is not None and beyond.any():
+            wider = restrict(all_labels(len(words.form_ids), self.model.n_labels), limits)
+            others = self.model.probabilities(words.values, words.starts, wider, labels, kinds)
+            found = np.where(beyond, others, found)
+        return LabelsWithProbabilities(labels, found)
 
     def _lost(self, words: Words, labels: Ints, limits: Limits) -> npt.NDArray[np.bool_]:
         """The words of sentences with limits whose labels the model forbids: it has found no sequence."""
@@ -157,6 +188,15 @@ def candidates_of(words: Words, dictionary: TagDictionary | None, n_labels: int)
     if dictionary is None:
         return all_labels(len(words.form_ids), n_labels)
     return dictionary.candidates(words.distinct, words.form_ids)
+
+
+def iob2_kinds(tags: Sequence[str]) -> Ints:
+    """For each tag in IOB2 or IOBES a number that it shares with those that mean the same in IOB2: what begins a span of a type, or is
+    inside of it.
+    """
+    numbers: dict[str, int] = {}
+    plain = [{"S": "B", "E": "I"}.get(tag[0], tag[0]) + tag[1:] for tag in tags]
+    return np.array([numbers.setdefault(tag, len(numbers)) for tag in plain], dtype=np.int32)
 
 
 def forbid_invalid_spans(model: SequenceModel, tags: Sequence[str], scheme: str) -> SequenceModel:

@@ -5,30 +5,36 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from egparse.errors import EgparseError
+from egparse.evaluation.calibration import fit_temperature
 from egparse.evaluation.quick import attachment, tag_accuracy
 from egparse.evaluation.spans import score_spans
 from egparse.features.vocabulary import Vocabulary
-from egparse.sentences import MISSING_HEAD, Sentence
-from egparse.tasks.config import TrainConfig, config_as_table
+from egparse.sentences import MISSING, MISSING_HEAD, Sentence
+from egparse.tasks.config import LearningConfig, TrainConfig, config_as_table
 from egparse.tasks.corpus_columns import annotated_layers, build_columns, count_forms, named_columns
 from egparse.tasks.folds import deal
 from egparse.tasks.jackknife import jackknife
 from egparse.tasks.labeller import Labeller, train_labeller
-from egparse.tasks.learning import check_learners
+from egparse.tasks.learning import check_learners, is_probabilistic, loss_of, section_of
 from egparse.tasks.optimise import INTERRUPTED, Best
 from egparse.tasks.parser import Parser, choose_trees, train_parser
 from egparse.tasks.pipeline import Model
 from egparse.tasks.progress import Listener, silent
-from egparse.tasks.tagger import Tagger, TaggerTask, train_tagger
+from egparse.tasks.second_order_parser import SecondOrderParser
+from egparse.tasks.second_order_training import train_second_order
+from egparse.tasks.tagger import Tagger, TaggerTask, iob2_kinds, train_tagger
 from egparse.tasks.word_columns import TAG_LAYERS
 
+Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
+Mask = npt.NDArray[np.bool_]
 
 _STATISTICS_FOLDS = 5
 
@@ -124,7 +130,7 @@ class _Training:
         if self.columns.statistics is not None:
             self._count_elsewhere()
         self.taggers: dict[str, Tagger] = {}
-        self.parser: Parser | None = None
+        self.parser: Parser | SecondOrderParser | None = None
         self.labeller: Labeller | None = None
         self.records: dict[str, dict[str, Any]] = {}
         self._begun = time.process_time()
@@ -156,10 +162,43 @@ class _Training:
         gold = self.columns.label_numbers(self.sentences, layer)
         best = train_tagger(task, self.words, gold, self.listener, self._tag_score(layer))
         self.taggers[layer] = self._finish(layer, best)
+        self.taggers[layer] = self._calibrated_tagger(layer, best.model)
         if self._feeds_later(layer):
             predicted = jackknife(task, self.words, gold, self._fold_of, self.config.jackknife, self.listener)
             self.columns.fill(self.words, layer, predicted)
             self.columns.fill(self.dev_words, layer, best.model.predict(self.dev_words))
+
+    def _calibrated_tagger(self, layer: str, tagger: Tagger) -> Tagger:
+        strings = self.columns.labels[layer].strings
+        kinds = iob2_kinds(strings) if layer == "spans" else np.arange(len(strings), dtype=np.int32)
+        gold = self.columns.label_numbers(self.dev, layer)
+        labels = tagger.predict(self.dev_words)
+        right = (gold >= 0) & (kinds[gold] == kinds[labels])
+
+        def at(temperature: float) -> Tagger:
+            return replace(tagger, model=replace(tagger.model, temperature=temperature))
+
+        def probabilities(temperature: float) -> Floats:
+            return at(temperature).predict_with_probabilities(self.dev_words, None, kinds).probabilities
+
+        return at(self._temperature(layer, probabilities, right, _annotated(layer, self.dev)))
+
+    def _temperature(
+        self, layer: str, probabilities: Callable[[float], Floats], right: Mask, counted: Mask
+    ) -> float:
+        """Fitted on the words of the development part that count; without any, that at which the scores were learned."""
+        config: LearningConfig = getattr(self.config, section_of(layer, self.config.parser.order))
+        if not is_probabilistic(config):
+            return 1.0
+        learned = 1.0 / loss_of(config)[0]
+
+        def known(t: float) -> Floats:
+            # a probability that cannot be told is one half at any temperature, and says nothing about it
+            return np.nan_to_num(probabilities(t)[counted], nan=0.5)
+
+        temperature = fit_temperature(known, right[counted], learned)
+        self.records[layer]["temperature"] = temperature
+        return temperature
 
     def _feeds_later(self, layer: str) -> bool:
         later = [other for other in TAG_LAYERS[TAG_LAYERS.index(layer) + 1 :] if other in self.layers]
@@ -193,11 +232,23 @@ class _Training:
         dev_heads = np.array([head for sentence in self.dev for head in sentence.heads], dtype=np.int32)
         usable = len(dev_heads) == len(self.dev_words.form_ids) and len(dev_heads) > 0
         trees = choose_trees(heads, config.parser)
-        best = train_parser(
-            self.words, heads, self.columns, config.parser, trees=trees, seed=config.seed, listener=self.listener,
-            score=(lambda parser: attachment(dev_heads, parser.predict(self.dev_words))) if usable else None,
-        )  # fmt: skip
+        score_heads = (
+            (lambda parser: attachment(dev_heads, parser.predict(self.dev_words))) if usable else None
+        )
+        if config.parser.order == 1:
+            best: Best[Any] = train_parser(
+                self.words, heads, self.columns, config.parser, trees=trees, seed=config.seed, listener=self.listener,
+                score=score_heads,
+            )  # fmt: skip
+        else:
+            labels = [sentence.deprels for sentence in self.sentences]
+            best = train_second_order(
+                self.words, heads, labels, self.columns, config.second_order, config.parser, trees=trees, seed=config.seed,
+                listener=self.listener, score=score_heads,
+            )  # fmt: skip
         self.parser = self._finish("heads", best, trees=trees)
+        known_heads = dev_heads if usable else np.full(len(self.dev_words.form_ids), MISSING_HEAD)
+        self.parser = self._calibrated_parser(best.model, known_heads)
         if "deprels" not in self.layers:
             return
         score = self._label_score(dev_heads) if usable else None
@@ -206,6 +257,36 @@ class _Training:
             self.columns, config.labeller, seed=config.seed, listener=self.listener, score=score,
         )  # fmt: skip
         self.labeller = self._finish("deprels", labelled)
+        self.labeller = self._calibrated_labeller(self.parser, labelled.model, known_heads)
+
+    def _calibrated_parser(
+        self, parser: Parser | SecondOrderParser, dev_heads: Ints
+    ) -> Parser | SecondOrderParser:
+        right = parser.predict(self.dev_words) == dev_heads
+
+        def probabilities(temperature: float) -> Floats:
+            return replace(parser, temperature=temperature).predict_with_probabilities(self.dev_words)[1]
+
+        temperature = self._temperature("heads", probabilities, right, dev_heads != MISSING_HEAD)
+        return replace(parser, temperature=temperature)
+
+    def _calibrated_labeller(
+        self, parser: Parser | SecondOrderParser, labeller: Labeller, dev_heads: Ints
+    ) -> Labeller:
+        """What the labeller says of an arc is right or wrong only where there is such an arc."""
+        heads = parser.predict(self.dev_words)
+        gold = self.columns.label_numbers(self.dev, "deprels")
+        right = gold == labeller.predict(self.dev_words, heads, self.columns)
+
+        def at(temperature: float) -> Labeller:
+            return replace(labeller, model=replace(labeller.model, temperature=temperature))
+
+        def probabilities(temperature: float) -> Floats:
+            own = at(temperature).predict_with_probabilities(self.dev_words, heads, self.columns)
+            return own.probabilities
+
+        counted = (heads == dev_heads) & _annotated("deprels", self.dev)
+        return at(self._temperature("deprels", probabilities, right, counted))
 
     def _label_score(self, dev_heads: Ints) -> Callable[[Labeller], float]:
         """LAS with the parser's trees, on labels without their subtypes (as CoNLL 2018 counts)."""
@@ -259,3 +340,10 @@ class _Training:
             record,
             config_as_table(self.config),
         )
+
+
+def _annotated(layer: str, sentences: Sequence[Sentence]) -> Mask:
+    """The words that have a value in a layer; ``_`` is one in FEATS, if any word has another."""
+    tags = [tag for own in sentences for tag in getattr(own, layer) or (MISSING,) * len(own)]
+    present = np.array([tag != MISSING for tag in tags], dtype=np.bool_)
+    return present | (layer == "feats" and bool(present.any()))

@@ -1,0 +1,184 @@
+"""Training the second-order parser: first its pruner, then all else over the arcs that the pruner leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from egparse.errors import ConfigError
+from egparse.features.arcs import compile_arc_templates
+from egparse.learners.learner import Learner, State
+from egparse.tasks.arc_columns import ARC_TEMPLATES, BETWEEN, ArcColumns
+from egparse.tasks.arc_label_dictionary import build_dictionary, label_ranks, rank_labels
+from egparse.tasks.config import DEFAULT_LEARNER, ParserConfig, SecondOrderConfig
+from egparse.tasks.learning import build_learner, is_probabilistic
+from egparse.tasks.optimise import INTERRUPTED, Best, optimise
+from egparse.tasks.parser import STEPS, Parser, train_parser
+from egparse.tasks.progress import Listener
+from egparse.tasks.second_order_features import (
+    GRANDPARENT_TEMPLATES,
+    LABEL_TEMPLATES,
+    SIBLING_TEMPLATES,
+    compile_templates,
+)
+from egparse.tasks.second_order_parser import (
+    SCHEDULE,
+    Order,
+    Pruning,
+    SecondOrderParser,
+    scratch_for,
+    training_parts,
+)
+from egparse.tasks.second_order_problem import SecondOrderProblem
+from egparse.tasks.stored_weights import as_stored
+from egparse.tasks.tree_problem import Trees
+from egparse.tasks.word_columns import Columns, Words
+
+Ints = npt.NDArray[np.int32]
+
+GOLD_THETA = 1.5
+"""Initial theta of each part of a correct tree: a word has four to five."""
+
+MARGIN_SHARPNESS = 30.0
+"""For learners that know of no probabilities: next to all of them goes to the tree of highest score, which theirs are made for."""
+
+
+def train_second_order(
+    words: Words,
+    heads: Sequence[Ints],
+    deprels: Sequence[Sequence[str]],
+    columns: Columns,
+    config: SecondOrderConfig,
+    arcs: ParserConfig,
+    *,
+    trees: Trees,
+    seed: int,
+    listener: Listener,
+    score: Callable[[Parser | SecondOrderParser], float] | None = None,
+) -> Best[Any]:
+    """Train on words with filled tag columns; ``heads[i]`` and ``deprels[i]`` (empty: unknown) are those of sentence i.
+
+    ``arcs`` configures the pruner, an arc-factored parser. It is the parser that is returned if the user stops its training, or all else
+    before the first pass is over.
+
+    Raises:
+        ConfigError: a template that cannot be read, or exact inference for non-projective trees; said before anything is trained.
+    """
+    is_exact = _is_exact(config, trees)
+    texts = _texts(config)
+    names = ArcColumns.names
+    compile_templates(compile_arc_templates(ARC_TEMPLATES, names, BETWEEN), names, **texts)
+    pruned = train_parser(
+        words,
+        heads,
+        columns,
+        _pruner_config(config, arcs),
+        trees=trees,
+        seed=seed,
+        listener=listener,
+        task="pruner",
+    )
+    if pruned.interrupted:
+        return pruned
+    try:
+        learner, state, snapshot = _prepare(
+            words, heads, deprels, pruned.model, config, texts=texts, is_exact=is_exact, seed=seed
+        )
+        return optimise(learner, state, config.stop, snapshot, score, "parser", listener)
+    except KeyboardInterrupt:
+        return pruned._replace(reason=INTERRUPTED)
+
+
+def _is_exact(config: SecondOrderConfig, trees: Trees) -> bool:
+    if config.inference == "exact" and trees != "projective":
+        raise ConfigError(
+            'second_order.inference: expected "loopy" (or "auto") for non-projective trees, got "exact"'
+        )
+    return config.inference != "loopy" and trees == "projective"
+
+
+def _texts(config: SecondOrderConfig) -> dict[str, tuple[str, ...]]:
+    return {
+        "siblings": config.sibling_templates or SIBLING_TEMPLATES,
+        "grandparents": config.grandparent_templates or GRANDPARENT_TEMPLATES,
+        "labels": config.label_templates or LABEL_TEMPLATES,
+    }
+
+
+def _pruner_config(config: SecondOrderConfig, arcs: ParserConfig) -> ParserConfig:
+    """What ``arcs`` says, for so many passes; by the default learner where its own does not give probabilities."""
+    stop = replace(arcs.stop, iterations=config.pruner_passes, patience=0)
+    if not is_probabilistic(arcs):
+        arcs = replace(arcs, learner=DEFAULT_LEARNER, options={}, loss="log-linear", beta=None, gamma=None)
+    return replace(arcs, stop=stop, bits=min(arcs.bits, config.pruner_bits))
+
+
+def _with_margin(config: SecondOrderConfig) -> SecondOrderConfig:
+    """The configuration with its margin for gamma, if the learner is the default one and nothing else is said of the loss."""
+    is_silent = config.loss == "log-linear" and config.beta is None and config.gamma is None
+    is_default = config.learner == SecondOrderConfig.learner
+    return replace(config, gamma=config.margin) if is_silent and is_default else config
+
+
+def _prepare(
+    words: Words,
+    heads: Sequence[Ints],
+    deprels: Sequence[Sequence[str]],
+    pruner: Parser,
+    config: SecondOrderConfig,
+    *,
+    texts: dict[str, tuple[str, ...]],
+    is_exact: bool,
+    seed: int,
+) -> tuple[Learner, Any, Callable[[State], SecondOrderParser]]:
+    """Prune, encode the sentences, lay out parts, weights and duals."""
+    values = pruner.columns.values(words)
+    sentences = [
+        values[s + i : e + i + 1]
+        for i, (s, e) in enumerate(zip(words.starts, words.starts[1:], strict=False))
+    ]
+    ranked = rank_labels(deprels) if config.labels else ()
+    ranks = label_ranks(deprels, ranked, [len(own) for own in heads])
+    templates = compile_templates(pruner.templates, pruner.columns.names, **texts)
+    upos = pruner.columns.names.index("upos")
+    untrained = SecondOrderParser(
+        pruner,
+        Pruning(config.heads, config.share),
+        Order(
+            config.siblings, config.grandparents, pruner.trees == "projective", pruner.single_root, is_exact
+        ),
+        build_dictionary(sentences, heads, ranks, len(ranked), upos),
+        texts,
+        templates,
+        np.zeros(1, dtype=np.float32),
+        config.sharpness if is_probabilistic(config) else MARGIN_SHARPNESS,
+    )
+    kernel = untrained.kernel()
+    scratch = scratch_for(max(len(own) for own in heads), untrained.order.projective)
+    found = [
+        training_parts(own, correct, own_ranks, kernel, scratch)
+        for own, correct, own_ranks in zip(sentences, heads, ranks, strict=True)
+    ]
+    problem = SecondOrderProblem(
+        codes=[codes for codes, _ in found],
+        parts=[parts for _, parts in found],
+        heads=heads,
+        ranks=ranks,
+        templates=templates,
+        bits=config.bits,
+        trees=pruner.trees,
+        single_root=pruner.single_root,
+        inference="exact" if is_exact else "loopy",
+        schedule=SCHEDULE,
+    )
+    learner = build_learner(problem, _with_margin(config), seed, **STEPS)
+    state = learner.initialise(GOLD_THETA)
+
+    def snapshot(state: State) -> SecondOrderParser:
+        return replace(untrained, weights=as_stored(problem.weights * np.float32(state.scale)))
+
+    return learner, state, snapshot
