@@ -222,30 +222,6 @@ def _move(weights: Singles, places: Codes, count: int, change: np.float32) -> fl
 
 
 @njit
-def score_pairs(
-    parts: PairParts,
-    siblings: PairCodes,
-    grandparents: PairCodes,
-    weights: Singles,
-    scores: npt.NDArray[np.float64],
-) -> None:
-    """Write the scores of the pair parts of one sentence into ``scores`` (parts,); those of arcs are left alone."""
-    visit_pairs(parts, siblings, grandparents, weights, scores, False)
-
-
-@njit
-def add_pairs(
-    parts: PairParts,
-    siblings: PairCodes,
-    grandparents: PairCodes,
-    weights: Singles,
-    changes: npt.NDArray[np.float64],
-) -> float:
-    """Add ``changes`` (parts,) times the features of the pair parts; returns the exact change of the squared norm of the weights."""
-    return float(visit_pairs(parts, siblings, grandparents, weights, changes, True))
-
-
-@njit
 def visit_pairs(
     parts: PairParts,
     siblings: PairCodes,
@@ -254,7 +230,10 @@ def visit_pairs(
     values: npt.NDArray[np.float64],
     is_change: bool,
 ) -> float:
-    """Both of the above: one walk over parts and features, so that they cannot differ."""
+    """Write the scores of the pair parts of one sentence to ``values`` (parts,), or add these, times the features, to the weights.
+
+    Those of arcs are left alone. Returns the exact change of the squared norm of the weights.
+    """
     arcs, blocks, incoming, into, pairs = parts.arcs, parts.blocks, parts.incoming, parts.into, parts.pairs
     shift = np.uint32(32 - np.int64(np.round(np.log2(weights.shape[0]))))
     third_s, head_s, dependent_s = siblings.codes[0], siblings.codes[1], siblings.codes[2]

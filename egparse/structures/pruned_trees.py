@@ -56,20 +56,28 @@ class _Weights(NamedTuple):
     offset: float
 
 
-@njit
 def inside_outside(graph: ArcGraph, potentials: Floats, single_root: bool, marginals: Floats) -> float:
     """Write the marginals of all parts for ``potentials`` (parts,) in nats, without nan or +inf; returns log Z, ``-inf`` without a tree.
 
     Marginals are then 0. Potentials may be ``-inf``.
     """
+    log_z = scaled_inside_outside(graph, potentials, single_root, marginals)
+    if math.isnan(log_z):  # rare: the kernel of logarithms is compiled when it is needed
+        log_z = log_inside_outside(graph, potentials, single_root, LOG, marginals)
+    return float(log_z)
+
+
+@njit
+def scaled_inside_outside(graph: ArcGraph, potentials: Floats, single_root: bool, marginals: Floats) -> float:
+    """As ``inside_outside``, for other kernels; nan where the trees have too small a share of all choices of heads."""
     marginals[:] = 0.0
     weights = _weigh(graph, potentials)
     if weights.offset == -np.inf:
         return -np.inf
     chart = new_chart(graph, 0.0)
     z = _inside(graph, weights, single_root, chart)
-    if z < SMALLEST:
-        return log_inside_outside(graph, potentials, single_root, LOG, marginals)
+    if not z >= SMALLEST:
+        return np.nan
     _outside(graph, weights, single_root, z, chart, marginals)
     return float(math.log(z) + weights.offset)
 
@@ -133,11 +141,11 @@ def _inside(graph: ArcGraph, weights: _Weights, single_root: bool, chart: Chart)
     """Fill the chart; returns z."""
     size: int = graph.into.shape[0] - 1
     closed = graph.blocks[:-1:2].copy()  # where the arcs leftward from each head end that have their items
-    for i in range(size - 1, 0, -1):
+    for i in range(size - 1, 0 if single_root else -1, -1):
         _close_rightward(graph, weights, chart, i)
-        _close_leftward(graph, weights, chart, i, closed)
+        if i > 0:
+            _close_leftward(graph, weights, chart, i, closed)
     if not single_root:
-        _close_rightward(graph, weights, chart, 0)
         return float(chart.right[-1, size - 1])
     z = 0.0
     for b in range(graph.blocks[1], graph.blocks[2]):
@@ -257,9 +265,9 @@ def _outside(
                 marginals[graph.pairs[b] + b - graph.blocks[1] + 1] = marginals[b]
     else:
         chart.outer_right[-1, size - 1] = 1.0 / z
-        _open_rightward(graph, weights, chart, 0, marginals)
-    for i in range(1, size):
-        _open_leftward(graph, weights, chart, i, closed, marginals)
+    for i in range(1 if single_root else 0, size):
+        if i > 0:
+            _open_leftward(graph, weights, chart, i, closed, marginals)
         _open_rightward(graph, weights, chart, i, marginals)
 
 

@@ -29,10 +29,9 @@ from egparse.features.pairs import (
     SIBLING_PLACES,
     PairCodes,
     PairTemplates,
-    add_pairs,
     compile_pair_templates,
     encode_pairs,
-    score_pairs,
+    visit_pairs,
 )
 from egparse.features.sentence_context import N_BETWEEN
 from egparse.structures.arc_graph import ArcGraph
@@ -134,41 +133,33 @@ def _encode_arcs(values: Ints, templates: ArcTemplates) -> ArcCodes:
 
 
 @njit
-def score_parts(
+def visit_parts(
     codes: Codes,
     templates: Templates,
     parts: Parts,
+    values: Floats,
     weights: Singles,
     places: npt.NDArray[np.uint32],
-    scores: Floats,
-) -> None:
-    """Write the scores of all parts."""
-    graph = parts.graph
-    first_label = graph.pairs[-1]
-    score_arcs(codes.arcs, templates.arcs, graph.arcs, weights, places, scores)
-    score_pairs(graph, codes.siblings, codes.grandparents, weights, scores)
-    of_labels = scores[first_label:]
-    of_labels[:] = 0.0
-    visit_labels(codes.labels, templates.labels, graph.arcs, parts.labels, weights, of_labels, False)
-
-
-@njit
-def add_parts(
-    codes: Codes,
-    templates: Templates,
-    parts: Parts,
-    changes: Floats,
-    weights: Singles,
-    places: npt.NDArray[np.uint32],
+    is_change: bool,
 ) -> float:
-    """Add ``changes`` times the features of all parts; returns the exact change of the squared norm of the weights."""
+    """Write the scores of all parts to ``values``, or add these, times the features, to the weights; returns the exact change of |w|^2.
+
+    One kernel for both: it takes seconds to compile.
+    """
     graph = parts.graph
-    grown = add_arcs(codes.arcs, templates.arcs, graph.arcs, changes, weights, places)
-    grown += add_pairs(graph, codes.siblings, codes.grandparents, weights, changes)
-    of_labels = changes[graph.pairs[-1] :]
+    of_labels = values[graph.pairs[graph.arcs.shape[0]] :]
+    if is_change:
+        grown = add_arcs(codes.arcs, templates.arcs, graph.arcs, values, weights, places)
+    else:
+        grown = 0.0
+        score_arcs(codes.arcs, templates.arcs, graph.arcs, weights, places, values)
+        of_labels[:] = 0.0
+    grown += visit_pairs(graph, codes.siblings, codes.grandparents, weights, values, is_change)
     return float(
         grown
-        + visit_labels(codes.labels, templates.labels, graph.arcs, parts.labels, weights, of_labels, True)
+        + visit_labels(
+            codes.labels, templates.labels, graph.arcs, parts.labels, weights, of_labels, is_change
+        )
     )
 
 

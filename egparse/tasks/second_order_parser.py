@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -10,16 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from egparse.compilation import njit
-from egparse.features.arcs import score_arcs
-from egparse.structures import chu_liu_edmonds as spanning_trees
-from egparse.structures import loopy_trees
+from egparse.features.arcs import ArcCodes, score_arcs
+from egparse.structures import loopy_trees, nonprojective, projective
 from egparse.structures.arc_graph import lay_out
+from egparse.structures.chu_liu_edmonds import SearchWorkspace, chu_liu_edmonds, search_workspace
 from egparse.structures.dependency_trees import NO_HEAD
 from egparse.structures.loopy_trees import Schedule, propagate
-from egparse.structures.nonprojective import matrix_tree
 from egparse.structures.projective import eisner
-from egparse.structures.projective import inside_outside as arc_marginals
-from egparse.structures.pruned_trees import inside_outside
+from egparse.structures.pruned_best import log_inside_outside
+from egparse.structures.pruned_trees import scaled_inside_outside
+from egparse.structures.semirings import LOG
 from egparse.tasks.arc_constraints import FREE, NO_TREE, ArcLimits, constrain_arcs
 from egparse.tasks.arc_filter import ArcFilter, candidate_arcs
 from egparse.tasks.arc_label_dictionary import ArcLabelDictionary, candidate_labels, with_correct
@@ -31,8 +32,8 @@ from egparse.tasks.second_order_features import (
     Templates,
     compile_templates,
     encode,
-    score_parts,
     sum_labels,
+    visit_parts,
 )
 from egparse.tasks.stored_weights import pack_weights, unpack_weights
 from egparse.tasks.tree_problem import Trees, scatter
@@ -45,6 +46,9 @@ Singles = npt.NDArray[np.float32]
 
 SCHEDULE = Schedule()
 """Of loopy inference, in training and parsing."""
+
+
+_ANY_ARCS = np.empty((0, 2), dtype=np.int16)
 
 
 class Pruning(NamedTuple):
@@ -78,15 +82,30 @@ class Kernel(NamedTuple):
     temperature: float
 
 
-class Scratch(NamedTuple):
-    """Buffers for one sentence of up to a given length."""
+class Buffers(NamedTuple):
+    """Room for one sentence of up to a given length; ``square`` and ``marginals`` are flat, [head, dependent]."""
 
     arcs: Arcs
     scores: Floats
     places: npt.NDArray[np.uint32]
-    work: loopy_trees.Workspace
-    search: spanning_trees.SearchWorkspace
+    square: Floats
+    marginals: Floats
     heads: Ints
+
+
+class Scratch(NamedTuple):
+    """The fields of ``Buffers``, and the workspaces of the algorithms that the parser's order needs, None for others."""
+
+    arcs: Arcs
+    scores: Floats
+    places: npt.NDArray[np.uint32]
+    square: Floats
+    marginals: Floats
+    heads: Ints
+    projective: projective.Workspace | None
+    nonprojective: nonprojective.Workspace | None
+    search: SearchWorkspace | None
+    loopy: loopy_trees.Workspace | None
 
 
 @dataclass(frozen=True)
@@ -140,9 +159,9 @@ class SecondOrderParser:
         lengths = np.diff(words.starts)
         limited = np.zeros(len(lengths), dtype=np.bool_) if limits is None else limits.limited
         whole = (lengths <= LONGEST) & (lengths > 0)
-        scratch = scratch_for(int(lengths[whole].max(initial=1)), self.order.projective)
+        scratch = scratch_for(int(lengths[whole].max(initial=1)), self.order)
         done = whole & ~limited
-        _parse_all(values, words.starts, done, kernel, scratch, heads, probabilities)
+        _parse_sentences(values, words.starts, done, _ANY_ARCS, kernel, scratch, heads, probabilities)
         for i in np.flatnonzero(whole & limited):
             assert limits is not None
             first, end = words.starts[i], words.starts[i + 1]
@@ -152,7 +171,8 @@ class SecondOrderParser:
                 scratch.arcs, count, *limits.arcs(int(i), first, end), self.single_root, scratch.arcs
             )
             if count != NO_TREE:
-                done[i] = _parse_one(own, count, kernel, scratch, heads[first:end], probabilities[first:end])
+                arcs = scratch.arcs[:count].copy()
+                done[i] = _parse_one(own, arcs, kernel, scratch, heads[first:end], probabilities[first:end])
         for i in np.flatnonzero(~whole & ~limited & (lengths > 0)):
             first, end = words.starts[i], words.starts[i + 1]
             pieces = _Pieces(values[first + i : end + i + 1], kernel)
@@ -212,25 +232,64 @@ class _Pieces:
     def heads(self, first: int, end: int) -> Ints:
         """The heads of the words from ``first`` to ``end - 1`` as if they were a sentence."""
         own = np.concatenate([self._values[:1], self._values[1 + first : 1 + end]])
-        starts = np.array([0, end - first], dtype=np.int64)
-        done = np.ones(1, dtype=np.bool_)
         heads = np.zeros(end - first, dtype=np.int32)
-        scratch = scratch_for(end - first, self._kernel.order.projective)
-        _parse_all(own, starts, done, self._kernel, scratch, heads, self.probabilities[first:end])
-        self.all_parsed = self.all_parsed and bool(done[0])
+        scratch = scratch_for(end - first, self._kernel.order)
+        parsed = _parse_one(own, _ANY_ARCS, self._kernel, scratch, heads, self.probabilities[first:end])
+        self.all_parsed = self.all_parsed and parsed
         return heads
 
 
-def scratch_for(longest: int, is_projective: bool) -> Scratch:
+def scratch_for(longest: int, order: Order) -> Scratch:
     """Buffers for sentences of up to ``longest`` words."""
+    cells = (longest + 1) ** 2
     return Scratch(
-        np.empty(((longest + 1) ** 2, 2), dtype=np.int16),
-        np.empty((longest + 1) ** 2),
-        np.empty(4096, dtype=np.uint32),
-        loopy_trees.workspace(longest, is_projective=is_projective),
-        spanning_trees.search_workspace(1 if is_projective else longest),
+        np.empty((cells, 2), dtype=np.int16), np.empty(cells), np.empty(4096, dtype=np.uint32), np.empty(cells), np.empty(cells),
         np.empty(longest + 1, dtype=np.int32),
-    )
+        projective.workspace(longest) if order.projective else None,
+        None if order.projective else nonprojective.workspace(longest),
+        None if order.projective else search_workspace(longest),
+        None if order.exact else loopy_trees.workspace(longest, is_projective=order.projective),
+    )  # fmt: skip
+
+
+def _parse_sentences(
+    values: Ints,
+    starts: npt.NDArray[np.int64],
+    chosen: npt.NDArray[np.bool_],
+    given: Arcs,
+    kernel: Kernel,
+    scratch: Scratch,
+    heads: Ints,
+    probabilities: Floats,
+) -> None:
+    """Parse the chosen sentences, over the ``given`` arcs if there are any; a sentence without a tree is chosen no more."""
+    out_of_range = np.zeros(len(chosen), dtype=np.bool_)
+
+    def parse(own: npt.NDArray[np.bool_], by_logarithms: bool | None) -> None:
+        _parse_all(
+            values, starts, own, given, kernel, Buffers(*scratch[:6]), scratch.projective, scratch.nonprojective,
+            scratch.search, scratch.loopy, True if scratch.loopy is None else None, by_logarithms, heads, probabilities,
+            out_of_range,
+        )  # fmt: skip
+
+    parse(chosen, None)
+    if out_of_range.any():
+        again = out_of_range.copy()
+        parse(again, True)
+        chosen |= again
+
+
+def _parse_one(
+    values: Ints, given: Arcs, kernel: Kernel, scratch: Scratch, heads: Ints, probabilities: Floats
+) -> bool:
+    """Parse one sentence; False if it has no tree."""
+    starts, chosen = np.array([0, len(heads)], dtype=np.int64), np.ones(1, dtype=np.bool_)
+    _parse_sentences(values, starts, chosen, given, kernel, scratch, heads, probabilities)
+    return bool(chosen[0])
+
+
+# Kernels see when they are compiled which of their arguments are None, and leave out what is only done where they are not: the algorithms
+# that the parser at hand does not need. It saves half of the time of the first run.
 
 
 @njit
@@ -238,120 +297,146 @@ def _parse_all(
     values: Ints,
     starts: npt.NDArray[np.int64],
     chosen: npt.NDArray[np.bool_],
+    given: Arcs,
     kernel: Kernel,
-    scratch: Scratch,
+    buffers: Buffers,
+    projective_work: projective.Workspace | None,
+    nonprojective_work: nonprojective.Workspace | None,
+    search_work: SearchWorkspace | None,
+    loopy_work: loopy_trees.Workspace | None,
+    exact: bool | None,
+    by_logarithms: bool | None,
     heads: Ints,
     probabilities: Floats,
+    out_of_range: npt.NDArray[np.bool_],
 ) -> None:
-    """Parse the chosen sentences; a sentence without a tree is chosen no more."""
+    """See ``_parse_sentences``. Sentences that only logarithms have the range for are marked, and chosen no more."""
+    order = kernel.order
     for i in range(chosen.shape[0]):
-        if chosen[i]:
-            first, end = starts[i], starts[i + 1]
-            own = values[first + i : end + i + 1]
-            count = candidate_arcs(own, kernel.arc_filter, scratch.arcs)
-            chosen[i] = _parse_one(own, count, kernel, scratch, heads[first:end], probabilities[first:end])
+        if not chosen[i]:
+            continue
+        chosen[i] = False
+        begin, end = starts[i], starts[i + 1]
+        own = values[begin + i : end + i + 1]
+        size = own.shape[0]
+        codes = encode(own, kernel.templates)
+        count = given.shape[0]
+        buffers.arcs[:count] = given
+        if count == 0:
+            count = candidate_arcs(own, kernel.arc_filter, buffers.arcs)
+        arcs = prune(codes.arcs, count, size, kernel, buffers, projective_work, nonprojective_work)
+        if arcs.shape[0] == 0:
+            continue
+        graph = lay_out(arcs, size, order.siblings, order.grandparents)
+        n, m = graph.pairs[graph.arcs.shape[0]], graph.arcs.shape[0]
+        parts = Parts(graph, candidate_labels(own, graph.arcs, kernel.dictionary))
+        scores = np.empty(n + parts.labels.labels.shape[0])
+        is_change = m < 0  # no literal False: visit_parts would be compiled once more for it
+        visit_parts(codes, kernel.templates, parts, scores, kernel.weights, buffers.places, is_change)
+        pooled, marginals, shares = np.empty(n), np.empty(n), np.empty(parts.labels.labels.shape[0])
+        square = buffers.square[: size * size].reshape((size, size))
+        best_heads = buffers.heads[:size]
+        # once to find the tree, once more for its probabilities where these are asked for at another temperature
+        for factor in (kernel.sharpness, 1.0 / kernel.temperature if kernel.temperature > 0.0 else 0.0):
+            if not chosen[i] or (factor > 0.0 and factor != kernel.sharpness):
+                sum_labels(parts, scores * factor, pooled, shares)
+                log_z = -np.inf
+                if exact is not None:
+                    log_z = scaled_inside_outside(graph, pooled, order.single_root, marginals)
+                if loopy_work is not None:
+                    log_z = propagate(
+                        graph,
+                        pooled,
+                        order.projective,
+                        order.single_root,
+                        SCHEDULE,
+                        False,
+                        marginals,
+                        loopy_work,
+                    ).log_partition
+                if by_logarithms is not None:
+                    log_z = log_inside_outside(graph, pooled, order.single_root, LOG, marginals)
+                out_of_range[i] = math.isnan(log_z)
+                if not log_z > -np.inf:
+                    chosen[i] = False
+                    break
+            if chosen[i]:
+                continue
+            scatter(graph.arcs, marginals[:m], square)
+            score = -np.inf
+            if projective_work is not None:
+                score = eisner(square, order.single_root, best_heads, projective_work)
+            if search_work is not None:
+                score = chu_liu_edmonds(square, order.single_root, best_heads, search_work)
+            if not score > -np.inf:
+                break
+            chosen[i] = True
+        if not chosen[i]:
+            continue
+        heads[begin:end] = best_heads[1:]
+        if kernel.temperature > 0.0:
+            for a in range(m):
+                if best_heads[graph.arcs[a, 1]] == graph.arcs[a, 0]:
+                    probabilities[begin + graph.arcs[a, 1] - 1] = min(1.0, marginals[a])
 
 
-@njit
-def _parse_one(
-    values: Ints, count: int, kernel: Kernel, scratch: Scratch, heads: Ints, probabilities: Floats
-) -> bool:
-    """Parse one sentence over the first ``count`` arcs of the scratch; False if these or those that are left of them have no tree."""
-    size = values.shape[0]
-    order, work = kernel.order, scratch.work
-    codes = encode(values, kernel.templates)
-    arcs = _prune(codes, count, kernel, scratch, size)
-    if arcs.shape[0] == 0:
-        return False
-    graph = lay_out(arcs, size, order.siblings, order.grandparents)
-    n, m = graph.pairs[graph.arcs.shape[0]], graph.arcs.shape[0]
-    parts = Parts(graph, candidate_labels(values, graph.arcs, kernel.dictionary))
-    scores = np.empty(n + parts.labels.labels.shape[0])
-    score_parts(codes, kernel.templates, parts, kernel.weights, scratch.places, scores)
-    marginals = np.empty(n)
-    if not _arc_marginals(parts, scores, kernel.sharpness, order, marginals, work):
-        return False
-    square = work.square[: size * size].reshape((size, size))
-    scatter(graph.arcs, marginals[:m], square)
-    own = scratch.heads[:size]
-    if order.projective:
-        best = eisner(square, order.single_root, own, work.projective)
-    else:
-        best = spanning_trees.chu_liu_edmonds(square, order.single_root, own, scratch.search)
-    if not best > -np.inf:
-        return False
-    for d in range(1, size):
-        heads[d - 1] = own[d]
-    if kernel.temperature > 0.0:
-        if kernel.temperature * kernel.sharpness != 1.0:
-            _arc_marginals(parts, scores, 1.0 / kernel.temperature, order, marginals, work)
-        for a in range(m):
-            if heads[graph.arcs[a, 1] - 1] == graph.arcs[a, 0]:
-                probabilities[graph.arcs[a, 1] - 1] = min(1.0, marginals[a])
-    return True
-
-
-@njit
-def _arc_marginals(
-    parts: Parts, scores: Floats, factor: float, order: Order, marginals: Floats, work: loopy_trees.Workspace
-) -> bool:
-    """Marginals of the arcs under the scores times a factor; False if there is no tree."""
-    pooled = np.empty(marginals.shape[0])
-    shares = np.empty(parts.labels.labels.shape[0])
-    if factor == 1.0:
-        sum_labels(parts, scores, pooled, shares)
-    else:
-        sum_labels(parts, scores * factor, pooled, shares)
-    if order.exact:
-        return bool(inside_outside(parts.graph, pooled, order.single_root, marginals) > -np.inf)
-    outcome = propagate(
-        parts.graph, pooled, order.projective, order.single_root, SCHEDULE, False, marginals, work
-    )
-    return bool(outcome.log_partition > -np.inf)
-
-
-@njit
 def training_parts(
     values: Ints, heads: Ints, ranks: Ints, kernel: Kernel, scratch: Scratch
 ) -> tuple[Codes, Parts]:
     """Codes and parts of a training sentence: what would be parsed, the correct arcs and labels among it."""
-    size = values.shape[0]
+    buffers, size = Buffers(*scratch[:6]), len(values)
     codes = encode(values, kernel.templates)
-    count = candidate_arcs(values, kernel.arc_filter, scratch.arcs)
-    pruned = _prune(codes, count, kernel, scratch, size)
-    arcs = np.empty((pruned.shape[0] + size - 1, 2), dtype=np.int16)
-    arcs[: pruned.shape[0]] = pruned
-    count = pruned.shape[0]
-    is_there = np.zeros(size, dtype=np.bool_)
-    for a in range(pruned.shape[0]):
-        if heads[pruned[a, 1] - 1] == pruned[a, 0]:
-            is_there[pruned[a, 1]] = True
-    for d in range(1, size):
-        if not is_there[d]:
-            arcs[count, 0], arcs[count, 1] = heads[d - 1], d
-            count += 1
-    graph = lay_out(arcs[:count], size, kernel.order.siblings, kernel.order.grandparents)
+    count = candidate_arcs(values, kernel.arc_filter, buffers.arcs)
+    arcs = prune(codes.arcs, count, size, kernel, buffers, scratch.projective, scratch.nonprojective)
+    graph = lay_out(with_correct_arcs(arcs, heads), size, kernel.order.siblings, kernel.order.grandparents)
     labels = with_correct(candidate_labels(values, graph.arcs, kernel.dictionary), graph.arcs, heads, ranks)
     return codes, Parts(graph, labels)
 
 
 @njit
-def _prune(codes: Codes, count: int, kernel: Kernel, scratch: Scratch, size: int) -> Arcs:
-    """The arcs of the scratch that the pruner keeps; none if they have no tree."""
-    arcs, work, order = scratch.arcs[:count], scratch.work, kernel.order
-    square = work.square[: size * size].reshape((size, size))
-    marginals = work.marginals[: size * size].reshape((size, size))
-    score_arcs(codes.arcs, kernel.templates.arcs, arcs, kernel.pruner, scratch.places, scratch.scores)
-    scatter(arcs, scratch.scores, square)
-    if order.projective:
-        log_z = arc_marginals(square, order.single_root, marginals, work.projective)
-    else:
-        log_z = matrix_tree(square, order.single_root, marginals, work.nonprojective)
+def with_correct_arcs(arcs: Arcs, heads: Ints) -> Arcs:
+    """The arcs, and behind them the correct ones that are not among them; ``heads[d - 1]`` is the head of word d."""
+    n = heads.shape[0]
+    out = np.empty((arcs.shape[0] + n, 2), dtype=np.int16)
+    out[: arcs.shape[0]] = arcs
+    count = arcs.shape[0]
+    is_there = np.zeros(n, dtype=np.bool_)
+    for a in range(arcs.shape[0]):
+        if heads[arcs[a, 1] - 1] == arcs[a, 0]:
+            is_there[arcs[a, 1] - 1] = True
+    for d in range(1, n + 1):
+        if not is_there[d - 1]:
+            out[count, 0], out[count, 1] = heads[d - 1], d
+            count += 1
+    return out[:count]
+
+
+@njit
+def prune(
+    codes: ArcCodes,
+    count: int,
+    size: int,
+    kernel: Kernel,
+    buffers: Buffers,
+    projective_work: projective.Workspace | None,
+    nonprojective_work: nonprojective.Workspace | None,
+) -> Arcs:
+    """Those of the first ``count`` arcs of the buffers that the pruner keeps; none if they have no tree."""
+    arcs = buffers.arcs[:count]
+    square = buffers.square[: size * size].reshape((size, size))
+    marginals = buffers.marginals[: size * size].reshape((size, size))
+    score_arcs(codes, kernel.templates.arcs, arcs, kernel.pruner, buffers.places, buffers.scores)
+    scatter(arcs, buffers.scores, square)
+    log_z = -np.inf
+    if projective_work is not None:
+        log_z = projective.inside_outside(square, kernel.order.single_root, marginals, projective_work)
+    if nonprojective_work is not None:
+        log_z = nonprojective.matrix_tree(square, kernel.order.single_root, marginals, nonprojective_work)
     if not log_z > -np.inf:
         return np.empty((0, 2), dtype=np.int16)
     for a in range(count):
-        scratch.scores[a] = marginals[arcs[a, 0], arcs[a, 1]]
-    return _most_probable(arcs, scratch.scores, kernel.pruning, size)
+        buffers.scores[a] = marginals[arcs[a, 0], arcs[a, 1]]
+    return _most_probable(arcs, buffers.scores, kernel.pruning, size)
 
 
 @njit

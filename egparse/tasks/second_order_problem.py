@@ -21,11 +21,10 @@ from egparse.tasks.second_order_features import (
     Codes,
     Parts,
     Templates,
-    add_parts,
     best_labels,
-    score_parts,
     share_out,
     sum_labels,
+    visit_parts,
 )
 from egparse.tasks.tree_problem import INFERENCE, Trees, scatter
 
@@ -110,7 +109,7 @@ class SecondOrderProblem:
     def scores(self, i: int) -> Floats:
         """Scores of all parts."""
         out = self._scores[: self.part_starts[i + 1] - self.part_starts[i]]
-        score_parts(self._codes[i], self._templates, self._parts[i], self.weights, self._places, out)
+        visit_parts(self._codes[i], self._templates, self._parts[i], out, self.weights, self._places, False)
         return out
 
     def marginals(self, i: int, potentials: Floats, out: Floats) -> float:
@@ -167,7 +166,9 @@ class SecondOrderProblem:
     def add(self, i: int, changes: Floats) -> float:
         """Move the weights of the features of each part."""
         return float(
-            add_parts(self._codes[i], self._templates, self._parts[i], changes, self.weights, self._places)
+            visit_parts(
+                self._codes[i], self._templates, self._parts[i], changes, self.weights, self._places, True
+            )
         )
 
     def reset(self) -> None:

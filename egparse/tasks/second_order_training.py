@@ -158,7 +158,7 @@ def _prepare(
         config.sharpness if is_probabilistic(config) else MARGIN_SHARPNESS,
     )
     kernel = untrained.kernel()
-    scratch = scratch_for(max(len(own) for own in heads), untrained.order.projective)
+    scratch = scratch_for(max(len(own) for own in heads), untrained.order)
     found = [
         training_parts(own, correct, own_ranks, kernel, scratch)
         for own, correct, own_ranks in zip(sentences, heads, ranks, strict=True)
