@@ -41,6 +41,10 @@ CLIP = 20.0
 """The most nats of log odds that a head factor hears or says of an arc: who is surer changes no tree."""
 
 _HIGHEST, _LOWEST = math.exp(CLIP), math.exp(-CLIP)
+_RANGE = 600.0
+"""The most nats of a weight: its product with what messages and odds are clipped to neither overflows nor vanishes. As these are
+clipped to far less, no message can tell a part that is surer."""
+
 _TINY = 1e-290
 _SMALLEST_OFF = 1e-15
 
@@ -87,9 +91,10 @@ def workspace(n_max: int, *, is_projective: bool) -> Workspace:
 class _Messages(NamedTuple):
     """What is known of each arc, as weights: its score, what TREE says, what the factor of its head and that of its dependent say.
 
-    ``belief`` is their product; those of a word add up to one after TREE has spoken.
+    ``belief`` is their product; those of a word add up to one after TREE has spoken. ``log_score`` is exact, whatever its range.
     """
 
+    log_score: Floats
     score: Floats
     tree: Floats
     head: Floats
@@ -98,7 +103,10 @@ class _Messages(NamedTuple):
 
 
 class _Pairs(NamedTuple):
-    """Weights of pair parts, at most 1: ``shift[a]`` is what those of arc a were divided by, ``stop_shift[b]`` for the stops of a block."""
+    """Weights of pair parts, at most 1.
+
+    ``shift[a]`` is what those of arc a were divided by, ``stop_shift[b]`` that of the stops of a block, in nats.
+    """
 
     weights: Floats
     shift: Floats
@@ -143,9 +151,9 @@ def propagate(
     """
     m = graph.arcs.shape[0]
     size: int = graph.into.shape[0] - 1
-    rows = np.ones((5, m))
-    messages = _Messages(rows[0], rows[1], rows[2], rows[3], rows[4])
-    offset = _arc_weights(graph, potentials, messages.score)
+    rows = np.ones((6, m))
+    messages = _Messages(rows[0], rows[1], rows[2], rows[3], rows[4], rows[5])
+    offset = _arc_weights(graph, potentials, messages.log_score, messages.score)
     log_z = _hear_tree(graph, messages, is_projective, single_root, 0.0, marginals, work)
     if log_z == -np.inf:
         marginals[:] = 0.0
@@ -177,8 +185,8 @@ def propagate(
 
 
 @njit
-def _arc_weights(graph: ArcGraph, potentials: Floats, weights: Floats) -> float:
-    """exp of the arcs' potentials relative to the best of each word; the sum of these best."""
+def _arc_weights(graph: ArcGraph, potentials: Floats, relative: Floats, weights: Floats) -> float:
+    """The arcs' potentials relative to the best of each word, and exp of them; returns the sum of these best."""
     total = 0.0
     for d in range(1, graph.into.shape[0] - 1):
         highest = -np.inf
@@ -189,7 +197,8 @@ def _arc_weights(graph: ArcGraph, potentials: Floats, weights: Floats) -> float:
         total += highest
         for k in range(graph.into[d], graph.into[d + 1]):
             a = graph.incoming[k]
-            weights[a] = math.exp(potentials[a] - highest)
+            relative[a] = potentials[a] - highest
+            weights[a] = math.exp(max(relative[a], -_RANGE)) if relative[a] > -np.inf else 0.0
     return total
 
 
@@ -199,7 +208,7 @@ def _pair_weights(graph: ArcGraph, potentials: Floats) -> _Pairs:
     m, n_blocks = graph.arcs.shape[0], graph.blocks.shape[0] - 1
     weights = np.ones(potentials.shape[0])
     shift = np.ones(m)
-    stop_shift = np.ones(n_blocks)
+    stop_shift = np.zeros(n_blocks)
     for b in range(n_blocks):
         head, first, end = b // 2, graph.blocks[b], graph.blocks[b + 1]
         n_heads = graph.into[head + 1] - graph.into[head] if graph.grandparents else 0
@@ -214,12 +223,12 @@ def _pair_weights(graph: ArcGraph, potentials: Floats) -> _Pairs:
                 place = stop + 1
             if n_heads > 0:
                 sum_of_highest += relative_weights(potentials, place, place + n_heads, weights)
-            shift[a] = math.exp(sum_of_highest)
+            shift[a] = math.exp(min(_RANGE, max(-_RANGE, sum_of_highest)))
         if graph.siblings:
             for a in range(first, end):
                 stop = graph.pairs[a] + a - first + 1
                 weights[stop] = math.exp(potentials[stop] - highest_stop)
-            stop_shift[b] = math.exp(-highest_stop)
+            stop_shift[b] = highest_stop
     return _Pairs(weights, shift, stop_shift)
 
 
@@ -270,8 +279,11 @@ def _hear_tree(
     square[:, :] = -np.inf
     score, head, dependent = messages.score, messages.head, messages.dependent
     for a in range(arcs.shape[0]):
-        heard = score[a] * head[a] * dependent[a]
-        square[arcs[a, 0], arcs[a, 1]] = math.log(heard) if heard > 0.0 else -np.inf
+        if messages.log_score[a] > -_RANGE:
+            heard = math.log(score[a] * head[a] * dependent[a])
+        else:
+            heard = messages.log_score[a] + math.log(head[a] * dependent[a])
+        square[arcs[a, 0], arcs[a, 1]] = heard
     if is_projective:
         log_z = inside_outside(square, single_root, inferred, work.projective)
     else:
@@ -327,7 +339,7 @@ def _sum_choices(graph: ArcGraph, h: int, pairs: _Pairs, messages: _Messages, ch
     for side in range(2):
         b = 2 * h + side
         _sum_side(graph, b, n_heads, pairs, chart, chart.sides[side])
-        log_z -= math.log(pairs.stop_shift[b])
+        log_z += pairs.stop_shift[b]
     total = 0.0
     for k in range(n_heads):
         chart.posterior[k] = chart.heads[k] * chart.sides[0, k] * chart.sides[1, k]
@@ -379,9 +391,9 @@ def _sum_side(graph: ArcGraph, b: int, n_heads: int, pairs: _Pairs, chart: _Char
             total[g] += own[g] * tail
             after[g] = tail
         passed /= 1.0 + odds[a]
-    passed *= pairs.stop_shift[b]
+    passed *= math.exp(-pairs.stop_shift[b])
     for g in range(n_heads):
-        total[g] += passed
+        total[g] = max(total[g] + passed, _TINY)
     for a in range(end - 1, first - 1, -1):
         own = outward[a]
         step_place = chart.step_places[a] + 1 - first

@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from egparse.compilation import njit
+from egparse.errors import EgparseError
 from egparse.features.arcs import ArcCodes, ArcTemplates, compile_arc_templates, encode_arcs, score_arcs
 from egparse.features.sentence_context import N_BETWEEN
 from egparse.learners.learner import Learner, State
-from egparse.structures.dependency_trees import NO_HEAD
+from egparse.structures.dependency_trees import NO_HEAD, checked_count
 from egparse.tasks.arc_columns import ARC_TEMPLATES, BETWEEN, ArcColumns
 from egparse.tasks.arc_constraints import FREE, NO_TREE, ArcLimits, SentenceArcs, all_arcs, constrain_arcs
 from egparse.tasks.arc_filter import ArcFilter, build_arc_filter, candidate_arcs, candidates_with_correct
@@ -77,6 +78,35 @@ class Parser:
         """
         probabilities = np.full(len(words.form_ids), np.nan)
         return HeadsWithProbabilities(self._parse(words, limits, probabilities), probabilities)
+
+    def k_best(self, words: Words, k: int) -> list[list[ScoredTree]]:
+        """For each sentence its ``k`` most probable trees over the candidate arcs, best first; fewer where fewer exist.
+
+        Their distribution is that of ``predict_with_probabilities``, of scores divided by ``temperature``: the probabilities of all trees
+        with an arc add up to the arc's. The first tree has the highest score: ``predict`` gives it for ``sharpness`` 0. After
+        max-margin or the perceptron, log probabilities are scores less a constant, and no more. A sentence without words has one tree,
+        without heads.
+
+        Raises:
+            ValueError: k < 1.
+            EgparseError: a sentence of more than ``LONGEST`` words.
+        """
+        check_k_best(words, k)
+        values = self.columns.values(words)
+        return [self.k_best_of(own, k) for own in sentence_values(values, words)]
+
+    def k_best_of(self, own: Ints, k: int) -> list[ScoredTree]:
+        """As ``k_best``, for one sentence of which the column values (n + 1, columns) are given, those of the root first."""
+        size = len(own)
+        if size == 1:
+            return [ScoredTree(np.empty(0, dtype=np.int32), 0.0)]
+        scratch, search = scratch_for(self.templates, size - 1), self._search(self.trees, size - 1)
+        square, marginals = scratch.square.reshape(size, size), scratch.marginals.reshape(size, size)
+        _score_sentence(own, self.templates, self.arc_filter, self.weights, scratch, square)
+        square /= self.temperature
+        log_z = search.inference.marginals(square, self.single_root, marginals, search.marginal_work)
+        trees = search.inference.k_best(square, k, self.single_root)
+        return [ScoredTree(tree.heads[1:], min(0.0, tree.score - log_z)) for tree in trees]
 
     def _parse(self, words: Words, limits: ArcLimits | None, probabilities: Floats | None) -> Ints:
         """The heads; how probable they are is written into ``probabilities`` (words,), unless None."""
@@ -207,6 +237,31 @@ class HeadsWithProbabilities(NamedTuple):
 
     heads: Ints
     probabilities: Floats
+
+
+class ScoredTree(NamedTuple):
+    """A tree, ``heads[d - 1]`` being the head of word d (0 for the root), shape (n,), and the log of its probability in nats."""
+
+    heads: Ints
+    log_probability: float
+
+
+def check_k_best(words: Words, k: int) -> None:
+    """Raise ValueError for k < 1, EgparseError for a sentence of more than ``LONGEST`` words."""
+    checked_count(k)
+    longest = int(np.diff(words.starts).max(initial=0))
+    if longest > LONGEST:
+        raise EgparseError(
+            f"k best trees: expected sentences of at most {LONGEST} words, got one of {longest}"
+        )
+
+
+def sentence_values(values: Ints, words: Words) -> list[Ints]:
+    """The rows of column values that belong to each sentence, the root's first."""
+    return [
+        values[first + i : end + i + 1]
+        for i, (first, end) in enumerate(zip(words.starts, words.starts[1:], strict=False))
+    ]
 
 
 def _heads_in_pieces(

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ from egparse.tasks.arc_constraints import ArcLimits
 from egparse.tasks.constraints import LAYERS, BatchConstraints, Constraints, LabelLimits, labels_below
 from egparse.tasks.labeller import Labeller
 from egparse.tasks.learning import was_probabilistic
-from egparse.tasks.parser import Parser
+from egparse.tasks.parser import Parser, ScoredTree
 from egparse.tasks.second_order_parser import SecondOrderParser
 from egparse.tasks.strongest import strongest_attributes
 from egparse.tasks.tagger import LabelsWithProbabilities, Tagger, iob2_kinds, without_probabilities
@@ -33,6 +33,13 @@ Ints = npt.NDArray[np.int32]
 
 BATCH_WORDS = 8_000
 """Words annotated at a time: enough to make calls cheap, few enough to stay in the processor's cache."""
+
+
+class ScoredSentence(NamedTuple):
+    """A sentence with one of its trees, and the log probability of that tree in nats."""
+
+    sentence: Sentence
+    log_probability: float
 
 
 @dataclass(frozen=True)
@@ -107,6 +114,55 @@ class Model:
         if given is not None and next(given, None) is not None:
             raise ValueError(f"expected constraints for {number - 1} sentences, got more")
 
+    def k_best(
+        self, sentences: Iterable[Sentence], k: int, *, gold_tags: bool = False
+    ) -> Iterator[list[ScoredSentence]]:
+        """For each sentence copies with its ``k`` most probable trees, best first, and the log probability of each; see ``Parser.k_best``.
+
+        Tags are those of ``annotate``, with ``gold_tags`` as there; labels are the best given the tree, and no part of its
+        probability. That is nan where the model knows no probabilities of heads (see ``probabilistic``).
+
+        Raises:
+            ValueError: k < 1.
+            EgparseError: a model without a parser, or a sentence of more words than are parsed whole.
+        """
+        if self.parser is None:
+            raise EgparseError(
+                f"k best trees: expected a model with a parser, got one of {', '.join(self.layers)}"
+            )
+        for batch in batches(sentences, BATCH_WORDS):
+            words, filled, _ = self._annotate_tags(batch, gold_tags, frozenset(), None)
+            trees = self.parser.k_best(words, k)
+            by_rank = [
+                list(self._with_trees(batch, words, filled, trees, rank))
+                for rank in range(max(map(len, trees)))
+            ]
+            for i, own in enumerate(trees):
+                yield [
+                    ScoredSentence(
+                        by_rank[rank][i], tree.log_probability if "heads" in self.probabilistic else np.nan
+                    )
+                    for rank, tree in enumerate(own)
+                ]
+
+    def _with_trees(
+        self,
+        batch: Sequence[Sentence],
+        words: Words,
+        tags: Mapping[str, list[str]],
+        trees: Sequence[Sequence[ScoredTree]],
+        rank: int,
+    ) -> Iterator[Sentence]:
+        """The sentences with tags and the trees of the rank; those that have none of it with the last that they have."""
+        heads = np.zeros(len(words.form_ids), dtype=np.int32)
+        for own, first, end in zip(trees, words.starts, words.starts[1:], strict=False):
+            if own:
+                heads[first:end] = own[min(rank, len(own) - 1)].heads
+        filled = dict(tags)
+        if self.labeller is not None:
+            filled["deprels"] = self._strings("deprels", self.labeller.predict(words, heads, self.columns))
+        return _put_back(batch, words, filled, heads, {})
+
     def _constraints(
         self, batch: Sequence[Sentence], given: Iterator[Constraints] | None, respect_input: bool
     ) -> list[Constraints]:
@@ -149,6 +205,39 @@ class Model:
         asked: frozenset[str],
         limits: BatchConstraints | None = None,
     ) -> Iterator[Sentence]:
+        words, filled, probabilities = self._annotate_tags(batch, gold_tags, asked, limits)
+        heads = None
+        if self.parser is not None:
+            arcs = self._arc_limits(self.parser, limits)
+            if "heads" in asked:
+                heads, probabilities["heads"] = self.parser.predict_with_probabilities(words, arcs)
+            else:
+                heads = self.parser.predict(words, arcs)
+            if limits is not None:
+                limits.check("heads", heads, "a tree")
+            if self.labeller is not None:
+                own = (
+                    limits.labels("deprels", self.columns.labels["deprels"].strings)
+                    if limits is not None
+                    else None
+                )
+                labels, found = self._arc_labels(self.labeller, words, heads, own, "deprels" in asked)
+                filled["deprels"] = self._strings("deprels", labels)
+                if own is not None:
+                    own.keep_unknown(filled["deprels"])
+                    found[list(own.unknown)] = np.nan
+                probabilities["deprels"] = found
+        told = {layer: own for layer, own in probabilities.items() if layer in asked}
+        yield from _put_back(batch, words, filled, heads, told)
+
+    def _annotate_tags(
+        self,
+        batch: Sequence[Sentence],
+        gold_tags: bool,
+        asked: frozenset[str],
+        limits: BatchConstraints | None,
+    ) -> tuple[Words, dict[str, list[str]], dict[str, Floats]]:
+        """The words of a batch with filled columns of tags, the tags and their probabilities by layer."""
         words = self.columns.words([sentence.forms for sentence in batch])
         for layer in self.columns.given(self.taggers):
             self.columns.fill(words, layer, self.columns.label_numbers(batch, layer))
@@ -179,29 +268,7 @@ class Model:
                 found[list(own.unknown)] = np.nan
             self.columns.fill(words, layer, labels)
             probabilities[layer] = found
-        heads = None
-        if self.parser is not None:
-            arcs = self._arc_limits(self.parser, limits)
-            if "heads" in asked:
-                heads, probabilities["heads"] = self.parser.predict_with_probabilities(words, arcs)
-            else:
-                heads = self.parser.predict(words, arcs)
-            if limits is not None:
-                limits.check("heads", heads, "a tree")
-            if self.labeller is not None:
-                own = (
-                    limits.labels("deprels", self.columns.labels["deprels"].strings)
-                    if limits is not None
-                    else None
-                )
-                labels, found = self._arc_labels(self.labeller, words, heads, own, "deprels" in asked)
-                filled["deprels"] = self._strings("deprels", labels)
-                if own is not None:
-                    own.keep_unknown(filled["deprels"])
-                    found[list(own.unknown)] = np.nan
-                probabilities["deprels"] = found
-        told = {layer: own for layer, own in probabilities.items() if layer in asked}
-        yield from _put_back(batch, words, filled, heads, told)
+        return words, filled, probabilities
 
     def _tags(
         self, layer: str, words: Words, own: LabelLimits | None, with_probabilities: bool

@@ -13,19 +13,20 @@ import numpy.typing as npt
 from egparse.compilation import njit
 from egparse.features.arcs import ArcCodes, score_arcs
 from egparse.structures import loopy_trees, nonprojective, projective
-from egparse.structures.arc_graph import lay_out
+from egparse.structures.arc_graph import ArcGraph, lay_out, mark_tree
 from egparse.structures.chu_liu_edmonds import SearchWorkspace, chu_liu_edmonds, search_workspace
-from egparse.structures.dependency_trees import NO_HEAD
+from egparse.structures.dependency_trees import NO_HEAD, BestTree
 from egparse.structures.loopy_trees import Schedule, propagate
 from egparse.structures.projective import eisner
-from egparse.structures.pruned_best import log_inside_outside
-from egparse.structures.pruned_trees import scaled_inside_outside
+from egparse.structures.pruned_best import k_best, log_inside_outside
+from egparse.structures.pruned_trees import inside_outside, scaled_inside_outside
 from egparse.structures.semirings import LOG
+from egparse.structures.sums import log_sum
 from egparse.tasks.arc_constraints import FREE, NO_TREE, ArcLimits, constrain_arcs
 from egparse.tasks.arc_filter import ArcFilter, candidate_arcs
 from egparse.tasks.arc_label_dictionary import ArcLabelDictionary, candidate_labels, with_correct
 from egparse.tasks.long_sentences import LONGEST, parse_in_pieces
-from egparse.tasks.parser import HeadsWithProbabilities, Parser
+from egparse.tasks.parser import HeadsWithProbabilities, Parser, ScoredTree, check_k_best, sentence_values
 from egparse.tasks.second_order_features import (
     Codes,
     Parts,
@@ -47,6 +48,9 @@ Singles = npt.NDArray[np.float32]
 SCHEDULE = Schedule()
 """Of loopy inference, in training and parsing."""
 
+
+_CONSIDERED = 2
+"""How many times as many trees as are asked for are ranked by score where arcs may cross."""
 
 _ANY_ARCS = np.empty((0, 2), dtype=np.int16)
 
@@ -151,6 +155,46 @@ class SecondOrderParser:
         if limits is not None:
             probabilities[(limits.heads != FREE) & (heads == limits.heads)] = 1.0
         return HeadsWithProbabilities(heads, probabilities)
+
+    def k_best(self, words: Words, k: int) -> list[list[ScoredTree]]:
+        """For each sentence its ``k`` most probable trees over the arcs that the pruner leaves, best first; fewer where fewer exist.
+
+        Their distribution is that of scores divided by ``temperature``, labels summed out. Projective trees and their probabilities are
+        exact, however expectations are taken in parsing. Where arcs may cross, more than ``k`` trees are found by the product of
+        their arcs' pseudo-marginals, and the ``k`` of highest score among them are listed. log Z is then the estimate of loopy belief
+        propagation, but never less than the trees that have been found add up to, and just that where all have been found.
+
+        See ``Parser.k_best`` for the rest. A sentence gets the trees of the pruner where the arcs that it leaves have none.
+
+        Raises:
+            ValueError: k < 1.
+            EgparseError: a sentence of more than ``LONGEST`` words.
+        """
+        check_k_best(words, k)
+        kernel = self.kernel(with_probabilities=True)
+        values = sentence_values(self.pruner.columns.values(words), words)
+        return [self._k_best_of(own, k, kernel) or self.pruner.k_best_of(own, k) for own in values]
+
+    def _k_best_of(self, own: Ints, k: int, kernel: Kernel) -> list[ScoredTree]:
+        """Of one sentence with the given column values; none where it is to be left to the pruner."""
+        if len(own) == 1:
+            return []
+        scratch = scratch_for(len(own) - 1, self.order)
+        codes, parts = _parts(own, kernel, scratch)
+        graph = parts.graph
+        if len(graph.arcs) == 0:
+            return []
+        n = graph.pairs[-1]
+        scores = np.empty(n + len(parts.labels.labels))
+        visit_parts(codes, kernel.templates, parts, scores, kernel.weights, scratch.places, False)
+        pooled, shares = np.empty(n), np.empty(len(parts.labels.labels))
+        sum_labels(parts, scores / kernel.temperature, pooled, shares)
+        if self.order.projective:
+            log_z = inside_outside(graph, pooled, self.single_root, np.empty(n))
+            trees = k_best(graph, pooled, k, self.single_root)
+        else:
+            log_z, trees = _k_best_crossing(graph, pooled, k, self.single_root)
+        return [ScoredTree(tree.heads[1:], min(0.0, tree.score - log_z)) for tree in trees]
 
     def _predict(self, words: Words, limits: ArcLimits | None, kernel: Kernel) -> tuple[Ints, Floats]:
         values = self.pruner.columns.values(words)
@@ -378,6 +422,46 @@ def _parse_all(
             for a in range(m):
                 if best_heads[graph.arcs[a, 1]] == graph.arcs[a, 0]:
                     probabilities[begin + graph.arcs[a, 1] - 1] = min(1.0, marginals[a])
+
+
+def _parts(values: Ints, kernel: Kernel, scratch: Scratch) -> tuple[Codes, Parts]:
+    """Codes and parts of a sentence to parse; no arcs if the candidates have no tree."""
+    buffers, size = Buffers(*scratch[:6]), len(values)
+    codes = encode(values, kernel.templates)
+    count = candidate_arcs(values, kernel.arc_filter, buffers.arcs)
+    arcs = prune(codes.arcs, count, size, kernel, buffers, scratch.projective, scratch.nonprojective)
+    graph = lay_out(arcs, size, kernel.order.siblings, kernel.order.grandparents)
+    return codes, Parts(graph, candidate_labels(values, graph.arcs, kernel.dictionary))
+
+
+def _k_best_crossing(
+    graph: ArcGraph, potentials: Floats, k: int, single_root: bool
+) -> tuple[float, list[BestTree]]:
+    """log Z as told at ``SecondOrderParser.k_best``, and trees by their scores, best first; none if there is no tree."""
+    size, m = len(graph.into) - 1, len(graph.arcs)
+    marginals = np.empty(len(potentials))
+    work = loopy_trees.workspace(size - 1, is_projective=False)
+    log_z = propagate(graph, potentials, False, single_root, SCHEDULE, True, marginals, work).log_partition
+    square = np.full((size, size), -np.inf)
+    with np.errstate(divide="ignore"):
+        square[graph.arcs[:, 0], graph.arcs[:, 1]] = np.log(marginals[:m])
+    found = nonprojective.k_best(square, _CONSIDERED * k, single_root)
+    if not found:
+        return -np.inf, []
+    trees = sorted(
+        (BestTree(own.heads, _score(graph, potentials, own.heads)) for own in found),
+        key=lambda tree: -tree.score,
+    )
+    sum_of_found = float(log_sum(np.array([tree.score for tree in trees])))
+    all_found = len(found) < _CONSIDERED * k
+    return sum_of_found if all_found else max(log_z, sum_of_found), trees[:k]
+
+
+def _score(graph: ArcGraph, potentials: Floats, heads: Ints) -> float:
+    """The sum of the potentials of a tree's parts; its arcs are candidates."""
+    parts = np.empty(len(potentials))
+    mark_tree(graph, heads, parts)
+    return float(potentials[parts > 0.0].sum())
 
 
 def training_parts(

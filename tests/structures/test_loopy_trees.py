@@ -191,12 +191,14 @@ def test_candidates_without_a_tree_are_told(is_projective: bool, single_root: bo
 @TREES
 @ROOTS
 @PAIRS
+@pytest.mark.parametrize("nats", [50.0, 400.0, 5000.0])
 def test_saturated_potentials_give_numbers(
-    is_projective: bool, single_root: bool, siblings: bool, grandparents: bool
+    is_projective: bool, single_root: bool, siblings: bool, grandparents: bool, nats: float
 ) -> None:
     for seed in range(10):
         graph = random_graph(12, 4, seed, siblings, grandparents)
-        potentials = 50.0 * np.sign(random_potentials(graph, 1.0, seed))
+        drawn = random_potentials(graph, 1.0, seed)
+        potentials = nats * (np.sign(drawn) if seed % 2 else drawn)
         for schedule in (Schedule(), Schedule(30, 1e-9, 0.3)):
             outcome, marginals = propagated(graph, potentials, is_projective, single_root, schedule)
             assert np.isfinite(outcome.log_partition)
