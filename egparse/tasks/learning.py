@@ -52,7 +52,7 @@ def check_learners(config: TrainConfig, layers: Iterable[str]) -> None:
     if "heads" in sections and config.parser.order == 2:
         sections["heads"] = "second_order"
     own = {layer: getattr(config, section) for layer, section in sections.items()}
-    misfits = [layer for layer in layers if not _fits(own[layer])]
+    misfits = [layer for layer in layers if not fits(own[layer])]
     if not misfits:
         return
     name = own[misfits[0]].learner
@@ -82,16 +82,17 @@ def structure_of(config: LearningConfig) -> Structure:
     return "choices" if isinstance(config, LabellerConfig) else "trees"
 
 
-def _fits(config: LearningConfig) -> bool:
+def fits(config: LearningConfig) -> bool:
+    """Whether the learner fits what the task's examples are; unknown learners are left to ``build_learner``."""
     return config.learner not in LEARNERS or structure_of(config) in LEARNERS[config.learner].fits
 
 
 def _wanted(name: str) -> str:
     """What a learner fits, in words."""
-    fits = LEARNERS[name].fits
-    if fits == ("vectors",):
+    structures = LEARNERS[name].fits
+    if structures == ("vectors",):
         return f"{name} has no weight vector, which the models of text are made of; it fits classes of vectors only"
-    return f"{name} fits {' and '.join(_IN_WORDS[own] for own in fits if own != 'vectors')} only"
+    return f"{name} fits {' and '.join(_IN_WORDS[own] for own in structures if own != 'vectors')} only"
 
 
 def loss_of(config: LearningConfig) -> tuple[float, float]:

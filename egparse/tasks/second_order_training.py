@@ -15,7 +15,7 @@ from egparse.learners.learner import Learner, State
 from egparse.tasks.arc_columns import ARC_TEMPLATES, BETWEEN, ArcColumns
 from egparse.tasks.arc_label_dictionary import build_dictionary, label_ranks, rank_labels
 from egparse.tasks.config import DEFAULT_LEARNER, ParserConfig, SecondOrderConfig
-from egparse.tasks.learning import build_learner, is_probabilistic
+from egparse.tasks.learning import build_learner, fits, is_probabilistic
 from egparse.tasks.optimise import INTERRUPTED, Best, optimise
 from egparse.tasks.parser import STEPS, Parser, train_parser
 from egparse.tasks.progress import Listener
@@ -110,9 +110,9 @@ def _texts(config: SecondOrderConfig) -> dict[str, tuple[str, ...]]:
 
 
 def _pruner_config(config: SecondOrderConfig, arcs: ParserConfig) -> ParserConfig:
-    """What ``arcs`` says, for so many passes; by the default learner where its own does not give probabilities."""
+    """What ``arcs`` says, for so many passes; by the default learner where its own gives no probabilities or learns no trees."""
     stop = replace(arcs.stop, iterations=config.pruner_passes, patience=0)
-    if not is_probabilistic(arcs):
+    if not is_probabilistic(arcs) or not fits(arcs):
         arcs = replace(arcs, learner=DEFAULT_LEARNER, options={}, loss="log-linear", beta=None, gamma=None)
     return replace(arcs, stop=stop, bits=min(arcs.bits, config.pruner_bits))
 
