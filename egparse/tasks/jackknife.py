@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from egparse.tasks import interruption
 from egparse.tasks.config import JackknifeConfig
 from egparse.tasks.progress import Listener, Step
 from egparse.tasks.tagger import TaggerTask, train_unwatched
@@ -41,6 +42,7 @@ def jackknife(
         tagger = train_unwatched(task, inside.words, gold[inside.rows], config.passes)
         predicted[outside.rows] = tagger.predict(outside.words)
         listener(Step(f"{task.layer} jackknife", folds, fold + 1))
+        interruption.check()
     return predicted
 
 

@@ -9,6 +9,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from egparse.errors import EgparseError
 from egparse.learners.learner import Learner, State
+from egparse.tasks import interruption
 from egparse.tasks.config import StopConfig
 from egparse.tasks.progress import Iteration, Listener, Step
 
@@ -79,6 +80,7 @@ def optimise(
             best = best._replace(reason=reason)
             if reason:
                 break
+            interruption.check()
     except KeyboardInterrupt:
         if best is None:
             raise

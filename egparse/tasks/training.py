@@ -17,6 +17,7 @@ from egparse.evaluation.quick import attachment, tag_accuracy
 from egparse.evaluation.spans import score_spans
 from egparse.features.vocabulary import Vocabulary
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
+from egparse.tasks import interruption
 from egparse.tasks.config import LearningConfig, TrainConfig, config_as_table
 from egparse.tasks.corpus_columns import annotated_layers, build_columns, count_forms, named_columns
 from egparse.tasks.folds import deal
@@ -73,7 +74,8 @@ def train(
     training = _Training(sentences, list(dev), layers, config, listener)
     interrupted = False
     try:
-        training.run()
+        with interruption.deferred():
+            training.run()
     except KeyboardInterrupt:
         if not training.taggers and training.parser is None:
             raise

@@ -296,6 +296,11 @@ def test_long_sentences_are_told_once_or_not_at_all(trained: Trained, tmp_path: 
     assert run("parse", trained.model, source).stderr == told
 
 
+def heed_interrupts() -> None:
+    """A shell's background jobs ignore SIGINT, and so would what they start."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @contextmanager
 def running(trained: Trained, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     """The program over an input without an end, with its workers at work, in a group of processes of its own."""
@@ -311,7 +316,7 @@ def running(trained: Trained, folder: Path) -> Iterator[subprocess.Popen[bytes]]
     ]
     os.mkfifo(folder / "in")
     with subprocess.Popen(
-        command, stderr=subprocess.PIPE, env=ENVIRONMENT, start_new_session=True
+        command, stderr=subprocess.PIPE, env=ENVIRONMENT, start_new_session=True, preexec_fn=heed_interrupts
     ) as process:
         writer = os.fork()
         if writer == 0:
