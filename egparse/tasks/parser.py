@@ -419,11 +419,7 @@ def prepare_parser(
     arc_columns = ArcColumns.build(words, columns, config.min_form_count)
     texts = config.templates or ARC_TEMPLATES
     templates = compile_arc_templates(texts, arc_columns.names, BETWEEN)
-    values = arc_columns.values(words)
-    sentences = [
-        values[s + i : e + i + 1]
-        for i, (s, e) in enumerate(zip(words.starts, words.starts[1:], strict=False))
-    ]
+    sentences = sentence_values(arc_columns.values(words), words)
     upos = arc_columns.names.index("upos")
     tags = columns.labels.get("upos")
     verb = tags.values.get("VERB", -1) if tags else -1

@@ -98,14 +98,9 @@ class Buffers(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """The fields of ``Buffers``, and the workspaces of the algorithms that the parser's order needs, None for others."""
+    """Buffers, and the workspaces of the algorithms that the parser's order needs, None for others."""
 
-    arcs: Arcs
-    scores: Floats
-    places: npt.NDArray[np.uint32]
-    square: Floats
-    marginals: Floats
-    heads: Ints
+    buffers: Buffers
     projective: projective.Workspace | None
     nonprojective: nonprojective.Workspace | None
     search: SearchWorkspace | None
@@ -186,7 +181,7 @@ class SecondOrderParser:
             return []
         n = graph.pairs[-1]
         scores = np.empty(n + len(parts.labels.labels))
-        visit_parts(codes, kernel.templates, parts, scores, kernel.weights, scratch.places, False)
+        visit_parts(codes, kernel.templates, parts, scores, kernel.weights, scratch.buffers.places, False)
         pooled, shares = np.empty(n), np.empty(len(parts.labels.labels))
         sum_labels(parts, scores / kernel.temperature, pooled, shares)
         if self.order.projective:
@@ -210,12 +205,16 @@ class SecondOrderParser:
             assert limits is not None
             first, end = words.starts[i], words.starts[i + 1]
             own = values[first + i : end + i + 1]
-            count = candidate_arcs(own, kernel.arc_filter, scratch.arcs)
+            count = candidate_arcs(own, kernel.arc_filter, scratch.buffers.arcs)
             count = constrain_arcs(
-                scratch.arcs, count, *limits.arcs(int(i), first, end), self.single_root, scratch.arcs
+                scratch.buffers.arcs,
+                count,
+                *limits.arcs(int(i), first, end),
+                self.single_root,
+                scratch.buffers.arcs,
             )
             if count != NO_TREE:
-                arcs = scratch.arcs[:count].copy()
+                arcs = scratch.buffers.arcs[:count].copy()
                 done[i] = _parse_one(own, arcs, kernel, scratch, heads[first:end], probabilities[first:end])
         for i in np.flatnonzero(~whole & ~limited & (lengths > 0)):
             first, end = words.starts[i], words.starts[i + 1]
@@ -286,9 +285,12 @@ class _Pieces:
 def scratch_for(longest: int, order: Order) -> Scratch:
     """Buffers for sentences of up to ``longest`` words."""
     cells = (longest + 1) ** 2
-    return Scratch(
+    buffers = Buffers(
         np.empty((cells, 2), dtype=np.int16), np.empty(cells), np.empty(4096, dtype=np.uint32), np.empty(cells), np.empty(cells),
         np.empty(longest + 1, dtype=np.int32),
+    )  # fmt: skip
+    return Scratch(
+        buffers,
         projective.workspace(longest) if order.projective else None,
         None if order.projective else nonprojective.workspace(longest),
         None if order.projective else search_workspace(longest),
@@ -311,7 +313,7 @@ def _parse_sentences(
 
     def parse(own: npt.NDArray[np.bool_], by_logarithms: bool | None) -> None:
         _parse_all(
-            values, starts, own, given, kernel, Buffers(*scratch[:6]), scratch.projective, scratch.nonprojective,
+            values, starts, own, given, kernel, scratch.buffers, scratch.projective, scratch.nonprojective,
             scratch.search, scratch.loopy, True if scratch.loopy is None else None, by_logarithms, heads, probabilities,
             out_of_range,
         )  # fmt: skip
@@ -424,13 +426,19 @@ def _parse_all(
                     probabilities[begin + graph.arcs[a, 1] - 1] = min(1.0, marginals[a])
 
 
-def _parts(values: Ints, kernel: Kernel, scratch: Scratch) -> tuple[Codes, Parts]:
-    """Codes and parts of a sentence to parse; no arcs if the candidates have no tree."""
-    buffers, size = Buffers(*scratch[:6]), len(values)
+def _pruned(values: Ints, kernel: Kernel, scratch: Scratch) -> tuple[Codes, Arcs]:
+    """Codes of a sentence and the arcs that the pruner leaves; no arcs if the candidates have no tree."""
     codes = encode(values, kernel.templates)
-    count = candidate_arcs(values, kernel.arc_filter, buffers.arcs)
-    arcs = prune(codes.arcs, count, size, kernel, buffers, scratch.projective, scratch.nonprojective)
-    graph = lay_out(arcs, size, kernel.order.siblings, kernel.order.grandparents)
+    count = candidate_arcs(values, kernel.arc_filter, scratch.buffers.arcs)
+    return codes, prune(
+        codes.arcs, count, len(values), kernel, scratch.buffers, scratch.projective, scratch.nonprojective
+    )
+
+
+def _parts(values: Ints, kernel: Kernel, scratch: Scratch) -> tuple[Codes, Parts]:
+    """Codes and parts of a sentence to parse."""
+    codes, arcs = _pruned(values, kernel, scratch)
+    graph = lay_out(arcs, len(values), kernel.order.siblings, kernel.order.grandparents)
     return codes, Parts(graph, candidate_labels(values, graph.arcs, kernel.dictionary))
 
 
@@ -468,11 +476,10 @@ def training_parts(
     values: Ints, heads: Ints, ranks: Ints, kernel: Kernel, scratch: Scratch
 ) -> tuple[Codes, Parts]:
     """Codes and parts of a training sentence: what would be parsed, the correct arcs and labels among it."""
-    buffers, size = Buffers(*scratch[:6]), len(values)
-    codes = encode(values, kernel.templates)
-    count = candidate_arcs(values, kernel.arc_filter, buffers.arcs)
-    arcs = prune(codes.arcs, count, size, kernel, buffers, scratch.projective, scratch.nonprojective)
-    graph = lay_out(with_correct_arcs(arcs, heads), size, kernel.order.siblings, kernel.order.grandparents)
+    codes, arcs = _pruned(values, kernel, scratch)
+    graph = lay_out(
+        with_correct_arcs(arcs, heads), len(values), kernel.order.siblings, kernel.order.grandparents
+    )
     labels = with_correct(candidate_labels(values, graph.arcs, kernel.dictionary), graph.arcs, heads, ranks)
     return codes, Parts(graph, labels)
 

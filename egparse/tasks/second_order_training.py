@@ -17,7 +17,7 @@ from egparse.tasks.arc_label_dictionary import build_dictionary, label_ranks, ra
 from egparse.tasks.config import DEFAULT_LEARNER, ParserConfig, SecondOrderConfig
 from egparse.tasks.learning import build_learner, fits, is_probabilistic
 from egparse.tasks.optimise import INTERRUPTED, Best, optimise
-from egparse.tasks.parser import STEPS, Parser, train_parser
+from egparse.tasks.parser import STEPS, Parser, sentence_values, train_parser
 from egparse.tasks.progress import Listener
 from egparse.tasks.second_order_features import (
     GRANDPARENT_TEMPLATES,
@@ -136,11 +136,7 @@ def _prepare(
     seed: int,
 ) -> tuple[Learner, Any, Callable[[State], SecondOrderParser]]:
     """Prune, encode the sentences, lay out parts, weights and duals."""
-    values = pruner.columns.values(words)
-    sentences = [
-        values[s + i : e + i + 1]
-        for i, (s, e) in enumerate(zip(words.starts, words.starts[1:], strict=False))
-    ]
+    sentences = sentence_values(pruner.columns.values(words), words)
     ranked = rank_labels(deprels) if config.labels else ()
     ranks = label_ranks(deprels, ranked, [len(own) for own in heads])
     templates = compile_templates(pruner.templates, pruner.columns.names, **texts)
