@@ -11,7 +11,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _EXPORTS = {
-    "load": "egparse.tasks.pipeline",
+    "load": "egparse.hub.names",
     "read_corpus": "egparse.readers.corpus",
     "Sentence": "egparse.sentences",
     "EgparseError": "egparse.errors",

@@ -8,7 +8,18 @@ from typing import Annotated
 import typer
 
 from egparse import __version__
-from egparse.cli import evaluate, experiment, inspect, parse, train, tune
+from egparse.cli import (
+    download,
+    evaluate,
+    experiment,
+    inspect,
+    models,
+    package,
+    parse,
+    train,
+    tune,
+    visualize,
+)
 from egparse.cli.options import examples
 
 app = typer.Typer(
@@ -32,7 +43,10 @@ def _show_version(wanted: bool) -> None:
         "egparse train corpus.conllu --output model.msgpack",
         "egparse evaluate model.msgpack test.conllu",
         "echo 'The cat sat on the mat.' | egparse parse model.msgpack -",
+        "egparse visualize model.msgpack article.txt --output article.html",
         "egparse inspect model.msgpack",
+        "egparse download UD_French-Sequoia",
+        "egparse package model.msgpack --name en_egparse_mine",
         "egparse tune corpus.conllu --task parser",
         "egparse experiment all --quick",
         "",
@@ -55,7 +69,11 @@ def egparse(
 app.command("train", epilog=train.EPILOG)(train.train_cli)
 app.command("evaluate", epilog=evaluate.EPILOG)(evaluate.evaluate_cli)
 app.command("parse", epilog=parse.EPILOG)(parse.parse_cli)
+app.command("visualize", epilog=visualize.EPILOG)(visualize.visualize_cli)
 app.command("inspect", epilog=inspect.EPILOG)(inspect.inspect_cli)
+app.command("models", epilog=models.EPILOG)(models.models_cli)
+app.command("download", epilog=download.EPILOG)(download.download_cli)
+app.command("package", epilog=package.EPILOG)(package.package_cli)
 app.command("tune", epilog=tune.EPILOG)(tune.tune_cli)
 app.command("experiment", epilog=experiment.EPILOG)(experiment.experiment_cli)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -43,7 +44,8 @@ def evaluate(
 ) -> Report:
     """Score a model's layers, predicted from the words of ``gold``, or sentences that a system predicted.
 
-    With ``details`` also whether the model's probabilities can be believed, of the layers that have any.
+    With ``details`` also whether the model's probabilities can be believed, of the layers that have any. The sentences that a model's
+    splitter finds in the paragraphs of ``gold``, of words that are given, are scored beside the layers.
     """
     from egparse.evaluation import report
 
@@ -53,13 +55,22 @@ def evaluate(
         marginals = system.probabilistic if details else False
         predicted = list(system.annotate(gold, gold_tags=gold_tags, marginals=marginals))
         layers = set(system.layers)
-    return report.evaluate(gold, predicted, layers=layers, bootstrap=bootstrap, seed=seed, details=details)
+    found = report.evaluate(gold, predicted, layers=layers, bootstrap=bootstrap, seed=seed, details=details)
+    if isinstance(system, list) or system.splitter is None:
+        return found
+    from egparse.tasks.splitter_training import is_running_text, paragraphs_of, score_splitter
+
+    if not is_running_text(gold):
+        return found
+    return replace(found, segmentation={"Sentences": score_splitter(system.splitter, paragraphs_of(gold))})
 
 
 def evaluate_cli(
     first: Annotated[
         Path,
-        typer.Argument(metavar="MODEL", help="A model that train wrote; with --predicted, GOLD stands here."),
+        typer.Argument(
+            metavar="MODEL", help="A model by its path or name; with --predicted, GOLD stands here instead."
+        ),
     ],
     second: Annotated[
         Path | None, typer.Argument(metavar="GOLD", help="The gold corpus.", show_default=False)
@@ -97,10 +108,11 @@ def evaluate_cli(
             )
         if predicted and second:
             raise typer.BadParameter("expected no MODEL beside --predicted", param_hint="'MODEL'")
+        path = None if predicted else _found(first)  # before a corpus is read
         with told(quiet=as_json):
             report = evaluate(
                 _sentences(gold, format),
-                _sentences(predicted, format) if predicted else _load(model or first),
+                _sentences(predicted, format) if predicted else _load(path or first),
                 gold_tags=gold_tags,
                 bootstrap=bootstrap,
                 seed=seed,
@@ -123,6 +135,12 @@ def evaluate_cli(
 def _sentences(path: Path, format: str | None) -> list[Sentence]:
     """All sentences, trees with several roots too: whether there may be several is not for scores to say."""
     return corpora.read(path, format, multiple_roots=True, whole_trees=False).sentences
+
+
+def _found(model: Path) -> Path:
+    from egparse.hub.names import find_model
+
+    return find_model(model)
 
 
 def _load(path: Path) -> Model:

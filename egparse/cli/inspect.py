@@ -11,13 +11,14 @@ import typer
 
 from egparse.cli import tables
 from egparse.cli.faults import reported
-from egparse.cli.options import JsonOption, ModelArgument, examples
+from egparse.cli.options import FactsOption, JsonOption, ModelArgument, examples
 from egparse.errors import EgparseError
 
 EPILOG = examples(
     "egparse inspect model.msgpack",
     "egparse inspect model.msgpack --layer spans --features 30",
     "egparse inspect model.msgpack --json > model.json",
+    "egparse inspect model.msgpack --card > model.md",
 )
 
 _WIDTH = 78
@@ -25,32 +26,47 @@ _LABEL_LINES = 5
 """Of each label set; those of features have hundreds."""
 
 
-def inspect(path: Path, *, features: int = 10, layer: str | None = None) -> dict[str, Any]:
-    """What a model file holds, as plain data; ``features`` strongest weights of each layer, or of one.
+def inspect(model: Path, *, features: int = 10, layer: str | None = None) -> dict[str, Any]:
+    """What a model, given by path or name, holds, as plain data; ``features`` strongest weights of each layer, or of one.
 
     Raises EgparseError for a layer that the model does not have.
     """
+    from egparse.hub.names import find_model
     from egparse.serialize import read_header
 
+    path = find_model(model)
     header = read_header(path)  # what is no model is refused before numba is imported
     from egparse.tasks.pipeline import Model
 
-    model = Model.load(path)
-    if layer is not None and layer not in model.layers:
-        raise EgparseError(f"{path}: expected a layer of {', '.join(model.layers)}, got {layer!r}")
-    layers = [layer] if layer else model.layers
+    loaded = Model.load(path)
+    if layer is not None and layer not in loaded.layers:
+        raise EgparseError(f"{path}: expected a layer of {', '.join(loaded.layers)}, got {layer!r}")
+    layers = [layer] if layer else loaded.layers
     return {
         "path": str(path),
         "bytes": path.stat().st_size,
         **{key: header[key] for key in ("format", "version", "package_version", "payload_sha256")},
-        "language": model.language,
-        "layers": list(model.layers),
-        "sizes": model.sizes(),
+        "language": loaded.language,
+        "layers": list(loaded.layers),
+        "sizes": loaded.sizes(),
         "labels": {name: list(labels) for name, labels in header.get("labels", {}).items()},
-        "record": dict(model.record),
-        "configuration": dict(model.config_table),
-        "features": {name: _strongest(model.strongest(name, features)) for name in layers},
+        "record": dict(loaded.record),
+        "configuration": dict(loaded.config_table),
+        "features": {name: _strongest(loaded.strongest(name, features)) for name in layers},
     }
+
+
+def model_card(model: Path, facts: Path | None = None) -> str:
+    """The card of a model, given by path or name, in Markdown; see ``hub.facts`` and ``hub.cards``.
+
+    Raises EgparseError for what is no model, and for faulty facts.
+    """
+    from egparse.hub.cards import card
+    from egparse.hub.facts import facts_of
+    from egparse.hub.names import find_model
+
+    path = find_model(model)
+    return card(path, facts_of(path, facts))
 
 
 def inspect_cli(
@@ -68,9 +84,20 @@ def inspect_cli(
         ),
     ] = None,
     as_json: JsonOption = False,
+    as_card: Annotated[
+        bool, typer.Option("--card", help="A model card in Markdown instead, with what the facts say.")
+    ] = False,
+    facts: FactsOption = None,
 ) -> None:
     """Show what is in a model, and how it was trained."""
+    if as_card and as_json:
+        raise typer.BadParameter("expected --json or --card, got both", param_hint="'--card'")
+    if facts is not None and not as_card:
+        raise typer.BadParameter("facts are for --card only", param_hint="'--facts'")
     with reported():
+        if as_card:
+            print(model_card(model, facts), end="")
+            return
         found = inspect(model, features=features, layer=layer)
         if as_json:
             print(json.dumps(tables.finite(found), ensure_ascii=False, indent=2))
@@ -119,7 +146,14 @@ def _size_table(sizes: Mapping[str, Mapping[str, int]]) -> str:
 
 
 def _training(record: Mapping[str, Any]) -> str:
-    facts = [(name.replace("_", " "), _shown(value)) for name, value in record.items() if name != "tasks"]
+    facts = [
+        (name.replace("_", " "), _shown(value))
+        for name, value in record.items()
+        if name not in ("tasks", "bases")
+    ]
+    facts += [
+        ("base", f"{base['name']}, SHA-256 {base['payload_sha256']}") for base in record.get("bases", ())
+    ]
     tasks = record.get("tasks", {})
     facts += [("trees", task["trees"]) for task in tasks.values() if "trees" in task]
     rows = [
@@ -144,20 +178,12 @@ def _feature_table(features: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _configuration(configuration: Mapping[str, Any]) -> str:
-    from egparse.tasks.config import TrainConfig, config_as_table
+    from egparse.hub.cards import changed_settings
 
-    defaults = dict(_flat(config_as_table(TrainConfig())))
-    changed = [(name, value) for name, value in _flat(configuration) if defaults.get(name) != value]
-    return tables.record((name, _shown(value)) for name, value in changed) or "all as by default"
-
-
-def _flat(configuration: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Settings by their names in full, as ``--set`` takes them."""
-    for name, value in configuration.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name}.")
-        else:
-            yield prefix + name, list(value) if isinstance(value, tuple) else value
+    return (
+        tables.record((name, _shown(value)) for name, value in changed_settings(configuration))
+        or "all as by default"
+    )
 
 
 def _shown(value: Any) -> str:

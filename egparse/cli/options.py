@@ -33,7 +33,10 @@ class InputFormat(StrEnum):
     CONLL2003 = "conll2003"
 
 
-ModelArgument: TypeAlias = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that train wrote.")]
+ModelArgument: TypeAlias = Annotated[
+    Path,
+    typer.Argument(metavar="MODEL", help="A model: a file that train wrote, or a name that models lists."),
+]
 
 CorpusArgument: TypeAlias = Annotated[Path, typer.Argument(metavar="CORPUS", help="An annotated corpus.")]
 
@@ -78,6 +81,16 @@ MarginalsOption: TypeAlias = Annotated[
         "--marginals",
         help="Say in MISC how probable each predicted value is: PUpos, PXpos, PFeats, PHead, PDeprel (given the head) "
         "and PNE, from 0 to 1. CoNLL-U only.",
+    ),
+]
+
+FactsOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--facts",
+        metavar="FILE",
+        help="What the model file does not say of itself, in TOML: licence, sources, scores, limits; "
+        "else the .toml file beside the model, if there is one.",
     ),
 ]
 

@@ -134,15 +134,19 @@ def parse_cli(
 
     A CoNLL-U file keeps its comments, multiword tokens, empty nodes and MISC; only the columns that the model
     predicts are filled (and MISC, for entities and --marginals). Anything that does not look like a corpus is
-    text: it is split into words by spaCy's rules for the model's language and into sentences, and becomes CoNLL-U.
+    text: it is split into words by spaCy's rules for the model's language and into sentences by the model, or by a rule
+    where the model has not learned to, and becomes CoNLL-U.
     """
     with reported():
         from egparse.cli.inputs import Input
+        from egparse.hub.names import find_model
+
+        path = find_model(model)  # before numba is imported
         from egparse.tasks.pipeline import Model
 
         if not quiet and not kernels_are_compiled():
             print(NOTICE, file=sys.stderr, flush=True)
-        loaded = Model.load(model)
+        loaded = Model.load(path)
         begun = time.perf_counter()
         options = {"gold_tags": gold_tags, "respect_input": respect_input, "marginals": marginals}
         if marginals:
@@ -155,7 +159,7 @@ def parse_cli(
             else:
                 from egparse.cli.jobs import write_bytes
 
-                written = parse_with_jobs(loaded, model, source, format, jobs, **options)
+                written = parse_with_jobs(loaded, path, source, format, jobs, **options)
                 with outputs.opened(output) as stream:
                     amount = write_bytes(written, stream)
         if output is not None and not quiet:
@@ -169,7 +173,8 @@ def _sentences(
     if format is InputFormat.TEXT:
         from egparse.readers.docs import read_text
 
-        return read_text(source.stream, model.language, name=source.name)
+        splitter = None if model.splitter is None else model.splitter.starts
+        return read_text(source.stream, model.language, name=source.name, splitter=splitter)
     from egparse.readers.corpus import read_corpus
 
     return read_corpus(source.stream, format, name=source.name, **reading)

@@ -7,7 +7,6 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
@@ -34,6 +33,8 @@ from egparse.errors import EgparseError
 if TYPE_CHECKING:
     from egparse.evaluation.report import Report
     from egparse.tasks.config import TrainConfig
+    from egparse.tasks.continuation import Base
+    from egparse.tasks.pipeline import Model
     from egparse.tasks.progress import Iteration, Listener, Step
     from egparse.tasks.training import Trained
 
@@ -44,6 +45,7 @@ EPILOG = examples(
     "egparse train corpus.conllu --learner perceptron",
     "egparse train corpus.conllu --learner hmm --set 'layers=[\"upos\"]'",
     'egparse train corpus.conllu --set \'layers=["upos", "heads"]\' --seed 7',
+    "egparse train --base en_ewt mine.conllu --output mine.msgpack",
 )
 
 _SHOWN_FAULTS = 5
@@ -51,7 +53,7 @@ Say: TypeAlias = Callable[[str], None]
 
 
 class Training(NamedTuple):
-    """What came of it: files, what was read, each task's standing, and the scores of the development part."""
+    """What came of it: files, what was read, each task's standing, and the scores of the development part, before and after."""
 
     output: Path
     history: Path
@@ -62,6 +64,8 @@ class Training(NamedTuple):
     standings: Standings
     report: Report | None
     cpu_seconds: float
+    base: Base | None = None
+    base_report: Report | None = None
 
 
 def train(
@@ -72,10 +76,13 @@ def train(
     dev: Path | None = None,
     format: str | None = None,
     skip_bad: bool = False,
+    base: Base | None = None,
     say: Say = lambda text: None,
     listener: Listener | None = None,
 ) -> Training:
     """Read, train, write the model and its history, and evaluate on the development part.
+
+    With a ``base`` training goes on from it, and ``config`` is one of ``egparse.tasks.continuation.configure``.
 
     ``say`` is told in words what was found, ``listener`` how training goes. Raises EgparseError and OSError
     before training where the input is faulty or the output cannot be written; KeyboardInterrupt where nothing
@@ -85,19 +92,28 @@ def train(
     check_writable(output)
     read = _read(corpus, "corpus", config, format, skip_bad, say)
     dev_read = _read(dev, "development", config, format, skip_bad, say) if dev else None
-    if dev_read is None and config.hold_out > 0:
-        say(
-            f"development  {100 * config.hold_out:g} % of the sentences, held out; --dev names a file instead"
-        )
+    if dev_read is None and base is None and config.hold_out > 0:
+        say(_held_out(config.hold_out))
     if not kernels_are_compiled():
         say(NOTICE)
     from egparse.tasks import training
 
+    train_on = training.train
+    if base is not None:
+        from functools import partial
+
+        from egparse.tasks.continuation import continue_training, layers_to_continue, share_held_out
+
+        if dev_read is None and config.hold_out > 0:
+            say(_held_out(share_held_out(len(read.sentences), config)))
+        layers = layers_to_continue(base.model, read.sentences, config)
+        say(f"base         {base.name}: {', '.join(base.model.layers)}; goes on learning {', '.join(layers)}")
+        train_on = partial(continue_training, base)
     standings = Standings()
     with History(output) as history:
         listeners: list[Listener] = [standings, history, *([listener] if listener else [])]
         try:
-            trained = training.train(
+            trained = train_on(
                 read.sentences, dev_read.sentences if dev_read else None, config, _all_of(listeners)
             )
         except KeyboardInterrupt:
@@ -114,9 +130,28 @@ def train(
         skipped=len(read.skipped) + (len(dev_read.skipped) if dev_read else 0),
         trained=trained,
         standings=standings,
-        report=_report(trained),
+        report=_report(trained.model, trained),
         cpu_seconds=time.process_time() - begun,
+        base=base,
+        base_report=None if base is None else _report(base.model, trained),
     )
+
+
+def read_base(model: str, table: dict[str, Any], name: str) -> tuple[Base, TrainConfig]:
+    """The model to go on from, given by path or name, and its configuration with what ``table`` says in its place.
+
+    Raises EgparseError for what is no model, or a setting that does not fit it.
+    """
+    from egparse.hub.names import find_model
+    from egparse.serialize import read_header
+
+    path = find_model(model)
+    checksum = read_header(path)["payload_sha256"]  # what is no model is refused before numba is imported
+    from egparse.tasks.continuation import Base, configure
+    from egparse.tasks.pipeline import Model
+
+    base = Base(Model.load(path), path.name, checksum)
+    return base, configure(base.model, table, name)
 
 
 def check_writable(output: Path) -> None:
@@ -148,6 +183,12 @@ def training_as_json(done: Training) -> dict[str, Any]:
         "tasks": {standing.task: standing.as_json() for standing in done.standings.trained()},
         "cpu_seconds": round(done.cpu_seconds, 3),
         "development": None if done.report is None else report_as_json(done.report),
+        "base": done.base
+        and {
+            "name": done.base.name,
+            "payload_sha256": done.base.checksum,
+            "development": None if done.base_report is None else report_as_json(done.base_report),
+        },
     }
 
 
@@ -199,6 +240,14 @@ def train_cli(
             "--language", metavar="CODE", help="Whose rules split plain text into words: en, de, ..."
         ),
     ] = None,
+    base: Annotated[
+        str | None,
+        typer.Option(
+            "--base",
+            metavar="MODEL",
+            help="Go on from this model, a file or a name: its weights are where the new ones are pulled to.",
+        ),
+    ] = None,
     skip_bad: SkipBadOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -209,14 +258,21 @@ def train_cli(
     Training of a task stops when its duality gap is small or its development score no longer grows; the best
     model is kept. Beside the model a history is written, with a record for each pass. Ctrl-C keeps the best
     model so far.
+
+    With --base a model goes on learning, from a few dozen sentences or more: words, tags and labels may be new.
+    Settings are those of the base; what the corpus does not annotate stays as it is. --set closeness=N, 10 by
+    default, says how strongly the weights are held to those of the base.
     """
     with reported():
-        from egparse.tasks.config import TASKS, load_config
+        from egparse.tasks.config import TASKS, check_config, load_table
 
         # what --set says of one task goes before what --learner says of all
         learners = [f"{task}.learner={json.dumps(learner)}" for task in TASKS] if learner is not None else []
-        settings = load_config(config, [*learners, *(override or [])])
-        settings = replace(settings, **_given(seed=seed, language=language))
+        table = load_table(config, [*learners, *(override or [])]) | _given(seed=seed, language=language)
+        name = str(config) if config else "configuration"
+        source, settings = (
+            read_base(base, table, name) if base is not None else (None, check_config(table, name))
+        )
         say = _silence if quiet else _say
         with progress.shown(quiet) as listener:
             done = train(
@@ -226,6 +282,7 @@ def train_cli(
                 dev=dev,
                 format=format,
                 skip_bad=skip_bad,
+                base=source,
                 say=say,
                 listener=listener,
             )
@@ -252,6 +309,8 @@ def summary(done: Training) -> str:
         held_out = ", held out" if done.trained.held_out else ""
         title = f"Development part{held_out}, from the words alone: {corpora.described(done.trained.dev)}"
         parts.append(tables.section(title, score_table(done.report)))
+    if done.report is not None and done.base_report is not None:
+        parts.append(tables.section("Before and after", _before_and_after(done.base_report, done.report)))
     files = [
         ("model", f"{done.output} ({tables.size(done.output.stat().st_size)})"),
         ("history", str(done.history)),
@@ -274,14 +333,37 @@ def _read(
     return read
 
 
-def _report(trained: Trained) -> Report | None:
-    """The evaluation of the development part, where there is one."""
+def _held_out(share: float) -> str:
+    """What is said where no development part is named."""
+    if share:
+        return f"development  {100 * share:g} % of the sentences, held out; --dev names a file instead"
+    return "development  none: so few sentences are all needed to learn from; --dev names a file to score on"
+
+
+def _before_and_after(before: Report, after: Report) -> str:
+    """The scores of the base and of the model on the development part."""
+    rows = []
+    for name, own in scores_by_name(after).items():
+        was = scores_by_name(before).get(name)
+        change = tables.NOTHING if was is None else f"{own - was:+.2f}"
+        rows.append((name, tables.per_cent(was), tables.per_cent(own), change))
+    return tables.table(("score", "base", "now", "change"), rows, "lrrr")
+
+
+def scores_by_name(report: Report) -> dict[str, float]:
+    """The F1 of each metric, and of spans as ``NE F1``."""
+    scores = {name: own.f1 for name, own in report.metrics.items()}
+    return scores if report.spans is None else scores | {"NE F1": report.spans.micro.f1}
+
+
+def _report(model: Model, trained: Trained) -> Report | None:
+    """The evaluation of a model on the development part, where there is one."""
     from egparse.evaluation.report import evaluate
 
     if not trained.dev:
         return None
-    predicted = list(trained.model.annotate(trained.dev))
-    return evaluate(trained.dev, predicted, layers=set(trained.model.layers))
+    predicted = list(model.annotate(trained.dev))
+    return evaluate(trained.dev, predicted, layers=set(model.layers))
 
 
 def _all_of(listeners: list[Listener]) -> Listener:

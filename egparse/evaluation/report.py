@@ -8,7 +8,7 @@ The keys of the JSON object, all rates per cent:
 ``counts``          ``sentences``, ``words``, ``system_words``, and correct, gold, system for each metric
 ``intervals``       ``[low, high]`` of each metric that is not null: bootstrap over sentences, 95 %
 ``conventions``     UAS and LAS under each convention of ``attachment.py``; null where the words differ
-``segmentation``    F1 of Tokens, Sentences and Words; null where the words are the same
+``segmentation``    F1 of Tokens, Sentences and Words; null where the words are the same, but for a splitter's Sentences
 ``details``         break-downs (``details.py``), only on request
 ``calibration``     ``words``, ``confidence``, ``accuracy``, ``ece``, ``nll``, ``brier`` and ``bins`` of each layer of which
                     the system tells probabilities (``calibration.py``): from 0 to 1, not per cent; else absent

@@ -147,7 +147,7 @@ def entities(sample: Sample) -> Setup:
     gold = columns.label_numbers(sample.train, "spans")
     settings = SequenceSettings(
         compile_templates(texts, columns.names, pads=True), config.spans.min_count, config.spans.all_labels_from, True,
-        lambda own: OnlineEG(own, EGConfig()), config.spans.stop,
+        lambda own, _: OnlineEG(own, EGConfig()), config.spans.stop,
     )  # fmt: skip
     learner, _, snapshot = prepare(
         SequenceExamples(words.values, words.starts, gold, candidates, len(labels)), settings

@@ -30,6 +30,7 @@ _CASINGS = ("unseen", *(usually + few for usually in _USUALLY for few in ("", " 
 _SETTINGS = ("", " in a title", " among capitals")
 _SPAN_SHARES = np.array([0.2, 0.7])
 _OUTSIDE_CODES = ("unseen", "outside", "outside (rare)")
+_RARE_OUTSIDE = 2
 _LEVELS = ("seldom", "sometimes", "mostly")
 _RARE = 3
 _MOST = 0.6
@@ -68,6 +69,27 @@ class FormStatistics:
         )
         inside = [tally(spans == number) for number in range(len(types))]
         return cls(forms, types, casing, _history_codes(tally(spans >= -1), inside))
+
+    def extended(self, found: FormStatistics | None, forms: Sequence[str]) -> FormStatistics:
+        """What is known of ``forms``, sorted and in lower case, from here and from what was ``found`` elsewhere, where that says more.
+
+        Types keep their numbers, new ones come behind them. Of a form that was seen seldom or never here the other statistics are
+        believed, and where they know it as part of a span of a new type; otherwise these.
+        """
+        types = list(self.types)
+        codes = np.zeros((2, len(forms)), dtype=np.uint16)
+        rows = np.array([self._rows.get(form, -1) for form in forms], dtype=np.int64)
+        codes[:, rows >= 0] = np.stack([self.casing, self.history])[:, rows[rows >= 0]]
+        if found is not None:
+            types += [name for name in found.types if name not in self.types]
+            history = _renumbered(found.history, [types.index(name) for name in found.types])
+            rows = np.array([found._rows.get(form, -1) for form in forms], dtype=np.int64)
+            others = np.zeros_like(codes)
+            others[:, rows >= 0] = np.stack([found.casing, history])[:, rows[rows >= 0]]
+            seldom = np.stack([codes[0] % 2 == 0, (codes[1] == 0) | (codes[1] == _RARE_OUTSIDE)])
+            first_new = len(_OUTSIDE_CODES) + 2 * len(_LEVELS) * len(self.types)
+            codes = np.where((seldom | (others >= [[np.inf], [first_new]])) & (others > 0), others, codes)
+        return FormStatistics(forms, types, *codes.astype(np.uint16))
 
     def values(self, text: Text) -> Ints:
         """Values of shape (words, 2) of the columns."""
@@ -155,6 +177,16 @@ def _casing_codes(lower: npt.NDArray[np.int64], capital: npt.NDArray[np.int64]) 
     seen = lower + capital
     share = np.searchsorted(_SHARES, capital / np.maximum(1, seen), side="right")
     return np.where(seen == 0, 0, 1 + 2 * share + (seen < _RARE)).astype(np.uint16)
+
+
+def _renumbered(history: Codes, numbers: Sequence[int]) -> Codes:
+    """The same codes where type t has the number ``numbers[t]``."""
+    first, own = len(_OUTSIDE_CODES), 2 * len(_LEVELS)
+    moves = np.concatenate(
+        [np.zeros(first), np.repeat(np.array(numbers) - np.arange(len(numbers)), own) * own]
+    )
+    renumbered: Codes = (history + moves[history]).astype(np.uint16)
+    return renumbered
 
 
 def _history_codes(seen: npt.NDArray[np.int64], inside: Sequence[npt.NDArray[np.int64]]) -> Codes:

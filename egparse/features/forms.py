@@ -74,8 +74,8 @@ OBSERVABLES: Mapping[str, Callable[[str], str]] = {
 class Lexicon:
     """The values of some observables for every form, known or not; immutable and safe to share between threads.
 
-    Known forms have their row of values ready. The row of any other form is computed from the vocabularies, and nothing
-    is remembered of it: memory does not grow with what is parsed.
+    The row of values of a known form is computed when it is first asked for, and kept; that of any other form is computed each
+    time, and nothing is remembered of it: memory does not grow with what is parsed.
     """
 
     def __init__(self, vocabularies: Mapping[str, Vocabulary], forms: Sequence[str]) -> None:
@@ -89,7 +89,8 @@ class Lexicon:
         self._observe = [
             (OBSERVABLES[name], vocabulary.values) for name, vocabulary in self.vocabularies.items()
         ]
-        self._table = self._compute(self.forms)
+        self._table = np.zeros((len(self.forms), len(self.names)), dtype=np.int32)
+        self._is_computed = np.zeros(len(self.forms), dtype=np.bool_)
 
     @classmethod
     def build(cls, counts: Counter[str], names: Sequence[str], min_counts: Mapping[str, int]) -> Lexicon:
@@ -106,8 +107,15 @@ class Lexicon:
     def encode(self, forms: Sequence[str]) -> Ints:
         """Values of shape (forms, observables)."""
         rows = np.array([self._rows.get(form, -1) for form in forms], dtype=np.int64)
+        known = rows[rows >= 0]
+        asked = np.unique(known[~self._is_computed[known]])
+        if len(
+            asked
+        ):  # other threads may do the same: they come to the same rows, and marks are set after them
+            self._table[asked] = self._compute([self.forms[row] for row in asked.tolist()])
+            self._is_computed[asked] = True
         values = np.empty((len(forms), len(self.names)), dtype=np.int32)
-        values[rows >= 0] = self._table[rows[rows >= 0]]
+        values[rows >= 0] = self._table[known]
         new = np.flatnonzero(rows < 0).tolist()
         values[new] = self._compute([forms[k] for k in new])
         return values

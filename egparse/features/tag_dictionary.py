@@ -67,6 +67,8 @@ class TagDictionary:
     def __init__(self, by_form: Mapping[str, Sequence[int]], by_suffix: Mapping[str, Sequence[int]]) -> None:
         self.by_form = {form: tuple(labels) for form, labels in by_form.items()}
         self.by_suffix = {suffix: tuple(labels) for suffix, labels in by_suffix.items()}
+        self._size = max(map(len, self.by_suffix.values()), default=1)
+        self._guesses: dict[str, tuple[int, ...]] = {}
 
     @classmethod
     def build(
@@ -98,8 +100,7 @@ class TagDictionary:
 
     def candidates(self, distinct: Sequence[str], form_ids: npt.NDArray[np.int32]) -> Candidates:
         """Candidates of the words whose forms are ``distinct[form_ids[k]]``."""
-        size = max((len(labels) for labels in self.by_suffix.values()), default=1)
-        lists = [self.by_form.get(form) or sorted(self._by_suffixes(form, size)) for form in distinct]
+        lists = [self.by_form.get(form) or self._guess(form) for form in distinct]
         return lay_out(lists, form_ids)
 
     def with_correct(self, candidates: Candidates, correct: npt.NDArray[np.int32]) -> Candidates:
@@ -112,20 +113,29 @@ class TagDictionary:
         labels = np.concatenate([candidates.labels, correct[missing].astype(np.uint16)])
         return _in_order(words, labels, len(correct))
 
+    def _guess(self, form: str) -> tuple[int, ...]:
+        """The labels by suffixes, ascending. They follow from the longest known one: remembered, of those suffixes alone."""
+        longest = next((suffix for suffix in _suffixes(form) if suffix in self.by_suffix), None)
+        if longest is None:
+            return ()
+        guess = self._guesses.get(longest)
+        if guess is None:
+            guess = self._guesses[longest] = tuple(sorted(self._by_suffixes(form, self._size)))
+        return guess
+
     def _by_suffixes(self, form: str, size: int) -> list[int]:
         """Labels of the longest known suffix, then of shorter ones, until there are ``size``."""
         found: dict[int, None] = {}
         for suffix in _suffixes(form):
-            for label in self.by_suffix.get(suffix, ()):
-                if len(found) >= size:
-                    return list(found)
-                found[label] = None
-        return list(found)
+            found.update(dict.fromkeys(self.by_suffix.get(suffix, ())))
+            if len(found) >= size:
+                break
+        return list(found)[:size]
 
 
 def _suffixes(form: str) -> list[str]:
     """From the longest to the empty one, each marked with the look of the form's beginning."""
-    look = shape(form[:2])[:1]
+    look = shape(form[:1])
     lower = form.lower()
     return [look + lower[-length:] for length in range(min(MAX_SUFFIX, len(form)), 0, -1)] + [look, ""]
 

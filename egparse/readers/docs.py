@@ -1,10 +1,9 @@
-"""Plain text in: words by spaCy's tokenisation rules, sentences by its rule for final punctuation.
+"""Plain text in: words by spaCy's tokenisation rules, sentences by a model's splitter or by spaCy's rule for final punctuation.
 
-A blank line ends a paragraph, and with it a sentence. Inside a paragraph spaCy's ``Sentencizer`` splits
-after final punctuation. Text is read paragraph by paragraph, and nothing grows with its length: spaCy's
+A blank line ends a paragraph, and with it a sentence. Inside a paragraph the splitter says where sentences start; without one spaCy's
+``Sentencizer`` splits after final punctuation. Text is read paragraph by paragraph, and nothing grows with its length: spaCy's
 vocabulary is thrown away when it is full, long paragraphs are cut, and so are long sentences, which would
-cost a parser the square or cube of their length. On the texts of UD English EWT (dev) 98.8 % of the
-boundaries so found are right and 88.2 % of the right ones are found.
+cost a parser the square or cube of their length. How well both split is in docs/decisions/sentence-splitter.md.
 """
 
 from __future__ import annotations
@@ -14,8 +13,11 @@ import os
 import re
 import threading
 from codecs import getincrementaldecoder
-from collections.abc import Iterable, Iterator, Sequence
-from typing import IO, TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import IO, TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from egparse.errors import CorpusError, EgparseError
 from egparse.readers.blocks import name_of, open_file, pieces_of
@@ -24,6 +26,9 @@ from egparse.sentences import MISSING, Sentence
 if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
+
+Starts: TypeAlias = Callable[[Sequence[str], Sequence[bool]], npt.NDArray[np.bool_]]
+"""From the words of a paragraph, and whether a blank follows each, to whether a sentence starts at each."""
 
 SPACE_AFTER_NO = "SpaceAfter=No"
 
@@ -64,10 +69,12 @@ def read_text(
     *,
     name: str | None = None,
     max_words: int = MAX_WORDS,
+    splitter: Starts | None = None,
 ) -> Iterator[Sentence]:
     """The sentences of a text: forms, ``SpaceAfter=No`` in MISC where no blank follows, and IDs 1, 2, ...
 
-    ``source`` is a string that is the text itself, a ``Path``, or an open stream. Raises EgparseError for a
+    ``source`` is a string that is the text itself, a ``Path``, or an open stream. ``splitter`` says where sentences start in each
+    paragraph; without one a rule does. Raises EgparseError for a
     language that spaCy has no rules for and for a file that cannot be read, CorpusError where it is not
     UTF-8.
     """
@@ -76,7 +83,7 @@ def read_text(
     _rules(language)  # an unknown language is refused now rather than at the first sentence
     if isinstance(source, str):
         source, name = io.StringIO(source), name or "<text>"
-    return _sentences(_paragraphs(_texts(source, name or name_of(source))), language, max_words)
+    return _sentences(_paragraphs(_texts(source, name or name_of(source))), language, max_words, splitter)
 
 
 class _Rules(threading.local):
@@ -188,12 +195,17 @@ def _cut_runs(text: str) -> list[str]:
     return [*parts, text[start:]]
 
 
-def _sentences(paragraphs: Iterable[str], language: str, max_words: int) -> Iterator[Sentence]:
+def _sentences(
+    paragraphs: Iterable[str], language: str, max_words: int, splitter: Starts | None
+) -> Iterator[Sentence]:
     number = 0
     for paragraph in paragraphs:
         if not paragraph:
             continue
-        words = _words(_doc(paragraph, _rules(language)))
+        if splitter is None:
+            words = _words(_doc(paragraph, _rules(language)))
+        else:
+            words = _split(_words(_tokens(paragraph, _rules(language))), splitter)
         for start, end in _bounds(words, max_words):
             number += 1
             yield Sentence(
@@ -204,16 +216,31 @@ def _sentences(paragraphs: Iterable[str], language: str, max_words: int) -> Iter
 
 
 def _doc(paragraph: str, nlp: Language) -> Doc:
-    parts = _cut_runs(paragraph)
-    if len(parts) == 1:
-        return nlp(paragraph)
-    from spacy.tokens import Doc
-
-    tokens = [token for part in parts for token in nlp.tokenizer(part)]
-    doc = Doc(nlp.vocab, [token.text for token in tokens], [bool(token.whitespace_) for token in tokens])
+    """Tokens, and where sentences start by rule."""
+    doc = _tokens(paragraph, nlp)
     for _, component in nlp.pipeline:
         doc = component(doc)
     return doc
+
+
+def _tokens(paragraph: str, nlp: Language) -> Doc:
+    parts = _cut_runs(paragraph)
+    if len(parts) == 1:
+        return nlp.make_doc(paragraph)
+    from spacy.tokens import Doc
+
+    tokens = [token for part in parts for token in nlp.tokenizer(part)]
+    return Doc(nlp.vocab, [token.text for token in tokens], [bool(token.whitespace_) for token in tokens])
+
+
+def _split(words: Sequence[_Word], splitter: Starts) -> list[_Word]:
+    """The words, with sentences starting where the splitter says; always at the first."""
+    if not words:
+        return []
+    starts = splitter([word.form for word in words], [word.spaced for word in words]).tolist()
+    return [
+        word._replace(starts=own or k == 0) for k, (word, own) in enumerate(zip(words, starts, strict=True))
+    ]
 
 
 def _words(doc: Doc) -> list[_Word]:

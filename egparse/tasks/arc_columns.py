@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -93,13 +93,19 @@ ARC_TEMPLATES = (
 
 
 class ArcColumns:
-    """Turns the words of a batch into the columns of the parser: one row a word, and one before each sentence for the root."""
+    """Turns the words of a batch into the columns of the parser: one row a word, and one before each sentence for the root.
+
+    Values above the ``limits`` of their columns are unknown to it, but for those ``beyond`` that later training has made known.
+    """
 
     names = (*_COPIED, *CONTEXT)
 
-    def __init__(self, columns: Columns, limits: Mapping[str, int]) -> None:
+    def __init__(
+        self, columns: Columns, limits: Mapping[str, int], beyond: Mapping[str, Sequence[int]] | None = None
+    ) -> None:
         self._columns = columns
         self._limits = dict(limits)
+        self._beyond = {name: np.array(values, dtype=np.int32) for name, values in (beyond or {}).items()}
         self._kinds = _kinds(columns)
 
     @classmethod
@@ -112,12 +118,29 @@ class ArcColumns:
             limits[name] = int(np.flatnonzero(counts >= min_form_count).max(initial=0))
         return cls(columns, limits)
 
+    def over(self, columns: Columns) -> ArcColumns:
+        """The same, over columns in which those that the parser reads keep their numbers."""
+        return ArcColumns(columns, self._limits, {name: own.tolist() for name, own in self._beyond.items()})
+
+    def extended(self, words: Words, min_form_count: int) -> ArcColumns:
+        """The same, but what was unknown is known if it is in ``words`` at least ``min_form_count`` times."""
+        beyond = {}
+        for name, limit in self._limits.items():
+            counts = np.bincount(words.values[:, self._columns.number(name)])
+            frequent = np.flatnonzero(counts >= min_form_count)
+            before = self._beyond.get(name, np.empty(0, dtype=np.int32))
+            beyond[name] = np.union1d(before, frequent[frequent > limit]).tolist()
+        return ArcColumns(self._columns, self._limits, beyond)
+
     def values(self, words: Words) -> Ints:
         """Values of shape (words + sentences, columns): sentence i begins with its root, at row ``starts[i] + i``."""
         n = len(words.form_ids)
         copied = {name: words.values[:, self._columns.number(name)] for name in _COPIED.values()}
         for name, limit in self._limits.items():
-            copied[name] = np.where(copied[name] > limit, UNKNOWN, copied[name]).astype(np.int32)
+            unknown = copied[name] > limit
+            if name in self._beyond:
+                unknown &= ~np.isin(copied[name], self._beyond[name])
+            copied[name] = np.where(unknown, UNKNOWN, copied[name]).astype(np.int32)
         context = np.zeros((n, len(CONTEXT)), dtype=np.int32)
         upos, xpos, feats, forms = (
             np.ascontiguousarray(copied[name]) for name in ("upos", "xpos", "feats", "lower")
@@ -132,12 +155,13 @@ class ArcColumns:
 
     def to_payload(self) -> dict[str, Any]:
         """What the model file holds of it."""
-        return {"limits": self._limits}
+        beyond = {name: own for name, own in self._beyond.items() if len(own)}
+        return {"limits": self._limits, **({"beyond": beyond} if beyond else {})}
 
     @classmethod
     def from_payload(cls, payload: Mapping[str, Any], columns: Columns) -> ArcColumns:
         """The columns of a stored parser."""
-        return cls(columns, payload["limits"])
+        return cls(columns, payload["limits"], payload.get("beyond"))
 
 
 def _kinds(columns: Columns) -> TagKinds:

@@ -19,6 +19,7 @@ Ints = npt.NDArray[np.int32]
 
 _CELLS = 54  # 9 bins of length, 2 directions, 0 / 1 / 2 and more verbs in between
 _PRIOR, _PRIOR_PAIRS = 0.1, 10.0  # pseudo-counts of correct arcs and of pairs in each cell
+_WORTH = 200.0  # pairs: how many a base has seen it does not say
 
 
 class ArcFilter(NamedTuple):
@@ -35,15 +36,28 @@ class ArcFilter(NamedTuple):
 
 
 def build_arc_filter(
-    sentences: Sequence[Ints], heads: Sequence[Ints], column: int, verb: int, share: float
+    sentences: Sequence[Ints],
+    heads: Sequence[Ints],
+    column: int,
+    verb: int,
+    share: float,
+    base: ArcFilter | None = None,
 ) -> ArcFilter:
-    """Count over training sentences, whose rows are words after one row for the root."""
-    size = 1 + max((int(own[:, column].max()) for own in sentences), default=0)
+    """Count over training sentences, whose rows are words after one row for the root.
+
+    What is counted moves the frequencies of a ``base``, over the same tags, which stand for ``_WORTH`` pairs in each cell.
+    """
+    known = 0 if base is None else len(base.frequency)
+    size = max(known, 1 + max((int(own[:, column].max()) for own in sentences), default=0))
     correct = np.zeros((size, size, _CELLS), dtype=np.float64)
     pairs = np.zeros((size, size, _CELLS), dtype=np.float64)
     for own, own_heads in zip(sentences, heads, strict=True):
         _count(np.ascontiguousarray(own[:, column]), own_heads, verb, correct, pairs)
-    frequency = (correct + _PRIOR) / (pairs + _PRIOR_PAIRS)
+    expected, worth = np.full_like(correct, _PRIOR), np.full_like(pairs, _PRIOR_PAIRS)
+    if base is not None:
+        expected[:known, :known] = _WORTH * base.frequency
+        worth[:known, :known] = _WORTH
+    frequency = (correct + expected) / (pairs + worth)
     return ArcFilter(frequency.astype(np.float32), column, verb, share)
 
 

@@ -58,10 +58,19 @@ def label_ranks(
 
 
 def build_dictionary(
-    sentences: Sequence[Ints], heads: Sequence[Ints], ranks: Sequence[Ints], n_labels: int, column: int
+    sentences: Sequence[Ints],
+    heads: Sequence[Ints],
+    ranks: Sequence[Ints],
+    n_labels: int,
+    column: int,
+    base: ArcLabelDictionary | None = None,
 ) -> ArcLabelDictionary:
-    """Count over training sentences, whose rows are words after one row for the root."""
+    """Count over training sentences, whose rows are words after one row for the root.
+
+    With a ``base``, over the same tags and the first of the ranks, its candidates come first, whatever is seen.
+    """
     n_tags = 1 + max((int(own[:, column].max()) for own in sentences), default=0)
+    n_tags = n_tags if base is None else max(n_tags, base.n_tags)
     counts = np.zeros((2 * n_tags * n_tags, n_labels), dtype=np.int64)
     for own, own_heads, own_ranks in zip(sentences, heads, ranks, strict=True):
         tags = own[:, column].astype(np.int64)
@@ -76,13 +85,29 @@ def build_dictionary(
     rows = []
     for kind in range(len(counts)):
         own_counts = counts[kind]
+        brought = [] if base is None else _candidates_of(base, kind, n_tags)
+        if brought and not own_counts.any():
+            rows.append(np.array(brought))
+            continue
         if not own_counts.any():  # never seen: what the dependent's tag has elsewhere
             own_counts = by_dependent[kind // 2 % n_tags]
         order = np.argsort(-own_counts, kind="stable")[:_MOST]
         wanted = own_counts[order] >= max(1.0, _LEAST_SHARE * own_counts[order[0]])
-        rows.append(order[wanted] if wanted.any() else order[:1])
+        found = (order[wanted] if wanted.any() else order[:1]).tolist()
+        rows.append(np.array([*brought, *(label for label in found if label not in brought)]))
     starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int32)
     return ArcLabelDictionary(np.concatenate(rows).astype(np.uint8), starts, column, n_tags)
+
+
+def _candidates_of(dictionary: ArcLabelDictionary, kind: int, n_tags: int) -> list[int]:
+    """The candidates for arcs of a kind that is numbered for ``n_tags`` tags; none for tags that the dictionary does not know."""
+    pair, direction = divmod(kind, 2)
+    head, dependent = divmod(pair, n_tags)
+    if max(head, dependent) >= dictionary.n_tags:
+        return []
+    own = 2 * (head * dictionary.n_tags + dependent) + direction
+    ranks: list[int] = dictionary.labels[dictionary.starts[own] : dictionary.starts[own + 1]].tolist()
+    return ranks
 
 
 @njit

@@ -43,6 +43,18 @@ SPAN_TEMPLATES = (
 )  # fmt: skip
 """The same with predicted tags and what the corpus says of forms, for entities."""
 
+SPLITTER_TEMPLATES = (
+    "bias", "class[-1]", "class[0]", "class[-1]|class[0]", "class[-1]|class[0]|spaced[-1]", "class[-2]|class[-1]|class[0]",
+    "class[-1]|class[0]|class[1]", "class[-2]|class[-1]|spaced[-1]", "class[-1]|spaced[-1]|spaced[-2]",
+    "lower[-1]", "lower[0]", "lower[-1]|lower[0]", "lower[-1]|class[0]", "lower[0]|class[-1]", "lower[0]|class[0]",
+    "lower[-1]|class[0]|spaced[-1]", "lower[0]|class[0]|class[-1]", "lower[-2]|lower[-1]", "lower[-2]|lower[-1]|class[0]",
+    "lower[0]|lower[1]", "lower[1]|class[0]|class[-1]", "lower[-1]|lower[0]|lower[1]",
+    "shape[-1]", "shape[0]", "shape[-1]|shape[0]", "shape[-2]|shape[-1]|class[0]", "shape[-1]|class[0]|class[1]",
+    "suffix[-1]|class[0]", "suffix[0]|class[-1]",
+    "inside[0]|class[-1]|class[0]", "inside[0]|lower[-1]|class[0]", "inside[0]|lower[0]|class[-1]",
+)  # fmt: skip
+"""What may tell that a sentence starts, of the columns of ``egparse.tasks.splitter_columns``."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class StopConfig:
@@ -179,6 +191,26 @@ class LabellerConfig(LearningConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SplitterConfig(LearningConfig):
+    """The splitter of paragraphs into sentences; with ``train`` false there is none, and plain text is split by rule.
+
+    In training a share ``join`` of the paragraphs is joined to the one before, and what is longer than ``longest`` sentences is cut
+    (0: never). The rest is as in TaggerConfig.
+    """
+
+    train: bool = True
+    templates: tuple[str, ...] = SPLITTER_TEMPLATES
+    bigrams: bool = True
+    join: Share = 0.5
+    longest: Natural = 10
+    min_count: Count = 2
+    drop_below: Annotated[float, Ge(0)] = 0.02
+    c: Positive = 4.0
+    anneal_from: Annotated[float, Ge(0)] = 12.0
+    stop: StopConfig = StopConfig(iterations=12)
+
+
+@dataclass(frozen=True, kw_only=True)
 class JackknifeConfig:
     """Tags for training as they will be at parsing time: ``folds`` parts (0 or 1: correct tags), each tagged by a tagger of the others.
 
@@ -196,7 +228,8 @@ class TrainConfig:
 
     ``layers`` limits what is trained (upos, xpos, feats, spans, heads, deprels); empty: all that the
     corpus annotates. ``hold_out`` is the share of sentences kept as a development part where none is given.
-    ``language`` chooses the tokeniser for plain text.
+    ``language`` chooses the tokeniser for plain text. Where training goes on from a base model, ``closeness`` times the C of each task is
+    how strongly its weights are held to those of the base.
     """
 
     language: str = "en"
@@ -218,6 +251,8 @@ class TrainConfig:
     parser: ParserConfig = ParserConfig()
     second_order: SecondOrderConfig = SecondOrderConfig()
     labeller: LabellerConfig = LabellerConfig()
+    splitter: SplitterConfig = SplitterConfig()
+    closeness: Positive = 10.0
 
 
 def load_config(path: Path | None = None, overrides: Sequence[str] = ()) -> TrainConfig:
@@ -225,6 +260,15 @@ def load_config(path: Path | None = None, overrides: Sequence[str] = ()) -> Trai
 
     Raises:
         ConfigError: an unreadable file, an unknown key, a value of the wrong type.
+    """
+    return check_config(load_table(path, overrides), str(path) if path else "configuration")
+
+
+def load_table(path: Path | None = None, overrides: Sequence[str] = ()) -> dict[str, Any]:
+    """What a TOML file and overrides say, not checked yet.
+
+    Raises:
+        ConfigError: an unreadable file, or an override that is none.
     """
     table: dict[str, Any] = {}
     if path is not None:
@@ -234,7 +278,7 @@ def load_config(path: Path | None = None, overrides: Sequence[str] = ()) -> Trai
             raise ConfigError(f"{path}: expected a configuration in TOML, got: {error}") from error
     for override in overrides:
         _override(table, override)
-    return check_config(table, str(path) if path else "configuration")
+    return table
 
 
 def check_config(table: dict[str, Any], name: str = "configuration") -> TrainConfig:
@@ -250,10 +294,11 @@ def check_config(table: dict[str, Any], name: str = "configuration") -> TrainCon
         with_config,
     )  # costs 0.1 s: only where needed
 
-    for known in (StopConfig, TaggerConfig, ParserConfig, SecondOrderConfig, LabellerConfig, TrainConfig):
+    sections = (TaggerConfig, ParserConfig, SecondOrderConfig, LabellerConfig, SplitterConfig)
+    for known in (StopConfig, *sections, TrainConfig):
         with_config(ConfigDict(extra="forbid"))(known)
     try:
-        config = TypeAdapter(TrainConfig).validate_python(_merged(asdict(TrainConfig()), table))
+        config = TypeAdapter(TrainConfig).validate_python(merge_tables(asdict(TrainConfig()), table))
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
@@ -267,13 +312,16 @@ def check_config(table: dict[str, Any], name: str = "configuration") -> TrainCon
     return config
 
 
-def _merged(defaults: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, Any]:
-    """Tables within tables are merged too: a section that says one thing leaves the rest of the section as it was."""
+def merge_tables(defaults: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, Any]:
+    """The first table with what the second says in its place.
+
+    Tables within tables are merged too: a section that says one thing leaves the rest of the section as it was.
+    """
     merged = dict(defaults)
     for key, value in table.items():
         known = merged.get(key)
         if isinstance(known, Mapping) and isinstance(value, Mapping):
-            value = _merged(known, value)
+            value = merge_tables(known, value)
         merged[key] = value
     return merged
 

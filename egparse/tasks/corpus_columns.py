@@ -49,7 +49,7 @@ def build_columns(sentences: Sequence[Sentence], layers: Sequence[str], config: 
     ]
     labels = {
         layer: Vocabulary.of(
-            tag for sentence in sentences for tag in _tags(sentence, layer, config.spans.scheme)
+            tag for sentence in sentences for tag in tags_of(sentence, layer, config.spans.scheme)
         )
         for layer in (*inputs, *layers)
         if layer != "heads"
@@ -73,7 +73,8 @@ def count_forms(
     )  # fmt: skip
 
 
-def _tags(sentence: Sentence, layer: str, scheme: str) -> Sequence[str]:
+def tags_of(sentence: Sentence, layer: str, scheme: str) -> Sequence[str]:
+    """The values of a layer, those of spans in the scheme."""
     tags: Sequence[str] = getattr(sentence, layer)
     return from_iob2(tags, scheme) if layer == "spans" else tags
 

@@ -98,18 +98,29 @@ def train_labeller(
     seed: int,
     listener: Listener,
     score: Callable[[Labeller], float] | None = None,
+    base: Labeller | None = None,
 ) -> Best[Labeller]:
-    """Train on trees ``heads`` (positions in the sentence) whose correct label numbers are ``gold``."""
-    seen = [sorted(set(gold[heads == 0].tolist())), sorted(set(gold[heads != 0].tolist()))]
+    """Train on trees ``heads`` (positions in the sentence) whose correct label numbers are ``gold``.
+
+    With a ``base``, over the same columns and labels, training goes on from it.
+    """
+    of_base: tuple[tuple[int, ...], ...] = (base.of_root, base.of_words) if base else ((), ())
+    seen = [
+        sorted({*gold[below].tolist(), *own})
+        for below, own in zip((heads == 0, heads != 0), of_base, strict=True)
+    ]
     of_root, of_words = (tuple(found) or tuple(range(len(labels))) for found in seen)
     candidates = lay_out([of_words, of_root], (heads == 0).astype(np.int32))
     settings = SequenceSettings(
-        templates=compile_templates(config.templates or LABEL_TEMPLATES, tree_column_names(columns)),
+        templates=base.model.templates
+        if base
+        else compile_templates(config.templates or LABEL_TEMPLATES, tree_column_names(columns)),
         min_count=config.min_count,
         all_labels_from=config.all_labels_from,
         bigrams=False,
-        learner=lambda problem: build_learner(problem, config, seed),
+        learner=lambda problem, offsets: build_learner(problem, config, seed, offsets),
         stop=config.stop,
+        base=None if base is None else base.model,
     )  # fmt: skip
 
     def finished(model: SequenceModel) -> Labeller:

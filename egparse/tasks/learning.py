@@ -7,10 +7,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from egparse.errors import ConfigError
 from egparse.learners.learner import Learner, LearnerConfig, VectorProblem
+from egparse.learners.offset_problem import OffsetProblem
 from egparse.learners.registry import LEARNERS, Structure, build
-from egparse.tasks.config import DEFAULT_LEARNER, LabellerConfig, LearningConfig, TaggerConfig, TrainConfig
+from egparse.tasks.config import (
+    DEFAULT_LEARNER,
+    LabellerConfig,
+    LearningConfig,
+    SplitterConfig,
+    TaggerConfig,
+    TrainConfig,
+)
 
 LOSSES = {
     "log-linear": (1.0, 0.0),
@@ -24,21 +35,46 @@ _IN_WORDS = {"choices": "labels chosen one by one", "sequences": "label sequence
 _SECTIONS = {"heads": "parser", "deprels": "labeller"}
 """Layer -> its section of the configuration, where they differ in name."""
 
+CONTINUING = (
+    "eg-online", "eg-cyclic", "eg-batch", "dca", "mira", "lbfgs", "cg", "perceptron", "sgd", "cutting-plane",
+)  # fmt: skip
+"""Learners that take the scores of a base model for granted and learn what is to be added: those that see a problem as its contract."""
+
 _WITHOUT_PROBABILITIES = ("perceptron", "mira", "cutting-plane", "parameter-mixing")
 
 
-def build_learner(problem: VectorProblem, config: LearningConfig, seed: int, **own: Any) -> Learner:
+def build_learner(
+    problem: VectorProblem,
+    config: LearningConfig,
+    seed: int,
+    offsets: npt.NDArray[np.float32] | None = None,
+    **own: Any,
+) -> Learner:
     """The learner that a task's configuration names; ``own`` are settings of online EG that only this task has.
 
+    ``offsets`` are scores of all parts that are there before anything is learned (``egparse.learners.offset_problem``).
+
     Raises:
-        ConfigError: an unknown learner, or one that does not fit the loss or its options.
+        ConfigError: an unknown learner, or one that does not fit the loss or its options, or learns nothing beside offsets.
     """
     beta, gamma = loss_of(config)
     common = LearnerConfig(beta=beta, gamma=gamma, c=config.c, seed=seed)
+    if offsets is not None:
+        check_continues(config)
+        beta, gamma = LOSSES["perceptron"] if config.learner == "perceptron" else (beta, gamma)
+        problem = OffsetProblem(problem, offsets, beta=beta, gamma=gamma)
     options = dict(config.options)
     if config.learner == DEFAULT_LEARNER:
         options = {"anneal_from": config.anneal_from, "anneal_decay": config.anneal_decay, **own, **options}
     return build(config.learner, problem, common, **options)
+
+
+def check_continues(config: LearningConfig) -> None:
+    """Raise ConfigError for a learner that cannot go on from the weights of another model; unknown ones are left to ``build_learner``."""
+    if config.learner in LEARNERS and config.learner not in CONTINUING:
+        raise ConfigError(
+            f"expected a learner that can go on from a base model ({', '.join(CONTINUING)}), got {config.learner!r}"
+        )
 
 
 def check_learners(config: TrainConfig, layers: Iterable[str]) -> None:
@@ -77,7 +113,7 @@ def check_learners(config: TrainConfig, layers: Iterable[str]) -> None:
 
 def structure_of(config: LearningConfig) -> Structure:
     """What a task's examples are."""
-    if isinstance(config, TaggerConfig):
+    if isinstance(config, TaggerConfig | SplitterConfig):
         return "sequences" if config.bigrams else "choices"
     return "choices" if isinstance(config, LabellerConfig) else "trees"
 

@@ -14,6 +14,7 @@ from egparse.errors import EgparseError
 from egparse.features.arcs import ArcCodes, ArcTemplates, compile_arc_templates, encode_arcs, score_arcs
 from egparse.features.sentence_context import N_BETWEEN
 from egparse.learners.learner import Learner, State
+from egparse.learners.offset_problem import scores_of
 from egparse.structures.dependency_trees import NO_HEAD, checked_count
 from egparse.tasks.arc_columns import ARC_TEMPLATES, BETWEEN, ArcColumns
 from egparse.tasks.arc_constraints import FREE, NO_TREE, ArcLimits, SentenceArcs, all_arcs, constrain_arcs
@@ -55,6 +56,11 @@ class Parser:
     single_root: bool
     sharpness: float
     temperature: float = 1.0
+
+    @property
+    def bits(self) -> int:
+        """The binary logarithm of the size of the table of weights."""
+        return len(self.weights).bit_length() - 1
 
     def predict(self, words: Words, limits: ArcLimits | None = None) -> Ints:
         """The head of each word: its position in the sentence from 1 on, 0 for the root.
@@ -400,9 +406,15 @@ def train_parser(
     listener: Listener,
     score: Callable[[Parser], float] | None = None,
     task: str = "parser",
+    base: Parser | None = None,
 ) -> Best[Parser]:
-    """Train on words with filled tag columns; ``heads[i]`` holds the heads of sentence i (see ``Parser.predict``)."""
-    learner, state, snapshot = prepare_parser(words, heads, columns, config, trees=trees, seed=seed)
+    """Train on words with filled tag columns; ``heads[i]`` holds the heads of sentence i (see ``Parser.predict``).
+
+    With a ``base``, over the same columns, training goes on from it, with its templates and its kind of trees.
+    """
+    learner, state, snapshot = prepare_parser(
+        words, heads, columns, config, trees=trees, seed=seed, base=base
+    )
     return optimise(learner, state, config.stop, snapshot, score, task, listener)
 
 
@@ -414,16 +426,22 @@ def prepare_parser(
     *,
     trees: Trees,
     seed: int,
+    base: Parser | None = None,
 ) -> PreparedParser:
     """Compile the templates, build the filter, encode the sentences, lay out weights and duals."""
-    arc_columns = ArcColumns.build(words, columns, config.min_form_count)
-    texts = config.templates or ARC_TEMPLATES
+    arc_columns = (
+        base.columns.extended(words, config.min_form_count)
+        if base
+        else ArcColumns.build(words, columns, config.min_form_count)
+    )
+    texts = base.texts if base else config.templates or ARC_TEMPLATES
     templates = compile_arc_templates(texts, arc_columns.names, BETWEEN)
     sentences = sentence_values(arc_columns.values(words), words)
     upos = arc_columns.names.index("upos")
     tags = columns.labels.get("upos")
     verb = tags.values.get("VERB", -1) if tags else -1
-    arc_filter = build_arc_filter(sentences, heads, upos, verb, config.arc_share)
+    filter_of_base = None if base is None else base.arc_filter
+    arc_filter = build_arc_filter(sentences, heads, upos, verb, config.arc_share, filter_of_base)
     codes = []
     for own in sentences:
         codes.append(codes_for(templates, len(own) - 1))
@@ -436,16 +454,21 @@ def prepare_parser(
         ],
         heads=heads,
         templates=templates,
-        bits=config.bits,
+        bits=base.bits if base else config.bits,
         trees=trees,
         single_root=config.single_root,
     )
-    learner = build_learner(problem, config, seed, **STEPS)
+    offsets = None
+    if base is not None:
+        problem.weights[:] = base.weights
+        offsets = scores_of(problem)
+    learner = build_learner(problem, config, seed, offsets, **STEPS)
     lengths = np.maximum(1, np.diff(words.starts))
     state = learner.initialise(GOLD_THETA + np.log(lengths))
 
     def snapshot(state: State) -> Parser:
-        weights = as_stored(problem.weights * np.float32(state.scale))
+        weights = problem.weights * np.float32(state.scale)
+        weights = as_stored(weights if base is None else base.weights + weights)
         sharpness = config.sharpness if is_probabilistic(config) else 0.0
         return Parser(
             arc_columns, tuple(texts), templates, arc_filter, weights, trees, config.single_root, sharpness

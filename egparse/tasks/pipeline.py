@@ -1,4 +1,4 @@
-"""A model: taggers, parser and labeller over one set of columns, from words to annotated sentences and to a file and back."""
+"""A model: splitter, taggers, parser and labeller over one set of columns, from words to annotated sentences and to a file and back."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from egparse.tasks.labeller import Labeller
 from egparse.tasks.learning import was_probabilistic
 from egparse.tasks.parser import Parser, ScoredTree
 from egparse.tasks.second_order_parser import SecondOrderParser
+from egparse.tasks.splitter import SPLITTER, Splitter
 from egparse.tasks.strongest import strongest_attributes
 from egparse.tasks.tagger import LabelsWithProbabilities, Tagger, iob2_kinds, without_probabilities
 from egparse.tasks.word_columns import TAG_LAYERS, Columns, Words
@@ -44,7 +45,10 @@ class ScoredSentence(NamedTuple):
 
 @dataclass(frozen=True)
 class Model:
-    """Everything that annotates; immutable, so that threads may share it. ``record`` says how it was trained."""
+    """Everything that annotates; immutable, so that threads may share it. ``record`` says how it was trained.
+
+    ``splitter`` finds the sentences of plain text; ``annotate`` keeps to those that it is given.
+    """
 
     columns: Columns
     taggers: Mapping[str, Tagger]
@@ -53,6 +57,7 @@ class Model:
     language: str = "en"
     record: Mapping[str, Any] = field(default_factory=dict)
     config_table: Mapping[str, Any] = field(default_factory=dict)
+    splitter: Splitter | None = None
 
     @property
     def layers(self) -> tuple[str, ...]:
@@ -323,6 +328,7 @@ class Model:
             "taggers": {layer: tagger.to_payload() for layer, tagger in self.taggers.items()},
             "parser": self.parser and self.parser.to_payload(),
             "labeller": self.labeller and self.labeller.to_payload(),
+            "splitter": self.splitter and self.splitter.to_payload(),
         }
         write_model(Path(path), header, payload)
 
@@ -357,17 +363,18 @@ class Model:
             language=header["language"],
             record=header["record"],
             config_table=header["config"],
+            splitter=Splitter.from_payload(payload["splitter"]) if payload.get("splitter") else None,
         )
 
     def strongest(self, layer: str, count: int) -> list[tuple[str, str, float]]:
-        """The (attribute, label, weight) triples of greatest weight, by size; none for the parser, whose features are hashed."""
+        """The (attribute, label, weight) triples of greatest weight, by size; none for parser and splitter, whose features are hashed."""
         model = self._sequence_models().get(layer)
-        if model is None:
+        if model is None or layer == SPLITTER:
             return []
         return strongest_attributes(model, self.columns, self.columns.labels[layer].strings, count)
 
     def sizes(self) -> dict[str, dict[str, int]]:
-        """For each layer: labels, attributes, weights and the bytes of its weights in memory."""
+        """For each layer, and the splitter: labels, attributes, weights and the bytes of its weights in memory."""
         sizes = {
             layer: {
                 "labels": model.n_labels,
@@ -389,23 +396,21 @@ class Model:
             sizes["heads"] = {
                 "labels": 0, "attributes": len(weights), "weights": int(np.count_nonzero(weights)), "bytes": weights.nbytes,
             }  # fmt: skip
-        return {layer: sizes[layer] for layer in self.layers}
+        splitter = (SPLITTER,) if self.splitter is not None else ()
+        return {layer: sizes[layer] for layer in (*splitter, *self.layers)}
 
     def _sequence_models(self) -> dict[str, Any]:
         models = {layer: tagger.model for layer, tagger in self.taggers.items()}
         if self.labeller is not None:
             models["deprels"] = self.labeller.model
+        if self.splitter is not None:
+            models[SPLITTER] = self.splitter.model
         return models
 
 
 def _parser_of(payload: Mapping[str, Any], columns: Columns) -> Parser | SecondOrderParser:
     kind = SecondOrderParser if "pruner" in payload else Parser
     return kind.from_payload(payload, columns)
-
-
-def load(path: Path | str) -> Model:
-    """Read a model file; see ``Model.load``."""
-    return Model.load(path)
 
 
 def batches(sentences: Iterable[Sentence], n_words: int) -> Iterator[list[Sentence]]:

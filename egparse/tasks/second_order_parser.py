@@ -109,7 +109,10 @@ class Scratch(NamedTuple):
 
 @dataclass(frozen=True)
 class SecondOrderParser:
-    """Weights and what is needed to find candidate arcs, their labels and pairs, and their features; immutable."""
+    """Weights and what is needed to find candidate arcs, their labels and pairs, and their features; immutable.
+
+    ``labels`` are those behind the ranks of the dictionary, for training to go on from.
+    """
 
     pruner: Parser
     pruning: Pruning
@@ -120,6 +123,7 @@ class SecondOrderParser:
     weights: Singles
     sharpness: float
     temperature: float = 1.0
+    labels: tuple[str, ...] = ()
 
     @property
     def trees(self) -> Trees:
@@ -246,6 +250,7 @@ class SecondOrderParser:
             "weights": pack_weights(self.weights),
             "sharpness": self.sharpness,
             "temperature": self.temperature,
+            "labels": list(self.labels),
         }
 
     @classmethod
@@ -261,6 +266,7 @@ class SecondOrderParser:
             ),
             texts, compile_templates(pruner.templates, pruner.columns.names, **texts),
             unpack_weights(payload["weights"]), payload["sharpness"], payload["temperature"],
+            tuple(payload.get("labels", ())),  # none: egparse 0.1.0
         )  # fmt: skip
 
 

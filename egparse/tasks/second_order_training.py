@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from egparse.errors import ConfigError
+from egparse.errors import ConfigError, EgparseError
 from egparse.features.arcs import compile_arc_templates
 from egparse.learners.learner import Learner, State
+from egparse.learners.offset_problem import scores_of
 from egparse.tasks.arc_columns import ARC_TEMPLATES, BETWEEN, ArcColumns
 from egparse.tasks.arc_label_dictionary import build_dictionary, label_ranks, rank_labels
 from egparse.tasks.config import DEFAULT_LEARNER, ParserConfig, SecondOrderConfig
@@ -59,20 +60,27 @@ def train_second_order(
     seed: int,
     listener: Listener,
     score: Callable[[Parser | SecondOrderParser], float] | None = None,
+    base: SecondOrderParser | None = None,
 ) -> Best[Any]:
     """Train on words with filled tag columns; ``heads[i]`` and ``deprels[i]`` (empty: unknown) are those of sentence i.
 
     ``arcs`` configures the pruner, an arc-factored parser. It is the parser that is returned if the user stops its training, or all else
-    before the first pass is over.
+    before the first pass is over; with a ``base``, over the same columns, from which training goes on, the base is.
 
     Raises:
-        ConfigError: a template that cannot be read, or exact inference for non-projective trees; said before anything is trained.
+        ConfigError: see ``check_second_order``.
+        EgparseError: a base that does not say which labels its weights are for.
     """
-    is_exact = _is_exact(config, trees)
-    texts = _texts(config)
-    names = ArcColumns.names
-    compile_templates(compile_arc_templates(ARC_TEMPLATES, names, BETWEEN), names, **texts)
-    pruned = train_parser(
+    if base is None:
+        check_second_order(config, trees)
+    is_exact = _is_exact(config, trees) if base is None else base.order.exact
+    texts = _texts(config) if base is None else dict(base.texts)
+    if base is not None and len(base.dictionary.labels) and not base.labels:
+        raise EgparseError(
+            "the base model is of an egparse that did not store which arc labels the weights of its parser are for: "
+            "expected one trained by this version"
+        )
+    pruned: Best[Any] = train_parser(
         words,
         heads,
         columns,
@@ -81,16 +89,28 @@ def train_second_order(
         seed=seed,
         listener=listener,
         task="pruner",
+        base=None if base is None else base.pruner,
     )
     if pruned.interrupted:
-        return pruned
+        return pruned if base is None else pruned._replace(model=base)
     try:
         learner, state, snapshot = _prepare(
-            words, heads, deprels, pruned.model, config, texts=texts, is_exact=is_exact, seed=seed
+            words, heads, deprels, pruned.model, config, texts=texts, is_exact=is_exact, seed=seed, base=base
         )
         return optimise(learner, state, config.stop, snapshot, score, "parser", listener)
     except KeyboardInterrupt:
-        return pruned._replace(reason=INTERRUPTED)
+        return pruned._replace(model=base or pruned.model, reason=INTERRUPTED)
+
+
+def check_second_order(config: SecondOrderConfig, trees: Trees) -> None:
+    """Compile what can be compiled before anything is trained.
+
+    Raises:
+        ConfigError: a template that cannot be read, or exact inference for non-projective trees.
+    """
+    _is_exact(config, trees)
+    names = ArcColumns.names
+    compile_templates(compile_arc_templates(ARC_TEMPLATES, names, BETWEEN), names, **_texts(config))
 
 
 def _is_exact(config: SecondOrderConfig, trees: Trees) -> bool:
@@ -134,10 +154,13 @@ def _prepare(
     texts: dict[str, tuple[str, ...]],
     is_exact: bool,
     seed: int,
+    base: SecondOrderParser | None,
 ) -> tuple[Learner, Any, Callable[[State], SecondOrderParser]]:
     """Prune, encode the sentences, lay out parts, weights and duals."""
     sentences = sentence_values(pruner.columns.values(words), words)
     ranked = rank_labels(deprels) if config.labels else ()
+    if base is not None:
+        ranked = (*base.labels, *(label for label in ranked if label not in base.labels))[:255]
     ranks = label_ranks(deprels, ranked, [len(own) for own in heads])
     templates = compile_templates(pruner.templates, pruner.columns.names, **texts)
     upos = pruner.columns.names.index("upos")
@@ -147,11 +170,14 @@ def _prepare(
         Order(
             config.siblings, config.grandparents, pruner.trees == "projective", pruner.single_root, is_exact
         ),
-        build_dictionary(sentences, heads, ranks, len(ranked), upos),
+        build_dictionary(
+            sentences, heads, ranks, len(ranked), upos, None if base is None else base.dictionary
+        ),
         texts,
         templates,
         np.zeros(1, dtype=np.float32),
         config.sharpness if is_probabilistic(config) else MARGIN_SHARPNESS,
+        labels=ranked,
     )
     kernel = untrained.kernel()
     scratch = scratch_for(max(len(own) for own in heads), untrained.order)
@@ -165,16 +191,21 @@ def _prepare(
         heads=heads,
         ranks=ranks,
         templates=templates,
-        bits=config.bits,
+        bits=config.bits if base is None else len(base.weights).bit_length() - 1,
         trees=pruner.trees,
         single_root=pruner.single_root,
         inference="exact" if is_exact else "loopy",
         schedule=SCHEDULE,
     )
-    learner = build_learner(problem, _with_margin(config), seed, **STEPS)
+    offsets = None
+    if base is not None:
+        problem.weights[:] = base.weights
+        offsets = scores_of(problem)
+    learner = build_learner(problem, _with_margin(config), seed, offsets, **STEPS)
     state = learner.initialise(GOLD_THETA)
 
     def snapshot(state: State) -> SecondOrderParser:
-        return replace(untrained, weights=as_stored(problem.weights * np.float32(state.scale)))
+        weights = problem.weights * np.float32(state.scale)
+        return replace(untrained, weights=as_stored(weights if base is None else base.weights + weights))
 
     return learner, state, snapshot

@@ -14,6 +14,7 @@ from egparse.features.sequence import WeightRows, score_candidates
 from egparse.features.tag_dictionary import Candidates
 from egparse.features.templates import Templates, compile_templates, extract_keys
 from egparse.structures import shared_chain, shared_higher_order_chain
+from egparse.tasks.deflated import deflate, inflate
 
 Ints = npt.NDArray[np.int32]
 Singles = npt.NDArray[np.float32]
@@ -102,9 +103,9 @@ class SequenceModel:
         return {
             "templates": list(self.templates.texts),
             "pads": self.templates.pads,
-            "keys": self.index.keys,
-            "row_lengths": np.diff(self.rows.starts).astype(np.uint16),
-            "row_labels": self.rows.labels.astype(np.uint8 if self.n_labels <= 256 else np.uint16),
+            "keys": deflate(self.index.keys),
+            "row_lengths": deflate(np.diff(self.rows.starts).astype(np.uint16)),
+            "row_labels": deflate(self.rows.labels.astype(np.uint8 if self.n_labels <= 256 else np.uint16)),
             "row_weights": self.rows.weights.astype(np.float16),
             "transitions": self.transitions,
             "opening": self.opening,
@@ -126,10 +127,10 @@ class SequenceModel:
             raise ValueError(f"expected label n-grams of shapes {wanted}, got {shapes}")
         return cls(
             compile_templates(payload["templates"], columns, payload["pads"]),
-            KeyIndex(payload["keys"]),
+            KeyIndex(inflate(payload["keys"])),
             WeightRows(
-                np.concatenate([[0], np.cumsum(payload["row_lengths"], dtype=np.int64)]).astype(np.int32),
-                payload["row_labels"].astype(np.uint16),
+                _starts(inflate(payload["row_lengths"])),
+                inflate(payload["row_labels"]).astype(np.uint16),
                 payload["row_weights"].astype(np.float32),
             ),
             payload["transitions"].copy(),
@@ -137,6 +138,10 @@ class SequenceModel:
             tuple(table.copy() for table in longer),
             payload.get("temperature", 1.0),  # none: egparse 0.1.0
         )
+
+
+def _starts(lengths: npt.NDArray[np.uint16]) -> Ints:
+    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int32)
 
 
 def without_small_weights(model: SequenceModel, threshold: float) -> SequenceModel:

@@ -203,12 +203,15 @@ class SequenceProblem:
         """Words as choices among labels, for learners that look at single weights."""
         return design_of(self._attributes, self._rows, self._layout, self._weights.n_labels, self.support)
 
-    def set_weights(self, pairs: Floats, bigrams: Floats | None = None) -> None:
-        """Set v: the attribute weights in the order of ``rows``, and the label bigrams (None: 0)."""
+    def set_weights(
+        self, pairs: Floats, bigrams: Floats | None = None, longer: Sequence[Floats] = ()
+    ) -> None:
+        """Set v: the attribute weights in the order of ``rows``, the label bigrams (None: 0), and the longer n-grams (0 if not given)."""
         self.reset()
         set_rows(self._weights.rows, self._placement, self._rows, pairs)
         if bigrams is not None:
-            self._tables()[0][...] = bigrams
+            for table, own in zip(self._tables(), (bigrams, *longer), strict=False):
+                table[...] = own
 
     def _tables(self) -> tuple[Floats, ...]:
         """Views of the n-gram weights; (0, 0) for bigrams where there are none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from egparse.learners.eg_batch import BatchEG
 from egparse.learners.learner import Learner, State
 from egparse.structures.higher_order_chain import n_ngrams
 from egparse.tasks.config import StopConfig
+from egparse.tasks.inherited_rows import inherit, keys_with_base
 from egparse.tasks.optimise import Best, optimise
 from egparse.tasks.progress import Listener
 from egparse.tasks.sequence_model import SequenceModel, as_stored, build_index, keys_of
@@ -25,6 +27,7 @@ from egparse.tasks.sequence_problem import SequenceProblem
 
 Ints = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
+Singles = npt.NDArray[np.float32]
 
 GOLD_THETA = 7.0
 """Initial theta of correct labels, above the logarithm of the number of candidates: correct with probability 0.999.
@@ -54,16 +57,18 @@ class SequenceExamples(NamedTuple):
 class SequenceSettings(NamedTuple):
     """What is fitted and how: the fields of TaggerConfig and LabellerConfig that both share, compiled.
 
-    With ``bigrams`` a label looks back at ``order`` labels.
+    With ``bigrams`` a label looks back at ``order`` labels. ``learner`` takes the problem and the scores that its parts have from the
+    ``base``, a model over the same columns, labels and templates; None without one.
     """
 
     templates: Templates
     min_count: int
     all_labels_from: int
     bigrams: bool
-    learner: Callable[[SequenceProblem], Learner]
+    learner: Callable[[SequenceProblem, Singles | None], Learner]
     stop: StopConfig
     order: int = 1
+    base: SequenceModel | None = None
 
 
 class Prepared(NamedTuple):
@@ -104,9 +109,16 @@ def prepare(examples: SequenceExamples, settings: SequenceSettings) -> Prepared:
     support, longer = _supports(examples, settings)
     keys = keys_of(settings.templates, examples.values, examples.starts)
     index = build_index(keys, settings.min_count)
+    if settings.base is not None:
+        index = keys_with_base(index, keys, settings.base)
     attributes = index.numbers(keys)
     del keys
     rows = supported_rows(attributes, examples.gold, len(index), examples.n_labels, settings.all_labels_from)
+    inherited = None
+    if settings.base is not None:
+        inherited = inherit(settings.base, index, rows)
+        rows = inherited.rows
+        support, longer = inherited.supports(support, longer)
     problem = SequenceProblem(
         attributes=attributes,
         word_starts=examples.starts,
@@ -118,7 +130,7 @@ def prepare(examples: SequenceExamples, settings: SequenceSettings) -> Prepared:
         support=support,
         longer=longer,
     )
-    learner = settings.learner(problem)
+    learner = settings.learner(problem, None if inherited is None else inherited.offsets(problem))
     if settings.order > 1:
         size = _BYTES_OF_PART.get(type(learner), 0) * int(problem.part_starts[-1])
         _check_memory(settings.order, size, f"the duals of {len(examples.starts) - 1} sentences")
@@ -127,6 +139,10 @@ def prepare(examples: SequenceExamples, settings: SequenceSettings) -> Prepared:
     def snapshot(state: State) -> SequenceModel:
         scale = np.float32(state.scale)
         transitions = problem.transitions * scale
+        if inherited is not None:
+            learned = tuple(table * scale for table in problem.longer)
+            whole = inherited.with_learned(problem.rows.weights * scale, transitions, learned)
+            return replace(whole, rows=whole.rows._replace(weights=as_stored(whole.rows.weights)))
         if not settings.bigrams:
             transitions = np.zeros((examples.n_labels, examples.n_labels), dtype=np.float32)
         weights = WeightRows(rows.starts, rows.labels, as_stored(problem.rows.weights * scale))

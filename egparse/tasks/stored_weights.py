@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from egparse.tasks.deflated import LEVEL, inflate_bytes
+
 Bytes = npt.NDArray[np.int8]
 Singles = npt.NDArray[np.float32]
 
@@ -28,7 +30,7 @@ def as_stored(weights: Singles) -> Singles:
 def pack_weights(weights: Singles) -> dict[str, Any]:
     """What the model file holds of the weights, (n,)."""
     steps, largest = _rounded(weights)
-    return {"deflated": zlib.compress(steps.tobytes(), 6), "largest": largest, "count": len(weights)}
+    return {"deflated": zlib.compress(steps.tobytes(), LEVEL), "largest": largest, "count": len(weights)}
 
 
 def unpack_weights(stored: Mapping[str, Any] | npt.NDArray[np.float16]) -> Singles:
@@ -42,14 +44,7 @@ def unpack_weights(stored: Mapping[str, Any] | npt.NDArray[np.float16]) -> Singl
     count, largest = int(stored["count"]), float(stored["largest"])
     if count < 1 or count & (count - 1) or count > 1 << 28:
         raise ValueError(f"expected a power of two of weights, at most 2^28, got {count}")
-    inflater = zlib.decompressobj()
-    try:
-        inflated = inflater.decompress(stored["deflated"], count + 1)
-    except zlib.error as error:
-        raise ValueError(f"expected deflated weights, got {error}") from error
-    if len(inflated) != count:
-        raise ValueError(f"expected {count} weights, got {len(inflated)}")
-    return _values(largest)[np.frombuffer(inflated, dtype=np.uint8)]
+    return _values(largest)[np.frombuffer(inflate_bytes(stored["deflated"], count), dtype=np.uint8)]
 
 
 def _rounded(weights: Singles) -> tuple[Bytes, float]:

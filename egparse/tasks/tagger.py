@@ -13,6 +13,8 @@ from egparse.features.tag_dictionary import Candidates, Limits, TagDictionary, a
 from egparse.features.templates import compile_templates
 from egparse.features.vocabulary import Vocabulary
 from egparse.tasks.config import TaggerConfig
+from egparse.tasks.deflated import deflate_lists, inflate_lists
+from egparse.tasks.inherited_rows import extend_dictionary
 from egparse.tasks.learning import build_learner
 from egparse.tasks.optimise import Best
 from egparse.tasks.progress import Listener
@@ -87,7 +89,10 @@ class Tagger:
 
     def to_payload(self) -> dict[str, Any]:
         """What the model file holds of it."""
-        dictionary = self.dictionary and [self.dictionary.by_form, self.dictionary.by_suffix]
+        dictionary = self.dictionary and [
+            deflate_lists(self.dictionary.by_form),
+            deflate_lists(self.dictionary.by_suffix),
+        ]
         return {"model": self.model.to_payload(), "dictionary": dictionary}
 
     @classmethod
@@ -96,14 +101,15 @@ class Tagger:
         dictionary = payload["dictionary"]
         return cls(
             SequenceModel.from_payload(payload["model"], columns),
-            TagDictionary(*dictionary) if dictionary else None,
+            TagDictionary(*map(inflate_lists, dictionary)) if dictionary else None,
         )
 
 
 class TaggerTask(NamedTuple):
     """What one tagger is to learn: the label set of its layer, the columns that its templates may name, and how.
 
-    ``spans`` keeps to valid sequences of the scheme when predicting.
+    ``spans`` keeps to valid sequences of the scheme when predicting. With a ``base``, over the same columns and labels, training goes on
+    from it.
     """
 
     layer: str
@@ -111,6 +117,7 @@ class TaggerTask(NamedTuple):
     columns: Sequence[str]
     config: TaggerConfig
     seed: int
+    base: Tagger | None = None
 
     @property
     def spans(self) -> bool:
@@ -150,11 +157,13 @@ def train_unwatched(task: TaggerTask, words: Words, gold: Ints, passes: int) -> 
 def _examples(task: TaggerTask, words: Words, gold: Ints) -> tuple[SequenceExamples, TagDictionary | None]:
     n_labels, config = len(task.labels), task.config
     dictionary = None
-    if n_labels > config.dictionary_above:
+    if n_labels > config.dictionary_above or (task.base and task.base.dictionary):
         forms = [words.distinct[number] for number in words.form_ids]
         dictionary = TagDictionary.build(
             forms, gold.tolist(), frequent=config.frequent, size=config.dictionary_size
         )
+    if task.base is not None:
+        dictionary = extend_dictionary(task.base.dictionary, dictionary)
     candidates = candidates_of(words, dictionary, n_labels)
     if dictionary is not None:
         candidates = dictionary.with_correct(candidates, gold)
@@ -162,17 +171,18 @@ def _examples(task: TaggerTask, words: Words, gold: Ints) -> tuple[SequenceExamp
 
 
 def _settings(task: TaggerTask) -> SequenceSettings:
-    config = task.config
+    config, base = task.config, None if task.base is None else task.base.model
     return SequenceSettings(
-        templates=compile_templates(config.templates, task.columns, config.pads),
+        templates=base.templates if base else compile_templates(config.templates, task.columns, config.pads),
         min_count=config.min_count,
         all_labels_from=config.all_labels_from,
         bigrams=config.bigrams,
-        learner=lambda problem: build_learner(
-            problem, config, task.seed, search=config.search, settled=config.settled
+        learner=lambda problem, offsets: build_learner(
+            problem, config, task.seed, offsets, search=config.search, settled=config.settled
         ),
         stop=config.stop,
         order=config.order,
+        base=base,
     )  # fmt: skip
 
 

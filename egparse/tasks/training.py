@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ from egparse.errors import EgparseError
 from egparse.evaluation.calibration import fit_temperature
 from egparse.evaluation.quick import attachment, tag_accuracy
 from egparse.evaluation.spans import score_spans
+from egparse.features.form_statistics import FormStatistics
 from egparse.features.vocabulary import Vocabulary
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
 from egparse.tasks import interruption
@@ -29,15 +31,26 @@ from egparse.tasks.parser import Parser, choose_trees, train_parser
 from egparse.tasks.pipeline import Model
 from egparse.tasks.progress import Listener, silent
 from egparse.tasks.second_order_parser import SecondOrderParser
-from egparse.tasks.second_order_training import train_second_order
+from egparse.tasks.second_order_training import check_second_order, train_second_order
+from egparse.tasks.splitter import SPLITTER, Splitter
+from egparse.tasks.splitter_training import (
+    SplitterParts,
+    calibrated,
+    is_running_text,
+    paragraphs_of,
+    pieces_of,
+    train_splitter,
+)
 from egparse.tasks.tagger import Tagger, TaggerTask, iob2_kinds, train_tagger
-from egparse.tasks.word_columns import TAG_LAYERS
+from egparse.tasks.word_columns import TAG_LAYERS, Columns
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
+Item = TypeVar("Item")
 
 _STATISTICS_FOLDS = 5
+_PIECES = 40
 
 
 class Trained(NamedTuple):
@@ -65,13 +78,20 @@ def train(
         ConfigError: a learner that does not fit what it is to train; said before anything is trained.
     """
     sentences = [sentence for sentence in sentences if len(sentence)]
-    layers = _layers_to_train(sentences, config)
+    layers = layers_to_train(sentences, config)
     check_learners(config, layers)
+    paragraphs = splitter_parts(sentences, dev, config)
     held_out = 0
     if dev is None:
         sentences, dev = hold_out(sentences, config.hold_out, config.seed)
         held_out = len(dev)
-    training = _Training(sentences, list(dev), layers, config, listener)
+    training = Training(sentences, list(dev), layers, config, listener)
+    training.paragraphs = paragraphs
+    return run(training, held_out)
+
+
+def run(training: Training, held_out: int) -> Trained:
+    """Train what there is to train, until the user stops it; KeyboardInterrupt where nothing has been trained before."""
     interrupted = False
     try:
         with interruption.deferred():
@@ -80,10 +100,27 @@ def train(
         if not training.taggers and training.parser is None:
             raise
         interrupted = True
-    return Trained(training.model(interrupted), interrupted, held_out, list(dev))
+    return Trained(training.model(interrupted), interrupted, held_out, training.dev)
 
 
-def hold_out(sentences: Sequence[Sentence], share: float, seed: int) -> tuple[list[Sentence], list[Sentence]]:
+def splitter_parts(
+    sentences: Sequence[Sentence], dev: Sequence[Sentence] | None, config: TrainConfig
+) -> SplitterParts | None:
+    """What a splitter learns from and is scored on, whole paragraphs; None where there is nothing to learn from, or nothing is to be.
+
+    Without ``dev`` paragraphs are held out, and not sentences, whose neighbours would be others.
+    """
+    if not config.splitter.train or not is_running_text(sentences):
+        return None
+    paragraphs = paragraphs_of(sentences)
+    if dev is not None:
+        return SplitterParts(paragraphs, paragraphs_of([sentence for sentence in dev if len(sentence)]))
+    enough = 1 + len(sentences) // _PIECES  # sentences: pieces so short that some can be held out
+    pieces = pieces_of(paragraphs, min(config.splitter.longest or enough, enough))
+    return SplitterParts(*hold_out(pieces, config.hold_out, config.seed))
+
+
+def hold_out(sentences: Sequence[Item], share: float, seed: int) -> tuple[list[Item], list[Item]]:
     """Split off a random development part of the given share, both parts in corpus order; empty for very small corpora."""
     count = int(len(sentences) * share)
     if count == 0 or len(sentences) < 20:
@@ -95,7 +132,8 @@ def hold_out(sentences: Sequence[Sentence], share: float, seed: int) -> tuple[li
     )
 
 
-def _layers_to_train(sentences: Sequence[Sentence], config: TrainConfig) -> tuple[str, ...]:
+def layers_to_train(sentences: Sequence[Sentence], config: TrainConfig) -> tuple[str, ...]:
+    """The layers that the sentences annotate and the configuration asks for."""
     if not sentences:
         raise EgparseError("expected at least one sentence to train on, got none")
     found = annotated_layers(sentences)
@@ -109,8 +147,18 @@ def _layers_to_train(sentences: Sequence[Sentence], config: TrainConfig) -> tupl
     return tuple(layer for layer in found if not config.layers or layer in config.layers)
 
 
-class _Training:
-    """One run: the words of both parts, and the tasks as they are finished."""
+class Training:
+    """One run: the words of both parts, and the tasks as they are finished.
+
+    What there is of ``base_taggers``, ``base_parser`` and ``base_labeller``, over the same columns, training goes on from
+    (``egparse.tasks.continuation``). A splitter is trained where there are ``paragraphs``.
+    """
+
+    paragraphs: SplitterParts | None = None
+
+    base_taggers: Mapping[str, Tagger] = MappingProxyType({})
+    base_parser: Parser | SecondOrderParser | None = None
+    base_labeller: Labeller | None = None
 
     def __init__(
         self,
@@ -122,7 +170,7 @@ class _Training:
     ) -> None:
         self.sentences, self.dev, self.layers = sentences, dev, layers
         self.config, self.listener = config, listener
-        self.columns = build_columns(sentences, layers, config)
+        self.columns = self._build_columns()
         self.words = self.columns.words([sentence.forms for sentence in sentences])
         self.dev_words = self.columns.words([sentence.forms for sentence in dev])
         for layer in self.columns.given(layers):
@@ -134,24 +182,46 @@ class _Training:
         self.taggers: dict[str, Tagger] = {}
         self.parser: Parser | SecondOrderParser | None = None
         self.labeller: Labeller | None = None
+        self.splitter: Splitter | None = None
         self.records: dict[str, dict[str, Any]] = {}
         self._begun = time.process_time()
+
+    def _build_columns(self) -> Columns:
+        return build_columns(self.sentences, self.layers, self.config)
+
+    def _statistics(self, counted: Mask) -> FormStatistics:
+        """What the counted words say of all forms."""
+        return count_forms(self.sentences, counted)
 
     def _count_elsewhere(self) -> None:
         """Statistics of the forms of each fold from the other folds, so that they say as little of its words as of new text."""
         folds = max(_STATISTICS_FOLDS, self.config.jackknife.folds)
         fold_of = np.repeat(deal(self.sentences, folds), np.diff(self.words.starts))
         for fold in range(folds):
-            elsewhere = count_forms(self.sentences, fold_of != fold)
-            self.columns.fill_statistics(self.words, elsewhere, fold_of == fold)
+            self.columns.fill_statistics(self.words, self._statistics(fold_of != fold), fold_of == fold)
 
     def run(self) -> None:
-        """Taggers in order, each feeding those after it with jackknifed tags; then the parser and the labeller."""
+        """The splitter; taggers in order, each feeding those after it with jackknifed tags; then the parser and the labeller."""
+        if "heads" in self.layers and self.config.parser.order == 2 and self.base_parser is None:
+            check_second_order(self.config.second_order, choose_trees(self._heads(), self.config.parser))
+        if self.paragraphs is not None:
+            self._split(self.paragraphs)
         for layer in TAG_LAYERS:
             if layer in self.layers:
                 self._tag(layer)
+            elif layer in self.base_taggers:
+                for words in (self.words, self.dev_words):
+                    self.columns.fill(words, layer, self.base_taggers[layer].predict(words))
         if "heads" in self.layers:
             self._parse()
+
+    def _split(self, paragraphs: SplitterParts) -> None:
+        config = self.config.splitter
+        best = train_splitter(paragraphs, config, seed=self.config.seed, listener=self.listener)
+        self.splitter = self._finish(SPLITTER, best)
+        if is_probabilistic(config):
+            self.splitter = calibrated(best.model, paragraphs.dev, 1.0 / loss_of(config)[0])
+            self.records[SPLITTER]["temperature"] = self.splitter.model.temperature
 
     def _tag(self, layer: str) -> None:
         task = TaggerTask(
@@ -160,6 +230,7 @@ class _Training:
             self.columns.names,
             getattr(self.config, layer),
             self.config.seed,
+            self.base_taggers.get(layer),
         )
         gold = self.columns.label_numbers(self.sentences, layer)
         best = train_tagger(task, self.words, gold, self.listener, self._tag_score(layer))
@@ -192,7 +263,8 @@ class _Training:
         config: LearningConfig = getattr(self.config, section_of(layer, self.config.parser.order))
         if not is_probabilistic(config):
             return 1.0
-        learned = 1.0 / loss_of(config)[0]
+        base = self._base_of(layer)
+        learned = 1.0 / loss_of(config)[0] if base is None else base
 
         def known(t: float) -> Floats:
             # a probability that cannot be told is one half at any temperature, and says nothing about it
@@ -202,8 +274,16 @@ class _Training:
         self.records[layer]["temperature"] = temperature
         return temperature
 
+    def _base_of(self, layer: str) -> float | None:
+        """The temperature of the base's own model of a layer, None without one."""
+        if layer == "heads":
+            return None if self.base_parser is None else self.base_parser.temperature
+        own = self.base_labeller if layer == "deprels" else self.base_taggers.get(layer)
+        return None if own is None else own.model.temperature
+
     def _feeds_later(self, layer: str) -> bool:
-        later = [other for other in TAG_LAYERS[TAG_LAYERS.index(layer) + 1 :] if other in self.layers]
+        predicted = (*self.layers, *self.base_taggers)
+        later = [other for other in TAG_LAYERS[TAG_LAYERS.index(layer) + 1 :] if other in predicted]
         return (layer != "spans" and "heads" in self.layers) or layer in named_columns(later, self.config)
 
     def _tag_score(self, layer: str) -> Callable[[Tagger], float] | None:
@@ -225,28 +305,31 @@ class _Training:
 
         return f1
 
-    def _parse(self) -> None:
-        config = self.config
+    def _heads(self) -> list[Ints]:
         if any(not sentence.heads or MISSING_HEAD in sentence.heads for sentence in self.sentences):
             raise EgparseError("expected a head for every word of every training sentence; see --skip-bad")
-        heads = [np.array(sentence.heads, dtype=np.int32) for sentence in self.sentences]
+        return [np.array(sentence.heads, dtype=np.int32) for sentence in self.sentences]
+
+    def _parse(self) -> None:
+        config, heads = self.config, self._heads()
         flat = np.concatenate(heads)
         dev_heads = np.array([head for sentence in self.dev for head in sentence.heads], dtype=np.int32)
         usable = len(dev_heads) == len(self.dev_words.form_ids) and len(dev_heads) > 0
-        trees = choose_trees(heads, config.parser)
+        base = self.base_parser
+        trees = choose_trees(heads, config.parser) if base is None else base.trees
         score_heads = (
             (lambda parser: attachment(dev_heads, parser.predict(self.dev_words))) if usable else None
         )
         if config.parser.order == 1:
             best: Best[Any] = train_parser(
                 self.words, heads, self.columns, config.parser, trees=trees, seed=config.seed, listener=self.listener,
-                score=score_heads,
+                score=score_heads, base=base if isinstance(base, Parser) else None,
             )  # fmt: skip
         else:
             labels = [sentence.deprels for sentence in self.sentences]
             best = train_second_order(
                 self.words, heads, labels, self.columns, config.second_order, config.parser, trees=trees, seed=config.seed,
-                listener=self.listener, score=score_heads,
+                listener=self.listener, score=score_heads, base=base if isinstance(base, SecondOrderParser) else None,
             )  # fmt: skip
         self.parser = self._finish("heads", best, trees=trees)
         known_heads = dev_heads if usable else np.full(len(self.dev_words.form_ids), MISSING_HEAD)
@@ -256,7 +339,7 @@ class _Training:
         score = self._label_score(dev_heads) if usable else None
         labelled = train_labeller(
             self.words, flat, self.columns.label_numbers(self.sentences, "deprels"), self.columns.labels["deprels"],
-            self.columns, config.labeller, seed=config.seed, listener=self.listener, score=score,
+            self.columns, config.labeller, seed=config.seed, listener=self.listener, score=score, base=self.base_labeller,
         )  # fmt: skip
         self.labeller = self._finish("deprels", labelled)
         self.labeller = self._calibrated_labeller(self.parser, labelled.model, known_heads)
@@ -319,6 +402,8 @@ class _Training:
             self.parser = model
         elif layer == "deprels":
             self.labeller = model
+        elif layer == SPLITTER:
+            self.splitter = model
         else:
             self.taggers[layer] = model
 
@@ -341,6 +426,7 @@ class _Training:
             self.config.language,
             record,
             config_as_table(self.config),
+            self.splitter,
         )
 
 

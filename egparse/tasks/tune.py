@@ -31,7 +31,7 @@ from egparse.tasks.progress import Iteration, Listener, Step, silent
 from egparse.tasks.sequence_model import SequenceModel, without_small_weights
 from egparse.tasks.sequence_training import SequenceExamples, SequenceSettings, prepare
 from egparse.tasks.tagger import Tagger, TaggerTask, _examples, _finished, _settings
-from egparse.tasks.training import _Training, hold_out
+from egparse.tasks.training import Training, hold_out
 from egparse.tasks.tree_columns import tree_column_names, tree_values
 from egparse.tasks.word_columns import TAG_LAYERS
 
@@ -184,7 +184,7 @@ def _layers(
     return layers
 
 
-class _Tuning(_Training):
+class _Tuning(Training):
     """One run: training, but for the tasks whose path is asked for, and without those that nothing asked for needs."""
 
     def __init__(
@@ -277,7 +277,7 @@ class _Tuning(_Training):
             min_count=config.min_count,
             all_labels_from=config.all_labels_from,
             bigrams=False,
-            learner=lambda problem: build_learner(problem, config, self.config.seed),
+            learner=lambda problem, offsets: build_learner(problem, config, self.config.seed, offsets),
             stop=config.stop,
         )
         values = tree_values(self.words, heads, self.columns)

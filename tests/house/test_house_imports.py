@@ -29,7 +29,32 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tasks": KERNELS
     | {"learners", "losses", "structures", "features", "readers", "evaluation", "serialize"}
     | {"errors", "sentences", "schemes", "pydantic", "annotated_types", "__init__"},
-    "pipes": {"tasks", "readers", "evaluation", "errors", "sentences", "numpy", "spacy", "thinc", "__init__"},
+    "hub": {
+        "tasks",
+        "serialize",
+        "errors",
+        "platformdirs",
+        "pooch",
+        "requests",
+        "filelock",
+        "flit_core",
+        "pydantic",
+        "__init__",
+    },
+    "pipes": {
+        "hub",
+        "serialize",
+        "tasks",
+        "readers",
+        "evaluation",
+        "errors",
+        "sentences",
+        "numpy",
+        "spacy",
+        "thinc",
+        "__init__",
+    },
+    "pages": {"readers", "schemes", "sentences", "spacy", "__init__"},
     "experiments": KERNELS
     | {"tasks", "learners", "losses", "structures", "features", "readers", "evaluation", "serialize"}
     | {"errors", "sentences", "scipy", "matplotlib", "__init__"},

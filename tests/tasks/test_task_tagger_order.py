@@ -14,6 +14,7 @@ from tasks.sample import quick, sample
 from egparse.errors import ConfigError, ModelFileError
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import compile_templates
+from egparse.hub.names import load
 from egparse.learners.eg import EGConfig, OnlineEG
 from egparse.readers.corpus import read_corpus
 from egparse.sentences import Sentence
@@ -21,7 +22,7 @@ from egparse.serialize import read_model, write_model
 from egparse.tasks import jackknife as jackknife_module
 from egparse.tasks import sequence_training
 from egparse.tasks.config import JackknifeConfig, StopConfig, load_config
-from egparse.tasks.pipeline import Model, load
+from egparse.tasks.pipeline import Model
 from egparse.tasks.progress import silent
 from egparse.tasks.sequence_training import SequenceExamples, SequenceSettings, prepare
 from egparse.tasks.tagger import Tagger, TaggerTask
@@ -170,7 +171,7 @@ def test_the_model_chooses_what_the_problem_holds_best(order: int) -> None:
     examples = SequenceExamples(values, starts, gold, all_labels(words, n_labels), n_labels)
     settings = SequenceSettings(
         compile_templates(["bias", "a[0]", "a[-1]"], ["a"], True), 1, 0, True,
-        lambda problem: OnlineEG(problem, EGConfig(c=0.1)), StopConfig(), order,
+        lambda problem, _: OnlineEG(problem, EGConfig(c=0.1)), StopConfig(), order,
     )  # fmt: skip
     learner, state, snapshot = prepare(examples, settings)
     for _ in range(20):

@@ -1,0 +1,1 @@
+"""Models by name, and what is downloaded: models and treebanks from their public addresses."""

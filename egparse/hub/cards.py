@@ -1,0 +1,287 @@
+"""Model cards: what a model is, was trained on, scores and is for, as a page of Markdown.
+
+What the model file says of itself is taken from its header, the rest from ``facts``: nothing is measured here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from egparse.hub.facts import Facts
+
+LAYER_NAMES = {
+    "splitter": "sentence starts",
+    "upos": "UPOS",
+    "xpos": "XPOS",
+    "feats": "FEATS",
+    "spans": "entities",
+    "heads": "heads",
+    "deprels": "dependency labels",
+}
+
+_METRICS = {
+    "UPOS": "UPOS",
+    "XPOS": "XPOS",
+    "UFeats": "UFeats",
+    "UAS": "UAS",
+    "LAS": "LAS",
+    "CLAS": "CLAS",
+    "MLAS": "MLAS",
+    "NE": "entities, F1",
+}
+
+_GIVEN = ("UPOS", "XPOS", "UFeats")
+"""What nobody predicts where gold tags are given."""
+
+_CONVENTIONS = {
+    "conllx06": "CoNLL-X 2006: without punctuation, whole labels",
+    "conll07": "CoNLL 2007: all words, whole labels",
+    "spacy": "spaCy: without the label `punct`, whole labels",
+}
+"""Those other than that of CoNLL 2018, which the metrics follow."""
+
+_UNKNOWN = "not stated"
+
+
+def card(path: Path, facts: Facts, name: str | None = None) -> str:
+    """The card of a model file, by default under the name of that file; ends with a line break.
+
+    Raises:
+        ModelFileError: not a model, damaged, or of a newer format.
+    """
+    from egparse.serialize import read_header
+
+    header = read_header(path)
+    sections = [
+        f"# {name or path.stem}",
+        facts.description or description_of(header),
+        _table(("", ""), _overview(path, header, facts)),
+        _section("Data", _data(header["record"], facts)),
+        _section("Training", _training(header)),
+        _section("Scores", _scores(facts)),
+        _section("Speed", [facts.speed] if facts.speed else []),
+        _section("Intended use", [facts.intended_use or _intended_use(header, facts)]),
+        _section("Limits", [_list(facts.limits or _limits(header, facts))]),
+    ]
+    return "\n\n".join(filter(None, sections)) + "\n"
+
+
+def layers_of(header: Mapping[str, Any]) -> tuple[str, ...]:
+    """The layers of a model file, with its sentence splitter if it has one, from its header."""
+    has_splitter = "splitter" in header["record"].get("tasks", {})
+    return (*(("splitter",) if has_splitter else ()), *header["layers"])
+
+
+def changed_settings(configuration: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """The settings that are not the default, by their names in full, as ``--set`` takes them."""
+    from egparse.tasks.config import TrainConfig, config_as_table
+
+    defaults = dict(_flat(config_as_table(TrainConfig())))
+    return [(name, value) for name, value in _flat(configuration) if defaults.get(name) != value]
+
+
+def _flat(configuration: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in configuration.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, list(value) if isinstance(value, tuple) else value
+
+
+def description_of(header: Mapping[str, Any]) -> str:
+    """One sentence on a model, from its header: its language and its layers."""
+    named = _listed(LAYER_NAMES.get(layer, layer) for layer in layers_of(header))
+    return f"A model of egparse for the language `{header['language']}`: {named}."
+
+
+def _overview(path: Path, header: Mapping[str, Any], facts: Facts) -> Iterator[tuple[str, str]]:
+    layers = [LAYER_NAMES.get(layer, layer) for layer in layers_of(header)]
+    commit = f", commit {facts.commit}" if facts.commit else ""
+    yield "Language", f"`{header['language']}`"
+    yield "Layers", ", ".join(layers)
+    yield "Licence", facts.licence or _UNKNOWN
+    if facts.author or facts.address:
+        yield "Author", _link(facts.author or facts.address, facts.address)
+    yield "Size", f"{path.stat().st_size / 1e6:.1f} MB"
+    yield "SHA-256", f"`{hashlib.sha256(path.read_bytes()).hexdigest()}`"
+    yield "SHA-256 of the content, as `egparse inspect` shows it", f"`{header['payload_sha256']}`"
+    yield "Trained with", f"egparse {header['package_version']}{commit}"
+    yield "Read by", f"egparse {header['needs_egparse']} or later"
+    yield "Seed", str(header["record"].get("seed", _UNKNOWN))
+
+
+def _data(record: Mapping[str, Any], facts: Facts) -> Iterator[str]:
+    if facts.sources:
+        rows = [(_link(own.name, own.address), own.release, own.licence, own.author) for own in facts.sources]
+        yield _table(("source", "release", "licence", "authors"), rows)
+    parts = [("training", _count(record.get("sentences")), _count(record.get("words")))]
+    if "development_sentences" in record:
+        parts.append(("development", _count(record["development_sentences"]), ""))
+    tested = facts.scores.predicted or facts.scores.gold_tags
+    if tested is not None:
+        counts = tested["counts"]
+        parts.append(("test", _count(counts["sentences"]), _count(counts["words"])))
+    yield _table(("part", "sentences", "words"), parts, "lrr")
+    for base in record.get("bases", ()):
+        yield f"Training went on from {base['name']} (SHA-256 of its content `{base['payload_sha256']}`)."
+
+
+def _training(header: Mapping[str, Any]) -> Iterator[str]:
+    record, configuration = header["record"], header["config"]
+    labels = header.get("labels", {})
+    rows = [
+        (
+            LAYER_NAMES.get(layer, layer),
+            _count(len(labels[layer])) if layer in labels else "",
+            str(task.get("iteration", "")),
+            _per_cent(task.get("score")),
+        )
+        for layer, task in record.get("tasks", {}).items()
+    ]
+    if rows:
+        yield _table(("layer", "labels", "passes", "score on development data"), rows, "lrrr")
+        yield "Scores are per cent: of tags accuracy, of sentence starts and entities F1, of heads UAS, of labels LAS."
+    if "heads" in header["layers"]:
+        yield f"Parser: {_parser(header)}."
+    if "cpu_seconds" in record:
+        yield f"CPU time: {record['cpu_seconds']:,.0f} s."
+    changed = changed_settings(configuration)
+    if changed:
+        lines = "\n".join(f"{name} = {_toml(value)}" for name, value in changed)
+        yield f"Configuration, where it is not the default of the egparse that wrote this card:\n\n```toml\n{lines}\n```"
+    else:
+        yield "Configuration: all as by default in the egparse that wrote this card."
+    yield "All of it is in the model file; `egparse inspect MODEL --json` shows it."
+
+
+def _parser(header: Mapping[str, Any]) -> str:
+    order = {1: "arc-factored", 2: "second-order"}.get(header["config"].get("parser", {}).get("order"))
+    trees = header["record"].get("tasks", {}).get("heads", {}).get("trees")
+    return ", ".join(filter(None, (order, trees and f"{trees} trees"))) or _UNKNOWN
+
+
+def _scores(facts: Facts) -> Iterator[str]:
+    tested = facts.scores
+    columns = {"from words alone": tested.predicted, "with gold tags": tested.gold_tags}
+    runs = {heading: run for heading, run in columns.items() if run is not None}
+    if not runs:
+        return
+    where = f" on {tested.test}" if tested.test else ""
+    yield f"Per cent{where}, words given; in brackets 95 % intervals by bootstrap over sentences. The metrics are those of CoNLL 2018."
+    metrics = [
+        (
+            shown,
+            *(
+                "given" if run is tested.gold_tags and metric in _GIVEN else _interval(run, metric)
+                for run in runs.values()
+            ),
+        )
+        for metric, shown in _METRICS.items()
+    ]
+    metrics.append(("sentence starts, F1", *(_sentences(run) for run in runs.values())))
+    yield _table(
+        ("metric", *runs),
+        [row for row in metrics if set(row[1:]) - {"", "given"}],
+        "l" + "r" * len(runs),
+    )
+    others = [
+        (shown, *(_attachment(run, name) for run in runs.values())) for name, shown in _CONVENTIONS.items()
+    ]
+    if any(any(row[1:]) for row in others):
+        yield "UAS and LAS as others count:"
+        yield _table(("convention", *runs), others, "l" + "r" * len(runs))
+
+
+def _interval(run: Mapping[str, Any], metric: str) -> str:
+    value = run.get(metric)
+    if isinstance(value, Mapping):
+        value = value["f"]
+    if value is None:
+        return ""
+    low_high = run["intervals"].get(metric)
+    return f"{value:.2f} [{low_high[0]:.2f}, {low_high[1]:.2f}]" if low_high else f"{value:.2f}"
+
+
+def _sentences(run: Mapping[str, Any]) -> str:
+    found = run.get("segmentation") or {}
+    return _per_cent(found.get("Sentences"))
+
+
+def _attachment(run: Mapping[str, Any], convention: str) -> str:
+    found = run["conventions"].get(convention)
+    if not found:
+        return ""
+    labelled = "" if found["LAS"] is None else f" / {found['LAS']:.2f}"
+    return f"{found['UAS']:.2f}{labelled}"
+
+
+def _intended_use(header: Mapping[str, Any], facts: Facts) -> str:
+    like = _listed(source.name for source in facts.sources) if facts.sources else "its training data"
+    return (
+        f"To annotate text in the language `{header['language']}` that is like {like}: on the command line (`egparse parse`), "
+        "in Python and in spaCy."
+    )
+
+
+def _limits(header: Mapping[str, Any], facts: Facts) -> Iterator[str]:
+    yield "Other kinds of text than that of the training data are annotated less well; by how much was not measured."
+    yield "Errors in the training data, and what its authors chose to annotate in which way, are learned with the rest."
+    if "spans" in header["layers"]:
+        yield "Entities that name people are found by their form and context alone: not fit to decide anything about a person."
+    if not facts.scores.predicted:
+        yield "No test scores were given for this card."
+
+
+def _section(title: str, parts: Iterable[str]) -> str:
+    body = "\n\n".join(parts)
+    return f"## {title}\n\n{body}" if body else ""
+
+
+def _table(headings: Sequence[str], rows: Iterable[Sequence[str]], align: str = "") -> str:
+    """A table of Markdown; columns without a value in any row are left out."""
+    lines = [tuple(_cell(cell) for cell in row) for row in rows]
+    kept = [column for column in range(len(headings)) if any(line[column] for line in lines)]
+    rule = ["---:" if align[column : column + 1] == "r" else "---" for column in range(len(headings))]
+    return "\n".join(
+        "| " + " | ".join(line[column] for column in kept) + " |" for line in (headings, rule, *lines)
+    )
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").split())
+
+
+def _list(items: Iterable[str]) -> str:
+    return "\n".join(f"* {item}" for item in items)
+
+
+def _link(text: str, address: str) -> str:
+    return f"[{text}]({address})" if address else text
+
+
+def _listed(names: Iterable[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _count(number: int | None) -> str:
+    return "" if number is None else f"{number:,}"
+
+
+def _per_cent(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+def _toml(value: Any) -> str:
+    """A setting as TOML has it; long lists are cut."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None:
+        return '"none"'
+    if isinstance(value, list):
+        shown = ", ".join(_toml(item) for item in value[:6])
+        return f"[{shown}]" if len(value) <= 6 else f"[{shown}, ...]  # {len(value)} values"
+    return str(value) if isinstance(value, int | float) else f'"{value}"'

@@ -1,0 +1,153 @@
+"""Downloads of models and treebanks: all or nothing under the final name, checked, and one at a time for each file."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+
+import pooch
+from filelock import FileLock
+
+from egparse.hub.offers import MODEL, Offer, RemoteFile, mirrored
+from egparse.hub.places import home
+from egparse.hub.transfer import DownloadError, Listener, Transfer
+
+CHECKSUM_SUFFIX = ".sha256"
+
+
+def folder_of(offer: Offer) -> Path:
+    """Where what is downloaded goes unless the user says otherwise; each release of a treebank has a folder of its own."""
+    if offer.kind == MODEL:
+        return home() / "models"
+    return home() / "treebanks" / offer.release / offer.name
+
+
+def fetch(offer: Offer, folder: Path | None = None, listener: Listener = lambda *_: None) -> list[Path]:
+    """Download the files of an offer into a folder, by default that of ``folder_of``; those that are there are checked only.
+
+    Where the catalogue has no SHA-256, that of the first download is kept beside the file, in the format of ``sha256sum``, and
+    the file is held against it from then on.
+
+    Raises:
+        DownloadError: no connection, no such file, wrong bytes, another file in its place, or no place to write.
+    """
+    place = folder or folder_of(offer)
+    return [_fetch_file(file, place, listener) for file in offer.files]
+
+
+def is_there(offer: Offer) -> bool:
+    """Whether all files of an offer lie in their folder; they are not read."""
+    return all((folder_of(offer) / file.name).is_file() for file in offer.files)
+
+
+def _fetch_file(file: RemoteFile, folder: Path, listener: Listener) -> Path:
+    target = folder / file.name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with _alone(target):
+            if target.exists():
+                _require_unaltered(target, file)
+            else:
+                _retrieve(file, target, listener)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise DownloadError(f"{target}: cannot be written: {reason}") from error
+    return target
+
+
+def _retrieve(file: RemoteFile, target: Path, listener: Listener) -> None:
+    url = mirrored(file.address)
+    transfer = Transfer(target, listener, partial(_check, url=url, file=file, target=target))
+    known = f"sha256:{file.sha256}" if file.sha256 else None
+    try:
+        with _pooch_is_quiet():
+            pooch.retrieve(url, known, fname=target.name, path=target.parent, downloader=transfer)
+    except ValueError as error:
+        raise DownloadError(
+            f"{url}: expected SHA-256 {file.sha256}, got other bytes; nothing was kept"
+        ) from error
+
+
+def _check(part: Path, *, url: str, file: RemoteFile, target: Path) -> None:
+    """Refuse what cannot be the file, such as the log-in page of a network; if its SHA-256 is not known, keep the one that it has."""
+    if file.sha256 is not None:
+        return  # pooch will see; models always have one
+    if not _looks_like_conllu(part):
+        raise DownloadError(
+            f"{url}: expected whole sentences in CoNLL-U, got something else; nothing was kept"
+        )
+    # before the file takes its name: a file without a checksum would count as somebody else's
+    _write_checksum(target, pooch.file_hash(str(part), "sha256"))
+
+
+def _looks_like_conllu(path: Path) -> bool:
+    """Whether a file begins like CoNLL-U and ends with a blank line, as each sentence does; a file that was cut seldom does."""
+    with open(path, "rb") as stream:
+        start = stream.read(2)
+        stream.seek(max(0, path.stat().st_size - 2))
+        return start in (b"# ", b"1\t", b"1-") and stream.read() == b"\n\n"
+
+
+def _require_unaltered(target: Path, file: RemoteFile) -> None:
+    expected = file.sha256 or _kept_checksum(target)
+    if expected is None:
+        raise DownloadError(
+            f"{target}: expected no file, or one that was downloaded, got another; move it away, or choose another --output"
+        )
+    if (got := pooch.file_hash(str(target), "sha256")) != expected:
+        raise DownloadError(
+            f"{target}: expected SHA-256 {expected}, got {got}: altered since its download; move it away to get it again"
+        )
+
+
+def _kept_checksum(target: Path) -> str | None:
+    try:
+        return _checksum_file(target).read_text(encoding="utf-8").split()[0]
+    except (OSError, UnicodeError, IndexError):
+        return None
+
+
+def _write_checksum(target: Path, checksum: str) -> None:
+    path = _checksum_file(target)
+    temporary = path.with_name(f".{path.name}-{secrets.token_hex(8)}.tmp")
+    try:
+        temporary.write_text(f"{checksum}  {target.name}\n", encoding="utf-8")
+        temporary.replace(path)
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
+
+
+def _checksum_file(target: Path) -> Path:
+    return target.with_name(target.name + CHECKSUM_SUFFIX)
+
+
+@contextmanager
+def _alone(target: Path) -> Iterator[None]:
+    """Wait until no other process downloads the same file; a process that ends, however it does, lets others go on."""
+    path = target.with_name(f".{target.name}.lock")
+    with FileLock(path):
+        try:
+            yield
+        finally:
+            with suppress(
+                OSError
+            ):  # while it is held: who waits for it sees that it is gone, and makes a new one
+                os.unlink(path)
+
+
+@contextmanager
+def _pooch_is_quiet() -> Iterator[None]:
+    """What pooch says of its downloads is for programmers."""
+    logger = pooch.get_logger()
+    level = logger.level
+    logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)

@@ -1,0 +1,164 @@
+"""The transfer of one file over HTTP, which goes on where an earlier one stopped.
+
+It is a downloader for pooch, whose own ones begin again each time. What has come lies in a partial file beside the target, named after
+the address and what the server says of the version (ETag or date), so that two versions never mix. A server that cannot continue
+(no ``Range``) sends all of it again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, NoReturn
+
+import requests
+
+from egparse.errors import EgparseError
+
+Listener = Callable[[str, int, int | None], None]
+"""Called with the name of a file, the bytes of it that are there, and how many there will be (None if nobody says)."""
+
+CHUNK = 1 << 16
+"""Bytes read at a time; the last chunk before an interruption is lost."""
+
+ATTEMPTS = 3
+"""Times to go on by itself when a connection breaks in the midst."""
+
+TIMEOUT = (10.0, 60.0)
+"""Seconds to wait for a connection, and for more bytes."""
+
+
+class DownloadError(EgparseError):
+    """What was asked for cannot be had, or is not what was asked for."""
+
+
+class _Cut(Exception):
+    """The connection ended before the file did."""
+
+
+class Transfer:
+    """Downloads one file, for ``pooch.retrieve``; ``check`` sees all of it before it takes any name, and may raise."""
+
+    def __init__(self, target: Path, listener: Listener, check: Callable[[Path], None]) -> None:
+        self._target = target
+        self._listener = listener
+        self._check = check
+
+    def __call__(self, url: str, output_file: str, _: object = None) -> None:
+        """Put the file at ``url`` into ``output_file``, which exists. Raises DownloadError and OSError."""
+        part = self._whole(url)
+        try:
+            self._check(part)
+        except EgparseError:
+            part.unlink()
+            raise
+        os.replace(part, output_file)
+
+    def _whole(self, url: str) -> Path:
+        attempt = 1
+        while True:
+            try:
+                return self._receive(url)
+            except _Cut as cut:
+                if attempt == ATTEMPTS:
+                    raise DownloadError(f"{url}: {cut}") from None
+                attempt += 1
+
+    def _receive(self, url: str) -> Path:
+        """One request. Raises _Cut where it is worth another."""
+        begun = next(iter(self._partial_files()), None)
+        size = begun.stat().st_size if begun else 0
+        headers = {"Accept-Encoding": "identity"}  # a range of compressed bytes would be of no use
+        if size:
+            headers["Range"] = f"bytes={size}-"
+        try:
+            response = requests.get(url, headers=headers, stream=True, timeout=TIMEOUT)
+        except requests.RequestException as error:
+            _unreachable(url, error)
+        with response:
+            part = self._partial_file(url, response)
+            partial = response.status_code == HTTPStatus.PARTIAL_CONTENT
+            continues = partial and part == begun and _continues(size, response)
+            refused = response.status_code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
+            if size and (refused or (partial and not continues)):
+                self._forget()  # what has come is of another version, or cannot be told from one
+                return self._receive(url)
+            if response.status_code != HTTPStatus.OK and not continues:
+                raise DownloadError(f"{url}: expected a file, got {response.status_code} {response.reason}")
+            if not continues:
+                self._forget()
+                size = 0
+            self._write(response, part, size)
+        return part
+
+    def _write(self, response: requests.Response, part: Path, size: int) -> None:
+        length = response.headers.get("Content-Length", "")
+        total = size + int(length) if length.isdecimal() and not _encoded(response) else None
+        try:
+            with open(part, "ab" if size else "wb") as stream:
+                for data in response.iter_content(CHUNK):
+                    stream.write(data)
+                    size += len(data)
+                    self._listener(self._target.name, size, total)
+            complete = total is None or size == total
+        except requests.RequestException:
+            complete = False
+        if not complete:
+            expected = f"{total:,} bytes" if total is not None else "all of it"
+            hint = "run it again to go on from there"
+            if not _version(response) or _encoded(response):
+                self._forget()
+                hint = "run it again"
+            raise _Cut(f"expected {expected}, got {size:,} and no more; {hint}")
+
+    def _partial_file(self, url: str, response: requests.Response) -> Path:
+        version = hashlib.sha256(f"{url}\n{_version(response)}".encode()).hexdigest()[:16]
+        return self._target.with_name(f".{self._target.name}.{version}.part")
+
+    def _partial_files(self) -> list[Path]:
+        start, end = f".{self._target.name}.", ".part"
+        return [
+            path
+            for path in sorted(self._target.parent.iterdir())
+            if path.name.startswith(start) and path.name.endswith(end)
+        ]
+
+    def _forget(self) -> None:
+        for path in self._partial_files():
+            with suppress(OSError):
+                path.unlink()
+
+
+def _version(response: requests.Response) -> str:
+    """What tells two versions of a file apart, empty if the server says nothing."""
+    headers: Any = response.headers
+    return str(headers.get("ETag") or headers.get("Last-Modified") or "")
+
+
+def _encoded(response: requests.Response) -> bool:
+    return response.headers.get("Content-Encoding", "identity") != "identity"
+
+
+def _continues(size: int, response: requests.Response) -> bool:
+    """Whether a partial response surely holds what follows the first ``size`` bytes, given that its version is the same."""
+    begins = response.headers.get("Content-Range", "").startswith(f"bytes {size}-")
+    return bool(size and begins and _version(response) and not _encoded(response))
+
+
+def _unreachable(url: str, error: requests.RequestException) -> NoReturn:
+    """Say why in the system's words, which lie below several layers of libraries."""
+    reason = type(error).__name__
+    layer: BaseException | None = error
+    while layer is not None:
+        if isinstance(layer, OSError) and layer.strerror:
+            reason = layer.strerror
+        layer = layer.__cause__ or layer.__context__
+    if isinstance(error, requests.Timeout):
+        reason = "no answer in time"
+    raise DownloadError(
+        f"{url}: cannot be reached: {reason}; downloads need a connection to the network"
+    ) from error

@@ -1,0 +1,1 @@
+"""Pages to look at: annotated sentences as one HTML file that loads nothing."""

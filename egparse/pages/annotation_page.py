@@ -1,0 +1,189 @@
+"""The page of annotated sentences: a list of them, and each with its entities, its tree and how sure both are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
+from typing import NamedTuple
+from xml.etree.ElementTree import Element
+
+from egparse import __version__
+from egparse.pages.certainty import expected_accuracy, least_certain_head, opacity, probability, shown
+from egparse.pages.dependency_drawing import arc_text, draw
+from egparse.pages.differences import differs_in_head, differs_in_label, differs_in_tag, label_of, shown_layer
+from egparse.pages.entity_marks import entities, mark, running_text, source_text
+from egparse.pages.markup import html, node
+from egparse.sentences import Sentence
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+"""The browser refuses to load anything or to run anything: the page holds all that it needs."""
+
+_SNIPPET = 120
+_SHADES = (1.0, 0.75, 0.5, 0.25, 0.0)
+
+
+class View(NamedTuple):
+    """A sentence to show: its number in the input, from 1, and another annotation of it to compare with."""
+
+    number: int
+    sentence: Sentence
+    compared: Sentence | None = None
+
+
+def annotation_page(
+    views: Sequence[View], *, title: str, facts: Sequence[str] = (), language: str | None = None
+) -> str:
+    """A whole HTML page, which loads nothing; ``facts`` are lines below the title, ``language`` a code such as en."""
+    with_entities = any(view.compared is not None and entities(view.compared) for view in views)
+    return html(
+        node(
+            "html",
+            {"lang": language} if language else {},
+            _head(title),
+            node(
+                "body",
+                {},
+                node(
+                    "header",
+                    {},
+                    node("h1", {}, title),
+                    *(node("p", {}, fact) for fact in facts),
+                    _legend(views),
+                ),
+                node(
+                    "nav",
+                    {"aria-label": "Sentences"},
+                    node("ol", {}, *(_entry(view, with_entities) for view in views)),
+                ),
+                node("main", {}, *(_article(view, with_entities) for view in views)),
+            ),
+        )
+    )
+
+
+def _head(title: str) -> Element:
+    style = files("egparse.pages").joinpath("page.css").read_text(encoding="utf-8")
+    return node(
+        "head",
+        {},
+        node("meta", {"charset": "utf-8"}),
+        node("meta", {"http-equiv": "Content-Security-Policy", "content": _POLICY}),
+        node("meta", {"name": "viewport", "content": "width=device-width"}),
+        node("meta", {"name": "generator", "content": f"egparse {__version__}"}),
+        node("title", {}, title),
+        node("style", {}, style),
+    )
+
+
+def _legend(views: Sequence[View]) -> Element:
+    """What shades and colours mean, as far as the page has them."""
+    items = []
+    if any(view.sentence.probabilities for view in views):
+        samples = [
+            node("span", {"class": "shade", "style": f"opacity: {opacity(value):.2f}"}, f"{value:g}")
+            for value in _SHADES
+        ]
+        items.append(
+            node(
+                "p",
+                {},
+                "Probability by shade: ",
+                *samples,
+                ". Point at an arc, a word or an entity to read it.",
+            )
+        )
+    if any(view.compared is not None for view in views):
+        names = (
+            ("wrong", "another head, tag"),
+            ("wrong-label", "another label"),
+            ("input", "the arc of the input"),
+        )
+        samples = [node("span", {"class": f"sample {kind}"}, name) for kind, name in names]
+        items.append(node("p", {}, "Differences from the input: ", *samples))
+    return node("div", {"class": "legend"}, *items)
+
+
+def _entry(view: View, with_entities: bool) -> Element:
+    """A line of the list of sentences."""
+    accuracy = expected_accuracy(view.sentence)
+    differing = sum(_differences(view, with_entities).values())
+    text = source_text(view.sentence) or running_text(view.sentence)[0]
+    return node(
+        "li",
+        {},
+        node(
+            "a",
+            {"href": f"#s{view.number}"},
+            node("b", {}, f"{view.number}"),
+            *([node("span", {"class": "accuracy"}, f"{accuracy:.2f}")] if accuracy is not None else []),
+            *([node("span", {"class": "differing"}, f"{differing} \N{NOT EQUAL TO}")] if differing else []),
+            node("bdi", {}, text if len(text) <= _SNIPPET else text[:_SNIPPET] + "\N{HORIZONTAL ELLIPSIS}"),
+        ),
+    )
+
+
+def _article(view: View, with_entities: bool) -> Element:
+    number, sentence, compared = view
+    name = sentence.sentence_id
+    texts = [mark(sentence)]
+    if with_entities and compared is not None and entities(compared) != entities(sentence):
+        other = mark(compared)
+        other.attrib["class"] += " input"
+        texts.append(other)
+    article = node(
+        "article",
+        {"id": f"s{number}"},
+        node(
+            "h2",
+            {},
+            node("a", {"href": f"#s{number}"}, f"{number}"),
+            *([node("bdi", {"class": "id"}, name)] if name and name != str(number) else []),
+        ),
+        *texts,
+        *(node("p", {"class": "summary"}, line) for line in _summary(view, with_entities)),
+    )
+    if shown_layer(sentence) or any(head >= 0 for head in sentence.heads):
+        tree = draw(sentence, number, compared)
+        box = {"class": "tree", "tabindex": "0", "role": "region", "aria-label": f"Tree of sentence {number}"}
+        article.append(node("div", {**box, "dir": tree.attrib["direction"]}, tree))
+    article.tail = "\n"
+    return article
+
+
+def _summary(view: View, with_entities: bool) -> Iterator[str]:
+    """How sure the sentence is, and how much of it differs from the other annotation."""
+    sentence = view.sentence
+    accuracy, word = expected_accuracy(sentence), least_certain_head(sentence)
+    if accuracy is not None:
+        what = "heads" if word is not None else "values"
+        line = f"{100 * accuracy:.1f} % of {what} are expected to be right"
+        value = probability(sentence, "heads", word) if word is not None else None
+        if word is not None and value is not None:
+            arc = arc_text(sentence, word, sentence.heads[word], label_of(sentence, word))
+            line += f"; least certain: {arc} {shown(value)}"
+        yield line
+    if view.compared is not None:
+        parts = [
+            f"{count} {name if count == 1 else plural}"
+            for (name, plural), count in _differences(view, with_entities).items()
+            if count
+        ]
+        yield f"Different from the input: {', '.join(parts) or 'nothing'}"
+
+
+def _differences(view: View, with_entities: bool) -> Mapping[tuple[str, str], int]:
+    """How many words have another head, another label (at whatever head), another tag; how many entities only one side has.
+
+    By what they are called, one and many.
+    """
+    _, sentence, compared = view
+    words, layer = range(len(sentence)), shown_layer(sentence)
+    spans = (
+        set(entities(sentence)) ^ set(entities(compared)) if with_entities and compared is not None else ()
+    )
+    return {
+        ("head", "heads"): sum(differs_in_head(sentence, compared, word) for word in words),
+        ("label", "labels"): sum(differs_in_label(sentence, compared, word) for word in words),
+        ("tag", "tags"): sum(layer is not None and differs_in_tag(sentence, compared, word, layer) for word in words),
+        ("entity on one side", "entities on one side"): len(spans),
+    }  # fmt: skip

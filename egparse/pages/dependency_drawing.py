@@ -1,0 +1,300 @@
+"""A sentence's words, tags and arcs as SVG: drawn by displaCy, with probabilities on hover and by shade.
+
+displaCy places words, arcs and labels. What it does not know is put into its drawing: probabilities, the arc from the root,
+what differs from another annotation of the sentence.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+from xml.etree.ElementTree import Element
+
+from egparse.pages.certainty import opacity, probability, shown
+from egparse.pages.differences import (
+    TAG_LAYERS,
+    differs_in_head,
+    differs_in_label,
+    differs_in_tag,
+    label_of,
+    shown_layer,
+    tag_of,
+)
+from egparse.pages.markup import as_text, node, parsed, visible
+from egparse.sentences import MISSING, MISSING_HEAD, Sentence
+
+LONGEST_FORM = 20
+"""Columns of a form that are drawn; all of it is shown on hover."""
+
+_WORD_SPACING = 26
+"""Pixels from the arcs' ends to the base line of the words."""
+_ROOM_BELOW = 36
+_COLUMN_WIDTH, _LETTER_WIDTH = 9, 7
+"""Pixels of a column of a form, and of a letter of a tag or label."""
+_GAP, _ARC_GAP = 16, 32
+"""Pixels between two words or tags, and from a label to the words whose arc it stands below."""
+_NARROWEST = 64
+_LEVEL = 19
+"""Pixels from one level of arcs to the next: a label's line."""
+_ARROW_SPACING, _ARROW_WIDTH = 10, 6
+_FARTHEST = 0.15
+"""Of the distance of words: how far from a word's centre an arc may end."""
+_CORNER = 6
+"""The radius of the corners of arcs."""
+_RIGHT_TO_LEFT = ("R", "AL")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+
+
+class _Arc(NamedTuple):
+    """An arc to ``word`` (0-based) from ``head`` (1-based, 0: the root), of the sentence or of what it is compared with."""
+
+    word: int
+    head: int
+    label: str
+    of_input: bool = False
+
+
+def draw(sentence: Sentence, number: int, compared: Sentence | None = None) -> Element:
+    """The drawing of a sentence; ``number`` makes its identifiers differ from those of others on the page.
+
+    Heads and labels that differ from those of ``compared`` are marked, and its arcs drawn beside them.
+    """
+    arcs = [*_arcs(sentence), *_other_arcs(sentence, compared)]
+    drawn = [arc for arc in arcs if arc.head > 0]
+    svg = _displacy(sentence, drawn)
+    for element in svg.iter():
+        element.tail = None  # blanks between tags of words would move them from the middle
+    tokens, groups = svg.findall("text"), svg.findall("g")
+    ends = float(tokens[0].attrib["y"]) - _WORD_SPACING
+    levels = _levels(groups)
+    top = ends - ((1 + max(levels, default=0)) * _LEVEL if arcs else 0)
+    centres = [_finish_word(token, sentence, word, compared) for word, token in enumerate(tokens)]
+    for place, (group, arc, level) in enumerate(zip(groups, drawn, levels, strict=True)):
+        _finish_arc(group, f"s{number}-a{place}", ends - level * _LEVEL)
+        _tell(group, sentence, arc, compared)
+    for arc in arcs:
+        if arc.head == 0:
+            svg.append(_tell(_root_arrow(centres[arc.word], top, ends, arc.label), sentence, arc, compared))
+    _fit(svg, centres, top, ends + _WORD_SPACING + _ROOM_BELOW)
+    return svg
+
+
+def runs_right_to_left(sentence: Sentence) -> bool:
+    """Whether most letters of the sentence belong to scripts that are written from right to left."""
+    kinds = [unicodedata.bidirectional(letter) for form in sentence.forms for letter in form]
+    return sum(kind in _RIGHT_TO_LEFT for kind in kinds) > kinds.count("L")
+
+
+def arc_text(sentence: Sentence, word: int, head: int, label: str) -> str:
+    """An arc in words: its head, the word (0-based) and its label."""
+    source = _isolated(sentence.forms[head - 1]) if head else "ROOT"
+    target = _isolated(sentence.forms[word])
+    return f"{source} \N{RIGHTWARDS ARROW} {target}" + (f" ({label})" if label else "")
+
+
+def _arcs(sentence: Sentence) -> Iterator[_Arc]:
+    for word, head in enumerate(sentence.heads):
+        if head != MISSING_HEAD:
+            yield _Arc(word, head, label_of(sentence, word))
+
+
+def _other_arcs(sentence: Sentence, compared: Sentence | None) -> Iterator[_Arc]:
+    """The arcs of the other annotation where heads differ."""
+    for word in range(len(sentence)):
+        if compared is not None and differs_in_head(sentence, compared, word):
+            yield _Arc(word, compared.heads[word], label_of(compared, word), of_input=True)
+
+
+def _displacy(sentence: Sentence, arcs: list[_Arc]) -> Element:
+    """What displaCy draws: a ``text`` for each word and a ``g`` for each arc. It escapes forms, but neither tags nor labels."""
+    from spacy import displacy
+
+    layer = shown_layer(sentence)
+    words = [
+        {"text": _shortened(form), "tag": as_text(tag_of(sentence, layer, word)) if layer else ""}
+        for word, form in enumerate(sentence.forms)
+    ]
+    told = [
+        {
+            "start": min(arc.word, arc.head - 1),
+            "end": max(arc.word, arc.head - 1),
+            "label": as_text(arc.label),
+            "dir": "left" if arc.word < arc.head - 1 else "right",
+        }
+        for arc in arcs
+    ]
+    direction = "rtl" if runs_right_to_left(sentence) else "ltr"
+    drawing = {"words": words, "arcs": told, "settings": {"direction": direction}}
+    distance = _distance(sentence, arcs)
+    spacing = float(_ARROW_SPACING)
+    while True:
+        options = {
+            "compact": True, "distance": distance, "offset_x": distance // 2, "word_spacing": _WORD_SPACING,
+            "arrow_stroke": 1.5, "arrow_width": _ARROW_WIDTH, "arrow_spacing": spacing,
+        }  # fmt: skip
+        markup = displacy.render(drawing, style="dep", manual=True, jupyter=False, options=options)
+        svg = parsed(markup)
+        # displaCy moves the ends of low arcs to the left by a quarter of the spacing a level: too far in deep trees.
+        limit = 4 * _FARTHEST * distance / max(1, *_levels(svg.findall("g")), 1)
+        if spacing <= limit:
+            return svg
+        spacing = limit
+
+
+def _distance(sentence: Sentence, arcs: list[_Arc]) -> int:
+    """Pixels from word to word: room for the widest form and tag, and for labels of arcs between neighbours.
+
+    An even number, so that half of it is whole.
+    """
+    layer = shown_layer(sentence)
+    forms = max(_columns(_shortened(form)) for form in sentence.forms) * _COLUMN_WIDTH + _GAP
+    tags = [tag_of(sentence, layer, word) for word in range(len(sentence))] if layer else []
+    letters = max(map(len, tags), default=0) * _LETTER_WIDTH + _GAP
+    label = max((len(arc.label) for arc in arcs), default=0) * _LETTER_WIDTH + _ARC_GAP
+    return 2 * round(max(_NARROWEST, forms, letters, label) / 2)
+
+
+def _levels(groups: Sequence[Element]) -> list[int]:
+    """The level of each arc, from 1: displaCy draws a level at one height."""
+    heights = [_corners(group)[2] for group in groups]
+    ranks = {height: rank for rank, height in enumerate(sorted(set(heights), reverse=True), 1)}
+    return [ranks[height] for height in heights]
+
+
+def _corners(group: Element) -> tuple[float, float, float, float]:
+    """Where displaCy's compact arc starts, its foot and its height, and where it ends."""
+    start, foot, _, height, end, *_ = map(float, _NUMBER.findall(_path(group).attrib["d"]))
+    return start, foot, height, end
+
+
+def _path(group: Element) -> Element:
+    return group.findall("path")[0]
+
+
+def _finish_word(token: Element, sentence: Sentence, word: int, compared: Sentence | None) -> float:
+    """Shade the tag of a word and tell all of its tags on hover; returns where its centre is."""
+    form, tag = token.findall("tspan")
+    layer = shown_layer(sentence)
+    if layer is not None:
+        tag.set("fill-opacity", f"{opacity(probability(sentence, layer, word)):.2f}")
+        if differs_in_tag(sentence, compared, word, layer):
+            token.set("class", "displacy-token wrong")
+    token.insert(0, node("title", {}, "\n".join(_word_lines(sentence, word, compared))))
+    return float(form.attrib["x"])
+
+
+def _word_lines(sentence: Sentence, word: int, compared: Sentence | None) -> Iterator[str]:
+    yield sentence.forms[word]
+    for layer, name in TAG_LAYERS.items():
+        tag = tag_of(sentence, layer, word)
+        if tag != MISSING:
+            line = f"{name} {tag}" + _in_brackets(probability(sentence, layer, word))
+            if compared is not None and differs_in_tag(sentence, compared, word, layer):
+                line += f"; input: {tag_of(compared, layer, word)}"
+            yield line
+
+
+def _finish_arc(group: Element, name: str, height: float) -> None:
+    """Give an arc its height and round corners, a name for its label to follow, and a wide path to hover over."""
+    start, foot, _, end = _corners(group)
+    left, right = sorted((start, end))  # from left to right, for the label reads along it
+    shape = (
+        f"M{left:g},{foot:g} V{height + _CORNER:g} q0,-{_CORNER} {_CORNER},-{_CORNER} "
+        f"H{right - _CORNER:g} q{_CORNER},0 {_CORNER},{_CORNER} V{foot:g}"
+    )
+    _path(group).attrib.update({"id": name, "d": shape})
+    for text in group.findall("text"):
+        text.attrib.pop("style", None)
+        for label in text.findall("textPath"):
+            label.attrib.update({"href": f"#{name}", "side": "left"})
+    group.insert(0, node("path", {"class": "hover", "d": shape}))
+
+
+def _root_arrow(centre: float, top: float, foot: float, label: str) -> Element:
+    """The arrow that comes from above: displaCy has no arc for it."""
+    width = _ARROW_WIDTH - 2
+    return node(
+        "g",
+        {"class": "displacy-arrow"},
+        node("path", {"class": "hover", "d": f"M{centre:g},{top:g} V{foot:g}"}),
+        node("path", {"class": "displacy-arc", "d": f"M{centre:g},{top:g} V{foot:g}", "stroke-width": "1.5px"}),
+        node("text", {"x": f"{centre + 5:g}", "y": f"{top + 12:g}", "direction": "ltr"}, node("tspan", {"class": "displacy-label"}, label)),
+        node(
+            "path",
+            {
+                "class": "displacy-arrowhead",
+                "d": f"M{centre:g},{foot + 2:g} L{centre - width:g},{foot - _ARROW_WIDTH:g} {centre + width:g},{foot - _ARROW_WIDTH:g}",
+                "fill": "currentColor",
+            },
+        ),
+    )  # fmt: skip
+
+
+def _tell(group: Element, sentence: Sentence, arc: _Arc, compared: Sentence | None) -> Element:
+    """Shade an arc and its label, mark it where it differs, and say on hover how probable both are."""
+    kind, lines = "", [arc_text(sentence, arc.word, arc.head, arc.label)]
+    if arc.of_input:
+        kind = " input"
+        lines.append("in the input")
+    else:
+        head, label = (probability(sentence, layer, arc.word) for layer in ("heads", "deprels"))
+        group.set("opacity", f"{opacity(head):.2f}")
+        for text in group.iter():
+            if text.get("class") == "displacy-label":
+                text.set("fill-opacity", f"{opacity(label):.2f}")
+        lines += [f"head {shown(head)}"] if head is not None else []
+        lines += [f"label, given the head, {shown(label)}"] if label is not None else []
+        if compared is not None and differs_in_head(sentence, compared, arc.word):
+            kind = " wrong"
+            other = compared.heads[arc.word]
+            lines.append(f"input: {arc_text(sentence, arc.word, other, label_of(compared, arc.word))}")
+        elif compared is not None and differs_in_label(sentence, compared, arc.word):
+            kind = " wrong-label"
+            lines.append(f"input: {label_of(compared, arc.word)}")
+    group.set("class", "displacy-arrow" + kind)
+    group.insert(0, node("title", {}, "\n".join(lines)))
+    return group
+
+
+def _fit(svg: Element, centres: Sequence[float], top: float, bottom: float) -> None:
+    """Cut the drawing to what is in it, and leave colours and fonts to the page."""
+    slot = abs(centres[1] - centres[0]) if len(centres) > 1 else 2 * centres[0]
+    left, width, height = min(centres) - slot / 2, len(centres) * slot, bottom - top
+    svg.attrib = {
+        "class": "displacy",
+        "role": "img",
+        "direction": svg.attrib["direction"],
+        "viewBox": f"{left:g} {top:g} {width:g} {height:g}",
+        "width": f"{width:g}",
+        "height": f"{height:g}",
+    }
+
+
+def _in_brackets(value: float | None) -> str:
+    return "" if value is None else f" ({shown(value)})"
+
+
+def _isolated(form: str) -> str:
+    """The form, kept from turning round what stands beside it."""
+    if not any(unicodedata.bidirectional(letter) in _RIGHT_TO_LEFT for letter in form):
+        return form
+    return f"\N{FIRST STRONG ISOLATE}{form}\N{POP DIRECTIONAL ISOLATE}"
+
+
+def _shortened(form: str) -> str:
+    """The form as it is drawn: cut where it is too wide."""
+    form = visible(form)
+    if _columns(form) <= LONGEST_FORM:
+        return form
+    kept = len(form)
+    while _columns(form[:kept]) >= LONGEST_FORM:
+        kept -= 1
+    return form[:kept] + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def _columns(text: str) -> int:
+    """How many letters wide a text is: those of East Asia count two, marks none."""
+    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
+    return len(text) + wide - sum(unicodedata.combining(letter) > 0 for letter in text)

@@ -1,0 +1,52 @@
+"""Elements of HTML and SVG whose text is text: nothing that a corpus says can become markup."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from html import escape
+from xml.etree.ElementTree import Element, fromstring, tostring
+
+_NO_CHARACTERS = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML 1.0 has no place for (section 2.2): controls, lone surrogates and two that are no characters."""
+
+
+def node(tag: str, attributes: Mapping[str, str], *children: Element | str) -> Element:
+    """An element with its attributes, and texts and elements in it, in that order."""
+    element = Element(tag, {name: visible(value) for name, value in attributes.items()})
+    for child in children:
+        if isinstance(child, Element):
+            element.append(child)
+        elif len(element):
+            element[-1].tail = (element[-1].tail or "") + visible(child)
+        else:
+            element.text = (element.text or "") + visible(child)
+    return element
+
+
+def visible(text: str) -> str:
+    """The text with a replacement character for what no page can hold."""
+    return _NO_CHARACTERS.sub("\ufffd", text)
+
+
+def as_text(text: str) -> str:
+    """The text as markup that shows it."""
+    return escape(visible(text))
+
+
+def parsed(markup: str) -> Element:
+    """The element that well-formed markup is, without namespaces: HTML knows SVG and its links by their names alone."""
+    root = fromstring(markup)
+    for element in root.iter():
+        element.tag = _local(element.tag)
+        element.attrib = {_local(name): value for name, value in element.attrib.items()}
+    return root
+
+
+def html(page: Element) -> str:
+    """A whole page as a file holds it."""
+    return f"<!DOCTYPE html>\n{tostring(page, encoding='unicode', method='html')}\n"
+
+
+def _local(name: str) -> str:
+    return name.rpartition("}")[2]

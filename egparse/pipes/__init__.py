@@ -1,0 +1,1 @@
+"""Components for spaCy pipelines; importing this package costs nothing, for spaCy imports its factories in every process."""
