@@ -5,6 +5,8 @@ Key 0 marks a free slot. A lookup costs one cache line on average, because a key
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import numpy.typing as npt
 
@@ -58,9 +60,14 @@ class KeyIndex:
 
     def __init__(self, keys: npt.NDArray[np.uint64]) -> None:
         self.keys = np.ascontiguousarray(keys, dtype=np.uint64)
-        size = 1 << max(3, int(np.ceil(np.log2(_LOAD * max(1, len(keys))))))
-        self.slots = np.zeros((size, 2), dtype=np.uint64)
-        _fill(self.keys, self.slots)
+
+    @cached_property
+    def slots(self) -> npt.NDArray[np.uint64]:
+        """The table, (slots, 2); filled when it is first needed, for a process's first kernel takes longer than reading a model."""
+        size = 1 << max(3, int(np.ceil(np.log2(_LOAD * max(1, len(self.keys))))))
+        slots = np.zeros((size, 2), dtype=np.uint64)
+        _fill(self.keys, slots)
+        return slots
 
     def __len__(self) -> int:
         return len(self.keys)

@@ -19,6 +19,7 @@ ascent, and the marginals hold one: beta L = -log P(y), and P(y) <= zbar_r / z_r
 
 It never is below zero, and infinite (a step of 1/C) where inference excludes a correct part. It says nothing of a structure without
 parts, nor for beta = inf, where the half-space holds already: such an example is passed over, which the certificate counts.
+Other remedies, compared in docs/decisions/loopy-inference.md, cost more and gain nothing.
 
 The loss of the perceptron (beta = inf, gamma = 0) is 0 at w = 0, its minimum: no step would ever be made, and it is refused.
 

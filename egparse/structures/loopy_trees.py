@@ -19,6 +19,10 @@ messages (Yedidia et al. 2001; Martins et al. 2010, eq. 18)::
 
 Z_v adds up what all factors say of the values of v; Z_fv what f says and what it hears. Where messages have converged the estimate is
 stationary in them, and its gradient in the scores is the pseudo-marginals. It is no bound in either direction.
+
+**A tree of high score** is looked for by annealing: with all potentials times s, sums become maxima as s grows, and messages those
+of max-product. (Max-marginals of TREE would take a search for each arc.) After each sweep the best tree under what TREE hears is
+scored, and the best of all is kept. The first s makes the potentials' root mean square 1: what is found does not depend on their scale.
 """
 
 from __future__ import annotations
@@ -31,10 +35,11 @@ import numpy.typing as npt
 
 from egparse.compilation import njit
 from egparse.structures import nonprojective, projective
-from egparse.structures.arc_graph import ArcGraph
-from egparse.structures.dependency_trees import Floats
+from egparse.structures.arc_graph import ArcGraph, Ints, mark_tree
+from egparse.structures.chu_liu_edmonds import SearchWorkspace, chu_liu_edmonds, search_workspace
+from egparse.structures.dependency_trees import NO_HEAD, Floats
 from egparse.structures.nonprojective import matrix_tree
-from egparse.structures.projective import inside_outside
+from egparse.structures.projective import eisner, inside_outside
 from egparse.structures.pruned_trees import relative_weights
 
 CLIP = 20.0
@@ -47,6 +52,8 @@ clipped to far less, no message can tell a part that is surer."""
 
 _TINY = 1e-290
 _SMALLEST_OFF = 1e-15
+_SURE, _STILL = 0.95, 0.02
+"""Annealing ends when every arc of the tree has that probability, and none has moved by more: it would only get surer."""
 
 
 class Schedule(NamedTuple):
@@ -58,6 +65,14 @@ class Schedule(NamedTuple):
     sweeps: int = 12
     residual: float = 0.005
     damping: float = 0.0
+
+
+class Annealing(NamedTuple):
+    """``sweeps`` at most; potentials are multiplied by ``growth`` after each ``wait`` of them."""
+
+    sweeps: int = 20
+    wait: int = 2
+    growth: float = 1.5
 
 
 class Outcome(NamedTuple):
@@ -75,16 +90,18 @@ class Workspace(NamedTuple):
     marginals: Floats
     projective: projective.Workspace
     nonprojective: nonprojective.Workspace
+    search: SearchWorkspace
 
 
 def workspace(n_max: int, *, is_projective: bool) -> Workspace:
-    """Buffers for ``propagate``, for sentences of up to ``n_max`` words."""
+    """Buffers for ``propagate`` and ``find_tree``, for sentences of up to ``n_max`` words."""
     cells = (n_max + 1) ** 2
     return Workspace(
         np.empty(cells),
         np.empty(cells),
         projective.workspace(n_max if is_projective else 1),
         nonprojective.workspace(1 if is_projective else n_max),
+        search_workspace(1 if is_projective else n_max),
     )
 
 
@@ -151,8 +168,7 @@ def propagate(
     """
     m = graph.arcs.shape[0]
     size: int = graph.into.shape[0] - 1
-    rows = np.ones((6, m))
-    messages = _Messages(rows[0], rows[1], rows[2], rows[3], rows[4], rows[5])
+    messages = _new_messages(m)
     offset = _arc_weights(graph, potentials, messages.log_score, messages.score)
     log_z = _hear_tree(graph, messages, is_projective, single_root, 0.0, marginals, work)
     if log_z == -np.inf:
@@ -167,9 +183,7 @@ def propagate(
     while sweeps < schedule.sweeps:
         damping = schedule.damping if sweeps > 0 else 0.0
         before[:] = marginals[:m]
-        for h in range(size):
-            _sum_choices(graph, h, pairs, messages, chart)
-            _speak(graph, h, pairs, messages, chart, damping)
+        _hear_heads(graph, pairs, messages, chart, damping)
         log_z = _hear_tree(graph, messages, is_projective, single_root, damping, marginals, work)
         sweeps += 1
         residual = 0.0
@@ -182,6 +196,100 @@ def propagate(
             log_z += _sum_choices(graph, h, pairs, messages, chart)
             _pair_marginals(graph, h, pairs, messages, chart, marginals)
     return Outcome(log_z + offset, sweeps, residual)
+
+
+@njit
+def find_tree(
+    graph: ArcGraph,
+    potentials: Floats,
+    is_projective: bool,
+    single_root: bool,
+    annealing: Annealing,
+    heads: Ints,
+    work: Workspace,
+) -> float:
+    """Write ``heads`` (n + 1,) of a tree of high score for ``potentials`` (parts,), a best one if no pairs are scored; returns its score.
+
+    Where the candidates have no tree the score is ``-inf`` and every head ``NO_HEAD``.
+    """
+    m = graph.arcs.shape[0]
+    size: int = graph.into.shape[0] - 1
+    messages, chart = _new_messages(m), _new_chart(graph)
+    sharpened = potentials / _root_mean_square(potentials)
+    marginals, before, parts = np.zeros(potentials.shape[0]), np.zeros(m), np.empty(potentials.shape[0])
+    own = np.empty(size, dtype=np.int32)
+    heads[:] = NO_HEAD
+    highest = -np.inf
+    _arc_weights(graph, sharpened, messages.log_score, messages.score)
+    pairs = _pair_weights(graph, sharpened)
+    for sweep in range(annealing.sweeps + 1):
+        if sweep > 0:
+            _hear_heads(graph, pairs, messages, chart, 0.0)
+            if sweep % annealing.wait == 0:
+                sharpened *= annealing.growth
+                _arc_weights(graph, sharpened, messages.log_score, messages.score)
+                pairs = _pair_weights(graph, sharpened)
+                _sharpen(messages, annealing.growth)
+        before[:] = marginals[:m]
+        if _hear_tree(graph, messages, is_projective, single_root, 0.0, marginals, work) == -np.inf:
+            break
+        heard = work.square[: size * size].reshape((size, size))
+        if is_projective:
+            eisner(heard, single_root, own, work.projective)
+        else:
+            chu_liu_edmonds(heard, single_root, own, work.search)
+        mark_tree(graph, own, parts)
+        score = 0.0
+        for r in range(parts.shape[0]):
+            if parts[r] > 0.0:
+                score += potentials[r]
+        if score > highest or sweep == 0:
+            highest = score
+            heads[:] = own
+        if not graph.siblings and not graph.grandparents:
+            break
+        moved, least = 0.0, 1.0
+        for a in range(m):
+            moved = max(moved, abs(marginals[a] - before[a]))
+            if parts[a] > 0.0:
+                least = min(least, marginals[a])
+        if least >= _SURE and moved <= _STILL:
+            break
+    return highest
+
+
+@njit
+def _root_mean_square(potentials: Floats) -> float:
+    """Of those above -inf; 1 where they are all 0."""
+    total, count = 0.0, 0
+    for r in range(potentials.shape[0]):
+        if potentials[r] > -np.inf:
+            total += potentials[r] ** 2
+            count += 1
+    return math.sqrt(total / count) if total > 0.0 else 1.0
+
+
+@njit
+def _new_messages(m: int) -> _Messages:
+    rows = np.ones((6, m))
+    return _Messages(rows[0], rows[1], rows[2], rows[3], rows[4], rows[5])
+
+
+@njit
+def _sharpen(messages: _Messages, growth: float) -> None:
+    """What head factors have said, to the power of ``growth``; TREE answers afresh."""
+    head, dependent = messages.head, messages.dependent
+    for a in range(head.shape[0]):
+        head[a] = min(_HIGHEST, max(_LOWEST, head[a] ** growth))
+        dependent[a] = max(_LOWEST * _LOWEST, dependent[a] ** growth)
+
+
+@njit
+def _hear_heads(graph: ArcGraph, pairs: _Pairs, messages: _Messages, chart: _Chart, damping: float) -> None:
+    """The messages of all head factors, from 0 to n."""
+    for h in range(graph.into.shape[0] - 1):
+        _sum_choices(graph, h, pairs, messages, chart)
+        _speak(graph, h, pairs, messages, chart, damping)
 
 
 @njit

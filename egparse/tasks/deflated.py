@@ -79,7 +79,7 @@ def deflate_lists(lists: Mapping[str, Sequence[int]]) -> dict[str, Any]:
     }
 
 
-def inflate_lists(stored: Mapping[str, Any]) -> dict[str, list[int]]:
+def inflate_lists(stored: Mapping[str, Any]) -> dict[str, Sequence[int]]:
     """The lists by string, from what ``deflate_lists`` made, or as they are from a file of egparse 0.1.0.
 
     Raises:
@@ -88,7 +88,7 @@ def inflate_lists(stored: Mapping[str, Any]) -> dict[str, list[int]]:
     if set(stored) != {"strings", "lengths", "numbers"} or not isinstance(stored["lengths"], Mapping):
         return dict(stored)
     ends = list(accumulate(inflate(stored["lengths"]).tolist(), initial=0))
-    numbers = inflate(stored["numbers"]).tolist()
+    numbers = tuple(inflate(stored["numbers"]).tolist())
     if len(ends) != len(stored["strings"]) + 1 or ends[-1] != len(numbers):
         raise ValueError(
             f"expected {len(numbers)} numbers in {len(stored['strings'])} lists, got {ends[-1]} in {len(ends) - 1}"

@@ -16,7 +16,7 @@ from egparse.structures import loopy_trees, nonprojective, projective
 from egparse.structures.arc_graph import ArcGraph, lay_out, mark_tree
 from egparse.structures.chu_liu_edmonds import SearchWorkspace, chu_liu_edmonds, search_workspace
 from egparse.structures.dependency_trees import NO_HEAD, BestTree
-from egparse.structures.loopy_trees import Schedule, propagate
+from egparse.structures.loopy_trees import Annealing, Schedule, find_tree, propagate
 from egparse.structures.projective import eisner
 from egparse.structures.pruned_best import k_best, log_inside_outside
 from egparse.structures.pruned_trees import inside_outside, scaled_inside_outside
@@ -31,6 +31,7 @@ from egparse.tasks.second_order_features import (
     Codes,
     Parts,
     Templates,
+    best_labels,
     compile_templates,
     encode,
     sum_labels,
@@ -51,6 +52,14 @@ SCHEDULE = Schedule()
 
 _CONSIDERED = 2
 """How many times as many trees as are asked for are ranked by score where arcs may cross."""
+
+MARGIN_SHARPNESS = 30.0
+"""For learners that know of no probabilities: next to all of them goes to the tree of highest score, which theirs are made for.
+
+Belief propagation does not reach that far: loopy inference looks for that tree.
+"""
+
+_ANNEALING = Annealing()
 
 _ANY_ARCS = np.empty((0, 2), dtype=np.int16)
 
@@ -413,6 +422,13 @@ def _parse_all(
                     chosen[i] = False
                     break
             if chosen[i]:
+                continue
+            if loopy_work is not None and kernel.sharpness >= MARGIN_SHARPNESS:
+                best_labels(parts, scores, pooled, shares)
+                find_tree(
+                    graph, pooled, order.projective, order.single_root, _ANNEALING, best_heads, loopy_work
+                )
+                chosen[i] = True
                 continue
             scatter(graph.arcs, marginals[:m], square)
             score = -np.inf

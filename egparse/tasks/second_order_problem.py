@@ -13,7 +13,7 @@ from egparse.compilation import njit
 from egparse.learners.problem import Floats
 from egparse.structures import loopy_trees
 from egparse.structures.arc_graph import mark_tree
-from egparse.structures.loopy_trees import Schedule, propagate
+from egparse.structures.loopy_trees import Annealing, Schedule, find_tree, propagate
 from egparse.structures.pruned_best import best_tree, k_best
 from egparse.structures.pruned_trees import inside_outside
 from egparse.tasks.arc_label_dictionary import NO_LABEL
@@ -26,13 +26,13 @@ from egparse.tasks.second_order_features import (
     sum_labels,
     visit_parts,
 )
-from egparse.tasks.tree_problem import INFERENCE, Trees, scatter
+from egparse.tasks.tree_problem import Trees
 
 Ints = npt.NDArray[np.int32]
 Inference = Literal["exact", "loopy"]
 
-_SHARPNESSES = (1.0, 3.0)
-"""Loopy search looks for the best tree in the pseudo-marginals of potentials times these."""
+_ANNEALING = Annealing()
+"""How loopy inference looks for the best tree."""
 
 
 class SecondOrderProblem:
@@ -62,7 +62,6 @@ class SecondOrderProblem:
         self._codes, self._parts, self._templates = codes, parts, templates
         self._is_projective, self._single_root = trees == "projective", single_root
         self._is_exact, self._schedule = inference == "exact", schedule
-        self._inference = INFERENCE[trees]
         sizes = [int(own.graph.pairs[-1]) + len(own.labels.labels) for own in parts]
         self.part_starts = np.cumsum([0, *sizes], dtype=np.int64)
         self._gold = np.zeros(self.part_starts[-1], dtype=np.float32)
@@ -75,7 +74,6 @@ class SecondOrderProblem:
         self._places = np.empty(4096, dtype=np.uint32)
         # exact inference makes its own charts
         self._work = loopy_trees.workspace(1 if self._is_exact else words, is_projective=self._is_projective)
-        self._best_work = self._inference.best_workspace(1 if self._is_exact else words)
         self._heads = np.empty(words + 1, dtype=np.int32)
         self.calls = 0
         self.unconverged = 0
@@ -131,7 +129,7 @@ class SecondOrderProblem:
         return float(log_z)
 
     def maximum(self, i: int, potentials: Floats, out: Floats) -> float:
-        """The best tree; with loopy inference a tree of high score, the best of those read off sharpened pseudo-marginals."""
+        """The best tree; with loopy inference a tree of high score, the best of those that annealing comes by."""
         parts = self._parts[i]
         n = parts.graph.pairs[-1]
         pooled, shares = self._pooled[:n], self._shares[: len(out) - n]
@@ -140,7 +138,9 @@ class SecondOrderProblem:
         score = (
             best_tree(parts.graph, pooled, self._single_root, heads)
             if self._is_exact
-            else self._search(i, pooled, heads)
+            else find_tree(
+                parts.graph, pooled, self._is_projective, self._single_root, _ANNEALING, heads, self._work
+            )
         )
         mark_tree(parts.graph, heads, out[:n])
         share_out(parts, shares, out)
@@ -184,25 +184,6 @@ class SecondOrderProblem:
         other = copy(self)
         other.weights = np.zeros_like(self.weights)
         return other
-
-    def _search(self, i: int, pooled: Floats, heads: Ints) -> float:
-        graph = self._parts[i].graph
-        m, size = len(graph.arcs), len(graph.into) - 1
-        square = np.empty((size, size))
-        found, marginals = np.empty(len(pooled)), np.empty(len(pooled))
-        own, best = np.empty_like(heads), -np.inf
-        for sharpness in _SHARPNESSES:
-            propagate(
-                graph, sharpness * pooled, self._is_projective, self._single_root, self._schedule, False, marginals, self._work
-            )  # fmt: skip
-            scatter(graph.arcs, marginals[:m], square)
-            self._inference.best(square, self._single_root, own, self._best_work)
-            mark_tree(graph, own, found)
-            score = float(found @ pooled)
-            if score > best:
-                best = score
-                heads[:] = own
-        return best
 
 
 @njit

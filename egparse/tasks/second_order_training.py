@@ -27,6 +27,7 @@ from egparse.tasks.second_order_features import (
     compile_templates,
 )
 from egparse.tasks.second_order_parser import (
+    MARGIN_SHARPNESS,
     SCHEDULE,
     Order,
     Pruning,
@@ -43,9 +44,6 @@ Ints = npt.NDArray[np.int32]
 
 GOLD_THETA = 1.5
 """Initial theta of each part of a correct tree: a word has four to five."""
-
-MARGIN_SHARPNESS = 30.0
-"""For learners that know of no probabilities: next to all of them goes to the tree of highest score, which theirs are made for."""
 
 
 def train_second_order(

@@ -1,4 +1,7 @@
-"""Belief propagation: exact where it should be, a stationary estimate elsewhere, and no nan whatever the potentials."""
+"""Belief propagation: exact where it should be, a stationary estimate elsewhere, and no nan whatever the potentials.
+
+And the search for the best tree by it.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,10 @@ from structures.test_arc_graph import (
     random_potentials,
 )
 
-from egparse.structures.arc_graph import ArcGraph, lay_out
-from egparse.structures.loopy_trees import Outcome, Schedule, propagate, workspace
+from egparse.structures.arc_graph import ArcGraph, Ints, lay_out, mark_tree
+from egparse.structures.dependency_trees import NO_HEAD
+from egparse.structures.loopy_trees import Annealing, Outcome, Schedule, find_tree, propagate, workspace
+from egparse.structures.pruned_best import best_tree
 from egparse.structures.pruned_trees import inside_outside
 
 EXAMPLES = settings(max_examples=80, deadline=None)
@@ -217,3 +222,108 @@ def test_it_is_near_the_exact_distribution_of_projective_trees() -> None:
         errors.append(np.abs(marginals - exact)[: len(graph.arcs)])
         assert outcome.log_partition == pytest.approx(log_z, abs=0.3)
     assert 1e-4 < np.concatenate(errors).mean() < 0.03
+
+
+# --- the search for the best tree ------------------------------------------------------------------------
+
+
+def found(
+    graph: ArcGraph, potentials: Floats, is_projective: bool, single_root: bool = True
+) -> tuple[float, Ints]:
+    heads = np.zeros(len(graph.into) - 1, dtype=np.int32)
+    work = workspace(len(heads) - 1, is_projective=is_projective)
+    before = potentials.copy()
+    score = find_tree(graph, potentials, is_projective, single_root, Annealing(), heads, work)
+    np.testing.assert_array_equal(potentials, before)
+    return score, heads
+
+
+def score_of(graph: ArcGraph, potentials: Floats, heads: Ints) -> float:
+    """That of a tree of candidate arcs."""
+    parts = np.empty(len(potentials))
+    assert mark_tree(graph, heads, parts) == 0
+    return float(potentials[parts > 0.0].sum())
+
+
+@TREES
+@ROOTS
+@EXAMPLES
+@given(drawn=pruned(max_words=4))
+def test_search_is_exact_without_pairs(is_projective: bool, single_root: bool, drawn: Pruned) -> None:
+    m = len(drawn.graph.arcs)
+    graph = lay_out(drawn.graph.arcs, len(drawn.graph.into) - 1, False, False)
+    potentials = drawn.potentials[:m]
+    ranked = listed(graph, potentials, single_root, is_projective).ranked
+    score, heads = found(graph, potentials, is_projective, single_root)
+    if ranked:
+        assert score == pytest.approx(ranked[0], rel=1e-12, abs=1e-9)
+        assert score_of(graph, potentials, heads) == pytest.approx(score)
+    else:
+        assert score == FORBIDDEN
+
+
+@TREES
+@ROOTS
+@PAIRS
+def test_search_nearly_always_finds_the_best_of_few_trees(
+    is_projective: bool, single_root: bool, siblings: bool, grandparents: bool
+) -> None:
+    best = []
+    for seed in range(30):
+        graph = random_graph(4, 4, seed, siblings, grandparents)
+        potentials = near_exact(graph, 1.0, seed)
+        ranked = listed(graph, potentials, single_root, is_projective).ranked
+        score, heads = found(graph, potentials, is_projective, single_root)
+        assert score == pytest.approx(score_of(graph, potentials, heads))
+        assert score <= ranked[0] + 1e-9
+        best.append(score >= ranked[0] - 1e-9)
+    assert np.mean(best) >= 0.9
+
+
+def test_search_mostly_finds_the_best_of_many_trees() -> None:
+    best = []
+    for seed in range(40):
+        graph = random_graph(12, 4, seed)
+        potentials = near_exact(graph, 1.0, seed)
+        exact = best_tree(graph, potentials, True, np.empty(13, dtype=np.int32))
+        score, heads = found(graph, potentials, True)
+        assert score == pytest.approx(score_of(graph, potentials, heads))
+        assert score <= exact + 1e-9
+        best.append(score >= exact - 1e-9)
+    assert np.mean(best) >= 0.8
+
+
+@TREES
+def test_search_does_not_depend_on_the_scale(is_projective: bool) -> None:
+    for seed in range(10):
+        graph = random_graph(12, 4, seed)
+        potentials = near_exact(graph, 1.0, seed)
+        score, heads = found(graph, potentials, is_projective)
+        for scale in (2.0**-8, 2.0**12):
+            scaled, again = found(graph, scale * potentials, is_projective)
+            assert scaled == pytest.approx(scale * score)
+            np.testing.assert_array_equal(again, heads)
+
+
+@TREES
+@ROOTS
+def test_search_tells_candidates_without_a_tree(is_projective: bool, single_root: bool) -> None:
+    graph = lay_out(np.array([(0, 1), (3, 2), (2, 3)], dtype=np.int16), 4, True, True)
+    score, heads = found(graph, np.zeros(graph.pairs[-1]), is_projective, single_root)
+    assert score == FORBIDDEN
+    assert (heads == NO_HEAD).all()
+
+
+@TREES
+@ROOTS
+@EXAMPLES
+@given(drawn=pruned(max_words=4))
+def test_search_gives_a_tree_whatever_the_potentials(
+    is_projective: bool, single_root: bool, drawn: Pruned
+) -> None:
+    graph, potentials = drawn
+    score, heads = found(graph, potentials, is_projective, single_root)
+    assert not np.isnan(score)
+    if score > FORBIDDEN:
+        assert score_of(graph, potentials, heads) == pytest.approx(score)
+        assert score <= listed(graph, potentials, single_root, is_projective).ranked[0] + 1e-6

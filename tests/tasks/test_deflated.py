@@ -34,7 +34,7 @@ def test_an_array_that_was_never_deflated_is_itself() -> None:
 @given(LISTS)
 def test_lists_come_back_in_their_order(lists: dict[str, list[int]]) -> None:
     found = inflate_lists(deflate_lists(lists))
-    assert list(found.items()) == list(lists.items())
+    assert [(string, list(own)) for string, own in found.items()] == list(lists.items())
 
 
 @given(LISTS)
@@ -45,7 +45,7 @@ def test_lists_that_were_never_deflated_are_themselves(lists: dict[str, list[int
 def test_forms_that_look_like_keys_are_forms() -> None:
     lists = {"strings": [1], "lengths": [2], "numbers": [3]}
     assert inflate_lists(lists) == lists
-    assert inflate_lists(deflate_lists(lists)) == lists
+    assert inflate_lists(deflate_lists(lists)) == {"strings": (1,), "lengths": (2,), "numbers": (3,)}
 
 
 @pytest.mark.parametrize("lists", [{"a": [65_536]}, {"a": [-1]}, {"a": [0] * 65_536}])
