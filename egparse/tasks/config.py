@@ -227,7 +227,8 @@ class TrainConfig:
     """Everything that ``egparse train`` may be told by a file.
 
     ``layers`` limits what is trained (upos, xpos, feats, spans, heads, deprels); empty: all that the
-    corpus annotates. ``hold_out`` is the share of sentences kept as a development part where none is given.
+    corpus annotates (the splitter has a switch of its own). ``hold_out`` is the share of sentences kept as a development part where none
+    is given.
     ``language`` chooses the tokeniser for plain text. Where training goes on from a base model, ``closeness`` times the C of each task is
     how strongly its weights are held to those of the base.
     """

@@ -42,7 +42,7 @@ def test_what_is_set_of_a_task_goes_before_the_learner_of_all(corpus: Path, tmp_
         "train", corpus, "--config", CONFIGS / "quick.toml", "--set", 'layers=["upos", "heads"]', "--learner", "hmm",
         "--set", "parser.learner=perceptron", "-o", tmp_path / "model.msgpack", "--quiet", "--json",
     )  # fmt: skip
-    assert set(json.loads(done.stdout)["tasks"]) == {"upos", "parser"}
+    assert set(json.loads(done.stdout)["tasks"]) == {"splitter", "upos", "parser"}
 
 
 def test_tasks_that_a_learner_does_not_fit_are_named_before_training(corpus: Path, tmp_path: Path) -> None:
