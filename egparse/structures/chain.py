@@ -23,8 +23,8 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
 _SMALLEST = 1e-200  # a scale below this has lost digits to underflow: use logarithms instead
-_DEEPEST = -600.0  # nats that all paths lose after a word: beyond that, a label lost there might have counted
-_FAINTEST = 1e-280  # a label with less forward mass may have been lost
+_DEEPEST = -600.0  # nats that all paths lose from a word on: beyond that, a label lost there might have counted
+_FAINTEST = 1e-280  # a label with less forward mass, before it is scaled, may have lost digits, or all
 
 
 class ChainMarginals(NamedTuple):
@@ -84,11 +84,11 @@ def _may_have_lost(starts: Ints, work: Workspace) -> bool:
     """Whether a label underflowed at some word and all others lost so much later that it would have counted."""
     ahead = 0.0
     for k in range(starts.shape[0] - 2, -1, -1):
+        ahead += np.log(work.scales[k])
         if ahead < _DEEPEST:
             for c in range(starts[k], starts[k + 1]):
-                if work.forward[c] < _FAINTEST:
+                if work.forward[c] * work.scales[k] < _FAINTEST:
                     return True
-        ahead += np.log(work.scales[k])
     return False
 
 

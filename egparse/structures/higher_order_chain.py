@@ -41,10 +41,8 @@ Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 
 _SMALLEST = 1e-200  # a scale below this has lost digits to underflow: use logarithms instead
-_DEEPEST = (
-    -600.0
-)  # scales of words to come, in nats: a cell that is lost now might then have mattered after all
-_FAINTEST = 1e-280  # a cell below this may have been lost
+_DEEPEST = -600.0  # nats that all paths lose from a word on: beyond that, a cell lost there might have counted
+_FAINTEST = 1e-280  # a cell of less mass, before it is scaled, may have lost digits, or all
 _TOLERANCE = 1e-6  # of the probability of a word's labels, which is 1 unless something overflowed
 
 
@@ -286,11 +284,11 @@ def _may_have_lost(n: int, work: Workspace) -> bool:
     """Whether a state underflowed at some word and all others lost so much later that it would have counted."""
     ahead = 0.0
     for k in range(n - 1, -1, -1):
+        ahead += np.log(work.scales[k])
         if ahead < _DEEPEST:
             for s in range(work.states[k], work.states[k + 1]):
-                if work.forward[s] < _FAINTEST:
+                if work.forward[s] * work.scales[k] < _FAINTEST:
                     return True
-        ahead += np.log(work.scales[k])
     return False
 
 
