@@ -2,6 +2,9 @@
 
 numba refuses ``cache=True`` at import time where it finds no place to write (a read-only installation without a home);
 then we compile without a cache rather than fail. A user who sets ``NUMBA_CACHE_DIR`` keeps it.
+
+Processes that compile at the same time take turns at saving: numba reads the index of a kernel and writes it anew with one entry
+more, and of two that do so at once with different versions one would leave its code under the other's entry.
 """
 
 from __future__ import annotations
@@ -29,6 +32,37 @@ if not os.environ.get("NUMBA_CACHE_DIR") and not _package_is_writable():
     numba.config.CACHE_DIR = str(platformdirs.user_cache_path("egparse") / "kernels")  # type: ignore[attr-defined]
 
 
+LOCK = "egparse.lock"
+"""The file beside cached kernels that is locked while one is saved."""
+
+LOCK_SECONDS = 60.0
+"""A process that has waited so long for others saves all the same."""
+
+
+def _save_in_turn(compiled: Any) -> None:
+    """Let a kernel's cache be saved by one process at a time; where numba's cache is not as it was, it stays as it is."""
+    file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    save, folder = getattr(file, "save", None), getattr(file, "_cache_path", None)
+    if file is None or save is None or folder is None:
+        return
+
+    def locked(key: Any, data: Any) -> None:
+        from filelock import FileLock, Timeout
+
+        lock = FileLock(os.path.join(folder, LOCK), timeout=LOCK_SECONDS)
+        try:
+            lock.acquire()
+        except (OSError, Timeout):  # a file system without locks
+            save(key, data)
+            return
+        try:
+            save(key, data)
+        finally:
+            lock.release()
+
+    file.save = locked
+
+
 @overload
 def njit(function: Function) -> Function:  # noqa: D418
     """As a plain decorator."""
@@ -53,7 +87,9 @@ def njit(function: Function | None = None, *, fast: bool = False, inline: bool =
         if inline:
             options["inline"] = "always"
         try:
-            return cast(Function, numba.njit(cache=True, **options)(target))
+            compiled = numba.njit(cache=True, **options)(target)
+            _save_in_turn(compiled)
+            return cast(Function, compiled)
         except RuntimeError:  # numba: "cannot cache function ...: no locator available"
             return cast(Function, numba.njit(**options)(target))
 

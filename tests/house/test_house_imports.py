@@ -18,7 +18,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "sentences": set(),
     "schemes": set(),
-    "compilation": {"numba", "platformdirs"},
+    "compilation": {"numba", "platformdirs", "filelock"},
     "serialize": {"numpy", "msgpack", "errors", "__init__"},
     "readers": {"errors", "sentences", "schemes", "numpy", "conllu"},
     "features": KERNELS | {"errors", "sentences"},
