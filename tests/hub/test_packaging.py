@@ -134,6 +134,25 @@ def test_a_fresh_environment_installs_the_wheel_and_loads_it(
     assert forms == ["A", "dog", "barks", "in", "Paris", ".", "It", "is", "big", "."]
 
 
+@pytest.mark.slow
+def test_wheels_of_egparse_and_of_the_package_are_all_that_is_needed(
+    made: Package, model: Path, tmp_path: Path
+) -> None:
+    """What egparse needs comes from the package registry."""
+    folder, wheels = tmp_path / "environment", tmp_path / "wheels"
+    venv.create(folder, with_pip=True)
+    python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
+    pip = [python, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    built = subprocess.run([*pip, "wheel", "--no-deps", "--wheel-dir", wheels, ROOT], check=False)
+    if built.returncode:
+        pytest.skip("expected a package registry to build a wheel with, got none")
+    (wheel,) = wheels.glob("egparse-*.whl")
+    run(*pip, "install", wheel, made.files[0])
+    assert json.loads(run(python, "-c", LOAD)) == expected(model)
+    installed = {own["name"] for own in json.loads(run(python, "-m", "egparse", "models", "--json"))["installed"]}
+    assert {"en_test", "en_ewt", "fr_sequoia"} <= installed
+
+
 def test_a_package_has_the_model_once_and_is_laid_out_as_spacy_has_it(made: Package, model: Path) -> None:
     assert (made.name, made.version, made.model) == ("en_egparse_test", "0.1.0", "en_test")
     (stored,) = made.folder.rglob("*.msgpack")
