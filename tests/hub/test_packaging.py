@@ -149,7 +149,9 @@ def test_wheels_of_egparse_and_of_the_package_are_all_that_is_needed(
     (wheel,) = wheels.glob("egparse-*.whl")
     run(*pip, "install", wheel, made.files[0])
     assert json.loads(run(python, "-c", LOAD)) == expected(model)
-    installed = {own["name"] for own in json.loads(run(python, "-m", "egparse", "models", "--json"))["installed"]}
+    installed = {
+        own["name"] for own in json.loads(run(python, "-m", "egparse", "models", "--json"))["installed"]
+    }
     assert {"en_test", "en_ewt", "fr_sequoia"} <= installed
 
 
