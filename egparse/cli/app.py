@@ -42,8 +42,8 @@ def _show_version(wanted: bool) -> None:
     epilog=examples(
         "egparse train corpus.conllu --output model.msgpack",
         "egparse evaluate model.msgpack test.conllu",
-        "echo 'The cat sat on the mat.' | egparse parse model.msgpack -",
-        "egparse visualize model.msgpack article.txt --output article.html",
+        "echo 'The cat sat on the mat.' | egparse parse en_ewt -",
+        "egparse visualize en_ewt article.txt --output article.html",
         "egparse inspect model.msgpack",
         "egparse download UD_French-Sequoia",
         "egparse package model.msgpack --name en_egparse_mine",
