@@ -62,6 +62,22 @@ FormatOption: TypeAlias = Annotated[
     ),
 ]
 
+InputFormatOption: TypeAlias = Annotated[
+    InputFormat,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        help="auto (text, conllu or conllx), text, conllu, conllx, conll2000, conll2002 or conll2003.",
+    ),
+]
+
+OutputOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", metavar="FILE", help="Where to write, all or nothing; else standard output."
+    ),
+]
+
 GoldTagsOption: TypeAlias = Annotated[
     bool,
     typer.Option("--gold-tags", help="Give the parser the tags of the input instead of predicted ones."),

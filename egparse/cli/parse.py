@@ -18,9 +18,11 @@ from egparse.cli.notices import told
 from egparse.cli.options import (
     GoldTagsOption,
     InputFormat,
+    InputFormatOption,
     JobsOption,
     MarginalsOption,
     ModelArgument,
+    OutputOption,
     QuietOption,
     RespectInputOption,
     examples,
@@ -110,20 +112,8 @@ def parse_cli(
     input: Annotated[
         Path, typer.Argument(metavar="INPUT", help="A corpus or a text in UTF-8; - for standard input.")
     ],
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Where to write, all or nothing; else standard output."
-        ),
-    ] = None,
-    format: Annotated[
-        InputFormat,
-        typer.Option(
-            "--format",
-            metavar="FORMAT",
-            help="auto (text, conllu or conllx), text, conllu, conllx, conll2000, conll2002 or conll2003.",
-        ),
-    ] = InputFormat.AUTO,
+    output: OutputOption = None,
+    format: InputFormatOption = InputFormat.AUTO,
     gold_tags: GoldTagsOption = False,
     respect_input: RespectInputOption = False,
     marginals: MarginalsOption = False,

@@ -15,7 +15,14 @@ from egparse.cli import outputs, tables
 from egparse.cli.compiling import NOTICE, kernels_are_compiled
 from egparse.cli.faults import reported
 from egparse.cli.notices import told
-from egparse.cli.options import GoldTagsOption, InputFormat, QuietOption, examples
+from egparse.cli.options import (
+    GoldTagsOption,
+    InputFormat,
+    InputFormatOption,
+    OutputOption,
+    QuietOption,
+    examples,
+)
 from egparse.errors import EgparseError
 
 if TYPE_CHECKING:
@@ -95,12 +102,7 @@ def visualize_cli(
             show_default=False,
         ),
     ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Where to write, all or nothing; else standard output."
-        ),
-    ] = None,
+    output: OutputOption = None,
     limit: Annotated[
         int, typer.Option("--limit", metavar="N", min=0, help="How many sentences to show; 0: all.")
     ] = LIMIT,
@@ -114,14 +116,7 @@ def visualize_cli(
     compare: Annotated[
         bool, typer.Option("--compare", help="Mark where the model differs from the annotated INPUT.")
     ] = False,
-    format: Annotated[
-        InputFormat,
-        typer.Option(
-            "--format",
-            metavar="FORMAT",
-            help="auto (text, conllu or conllx), text, conllu, conllx, conll2000, conll2002 or conll2003.",
-        ),
-    ] = InputFormat.AUTO,
+    format: InputFormatOption = InputFormat.AUTO,
     gold_tags: GoldTagsOption = False,
     quiet: QuietOption = False,
 ) -> None:

@@ -109,9 +109,8 @@ class Lexicon:
         rows = np.array([self._rows.get(form, -1) for form in forms], dtype=np.int64)
         known = rows[rows >= 0]
         asked = np.unique(known[~self._is_computed[known]])
-        if len(
-            asked
-        ):  # other threads may do the same: they come to the same rows, and marks are set after them
+        if len(asked):
+            # other threads may do the same: they come to the same rows, and marks are set after them
             self._table[asked] = self._compute([self.forms[row] for row in asked.tolist()])
             self._is_computed[asked] = True
         values = np.empty((len(forms), len(self.names)), dtype=np.int32)

@@ -135,9 +135,8 @@ def _alone(target: Path) -> Iterator[None]:
         try:
             yield
         finally:
-            with suppress(
-                OSError
-            ):  # while it is held: who waits for it sees that it is gone, and makes a new one
+            # while it is held: who waits for it sees that it is gone, and makes a new one
+            with suppress(OSError):
                 os.unlink(path)
 
 

@@ -13,16 +13,12 @@ import numpy.typing as npt
 from spacy.lang.lex_attrs import is_punct
 from spacy.pipeline import Sentencizer
 
+from egparse.readers.docs import CLAUSE_ENDS, MAX_WORDS, OPENING
 from egparse.tasks.splitter_columns import Paragraph
 
 Mask = npt.NDArray[np.bool_]
 
-MAX_WORDS = 300
-"""A longer sentence that was found, not given, is cut."""
-
 _FINAL = frozenset(Sentencizer.default_punct_chars)
-_CLAUSE_ENDS = frozenset(",;:)]\u2013\u2014\u2026\u060c\uff1b\uff1a\uff0c\u3001")
-_OPENING = frozenset("\"'([{\u2018\u201c\u201e\u00ab\u00bf\u00a1")
 
 
 class RuleSplitter:
@@ -41,7 +37,7 @@ class RuleSplitter:
             if form in _FINAL:
                 ended = True
             elif ended and not is_punct(form):
-                opened = place > 1 and forms[place - 1] in _OPENING
+                opened = place > 1 and forms[place - 1] in OPENING
                 first = place - 1 if opened and not spaced[place - 1] and spaced[place - 2] else place
                 marks[first] = True
                 ended = False
@@ -65,6 +61,6 @@ def longest_pieces(starts: Mask, forms: Sequence[str], may_cut: Mask, longest: i
             if not window:
                 begin += longest // 2
                 continue
-            begin = next((k for k in window if forms[k - 1] in _CLAUSE_ENDS), window[0])
+            begin = next((k for k in window if forms[k - 1] in CLAUSE_ENDS), window[0])
             starts[begin] = True
     return starts

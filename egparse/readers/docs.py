@@ -48,9 +48,9 @@ MAX_STRINGS = 200_000
 the known words goes the speed: 35,000 instead of 150,000 words/s."""
 
 # With the dashes and the commas of other scripts.
-_CLAUSE_ENDS = frozenset(",;:)]\u2013\u2014\u2026\u060c\uff1b\uff1a\uff0c\u3001")
+CLAUSE_ENDS = frozenset(",;:)]\u2013\u2014\u2026\u060c\uff1b\uff1a\uff0c\u3001")
 
-_OPENING = frozenset("\"'([{\u2018\u201c\u201e\u00ab\u00bf\u00a1")
+OPENING = frozenset("\"'([{\u2018\u201c\u201e\u00ab\u00bf\u00a1")
 
 _BLANK_LINE = re.compile(r"\n\s*\n")
 
@@ -266,7 +266,7 @@ def _opens(words: Sequence[_Word]) -> bool:
     """Whether the last word is an opening quote or bracket; spaCy leaves it to the sentence before."""
     if len(words) < 2 or words[-1].starts:
         return False
-    return words[-1].form in _OPENING and not words[-1].spaced and words[-2].spaced
+    return words[-1].form in OPENING and not words[-1].spaced and words[-2].spaced
 
 
 def _bounds(words: Sequence[_Word], max_words: int) -> Iterator[tuple[int, int]]:
@@ -284,6 +284,6 @@ def _cut(words: Sequence[_Word], start: int, max_words: int) -> int:
     """Where to cut a sentence that is too long: after a clause, else at a blank, else anywhere."""
     window = range(start + max_words, start + max_words // 2, -1)
     for after in window:
-        if words[after - 1].form in _CLAUSE_ENDS:
+        if words[after - 1].form in CLAUSE_ENDS:
             return after
     return next((after for after in window if words[after - 1].spaced), start + max_words)

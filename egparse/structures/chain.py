@@ -23,9 +23,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
 _SMALLEST = 1e-200  # a scale below this has lost digits to underflow: use logarithms instead
-_DEEPEST = (
-    -600.0
-)  # nats that all paths lose from a word on: beyond that, a label lost there might have counted
+_DEEPEST = -600.0  # nats that all paths lose from a word on: beyond, a label lost there might have counted
 _FAINTEST = 1e-280  # a label with less forward mass, before it is scaled, may have lost digits, or all
 
 

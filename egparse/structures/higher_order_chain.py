@@ -41,9 +41,7 @@ Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 
 _SMALLEST = 1e-200  # a scale below this has lost digits to underflow: use logarithms instead
-_DEEPEST = (
-    -600.0
-)  # nats that all paths lose from a word on: beyond that, a cell lost there might have counted
+_DEEPEST = -600.0  # nats that all paths lose from a word on: beyond, a cell lost there might have counted
 _FAINTEST = 1e-280  # a cell of less mass, before it is scaled, may have lost digits, or all
 _TOLERANCE = 1e-6  # of the probability of a word's labels, which is 1 unless something overflowed
 
