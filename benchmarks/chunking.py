@@ -1,10 +1,12 @@
-"""CoNLL-2000 chunking, the whole experiment in one run: L-BFGS (python-crfsuite) to its optimum, then online EG to within 0.1 %.
+"""CoNLL-2000 chunking, the whole experiment in one run: L-BFGS (python-crfsuite) to its optimum,
+then online EG to within 0.1 %.
 
     python benchmarks/chunking.py ../shared/data/conll2000
 
-The folder holds train.txt and test.txt. Same attributes, same weights (observed pairs only), same objective:
--log-likelihood + C/2 |w|^2 with C = 0.1, which CRFsuite calls c2 = 0.05. Times are CPU seconds of the training loops; kernels are
-compiled before, and EG's objective is looked at (a pass of inference that training does not need) outside the clock.
+The folder holds train.txt and test.txt. Same attributes, same weights (observed pairs only), same
+objective: -log-likelihood + C/2 |w|^2 with C = 0.1, which CRFsuite calls c2 = 0.05. Times are CPU
+seconds of the training loops; kernels are compiled before, and EG's objective is looked at (a pass
+of inference that training does not need) outside the clock.
 """
 
 from __future__ import annotations
@@ -22,9 +24,9 @@ import pycrfsuite  # type: ignore[import-untyped]
 
 from egparse.evaluation.spans import score_spans
 from egparse.features.sequence import observed_rows
-from egparse.learners.eg import EGConfig, OnlineEG
-from egparse.structures import chain
-from egparse.tasks.sequence_problem import SequenceProblem
+from egparse.learners.eg.online import EGConfig, OnlineEG
+from egparse.structures.chains import chain
+from egparse.tagging.sequence_problem import SequenceProblem
 
 C = 0.1
 WITHIN = 1e-3
@@ -55,7 +57,9 @@ def read(path: Path) -> list[Sentence]:
 
 
 def attributes_of(table: Rows) -> Rows:
-    """The classic templates: 5 words, 2 word bigrams, 5 tags, 4 tag bigrams, 3 tag trigrams, sentence ends."""
+    """The classic templates: 5 words, 2 word bigrams, 5 tags, 4 tag bigrams, 3 tag trigrams,
+    sentence ends.
+    """
     spans: list[tuple[int, ...]] = [(0, k) for k in range(-2, 3)] + [(0, -1, 0), (0, 0, 1)]
     spans += [(1, k) for k in range(-2, 3)] + [(1, k, k + 1) for k in range(-2, 2)]
     spans += [(1, k, k + 1, k + 2) for k in range(-2, 1)]
@@ -83,7 +87,9 @@ def encode(sentences: Sequence[Sentence], numbers: dict[str, int], tags: list[st
 def lbfgs(train: Sequence[Sentence], model: Path) -> tuple[float, int, float]:
     """Train with CRFsuite until it is satisfied: (objective, iterations, CPU seconds)."""
     trainer = pycrfsuite.Trainer(algorithm="lbfgs", verbose=False)
-    trainer.set_params({"c1": 0.0, "c2": C / 2, "max_iterations": 2000, "epsilon": 1e-6, "delta": 1e-7})
+    trainer.set_params(
+        {"c1": 0.0, "c2": C / 2, "max_iterations": 2000, "epsilon": 1e-6, "delta": 1e-7}
+    )
     for own in train:
         trainer.append([[name for name in row if name] for row in own.attributes], own.tags)
     begun = time.process_time()
@@ -111,7 +117,9 @@ def problem_of(train: Encoded, n_attributes: int, n_labels: int) -> SequenceProb
 
 
 def eg(problem: SequenceProblem, config: EGConfig, goal: float, most: int = 80) -> float:
-    """Run online EG until the primal is at most ``goal``; returns CPU seconds and prints the way there."""
+    """Run online EG until the primal is at most ``goal``; returns CPU seconds and prints the way
+    there.
+    """
     learner = OnlineEG(problem, config)
     height = 3.0 + np.log(problem.transitions.shape[0])
     learner.sweep(learner.initialise(height), np.arange(2))  # compiles
@@ -126,7 +134,8 @@ def eg(problem: SequenceProblem, config: EGConfig, goal: float, most: int = 80) 
             continue
         now = learner.certificate(state)
         print(
-            f"  {iteration:3d} passes, {now.effective_iterations:5.1f} effective, {seconds:6.2f} s CPU: "
+            f"  {iteration:3d} passes, {now.effective_iterations:5.1f} effective, {seconds:6.2f} "
+            "s CPU: "
             f"primal {now.primal:.3f} dual {now.dual:.3f} gap {100 * now.relative_gap:.3f} %",
             flush=True,
         )
@@ -138,15 +147,21 @@ def eg(problem: SequenceProblem, config: EGConfig, goal: float, most: int = 80) 
 def eg_tags(problem: SequenceProblem, test: Encoded, tags: list[str]) -> list[list[str]]:
     """Viterbi under w = v / C."""
     rows, transitions = problem.rows, problem.transitions.astype(np.float64) / C
-    table = np.zeros((len(rows.starts), len(tags)))  # the last row, of unseen attributes (-1), stays zero
-    table[np.repeat(np.arange(len(rows.starts) - 1), np.diff(rows.starts)), rows.labels] = rows.weights / C
+    table = np.zeros(
+        (len(rows.starts), len(tags))
+    )  # the last row, of unseen attributes (-1), stays zero
+    table[np.repeat(np.arange(len(rows.starts) - 1), np.diff(rows.starts)), rows.labels] = (
+        rows.weights / C
+    )
     found = []
     for begin, end in zip(test.starts[:-1], test.starts[1:], strict=True):
         unary = table[test.attributes[begin:end]].sum(axis=1)
         starts = np.arange(0, unary.size + 1, len(tags), dtype=np.int32)
         labels = np.tile(np.arange(len(tags), dtype=np.int32), end - begin)
         parts = np.concatenate([unary.ravel(), transitions.ravel()])
-        found.append([tags[label] for label in chain.argmax(parts, starts, labels, len(tags)).choice])
+        found.append(
+            [tags[label] for label in chain.argmax(parts, starts, labels, len(tags)).choice]
+        )
     return found
 
 
@@ -171,7 +186,9 @@ def main(folder: Path, extra: Sequence[str]) -> None:
         model = Path(scratch) / "model"
         optimum, iterations, reference = lbfgs(train, model)
         f1 = score_spans(gold, crfsuite_tags(model, test)).micro.f1
-    print(f"L-BFGS: {optimum:.3f} after {iterations} iterations, {reference:.1f} s CPU, F1 {f1:.2f}")
+    print(
+        f"L-BFGS: {optimum:.3f} after {iterations} iterations, {reference:.1f} s CPU, F1 {f1:.2f}"
+    )
     configs = {"EG": CONFIG}
     if "--every-example" in extra:
         configs["EG, every example in every pass"] = replace(CONFIG, share=1.0)

@@ -1,13 +1,16 @@
-"""CPU seconds of one pass of every online learner over a treebank, beside one of the perceptron and inference alone.
+"""CPU seconds of one pass of every online learner over a treebank, beside one of the perceptron and
+inference alone.
 
-Usage: python benchmarks/epochs.py CORPUS.conllu [--sentences N] [--repetitions R] [--learners NAME ...]
+Usage: python benchmarks/epochs.py CORPUS.conllu [--sentences N] [--repetitions R] [--learners NAME
+...]
 
-The problem is that of the projective arc-factored parser with the tags of the corpus. Each learner makes one pass that is not timed
-(it compiles kernels, and SGD chooses its rate in it), then R that are; the figure is their median, child processes included.
-Certificates are not part of a pass, nor is the average of the weights, for learners that keep one: ``average_cpu_seconds`` is what
-it takes to have it after a pass. Inference is that of a pass at the weights that the perceptron ends with. Ratios are to a pass
-of the perceptron, and to that with a pass of the learner's own inference (inside-outside, or Eisner for losses without
-probabilities) on top. Prints one JSON object.
+The problem is that of the projective arc-factored parser with the tags of the corpus. Each learner
+makes one pass that is not timed (it compiles kernels, and SGD chooses its rate in it), then R that
+are; the figure is their median, child processes included. Certificates are not part of a pass, nor
+is the average of the weights, for learners that keep one: ``average_cpu_seconds`` is what it takes
+to have it after a pass. Inference is that of a pass at the weights that the perceptron ends with.
+Ratios are to a pass of the perceptron, and to that with a pass of the learner's own inference
+(inside-outside, or Eisner for losses without probabilities) on top. Prints one JSON object.
 """
 
 from __future__ import annotations
@@ -26,12 +29,12 @@ from typing import Any
 import numpy as np
 
 from egparse.errors import ConfigError
-from egparse.experiments.problems import Setup, parser
-from egparse.experiments.samples import Sample
+from egparse.experiments.data.problems import Setup, parser
+from egparse.experiments.data.samples import Sample
+from egparse.fitting.config import ParserConfig
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.registry import LEARNERS, build
 from egparse.readers.corpus import read_corpus
-from egparse.tasks.config import ParserConfig
 
 ALL_AT_ONCE = ("eg-batch", "lbfgs", "cg", "cutting-plane", "parallel-gradient")
 """Learners that are not online: what they do in a pass says little of their speed."""
@@ -96,7 +99,10 @@ def epoch(name: str, setup: Setup, repetitions: int) -> dict[str, Any]:
     learner.iterate(state)
     expose()
     passes, averages = zip(
-        *((seconds_of(lambda: learner.iterate(state)), seconds_of(expose)) for _ in range(repetitions)),
+        *(
+            (seconds_of(lambda: learner.iterate(state)), seconds_of(expose))
+            for _ in range(repetitions)
+        ),
         strict=True,
     )
     return {
@@ -120,7 +126,9 @@ def inference(setup: Setup, repetitions: int) -> dict[str, float]:
 
     kinds = {
         "scores": with_scores(lambda i, scores: None),
-        "scores + Eisner": with_scores(lambda i, scores: problem.maximum(i, scores, out[: len(scores)])),
+        "scores + Eisner": with_scores(
+            lambda i, scores: problem.maximum(i, scores, out[: len(scores)])
+        ),
         "scores + inside-outside": with_scores(
             lambda i, scores: problem.marginals(i, scores, out[: len(scores)])
         ),
@@ -132,7 +140,9 @@ def inference(setup: Setup, repetitions: int) -> dict[str, float]:
     return seconds
 
 
-def figures(setup: Setup, names: list[str], repetitions: int) -> Iterator[tuple[str, dict[str, Any]]]:
+def figures(
+    setup: Setup, names: list[str], repetitions: int
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """Inference, then each learner, with its ratios to the perceptron."""
     perceptron = epoch("perceptron", setup, repetitions)
     seconds = inference(setup, repetitions)
@@ -165,11 +175,15 @@ def main() -> None:
     options.add_argument("--repetitions", type=int, default=5)
     options.add_argument("--learners", nargs="+", choices=list(LEARNERS), default=online)
     given = options.parse_args()
-    sentences = list(islice((own for own in read_corpus(given.corpus) if len(own)), given.sentences))
+    sentences = list(
+        islice((own for own in read_corpus(given.corpus) if len(own)), given.sentences)
+    )
     setup = parser(
         Sample(given.corpus.name, sentences, sentences[:1]),
-        trees="projective", bits=ParserConfig.bits, arc_share=ParserConfig.arc_share,
-    )  # fmt: skip
+        trees="projective",
+        bits=ParserConfig.bits,
+        arc_share=ParserConfig.arc_share,
+    )
     result: dict[str, Any] = {
         "machine": platform.processor() or platform.machine(),
         "python": platform.python_version(),

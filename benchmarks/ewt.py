@@ -1,4 +1,5 @@
-"""UD English EWT from end to end, through the command line: training, scores, speed and memory, with the CPU time of each.
+"""UD English EWT from end to end, through the command line: training, scores, speed and memory,
+with the CPU time of each.
 
 Usage: python benchmarks/ewt.py DIRECTORY [--config FILE] [--set KEY=VALUE ...]
 DIRECTORY holds en_ewt-ud-{train,dev,test}.conllu. Prints one JSON object.
@@ -20,19 +21,31 @@ from typing import Any
 
 
 def run(*arguments: str) -> tuple[str, float, float]:
-    """Run an egparse command; its standard output, CPU seconds, and peak memory in MB of the largest command so far."""
+    """Run an egparse command; its standard output, CPU seconds, and peak memory in MB of the
+    largest command so far.
+    """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
-        [sys.executable, "-m", "egparse", *arguments], check=True, stdout=subprocess.PIPE, text=True,
-        env={**os.environ, "NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-    )  # fmt: skip
+        [sys.executable, "-m", "egparse", *arguments],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={
+            **os.environ,
+            "NUMBA_NUM_THREADS": "1",
+            "OMP_NUM_THREADS": "1",
+            "OPENBLAS_NUM_THREADS": "1",
+        },
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return done.stdout, round(seconds, 1), round(after.ru_maxrss / 1024)
 
 
 def parsing_speed(model: str, corpus: Path, scratch: Path, repetitions: int = 5) -> dict[str, Any]:
-    """Words a second from file to file: the slope between the corpus once and five times, which leaves start-up out."""
+    """Words a second from file to file: the slope between the corpus once and five times, which
+    leaves start-up out.
+    """
     many = scratch / "many.conllu"
     many.write_text(corpus.read_text(encoding="utf-8") * 5, encoding="utf-8")
     words = sum(line.split("\t", 1)[0].isdigit() for line in corpus.open(encoding="utf-8"))
@@ -44,9 +57,10 @@ def parsing_speed(model: str, corpus: Path, scratch: Path, repetitions: int = 5)
         fives.append(seconds)
     slope = statistics.median(fives) - statistics.median(once)
     return {
-        "words_per_second": round(4 * words / slope), "start_up_cpu_seconds": round(statistics.median(once) - slope / 4, 2),
+        "words_per_second": round(4 * words / slope),
+        "start_up_cpu_seconds": round(statistics.median(once) - slope / 4, 2),
         "peak_memory_mb_so_far": memory,
-    }  # fmt: skip
+    }
 
 
 def scores(text: str) -> dict[str, Any]:
@@ -62,9 +76,13 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("directory", type=Path)
     parser.add_argument("--model", help="skip training and use this model")
-    parser.add_argument("--part", default="dev", choices=["dev", "test"], help="what to evaluate on")
+    parser.add_argument(
+        "--part", default="dev", choices=["dev", "test"], help="what to evaluate on"
+    )
     options, passed_on = parser.parse_known_args()
-    part = {name: options.directory / f"en_ewt-ud-{name}.conllu" for name in ("train", "dev", "test")}
+    part = {
+        name: options.directory / f"en_ewt-ud-{name}.conllu" for name in ("train", "dev", "test")
+    }
     figures: dict[str, Any] = {
         "machine": platform.processor() or platform.machine(),
         "python": platform.python_version(),
@@ -75,7 +93,13 @@ def main() -> None:
         figures["speed"] = None
         if not options.model:
             _, seconds, memory = run(
-                "train", str(part["train"]), "--dev", str(part["dev"]), "--output", model, *passed_on
+                "train",
+                str(part["train"]),
+                "--dev",
+                str(part["dev"]),
+                "--output",
+                model,
+                *passed_on,
             )
             figures["training"] = {"cpu_seconds": seconds, "peak_memory_mb": memory}
         figures["model_mb"] = round(Path(model).stat().st_size / 1e6, 1)

@@ -1,7 +1,8 @@
-"""What ``egparse parse --jobs 2`` gains over one process: wall-clock and CPU seconds, medians of runs that take turns.
+"""What ``egparse parse --jobs 2`` gains over one process: wall-clock and CPU seconds, medians of
+runs that take turns.
 
-CPU seconds are those of all processes of a run, and of the one that splits and writes; where other programs keep the processors busy, the
-wall clock says little and they say what the work costs.
+CPU seconds are those of all processes of a run, and of the one that splits and writes; where other
+programs keep the processors busy, the wall clock says little and they say what the work costs.
 
 Usage: python benchmarks/jobs.py MODEL CORPUS.conllu [PAIRS [COPIES [JOBS]]]
 """
@@ -43,7 +44,9 @@ def cost_of(model: str, corpus: Path, output: Path, jobs: int) -> Cost:
     before, begun = os.times(), time.perf_counter()
     subprocess.run(command, check=True)
     wall, after = time.perf_counter() - begun, os.times()
-    used = after.children_user + after.children_system - before.children_user - before.children_system
+    used = (
+        after.children_user + after.children_system - before.children_user - before.children_system
+    )
     return Cost(wall, used)
 
 
@@ -73,7 +76,10 @@ def main() -> None:
         (one.wall - start) / (several.wall - start)
         for one, several in zip(costs[1], costs[jobs], strict=True)
     ]
-    print(f"times faster: {statistics.median(ratios):.2f}, without start-up {statistics.median(net):.2f}")
+    print(
+        f"times faster: {statistics.median(ratios):.2f}, without start-up "
+        f"{statistics.median(net):.2f}"
+    )
 
 
 if __name__ == "__main__":

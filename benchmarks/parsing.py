@@ -1,4 +1,5 @@
-"""Where the time of annotation goes, stage by stage, in one process on one core: words a CPU second, median of five runs.
+"""Where the time of annotation goes, stage by stage, in one process on one core: words a CPU
+second, median of five runs.
 
 Usage: python benchmarks/parsing.py MODEL CORPUS.conllu
 """
@@ -12,8 +13,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from egparse.pipeline.model import Model
 from egparse.readers.corpus import read_corpus, write_corpus
-from egparse.tasks.pipeline import Model
 
 RUNS = 5
 

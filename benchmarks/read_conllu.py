@@ -1,8 +1,10 @@
-"""Words per second of CPU time, reading and writing CoNLL-U: ours, plain splitting, the ``conllu`` package.
+"""Words per second of CPU time, reading and writing CoNLL-U: ours, plain splitting, the ``conllu``
+package.
 
     python benchmarks/read_conllu.py FILE.conllu [--repeat 7] [--package-sentences 1500]
 
-The ways take turns, so that a busy machine slows all of them; the median of each is printed with the best.
+The ways take turns, so that a busy machine slows all of them; the median of each is printed with
+the best.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ def by_reader(path: Path) -> int:
 
 
 def by_splitting(path: Path) -> int:
-    """The least a reader can do: one split a line, columns by zip, nothing checked, nothing kept."""
+    """The least a reader can do: one split a line, columns by zip, nothing checked, nothing
+    kept.
+    """
     words = 0
     rows: list[list[str]] = []
     with path.open(encoding="utf-8") as lines:
@@ -57,15 +61,21 @@ def measure(ways: dict[str, Callable[[], int]], repeat: int) -> None:
             words = way()
             rates[name].append(words / (time.process_time() - start))
     for name, values in rates.items():
-        print(f"{name:38} {statistics.median(values):>10,.0f} words/s  (best {max(values):>10,.0f})")
+        print(
+            f"{name:38} {statistics.median(values):>10,.0f} words/s  (best {max(values):>10,.0f})"
+        )
 
 
 def main() -> None:
     """Measure the file named on the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("file", type=Path)
     parser.add_argument("--repeat", type=int, default=7)
-    parser.add_argument("--package-sentences", type=int, default=1500, help="sentences for the slow package")
+    parser.add_argument(
+        "--package-sentences", type=int, default=1500, help="sentences for the slow package"
+    )
     arguments = parser.parse_args()
     path: Path = arguments.file
     sentences = list(read_conllu(path))

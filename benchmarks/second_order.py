@@ -1,17 +1,22 @@
-"""What second-order parts bring and cost: heads and labels trained on the tags of a corpus by one parser after the other.
+"""What second-order parts bring and cost: heads and labels trained on the tags of a corpus by one
+parser after the other.
 
-Usage: python benchmarks/second_order.py TRAIN.conllu DEV.conllu TEST.conllu --output DIRECTORY [--only NAME ...] [--set KEY=VALUE ...]
+Usage: python benchmarks/second_order.py TRAIN.conllu DEV.conllu TEST.conllu --output DIRECTORY
+[--only NAME ...] [--set KEY=VALUE ...]
 
-Each row of the table is one training with one seed, in a process of its own: the development part says when to stop, the test part is
-scored as ``egparse evaluate --gold-tags`` does, with 95 % intervals by bootstrap. Speed is that of ``parser.predict`` alone, on words
-that are numbered already: the median of five runs, in words a CPU second. The cost of training is CPU seconds of the parser alone, from
-encoding to the last look at the development part, pruner included and labeller not; memory is the peak of the process up to there. A
-small training goes before, which compiles the kernels or loads them.
+Each row of the table is one training with one seed, in a process of its own: the development part
+says when to stop, the test part is scored as ``egparse evaluate --gold-tags`` does, with 95 %
+intervals by bootstrap. Speed is that of ``parser.predict`` alone, on words that are numbered
+already: the median of five runs, in words a CPU second. The cost of training is CPU seconds of the
+parser alone, from encoding to the last look at the development part, pruner included and labeller
+not; memory is the peak of the process up to there. A small training goes before, which compiles the
+kernels or loads them.
 
-Writes ``second_order.json`` after each row, then ``second_order.md`` and ``second_order.png`` from it; what rows say while they train
-is in ``NAME.log``. A row that fails is shown as failed. Run again, it does what is missing: rows that failed, that are new, or
-whose settings have changed; ``--only`` does just these rows, again if need be, and without a name none, which draws what there is.
-``--set`` is for all rows, and overrides what they set themselves.
+Writes ``second_order.json`` after each row, then ``second_order.md`` and ``second_order.png`` from
+it; what rows say while they train is in ``NAME.log``. A row that fails is shown as failed. Run
+again, it does what is missing: rows that failed, that are new, or whose settings have changed;
+``--only`` does just these rows, again if need be, and without a name none, which draws what there
+is. ``--set`` is for all rows, and overrides what they set themselves.
 """
 
 from __future__ import annotations
@@ -35,17 +40,17 @@ from unittest import mock
 import numpy as np
 
 from egparse.cli import corpora
-from egparse.cli.evaluate import evaluate
+from egparse.cli.commands.evaluate import evaluate
 from egparse.cli.tables import finite
 from egparse.errors import ConfigError
-from egparse.experiments.artefacts import versions
+from egparse.experiments.report.artefacts import versions
+from egparse.fitting.config import TrainConfig, load_config
+from egparse.fitting.progress import Iteration, Step
+from egparse.parsing.arc_parser import train_parser
+from egparse.parsing.second_order.training import train_second_order
+from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.tasks import training
-from egparse.tasks.config import TrainConfig, load_config
-from egparse.tasks.parser import train_parser
-from egparse.tasks.pipeline import Model
-from egparse.tasks.progress import Iteration, Step
-from egparse.tasks.second_order_training import train_second_order
+from egparse.training import run as training
 
 REPETITIONS = 5
 WARM_UP = 20
@@ -70,7 +75,9 @@ Pairs = Literal["none", "siblings", "grandparents", "both"]
 
 
 class Row(NamedTuple):
-    """A parser: its name, how it takes expectations over which trees, what it scores beside arcs, and its configuration."""
+    """A parser: its name, how it takes expectations over which trees, what it scores beside arcs,
+    and its configuration.
+    """
 
     name: str
     kind: Kind
@@ -84,8 +91,14 @@ class Row(NamedTuple):
 def arc_factored(name: str, trees: Trees, learner: str, *settings: str) -> Row:
     """A row of the first order."""
     return Row(
-        name, "arc-factored", trees, "none", False, learner, ("parser.order=1", f"parser.trees={trees}", *settings)
-    )  # fmt: skip
+        name,
+        "arc-factored",
+        trees,
+        "none",
+        False,
+        learner,
+        ("parser.order=1", f"parser.trees={trees}", *settings),
+    )
 
 
 def second_order(
@@ -118,7 +131,9 @@ ROWS = (
     arc_factored("arcs-eg-non-projective", "non-projective", "EG"),
     arc_factored("arcs-dca", "projective", "DCA, gamma 0", "parser.learner=dca", "parser.c=25"),
     *(
-        second_order(f"{'arcs' if pairs == 'none' else pairs}-{suffix}", "exact", pairs, labels=labels)
+        second_order(
+            f"{'arcs' if pairs == 'none' else pairs}-{suffix}", "exact", pairs, labels=labels
+        )
         for labels, suffix in ((False, "unlabelled"), (True, "labelled"))
         for pairs in PAIRS
     ),
@@ -157,7 +172,9 @@ def read(paths: Sequence[Path], config: TrainConfig) -> Parts:
     """The parts as ``egparse train`` and ``egparse evaluate`` read them."""
     roots = None if config.parser.single_root else True
     train, dev = (corpora.read(path, None, multiple_roots=roots).sentences for path in paths[:2])
-    return Parts(train, dev, corpora.read(paths[2], None, multiple_roots=True, whole_trees=False).sentences)
+    return Parts(
+        train, dev, corpora.read(paths[2], None, multiple_roots=True, whole_trees=False).sentences
+    )
 
 
 def costed(function: Callable[..., Any], costs: list[Cost]) -> Callable[..., Any]:
@@ -235,14 +252,20 @@ def measured(row: Row, paths: Sequence[Path], given: Sequence[str]) -> dict[str,
     }
 
 
-def in_own_process(row: Row, paths: Sequence[Path], given: Sequence[str], log: Path) -> dict[str, Any]:
+def in_own_process(
+    row: Row, paths: Sequence[Path], given: Sequence[str], log: Path
+) -> dict[str, Any]:
     """The figures of one row, or what went wrong."""
     command = [sys.executable, __file__, *map(str, paths), "--row", row.name]
     with log.open("w", encoding="utf-8") as told:
         done = subprocess.run(
-            [*command, *(["--set", *given] if given else [])], check=False, stdout=subprocess.PIPE, stderr=told, text=True,
+            [*command, *(["--set", *given] if given else [])],
+            check=False,
+            stdout=subprocess.PIPE,
+            stderr=told,
+            text=True,
             env={**os.environ, **ONE_THREAD},
-        )  # fmt: skip
+        )
     if done.returncode == 0:
         found: dict[str, Any] = json.loads(done.stdout)
         return found
@@ -270,16 +293,32 @@ def save(path: Path, content: str | bytes) -> None:
 def table(known: dict[str, Any]) -> str:
     """All rows that there are, in Markdown."""
     headings = (
-        "parser", "inference", "trees", "pairs of arcs", "labels", "learner", "UAS", "LAS", "words/s", "training, CPU s",
-        "memory, MB", "pass",
-    )  # fmt: skip
+        "parser",
+        "inference",
+        "trees",
+        "pairs of arcs",
+        "labels",
+        "learner",
+        "UAS",
+        "LAS",
+        "words/s",
+        "training, CPU s",
+        "memory, MB",
+        "pass",
+    )
     lines = [headings, ["---"] * 6 + ["---:"] * 6]
     for row, own in present(known):
         what = [
-            row.name, row.kind, row.trees, row.pairs,
-            "-" if row.kind == "arc-factored" else "yes" if row.labels else "no", row.learner,
-        ]  # fmt: skip
-        lines.append(what + ([failure(own["error"])] + [""] * 5 if "error" in own else figures(own)))
+            row.name,
+            row.kind,
+            row.trees,
+            row.pairs,
+            "-" if row.kind == "arc-factored" else "yes" if row.labels else "no",
+            row.learner,
+        ]
+        lines.append(
+            what + ([failure(own["error"])] + [""] * 5 if "error" in own else figures(own))
+        )
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
@@ -291,11 +330,18 @@ def failure(error: str) -> str:
 
 def figures(own: dict[str, Any]) -> list[str]:
     """The cells of a row that is finished."""
-    scores = [f"{own[key]:.2f} ({'-'.join(f'{end:.2f}' for end in own[key + '_interval'])})" for key in ("uas", "las")]  # fmt: skip
+    scores = [
+        f"{own[key]:.2f} ({'-'.join(f'{end:.2f}' for end in own[key + '_interval'])})"
+        for key in ("uas", "las")
+    ]
     cost = own["training"]
     return [
-        *scores, f"{own['words_per_second']:,}", f"{cost['cpu_seconds']:,.1f}", f"{cost['peak_memory_mb']:,.0f}", str(own["kept_pass"]),
-    ]  # fmt: skip
+        *scores,
+        f"{own['words_per_second']:,}",
+        f"{cost['cpu_seconds']:,.1f}",
+        f"{cost['peak_memory_mb']:,.0f}",
+        str(own["kept_pass"]),
+    ]
 
 
 def present(known: dict[str, Any]) -> Iterator[tuple[Row, dict[str, Any]]]:
@@ -322,7 +368,8 @@ def figure(known: dict[str, Any]) -> bytes:
     axes = drawn.add_subplot()
     finished = [(row, own) for row, own in present(known) if "error" not in own]
     points = sorted(
-        [(row, own["words_per_second"], own["uas"]) for row, own in finished], key=lambda point: point[1]
+        [(row, own["words_per_second"], own["uas"]) for row, own in finished],
+        key=lambda point: point[1],
     )
     for kind, (colour, marker) in LOOKS.items():
         own = [(x, y) for row, x, y in points if row.kind == kind]
@@ -351,7 +398,9 @@ def shown(row: Row) -> str:
 
 
 def annotate(drawn: Any, axes: Any, points: Sequence[tuple[Row, float, float]]) -> None:
-    """Names beside the markers, each at the nearest place where it covers no marker, name or line to a name."""
+    """Names beside the markers, each at the nearest place where it covers no marker, name or line
+    to a name.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.path import Path as Line
     from matplotlib.transforms import Bbox
@@ -365,9 +414,20 @@ def annotate(drawn: Any, axes: Any, points: Sequence[tuple[Row, float, float]]) 
     far = [(radius, turn * np.pi / 12) for radius in range(6, 240, 6) for turn in range(24)]
     for number, (row, x, y) in enumerate(points):
         text = axes.annotate(
-            shown(row), (x, y), (0, 0), textcoords="offset points", fontsize=8, color=LOOKS[row.kind][0],
-            arrowprops={"arrowstyle": "-", "color": "#7F7F7F", "linewidth": 0.5, "shrinkA": 0, "shrinkB": 2},
-        )  # fmt: skip
+            shown(row),
+            (x, y),
+            (0, 0),
+            textcoords="offset points",
+            fontsize=8,
+            color=LOOKS[row.kind][0],
+            arrowprops={
+                "arrowstyle": "-",
+                "color": "#7F7F7F",
+                "linewidth": 0.5,
+                "shrinkA": 0,
+                "shrinkB": 2,
+            },
+        )
         size = np.array(text.get_window_extent(canvas.get_renderer()).size)
         for radius, angle in far:
             way = np.array([np.cos(angle), np.sin(angle)])
@@ -375,7 +435,11 @@ def annotate(drawn: Any, axes: Any, points: Sequence[tuple[Row, float, float]]) 
             corner = places[number] + radius * pixels * way + size * (np.round(way, 6) / 2 - 0.5)
             box, line = Bbox([corner, corner + size]), Line([places[number], corner + size / 2])
             others = taken[:number] + taken[number + 1 :]
-            inside = axes.bbox.containsx(box.x1) and axes.bbox.containsy(box.y1) and axes.bbox.contains(box.x0, box.y0)  # fmt: skip
+            inside = (
+                axes.bbox.containsx(box.x1)
+                and axes.bbox.containsy(box.y1)
+                and axes.bbox.contains(box.x0, box.y0)
+            )
             crossed = any(line.intersects_bbox(other) for other in others) or any(
                 own.intersects_bbox(box) for own in lines
             )
@@ -394,12 +458,18 @@ def main() -> None:
     options = argparse.ArgumentParser()
     options.add_argument("corpora", nargs=3, type=Path, metavar="CORPUS")
     options.add_argument("--output", type=Path, metavar="DIRECTORY")
-    options.add_argument("--only", nargs="*", choices=list(BY_NAME), metavar="NAME", help=" ".join(BY_NAME))
+    options.add_argument(
+        "--only", nargs="*", choices=list(BY_NAME), metavar="NAME", help=" ".join(BY_NAME)
+    )
     options.add_argument("--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE")
     options.add_argument("--row", choices=list(BY_NAME), help=argparse.SUPPRESS)
     given = options.parse_args()
     if given.row:
-        print(json.dumps(finite(measured(BY_NAME[given.row], given.corpora, given.set)), allow_nan=False))
+        print(
+            json.dumps(
+                finite(measured(BY_NAME[given.row], given.corpora, given.set)), allow_nan=False
+            )
+        )
         return
     if given.output is None:
         options.error("expected --output DIRECTORY")
@@ -425,7 +495,9 @@ def main() -> None:
         todo = [row for row in ROWS if row.name in given.only]
     for row in todo:
         print(f"{row.name} ...", file=sys.stderr, flush=True)
-        known["rows"][row.name] = in_own_process(row, given.corpora, given.set, given.output / f"{row.name}.log")  # fmt: skip
+        known["rows"][row.name] = in_own_process(
+            row, given.corpora, given.set, given.output / f"{row.name}.log"
+        )
         known.update(facts)
         save(numbers, json.dumps(known, indent=1, ensure_ascii=False) + "\n")
     text = table(known)

@@ -1,10 +1,13 @@
-"""A model in spaCy's ``nlp.pipe``: words a CPU second, start, and memory over a million words; in one process, on one core.
+"""A model in spaCy's ``nlp.pipe``: words a CPU second, start, and memory over a million words; in
+one process, on one core.
 
-Docs are the paragraphs of a CoNLL-U file, made beforehand of its words with their spaces: spaCy's tokeniser takes no part. Words a second
-are medians of several runs after one that warms up; every run has new Docs. ``--peer`` names folders of spaCy pipelines (of
-``spacy train``, say) to be timed in the same way, in turn with ours, and prints how many times as fast ours is.
+Docs are the paragraphs of a CoNLL-U file, made beforehand of its words with their spaces: spaCy's
+tokeniser takes no part. Words a second are medians of several runs after one that warms up; every
+run has new Docs. ``--peer`` names folders of spaCy pipelines (of ``spacy train``, say) to be timed
+in the same way, in turn with ours, and prints how many times as fast ours is.
 
-Usage: python benchmarks/spacy_pipeline.py MODEL CORPUS.conllu [--peer FOLDER ...] [--memory] [--runs 5]
+Usage: python benchmarks/spacy_pipeline.py MODEL CORPUS.conllu [--peer FOLDER ...] [--memory]
+[--runs 5]
 """
 
 from __future__ import annotations
@@ -79,7 +82,9 @@ def cpu_seconds(nlp: Language, paragraphs: Sequence[Paragraph]) -> float:
     return time.process_time() - begun
 
 
-def speeds(pipelines: Sequence[Language], paragraphs: Sequence[Paragraph], runs: int) -> list[float]:
+def speeds(
+    pipelines: Sequence[Language], paragraphs: Sequence[Paragraph], runs: int
+) -> list[float]:
     """The median words a CPU second of each pipeline, which take turns."""
     n_words = sum(len(words) for words, _ in paragraphs)
     for nlp in pipelines:
@@ -89,7 +94,9 @@ def speeds(pipelines: Sequence[Language], paragraphs: Sequence[Paragraph], runs:
 
 
 def seconds_to_start(model: str, components: Sequence[str], runs: int) -> tuple[float, float]:
-    """Median CPU seconds in new processes from ``import spacy`` to pipes that are added, and to the first Doc."""
+    """Median CPU seconds in new processes from ``import spacy`` to pipes that are added, and to the
+    first Doc.
+    """
     command = [sys.executable, "-c", START, model, *components]
     said = [
         subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
@@ -100,7 +107,9 @@ def seconds_to_start(model: str, components: Sequence[str], runs: int) -> tuple[
 
 
 def memory_growth(nlp: Language, paragraphs: Sequence[Paragraph]) -> tuple[int, int, float]:
-    """Words parsed, strings that the vocabulary got, and growth of the peak of memory in MB, after a first round."""
+    """Words parsed, strings that the vocabulary got, and growth of the peak of memory in MB, after
+    a first round.
+    """
     n_words = sum(len(words) for words, _ in paragraphs)
     cpu_seconds(nlp, paragraphs)
     before, strings = _peak(), len(nlp.vocab.strings)
@@ -137,7 +146,10 @@ def main() -> None:
         print(f"{name:24s} {speed:12,.0f} words/s{ratio}")
     for names in (ALL[:1], ALL):
         added, parsed = seconds_to_start(options.model, names, options.runs)
-        print(f"{', '.join(names)}: added {added:.2f} CPU s after import spacy, first Doc {parsed:.2f} s")
+        print(
+            f"{', '.join(names)}: added {added:.2f} CPU s after import spacy, first Doc "
+            f"{parsed:.2f} s"
+        )
     if options.memory:
         words, strings, growth = memory_growth(whole, paragraphs)
         print(f"{words:,} words more: {strings} strings, {growth:.1f} MB")

@@ -1,7 +1,8 @@
 """Time the tree kernels by sentence length; run by hand: python benchmarks/structures.py.
 
-Scores are normal with standard deviation 2, and raised by 4 along one random projective tree, as a trained
-model's are. Each figure is the best of five repetitions, with a reused workspace, called from Python.
+Scores are normal with standard deviation 2, and raised by 4 along one random projective tree, as a
+trained model's are. Each figure is the best of five repetitions, with a reused workspace, called
+from Python.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from egparse.structures import nonprojective, projective
-from egparse.structures.chu_liu_edmonds import chu_liu_edmonds, search_workspace
-from egparse.structures.dependency_trees import Floats
-from egparse.structures.nonprojective_log import log_matrix_tree
-from egparse.structures.projective_k_best import k_best_eisner, k_best_workspace
-from egparse.structures.projective_log import log_inside_outside
+from egparse.structures.trees import nonprojective, projective
+from egparse.structures.trees.chu_liu_edmonds import chu_liu_edmonds, search_workspace
+from egparse.structures.trees.dependency_trees import Floats
+from egparse.structures.trees.nonprojective_log import log_matrix_tree
+from egparse.structures.trees.projective_k_best import k_best_eisner, k_best_workspace
+from egparse.structures.trees.projective_log import log_inside_outside
 
 LENGTHS = (10, 25, 50, 100, 160, 400)
 N_BEST = 5
@@ -51,7 +52,11 @@ def timings(n: int) -> dict[str, float]:
     result = np.zeros_like(scores)
     heads = np.empty(n + 1, dtype=np.int32)
     chart, rates, search = projective.workspace(n), nonprojective.workspace(n), search_workspace(n)
-    ranked, values, lists = np.empty((N_BEST, n + 1), np.int32), np.empty(N_BEST), k_best_workspace(n, N_BEST)
+    ranked, values, lists = (
+        np.empty((N_BEST, n + 1), np.int32),
+        np.empty(N_BEST),
+        k_best_workspace(n, N_BEST),
+    )
     kernels: dict[str, Callable[[], object]] = {
         "inside": lambda: projective.inside(scores, True, chart),
         "inside-outside": lambda: projective.inside_outside(scores, True, result, chart),
@@ -59,7 +64,9 @@ def timings(n: int) -> dict[str, float]:
         "Eisner": lambda: projective.eisner(scores, True, heads, chart),
         f"{N_BEST}-best Eisner": lambda: k_best_eisner(scores, True, ranked, values, lists),
         "matrix-tree": lambda: nonprojective.matrix_tree(scores, True, result, rates),
-        "in logs ": lambda: log_matrix_tree(scores, True, result, rates.rates, rates.escape, rates.schedule),
+        "in logs ": lambda: log_matrix_tree(
+            scores, True, result, rates.rates, rates.escape, rates.schedule
+        ),
         "Chu-Liu-Edmonds": lambda: chu_liu_edmonds(scores, True, heads, search),
         "several roots": lambda: chu_liu_edmonds(scores, False, heads, search),
     }
@@ -68,7 +75,10 @@ def timings(n: int) -> dict[str, float]:
 
 def main() -> None:
     """Print one row a length."""
-    print(f"{platform.processor() or platform.machine()}, Python {platform.python_version()}; us a sentence")
+    print(
+        f"{platform.processor() or platform.machine()}, Python {platform.python_version()}; us a "
+        "sentence"
+    )
     for row, n in enumerate(LENGTHS):
         figures = timings(n)
         if row == 0:

@@ -1,6 +1,7 @@
 """egparse: taggers and dependency parsers trained by online exponentiated gradient.
 
-Importing the package costs next to nothing: each name of ``__all__`` is imported when it is first asked for.
+Importing the package costs next to nothing: each name of ``__all__`` is imported when it is first
+asked for.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _EXPORTS = {
-    "load": "egparse.hub.names",
+    "load": "egparse.hub.resolve",
     "read_corpus": "egparse.readers.corpus",
     "Sentence": "egparse.sentences",
     "EgparseError": "egparse.errors",

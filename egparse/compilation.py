@@ -1,10 +1,13 @@
-"""How kernels are compiled: one guarded ``njit`` for the whole package, and where the compiled code is cached.
+"""How kernels are compiled: one guarded ``njit`` for the whole package, and where the compiled code
+is cached.
 
-numba refuses ``cache=True`` at import time where it finds no place to write (a read-only installation without a home);
-then we compile without a cache rather than fail. A user who sets ``NUMBA_CACHE_DIR`` keeps it.
+numba refuses ``cache=True`` at import time where it finds no place to write (a read-only
+installation without a home); then we compile without a cache rather than fail. A user who sets
+``NUMBA_CACHE_DIR`` keeps it.
 
-Processes that compile at the same time take turns at saving: numba reads the index of a kernel and writes it anew with one entry
-more, and of two that do so at once with different versions one would leave its code under the other's entry.
+Processes that compile at the same time take turns at saving: numba reads the index of a kernel and
+writes it anew with one entry more, and of two that do so at once with different versions one would
+leave its code under the other's entry.
 """
 
 from __future__ import annotations
@@ -19,7 +22,8 @@ import numba
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 SAFE_FASTMATH = {"nsz", "arcp", "contract", "afn", "reassoc"}
-"""Floating-point freedoms that keep ``nan`` and ``inf`` meaningful: forbidden parts score ``-inf``."""
+"""Floating-point freedoms that keep ``nan`` and ``inf`` meaningful: forbidden parts score ``-inf``.
+"""
 
 
 def _package_is_writable() -> bool:
@@ -40,7 +44,9 @@ LOCK_SECONDS = 60.0
 
 
 def _save_in_turn(compiled: Any) -> None:
-    """Let a kernel's cache be saved by one process at a time; where numba's cache is not as it was, it stays as it is."""
+    """Let a kernel's cache be saved by one process at a time; where numba's cache is not as it was,
+    it stays as it is.
+    """
     file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     save, folder = getattr(file, "save", None), getattr(file, "_cache_path", None)
     if file is None or save is None or folder is None:
@@ -74,14 +80,16 @@ def njit(*, fast: bool = ..., inline: bool = ...) -> Callable[[Function], Functi
 
 
 def njit(function: Function | None = None, *, fast: bool = False, inline: bool = False) -> Any:
-    """Compile ``function`` without the interpreter lock and with an on-disk cache where one can be had.
+    """Compile ``function`` without the interpreter lock and with an on-disk cache where one can be
+    had.
 
-    ``fast`` allows ``SAFE_FASTMATH`` (reassociation: sums vectorise). ``inline`` asks LLVM's caller to inline at the
-    numba level, for small helpers of hot loops.
+    ``fast`` allows ``SAFE_FASTMATH`` (reassociation: sums vectorise). ``inline`` asks LLVM's caller
+    to inline at the numba level, for small helpers of hot loops.
     """
 
     def compile_(target: Function) -> Function:
-        # said even where it is off: numba lets a kernel without the option inherit it from whichever caller compiles it first
+        # said even where it is off: numba lets a kernel without the option inherit it from
+        # whichever caller compiles it first
         fastmath: set[str] | bool = SAFE_FASTMATH if fast else False
         options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": fastmath}
         if inline:

@@ -1,4 +1,6 @@
-"""The errors that a user can cause: each becomes one clear line and exit code 2 on the command line."""
+"""The errors that a user can cause: each becomes one clear line and exit code 2 on the command
+line.
+"""
 
 from __future__ import annotations
 

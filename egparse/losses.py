@@ -1,18 +1,22 @@
-"""The loss family of Martins et al. 2010 (Fig. 1, eq. 8-9), from one inference call at scaled and cost-augmented potentials.
+"""The loss family of Martins et al. 2010 (Fig. 1, eq. 8-9), from one inference call at scaled and
+cost-augmented potentials.
 
     L(w; x, y) = max over z' in Z(x) of  w'F(z' - z) + H(z') / beta + gamma (p'z' + q)
                = log Z(beta (s + gamma p)) / beta - s'z + gamma q,       s = F'w the scores.
 
  beta = 1, gamma = 0 is the CRF; beta = inf, gamma = 1 the structured SVM; beta = inf,
-gamma = 0 the perceptron; beta = gamma = 1 softmax-margin. The gradient is F(zbar - z), with zbar the marginals (or the best
-structure, for beta = inf) at the potentials s + gamma p. For beta = inf the entropy term is gone and the maximum takes the place of log Z.
+gamma = 0 the perceptron; beta = gamma = 1 softmax-margin. The gradient is F(zbar - z), with zbar
+the marginals (or the best structure, for beta = inf) at the potentials s + gamma p. For beta = inf
+the entropy term is gone and the maximum takes the place of log Z.
 
-Differences of members are what a model is rated by, not trained with: they are not convex (ibid., footnote 1).
+Differences of members are what a model is rated by, not trained with: they are not convex (ibid.,
+footnote 1).
 
     delta L_{beta, gamma} = L_{beta, gamma} - L_{beta, 0}
 
-is log E exp(gamma l) for beta = 1, an upper bound of the expected cost gamma E l, both under the Gibbs distribution of the scores;
-for beta = inf and gamma = 1 it is the structured ramp loss, an upper bound of the cost of the best structure.
+is log E exp(gamma l) for beta = 1, an upper bound of the expected cost gamma E l, both under the
+Gibbs distribution of the scores; for beta = inf and gamma = 1 it is the structured ramp loss, an
+upper bound of the cost of the best structure.
 """
 
 from __future__ import annotations
@@ -21,10 +25,7 @@ import math
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-import numpy.typing as npt
-
-Floats = npt.NDArray[np.float64]
+from egparse.types import Floats
 
 
 class Inference(Protocol):
@@ -69,7 +70,8 @@ class Loss:
         return math.isfinite(self.beta)
 
     def value(self, problem: Supervised, i: int, scores: Floats, expected: Floats) -> float:
-        """L_i in the units of the scores; ``expected`` (parts,) becomes zbar, of which F(zbar - z) is a (sub)gradient.
+        """L_i in the units of the scores; ``expected`` (parts,) becomes zbar, of which F(zbar - z)
+        is a (sub)gradient.
 
         ``scores`` (parts,) are s = F'w, and are left alone.
         """
@@ -81,13 +83,16 @@ class Loss:
     def difference(self, problem: Inference, i: int, scores: Floats, expected: Floats) -> float:
         """delta L_i, see the module; ``scores`` and ``expected`` as for ``value``.
 
-        The score of the correct structure cancels out: it may be -inf, which makes ``value`` infinite.
+        The score of the correct structure cancels out: it may be -inf, which makes ``value``
+        infinite.
         """
         plain, _ = Loss(self.beta)._highest(problem, i, scores, expected)
         augmented, constant = self._highest(problem, i, scores, expected)
         return augmented - plain + constant
 
-    def _highest(self, problem: Inference, i: int, scores: Floats, expected: Floats) -> tuple[float, float]:
+    def _highest(
+        self, problem: Inference, i: int, scores: Floats, expected: Floats
+    ) -> tuple[float, float]:
         """log Z(beta (s + gamma p)) / beta, or the maximum that is its limit, and gamma q."""
         potentials, constant = scores, 0.0
         if self.gamma:
@@ -101,7 +106,9 @@ class Loss:
 
 
 def expected_cost(problem: Inference, i: int, scores: Floats, expected: Floats) -> float:
-    """E l = p'zbar + q under the Gibbs distribution of the scores (parts,), whose marginals zbar are left in ``expected`` (parts,)."""
+    """E l = p'zbar + q under the Gibbs distribution of the scores (parts,), whose marginals zbar
+    are left in ``expected`` (parts,).
+    """
     problem.marginals(i, scores, expected)
     return float(problem.cost(i) @ expected) + problem.cost_constant(i)
 

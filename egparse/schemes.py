@@ -1,7 +1,7 @@
 """Tagging schemes for spans, IOB1, IOB2, IOBES and BILOU, and the spans that they stand for.
 
-A tag is ``O`` or a prefix, a hyphen and a type: ``B-LOC``. All schemes say which words lie in a span (any
-prefix) or not (O); they differ in how they mark its ends:
+A tag is ``O`` or a prefix, a hyphen and a type: ``B-LOC``. All schemes say which words lie in a
+span (any prefix) or not (O); they differ in how they mark its ends:
 
 =====  =============================================================================
 IOB1   I in a span, B only where a span begins right after another of the same type
@@ -10,10 +10,10 @@ IOBES  IOB2 with E at the last word and S on a span of one word
 BILOU  IOBES with L for E and U for S
 =====  =============================================================================
 
-One reading fits them all and repairs what breaks them: B, S and U begin a span; I, E and L continue the one
-before if it is of the same type and not ended, and begin one otherwise; E, L, S and U end it. So IOB1 and
-IOB2 need not be told apart, and an orphan I begins a span, as conlleval counts it. Everything here is
-linear in the number of words.
+One reading fits them all and repairs what breaks them: B, S and U begin a span; I, E and L continue
+the one before if it is of the same type and not ended, and begin one otherwise; E, L, S and U end
+it. So IOB1 and IOB2 need not be told apart, and an orphan I begins a span, as conlleval counts it.
+Everything here is linear in the number of words.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Span(NamedTuple):
 
 
 def to_iob2(tags: Sequence[str], scheme: str | None = None) -> tuple[str, ...]:
-    """The same spans in IOB2; ``scheme`` limits the prefixes that are accepted, None accepts those of all
-    schemes.
+    """The same spans in IOB2; ``scheme`` limits the prefixes that are accepted, None accepts those
+    of all schemes.
 
     Raises ValueError for a tag that the scheme does not have; ``find_tag_fault`` says which.
     """
@@ -108,11 +108,15 @@ def spans_of(iob2_tags: Sequence[str]) -> list[Span]:
 
 
 def tags_of(spans: Sequence[Span], length: int) -> tuple[str, ...]:
-    """The IOB2 tags of spans that do not overlap. Raises ValueError where they do or leave the sentence."""
+    """The IOB2 tags of spans that do not overlap. Raises ValueError where they do or leave the
+    sentence.
+    """
     tags = [OUTSIDE] * length
     for start, end, kind in spans:
         if not 0 <= start < end <= length or any(tag != OUTSIDE for tag in tags[start:end]):
-            raise ValueError(f"span {start}..{end} overlaps another or leaves a sentence of {length} words")
+            raise ValueError(
+                f"span {start}..{end} overlaps another or leaves a sentence of {length} words"
+            )
         tags[start:end] = ["B-" + kind, *["I-" + kind] * (end - start - 1)]
     return tuple(tags)
 
@@ -124,7 +128,9 @@ def _prefixes(scheme: str | None) -> str:
 
 
 def _is_iob2(tags: Sequence[str]) -> bool:
-    """Whether this is IOB2 of one type, which is the usual case and seen without a look at every word."""
+    """Whether this is IOB2 of one type, which is the usual case and seen without a look at every
+    word.
+    """
     distinct = set(tags)
     distinct.discard(OUTSIDE)
     if len({tag[2:] for tag in distinct}) > 1 or not all(

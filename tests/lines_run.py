@@ -9,7 +9,9 @@ from typing import Any
 
 
 def lines_run(call: Callable[[], object]) -> int:
-    """Lines of Python that run within a call, each as often as it does. Work within compiled functions counts for nothing."""
+    """Lines of Python that run within a call, each as often as it does. Work within compiled
+    functions counts for nothing.
+    """
     count = 0
 
     def trace(frame: FrameType, event: str, argument: object) -> Any:

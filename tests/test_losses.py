@@ -1,4 +1,6 @@
-"""The loss family against its definition, its limits, and exact arithmetic at sharp and large scores."""
+"""The loss family against its definition, its limits, and exact arithmetic at sharp and large
+scores.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ from scipy.special import logsumexp
 
 from egparse.learners.problem import Floats
 from egparse.losses import HINGE, LOG_LINEAR, PERCEPTRON, SOFTMAX_MARGIN, Loss, expected_cost
-from egparse.structures import chain, nonprojective, projective
+from egparse.structures.chains import chain
+from egparse.structures.trees import nonprojective, projective
 
 INF = math.inf
 FAMILY = [
@@ -127,7 +130,9 @@ def test_the_difference_of_the_softmax_is_a_bound_of_the_expected_cost(gamma: fl
 
 
 def test_the_difference_of_the_hinge_is_the_structured_ramp() -> None:
-    """max (score + cost) - max score: no less than the cost of the best structure, no more than any cost."""
+    """max (score + cost) - max score: no less than the cost of the best structure, no more than any
+    cost.
+    """
     for problem, i, scores, log_p, costs in enumerated(3):
         ramp = HINGE.difference(problem, i, scores, np.empty_like(scores))
         assert ramp == pytest.approx((log_p + costs).max() - log_p.max(), rel=1e-10, abs=1e-10)
@@ -163,7 +168,8 @@ def test_equivalent_settings(make: Callable[[], EnumeratedProblem]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("beta", "gamma"), [(0.0, 0.0), (-1.0, 0.0), (1.0, -0.5), (1.0, INF), (math.nan, 0.0), (1.0, math.nan)]
+    ("beta", "gamma"),
+    [(0.0, 0.0), (-1.0, 0.0), (1.0, -0.5), (1.0, INF), (math.nan, 0.0), (1.0, math.nan)],
 )
 def test_settings_out_of_range(beta: float, gamma: float) -> None:
     with pytest.raises(ValueError, match="expected beta > 0 and gamma >= 0, got beta = "):
@@ -171,7 +177,9 @@ def test_settings_out_of_range(beta: float, gamma: float) -> None:
 
 
 def exact(structures: Sequence[Sequence[int]], potentials: Floats) -> tuple[float, Floats]:
-    """log Z and marginals of structures, each a list of parts (with repeats), in decimal arithmetic of 60 digits."""
+    """log Z and marginals of structures, each a list of parts (with repeats), in decimal arithmetic
+    of 60 digits.
+    """
     with localcontext() as context:
         context.prec = 60
         numbers = [Decimal(float(value)) if value > -INF else None for value in potentials]
@@ -235,7 +243,9 @@ def test_sharp_and_large_scores_of_five_words(kind: str, single_root: bool, spre
     i, loss = 3, Loss(BETA, 1.0)
     arcs = problem._arcs[i]
     places = {(int(head), int(dependent)): place for place, (head, dependent) in enumerate(arcs)}
-    scores = random.choice([-1e4, 0.0, 1e4], size=len(arcs)) + spread * random.uniform(-1, 1, size=len(arcs))
+    scores = random.choice([-1e4, 0.0, 1e4], size=len(arcs)) + spread * random.uniform(
+        -1, 1, size=len(arcs)
+    )
     scores = np.clip(scores, -1e4, 1e4)
     listed = [
         [places[heads[d], d] for d in range(1, 6)]

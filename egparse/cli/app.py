@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from egparse import __version__
-from egparse.cli import (
+from egparse.cli.commands import (
     download,
     evaluate,
     experiment,
@@ -56,13 +56,15 @@ def _show_version(wanted: bool) -> None:
 def egparse(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+        ),
     ] = False,
 ) -> None:
     """Taggers and dependency parsers, trained by online exponentiated gradient.
 
-    Trains from one annotated corpus all that it annotates: part-of-speech tags, features, entities, trees and
-    their labels.
+    Trains from one annotated corpus all that it annotates: part-of-speech tags, features, entities,
+    trees and their labels.
     """
 
 

@@ -1,4 +1,6 @@
-"""Annotated corpora as the commands need them: whole, checked, with what was wrong kept for the user."""
+"""Annotated corpora as the commands need them: whole, checked, with what was wrong kept for the
+user.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +45,14 @@ def read(
     from egparse.sentences import MISSING_HEAD
 
     corpus = _read(path, format, skip_bad, multiple_roots, require_trees=False)
-    attached = any(any(head != MISSING_HEAD for head in sentence.heads) for sentence in corpus.sentences)
-    if whole_trees and attached and any(MISSING_HEAD in sentence.heads for sentence in corpus.sentences):
+    attached = any(
+        any(head != MISSING_HEAD for head in sentence.heads) for sentence in corpus.sentences
+    )
+    if (
+        whole_trees
+        and attached
+        and any(MISSING_HEAD in sentence.heads for sentence in corpus.sentences)
+    ):
         return _read(path, format, skip_bad, multiple_roots, require_trees=True)
     return corpus
 
@@ -74,7 +82,12 @@ def _layer(sentences: list[Sentence], layer: str) -> str:
 
 
 def _read(
-    path: Path, format: str | None, skip_bad: bool, multiple_roots: bool | None, *, require_trees: bool
+    path: Path,
+    format: str | None,
+    skip_bad: bool,
+    multiple_roots: bool | None,
+    *,
+    require_trees: bool,
 ) -> Corpus:
     from egparse.readers.corpus import read_corpus
 

@@ -1,9 +1,9 @@
 """The history beside a model: one JSON record for each pass, written while training goes on.
 
-It grows under a name of its own, ``model.history.jsonl.part``, where it can be followed, and takes the name
-``model.history.jsonl`` only when the model has been written: whatever goes wrong before, a model that is
-there keeps its history. Where training fails on its way, what has been recorded is left for a look; where the
-user interrupts it before there is a model, it goes.
+It grows under a name of its own, ``model.history.jsonl.part``, where it can be followed, and takes
+the name ``model.history.jsonl`` only when the model has been written: whatever goes wrong before, a
+model that is there keeps its history. Where training fails on its way, what has been recorded is
+left for a look; where the user interrupts it before there is a model, it goes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TextIO
 from egparse.cli.tables import finite
 
 if TYPE_CHECKING:
-    from egparse.tasks.progress import Iteration, Step
+    from egparse.fitting.progress import Iteration, Step
 
 
 def history_path(model: Path) -> Path:
@@ -25,7 +25,9 @@ def history_path(model: Path) -> Path:
 
 
 class History:
-    """A listener that records; a context within which ``keep`` must be called for the history to last."""
+    """A listener that records; a context within which ``keep`` must be called for the history to
+    last.
+    """
 
     def __init__(self, model: Path) -> None:
         self.path = history_path(model)
@@ -39,7 +41,10 @@ class History:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         if self._file is None:
             return

@@ -1,4 +1,6 @@
-"""What ``parse`` is given: a file or standard input, corpus or plain text, found out from the first lines."""
+"""What ``parse`` is given: a file or standard input, corpus or plain text, found out from the first
+lines.
+"""
 
 from __future__ import annotations
 
@@ -24,21 +26,26 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 class Input(AbstractContextManager["Input"]):
     """A stream of bytes that is open for reading, under the name that messages give it.
 
-    ``read`` gives first what ``format`` has looked at, then what the source has at hand: a pipe is read as
-    it fills.
+    ``read`` gives first what ``format`` has looked at, then what the source has at hand: a pipe is
+    read as it fills.
     """
 
     def __init__(self, path: Path) -> None:
         self.name = "<stdin>" if path == STANDARD else str(path)
         self._open = ExitStack()
         stream = (
-            sys.stdin.buffer if path == STANDARD else self._open.enter_context(open_file(path, self.name))
+            sys.stdin.buffer
+            if path == STANDARD
+            else self._open.enter_context(open_file(path, self.name))
         )
         self._read: Callable[[int], bytes] = getattr(stream, "read1", stream.read)
         self._head: list[bytes] = []
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._open.close()
 
@@ -52,7 +59,9 @@ class Input(AbstractContextManager["Input"]):
         return self._head.pop(0) if self._head else self._read(size)
 
     def format(self, asked: InputFormat) -> InputFormat | None:
-        """The format asked for, or that name or first lines show; None for ten columns of some kind."""
+        """The format asked for, or that name or first lines show; None for ten columns of some
+        kind.
+        """
         if asked is not InputFormat.AUTO:
             return asked
         return _SUFFIXES.get(Path(self.name).suffix.lower()) or self._looks_like()

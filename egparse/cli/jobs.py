@@ -1,7 +1,8 @@
 """``egparse parse --jobs``: annotation by several processes, with the output of one.
 
-This process cuts the input into chunks at blank lines, which costs next to nothing, and writes what comes back; workers read, annotate and
-format. Sentences of plain text are read here, and go to the workers in batches: where one ends depends on what comes before it.
+This process cuts the input into chunks at blank lines, which costs next to nothing, and writes what
+comes back; workers read, annotate and format. Sentences of plain text are read here, and go to the
+workers in batches: where one ends depends on what comes before it.
 """
 
 from __future__ import annotations
@@ -21,14 +22,16 @@ from egparse.cli.options import require_misc
 from egparse.cli.outputs import Amount, write
 from egparse.cli.workers import FORKS, map_in_order
 from egparse.errors import CorpusError
+from egparse.pipeline.model import BATCH_WORDS, Model, batches
 from egparse.readers.blocks import Block, pieces_of, read_blocks
 from egparse.readers.columns import LAYOUTS
 from egparse.readers.corpus import detect_format, read_corpus
 from egparse.sentences import Sentence
-from egparse.tasks.pipeline import BATCH_WORDS, Model, batches
 
 CHUNK = 1 << 19
-"""Bytes of a corpus that a worker gets at a time, or as many more as it takes to the end of a sentence: about ``BATCH_WORDS`` words."""
+"""Bytes of a corpus that a worker gets at a time, or as many more as it takes to the end of a
+sentence: about ``BATCH_WORDS`` words.
+"""
 
 _BLANK_LINES = (b"\n\n", b"\n\r\n")
 _DOCUMENT = b"-DOCSTART-"
@@ -52,8 +55,8 @@ class Written(NamedTuple):
 class Annotation:
     """What a worker does with a piece of the input.
 
-    ``reading`` and ``options`` are those of ``read_corpus`` and of ``Model.annotate``. Pickled, it is the path of the model: a process
-    that shares no memory loads it from there.
+    ``reading`` and ``options`` are those of ``read_corpus`` and of ``Model.annotate``. Pickled, it
+    is the path of the model: a process that shares no memory loads it from there.
     """
 
     model: Model
@@ -64,7 +67,9 @@ class Annotation:
     options: Mapping[str, Any]
 
     def __call__(self, piece: Chunk | list[Sentence]) -> Written:
-        """Annotate and format. Raises EgparseError for the first fault, with its line in the whole corpus."""
+        """Annotate and format. Raises EgparseError for the first fault, with its line in the whole
+        corpus.
+        """
         if not isinstance(piece, Chunk):
             return self._written(piece)
         stream = io.BytesIO(piece.data)
@@ -72,7 +77,9 @@ class Annotation:
             return self._written(read_corpus(stream, self.format, name=self.name, **self.reading))
         except CorpusError as error:
             line = error.line + piece.first_line - 1
-            raise CorpusError(error.path, line, error.expected, error.got, error.sentence_id) from None
+            raise CorpusError(
+                error.path, line, error.expected, error.got, error.sentence_id
+            ) from None
 
     def _written(self, sentences: Iterable[Sentence]) -> Written:
         text = io.StringIO()
@@ -103,7 +110,8 @@ def annotate_corpus(
     size: int = CHUNK,
     **options: Any,
 ) -> Generator[Written, None, None]:
-    """A corpus in its own format, chunk by chunk; ``format`` None is found out; ``reading`` are options of ``read_corpus``.
+    """A corpus in its own format, chunk by chunk; ``format`` None is found out; ``reading`` are
+    options of ``read_corpus``.
 
     Raises:
         EgparseError: as reading and annotating by one process would.
@@ -142,9 +150,11 @@ def write_bytes(results: Generator[Written, None, None], stream: TextIO) -> Amou
 
 
 def split(source: IO[bytes], size: int) -> Iterator[Chunk]:
-    """The input cut at blank lines into chunks of at least ``size`` bytes, the last one as it comes.
+    """The input cut at blank lines into chunks of at least ``size`` bytes, the last one as it
+    comes.
 
-    Blank lines after a ``-DOCSTART-`` are no place to cut: that line belongs to the sentence that follows.
+    Blank lines after a ``-DOCSTART-`` are no place to cut: that line belongs to the sentence that
+    follows.
     """
     line = 1
     begun: list[bytes] = []
@@ -159,7 +169,9 @@ def split(source: IO[bytes], size: int) -> Iterator[Chunk]:
             yield Chunk(line, data[:cut])
             line += data.count(b"\n", 0, cut)
         begun, length = [data[cut:]], len(data) - cut
-        wanted = max(size, 2 * length)  # so that a sentence of many pieces is not searched again with each
+        wanted = max(
+            size, 2 * length
+        )  # so that a sentence of many pieces is not searched again with each
     if data := b"".join(begun):
         yield Chunk(line, data)
 
@@ -189,7 +201,9 @@ def _load(
 
 
 def _has_words(chunk: Chunk, format: str) -> bool:
-    """Whether there is more than the blank lines, and in column files the document lines, that may end a corpus."""
+    """Whether there is more than the blank lines, and in column files the document lines, that may
+    end a corpus.
+    """
     if format not in LAYOUTS:
         return bool(chunk.data.strip(b"\r\n" + BOM_UTF8))
     return any(line.strip() and not line.startswith(_DOCUMENT) for line in io.BytesIO(chunk.data))

@@ -1,4 +1,6 @@
-"""What the commands' options have in common: names of formats, and options that several commands take."""
+"""What the commands' options have in common: names of formats, and options that several commands
+take.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from egparse.errors import EgparseError
 
 
 class CorpusFormat(StrEnum):
-    """The formats of annotated corpora, those of ``readers.corpus``: help should not need to import it."""
+    """The formats of annotated corpora, those of ``readers.corpus``: help should not need to import
+    it.
+    """
 
     CONLLU = "conllu"
     CONLLX = "conllx"
@@ -35,22 +39,30 @@ class InputFormat(StrEnum):
 
 ModelArgument: TypeAlias = Annotated[
     Path,
-    typer.Argument(metavar="MODEL", help="A model: a file that train wrote, or a name that models lists."),
+    typer.Argument(
+        metavar="MODEL", help="A model: a file that train wrote, or a name that models lists."
+    ),
 ]
 
-CorpusArgument: TypeAlias = Annotated[Path, typer.Argument(metavar="CORPUS", help="An annotated corpus.")]
+CorpusArgument: TypeAlias = Annotated[
+    Path, typer.Argument(metavar="CORPUS", help="An annotated corpus.")
+]
 
 DevOption: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--dev", metavar="FILE", help="A development corpus; else a part of CORPUS is held out."),
+    typer.Option(
+        "--dev", metavar="FILE", help="A development corpus; else a part of CORPUS is held out."
+    ),
 ]
 
 ConfigOption: TypeAlias = Annotated[
-    Path | None, typer.Option("--config", metavar="FILE", help="A configuration in TOML; see configs/.")
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="A configuration in TOML; see configs/."),
 ]
 
 SkipBadOption: TypeAlias = Annotated[
-    bool, typer.Option("--skip-bad", help="Leave out faulty sentences instead of stopping at the first.")
+    bool,
+    typer.Option("--skip-bad", help="Leave out faulty sentences instead of stopping at the first."),
 ]
 
 FormatOption: TypeAlias = Annotated[
@@ -67,20 +79,26 @@ InputFormatOption: TypeAlias = Annotated[
     typer.Option(
         "--format",
         metavar="FORMAT",
-        help="auto (text, conllu or conllx), text, conllu, conllx, conll2000, conll2002 or conll2003.",
+        help="auto (text, conllu or conllx), text, conllu, conllx, conll2000, conll2002 or "
+        "conll2003.",
     ),
 ]
 
 OutputOption: TypeAlias = Annotated[
     Path | None,
     typer.Option(
-        "--output", "-o", metavar="FILE", help="Where to write, all or nothing; else standard output."
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Where to write, all or nothing; else standard output.",
     ),
 ]
 
 GoldTagsOption: TypeAlias = Annotated[
     bool,
-    typer.Option("--gold-tags", help="Give the parser the tags of the input instead of predicted ones."),
+    typer.Option(
+        "--gold-tags", help="Give the parser the tags of the input instead of predicted ones."
+    ),
 ]
 
 RespectInputOption: TypeAlias = Annotated[
@@ -95,7 +113,8 @@ MarginalsOption: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--marginals",
-        help="Say in MISC how probable each predicted value is: PUpos, PXpos, PFeats, PHead, PDeprel (given the head) "
+        help="Say in MISC how probable each predicted value is: PUpos, PXpos, PFeats, PHead, "
+        "PDeprel (given the head) "
         "and PNE, from 0 to 1. CoNLL-U only.",
     ),
 ]
@@ -105,7 +124,8 @@ FactsOption: TypeAlias = Annotated[
     typer.Option(
         "--facts",
         metavar="FILE",
-        help="What the model file does not say of itself, in TOML: licence, sources, scores, limits; "
+        help="What the model file does not say of itself, in TOML: licence, sources, scores, "
+        "limits; "
         "else the .toml file beside the model, if there is one.",
     ),
 ]
@@ -136,8 +156,11 @@ def examples(*lines: str) -> str:
 
 
 def require_misc(format: str, name: str) -> None:
-    """Raise EgparseError unless the corpus format that ``name`` is in has the column in which --marginals puts probabilities."""
+    """Raise EgparseError unless the corpus format that ``name`` is in has the column in which
+    --marginals puts probabilities.
+    """
     if format != CorpusFormat.CONLLU:
         raise EgparseError(
-            f"{name}: expected CoNLL-U or text, whose column MISC holds probabilities, for --marginals, got {format}"
+            f"{name}: expected CoNLL-U or text, whose column MISC holds probabilities, for "
+            f"--marginals, got {format}"
         )

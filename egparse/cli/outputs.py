@@ -1,4 +1,6 @@
-"""Where ``parse`` writes: standard output, or a file that holds all of it or what it held before."""
+"""Where ``parse`` writes: standard output, or a file that holds all of it or what it held
+before.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,9 @@ def opened(path: Path | None) -> Iterator[TextIO]:
         if target.exists():
             shutil.copymode(target, temporary)
         temporary.replace(target)
-    except FileNotFoundError as error:  # the user knows the name of the file, not that of the temporary one
+    except (
+        FileNotFoundError
+    ) as error:  # the user knows the name of the file, not that of the temporary one
         raise FileNotFoundError(error.errno, error.strerror, str(path)) from error
     except PermissionError as error:
         raise PermissionError(error.errno, error.strerror, str(path)) from error

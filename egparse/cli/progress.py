@@ -1,4 +1,6 @@
-"""Progress of training on standard error: a bar for each task on a terminal, else a line for each pass."""
+"""Progress of training on standard error: a bar for each task on a terminal, else a line for each
+pass.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
-from egparse.cli.standings import ALIGN, HEADINGS, WIDTHS, Standing, Standings
+from egparse.cli.task_progress import ALIGN, HEADINGS, WIDTHS, Standing, Standings
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from egparse.tasks.progress import Iteration, Listener, Step
+    from egparse.fitting.progress import Iteration, Listener, Step
 
 _BAR_WIDTH = 8
 _REFRESHES = 4
@@ -23,7 +25,7 @@ _REFRESHES = 4
 def shown(quiet: bool) -> Iterator[Listener]:
     """A listener that shows what it hears, in the way that suits standard error."""
     if quiet:
-        from egparse.tasks.progress import silent
+        from egparse.fitting.progress import silent
 
         yield silent
     elif sys.stderr.isatty():
@@ -91,7 +93,9 @@ def line_of(standing: Standing) -> str:
     if standing.last is None:
         return f"{task}  step {done}  {time}"
     kept = "  best" if standing.last.best and standing.last.score is not None else ""
-    return f"{task}  pass {done}  primal {primal}  dual {dual}  gap {gap} %  dev {score}  {time}{kept}"
+    return (
+        f"{task}  pass {done}  primal {primal}  dual {dual}  gap {gap} %  dev {score}  {time}{kept}"
+    )
 
 
 def heading() -> str:

@@ -1,4 +1,6 @@
-"""Scores as tables: each with its convention, its value, how sure it is, and the counts behind it."""
+"""Scores as tables: each with its convention, its value, how sure it is, and the counts behind
+it.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ _HEADINGS = ("score", "convention", "value", "95 % interval", "correct", "gold",
 _ALIGN = "llrrrrr"
 _TAG_SCORES = frozenset(["UPOS", "XPOS", "UFeats"])
 _CONVENTIONS = {"conllx06": "CoNLL-X 2006", "conll07": "CoNLL 2007", "spacy": "spaCy"}
-"""The conventions that are not those of the metrics already (``ud18``), by their names in the report."""
+"""The conventions that are not those of the metrics already (``ud18``), by their names in the
+report.
+"""
 
 LEGEND = """\
 CoNLL 2018    all words; relations up to the colon; CLAS and MLAS: F1 over content words
@@ -29,7 +33,9 @@ spaCy         F1 without words labelled punct; whole relations, lower-cased"""
 
 
 def score_table(report: Report, *, gold_tags: bool = False) -> str:
-    """One row for each score and convention; with ``gold_tags`` those of tags are marked as given."""
+    """One row for each score and convention; with ``gold_tags`` those of tags are marked as
+    given.
+    """
     given = _TAG_SCORES if gold_tags else frozenset()
     return table(_HEADINGS, _score_rows(report, given), _ALIGN)
 
@@ -76,7 +82,9 @@ def _prf_table(heading: str, groups: Mapping[str, Score]) -> str:
         (name, per_cent(s.precision), per_cent(s.recall), per_cent(s.f1), *map(count, s))
         for name, s in groups.items()
     ]
-    return table((heading, "precision", "recall", "F1", "correct", "gold", "system"), rows, "lrrrrrr")
+    return table(
+        (heading, "precision", "recall", "F1", "correct", "gold", "system"), rows, "lrrrrrr"
+    )
 
 
 def _details(details: Details) -> Iterator[str]:
@@ -90,7 +98,9 @@ def _details(details: Details) -> Iterator[str]:
             yield section(title, _prf_table(heading, scores))
     yield section("By length of sentence", _row_table("words", details.sentence_lengths))
     if details.vocabulary is not None:
-        yield section("By whether the form was seen in training", _row_table("form", details.vocabulary))
+        yield section(
+            "By whether the form was seen in training", _row_table("form", details.vocabulary)
+        )
 
 
 def _row_table(heading: str, groups: Mapping[str, Row]) -> str:
@@ -99,9 +109,15 @@ def _row_table(heading: str, groups: Mapping[str, Row]) -> str:
 
 
 def _calibration(measured: Mapping[str, Calibration]) -> Iterator[str]:
-    """Probabilities are from 0 to 1 here, as parse --marginals writes them; ECE is the expected calibration error."""
+    """Probabilities are from 0 to 1 here, as parse --marginals writes them; ECE is the expected
+    calibration error.
+    """
     rows = [
-        (name, count(own.words), *map(_decimal, (own.confidence, own.accuracy, own.ece, own.nll, own.brier)))
+        (
+            name,
+            count(own.words),
+            *map(_decimal, (own.confidence, own.accuracy, own.ece, own.nll, own.brier)),
+        )
         for name, own in measured.items()
     ]
     headings = ("probability of", "words", "confidence", "accuracy", "ECE", "NLL", "Brier")
@@ -117,7 +133,8 @@ def _calibration(measured: Mapping[str, Calibration]) -> Iterator[str]:
             for own in measured["heads"].bins
         ]
         yield section(
-            "Reliability of heads", table(("probability", "words", "confidence", "accuracy"), bins, "lrrr")
+            "Reliability of heads",
+            table(("probability", "words", "confidence", "accuracy"), bins, "lrrr"),
         )
 
 

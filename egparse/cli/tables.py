@@ -63,7 +63,13 @@ def gap(relative: float) -> str:
     value = 100 * relative
     if not math.isfinite(value):
         return NOTHING
-    return f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}" if abs(value) < 1000 else f"{value:,.0f}"
+    return (
+        f"{value:.3f}"
+        if abs(value) < 10
+        else f"{value:.1f}"
+        if abs(value) < 1000
+        else f"{value:,.0f}"
+    )
 
 
 def seconds(value: float) -> str:

@@ -1,7 +1,8 @@
 """Worker processes that map over a stream in order, with a bounded number of pieces under way.
 
-Each worker has a pipe of its own and one piece at a time, so neither end ever waits for the other to read what both are writing. A worker
-that finds its pipe closed leaves: even if this process is killed, no worker stays behind.
+Each worker has a pipe of its own and one piece at a time, so neither end ever waits for the other
+to read what both are writing. A worker that finds its pipe closed leaves: even if this process is
+killed, no worker stays behind.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, NamedTuple, TypeVar
 
-from egparse.cli.faults import uninterrupted
+from egparse.cli.exit_codes import uninterrupted
 from egparse.errors import EgparseError
 
 Piece = TypeVar("Piece")
@@ -27,7 +28,9 @@ AHEAD = 4
 """Pieces under way, a worker: some done and waiting for one before them."""
 
 FORKS = sys.platform == "linux"
-"""Whether workers begin as copies of this process, which share its memory. macOS has fork too, but its libraries may not survive it."""
+"""Whether workers begin as copies of this process, which share its memory. macOS has fork too, but
+its libraries may not survive it.
+"""
 
 _PATIENCE = 5.0  # seconds for a worker that should have ended
 
@@ -38,7 +41,9 @@ class _Worker(NamedTuple):
 
 
 class _Answer(NamedTuple):
-    """What a worker sends back: a result, or the text of an EgparseError, or neither when memory ran out; and its warnings."""
+    """What a worker sends back: a result, or the text of an EgparseError, or neither when memory
+    ran out; and its warnings.
+    """
 
     result: Any = None
     fault: str | None = None
@@ -56,13 +61,15 @@ def all_cores() -> int:
 def map_in_order(
     work: Callable[[Piece], Result], pieces: Iterable[Piece], jobs: int, *, forks: bool = FORKS
 ) -> Generator[Result, None, None]:
-    """``work(piece)`` for each piece, in order, by up to ``jobs`` processes; pieces are taken as workers become free.
+    """``work(piece)`` for each piece, in order, by up to ``jobs`` processes; pieces are taken as
+    workers become free.
 
-    A forked worker has ``work`` as it is here; any other gets it pickled. What a worker warns of is warned of here. The processes end
-    with the iterator: close it.
+    A forked worker has ``work`` as it is here; any other gets it pickled. What a worker warns of is
+    warned of here. The processes end with the iterator: close it.
 
     Raises:
-        EgparseError: that of the first piece for which ``work`` raises one, after the results before it; or a worker died.
+        EgparseError: that of the first piece for which ``work`` raises one, after the results
+            before it; or a worker died.
         MemoryError: a worker had too little.
         Exception: what taking the pieces raises, after the results of those before.
     """
@@ -81,7 +88,9 @@ def map_in_order(
                 except StopIteration:
                     open_ = False
                     break
-                except Exception as error:  # not yet: a piece before may have a fault, which comes first
+                except (
+                    Exception
+                ) as error:  # not yet: a piece before may have a fault, which comes first
                     open_, failure = False, error
                     break
                 if not free:
@@ -111,11 +120,13 @@ def map_in_order(
 def _start(work: Callable[[Any], Any], others: Sequence[_Worker], forks: bool) -> _Worker:
     context: Any = multiprocessing.get_context("fork" if forks else "spawn")
     here, there = context.Pipe()
-    # A fork holds copies of this side's ends; while one is open, the worker at the other end cannot see that this process is gone.
+    # A fork holds copies of this side's ends; while one is open, the worker at the other end cannot
+    # see that this process is gone.
     inherited = [here, *(other.pipe for other in others)] if forks else []
     process = context.Process(target=_serve, args=(work, there, inherited), daemon=True)
     with uninterrupted(), warnings.catch_warnings():
-        # From Python 3.12 on: the threads that fork may not find again are those of numpy's BLAS, which prepares for it.
+        # From Python 3.12 on: the threads that fork may not find again are those of numpy's BLAS,
+        # which prepares for it.
         warnings.simplefilter("ignore", DeprecationWarning)
         process.start()
     there.close()
@@ -123,7 +134,9 @@ def _start(work: Callable[[Any], Any], others: Sequence[_Worker], forks: bool) -
 
 
 def _serve(work: Callable[[Any], Any], pipe: Connection, inherited: Sequence[Connection]) -> None:
-    """What a worker does: answer until nobody asks or listens. Ctrl-C is for the process that started it."""
+    """What a worker does: answer until nobody asks or listens. Ctrl-C is for the process that
+    started it.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     for other in inherited:
@@ -142,7 +155,9 @@ def _answer(work: Callable[[Any], Any], piece: Any) -> _Answer:
         return _Answer(fault=str(error))
     except MemoryError:
         return _Answer(no_memory=True)
-    return _Answer(result, warnings=tuple((str(warning.message), warning.category) for warning in said))
+    return _Answer(
+        result, warnings=tuple((str(warning.message), warning.category) for warning in said)
+    )
 
 
 def _opened(answer: _Answer) -> Any:
@@ -175,7 +190,9 @@ def _death(worker: _Worker) -> EgparseError:
     code = worker.process.exitcode
     if code is None or code >= 0:
         return EgparseError(f"a worker process ended before its work, with exit code {code}")
-    hint = ": perhaps there is not enough memory for so many jobs" if code == -signal.SIGKILL else ""
+    hint = (
+        ": perhaps there is not enough memory for so many jobs" if code == -signal.SIGKILL else ""
+    )
     return EgparseError(f"a worker process was ended by {signal.Signals(-code).name}{hint}")
 
 

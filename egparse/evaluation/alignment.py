@@ -1,14 +1,15 @@
 """Alignment of gold and system words whose texts are the same but whose tokens or words may differ.
 
-The CoNLL 2018 evaluation lays the characters of all tokens end to end, blanks left out; the two strings
-must be equal. A token is then a range of characters. A word that is a token of its own is aligned with a
-word of the same range. The words of multiword tokens have no range of their own: around each multiword
-token of either side the smallest region is found that no multiword token sticks out of, and the words in it
-are aligned by the longest common subsequence of their lower-cased forms. Linear in the number of words but
-for the regions, where it is the product of both sides.
+The CoNLL 2018 evaluation lays the characters of all tokens end to end, blanks left out; the two
+strings must be equal. A token is then a range of characters. A word that is a token of its own is
+aligned with a word of the same range. The words of multiword tokens have no range of their own:
+around each multiword token of either side the smallest region is found that no multiword token
+sticks out of, and the words in it are aligned by the longest common subsequence of their
+lower-cased forms. Linear in the number of words but for the regions, where it is the product of
+both sides.
 
-Source: ``conll18_ud_eval.py`` 1.2 and Zeman et al. (2018), section 4. The order of decisions is theirs,
-also where a word straddles a region, so that the counts are the same.
+Source: ``conll18_ud_eval.py`` 1.2 and Zeman et al. (2018), section 4. The order of decisions is
+theirs, also where a word straddles a region, so that the counts are the same.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.errors import EgparseError
-from egparse.evaluation.scores import IntArray
 from egparse.evaluation.words import name_of
 from egparse.sentences import Sentence
+from egparse.types import Longs
 
 _MULTIWORD_LINE = re.compile(r"(\d+)-(\d+)\t([^\t]*)(?:\t[^\t]*){8}")
 _EXCERPT = 4
@@ -53,9 +54,9 @@ class Text(NamedTuple):
 
     Token ``t`` covers ``characters[token_starts[t]:token_starts[t + 1]]`` and stands in sentence
     ``token_sentences[t]``. Word ``w`` covers its token's range ``starts[w]:ends[w]``; where
-    ``multiword[w]`` it shares this range with the other words of the token. ``keys[w]`` is its lower-cased
-    form. ``sentence_starts`` holds one more entry than there are sentences: where each starts and where the
-    last one ends.
+    ``multiword[w]`` it shares this range with the other words of the token. ``keys[w]`` is its
+    lower-cased form. ``sentence_starts`` holds one more entry than there are sentences: where each
+    starts and where the last one ends.
     """
 
     characters: str
@@ -71,12 +72,14 @@ class Text(NamedTuple):
 class Alignment(NamedTuple):
     """``gold[k]`` and ``system[k]`` are the numbers of two aligned words; both ascend."""
 
-    gold: IntArray
-    system: IntArray
+    gold: Longs
+    system: Longs
 
 
 def multiword_tokens(sentence: Sentence) -> list[Multiword]:
-    """The multiword tokens among the sentence's source lines, in order; none where there is no source."""
+    """The multiword tokens among the sentence's source lines, in order; none where there is no
+    source.
+    """
     if sentence.source is None or len(sentence.source.lines) == len(sentence):
         return []
     word_lines = set(sentence.source.word_lines)
@@ -143,7 +146,10 @@ def align(gold: Text, system: Text) -> Alignment:
 
 
 def require_same_text(
-    gold: Text, system: Text, gold_sentences: Sequence[Sentence], system_sentences: Sequence[Sentence]
+    gold: Text,
+    system: Text,
+    gold_sentences: Sequence[Sentence],
+    system_sentences: Sequence[Sentence],
 ) -> None:
     """Raise EgparseError that shows the first place where the characters differ, if they do."""
     if gold.characters == system.characters:
@@ -152,7 +158,8 @@ def require_same_text(
     place = next(k for k, (a, b) in pairs if a != b)
     here, there = _excerpt(gold, gold_sentences, place), _excerpt(system, system_sentences, place)
     raise EgparseError(
-        f"gold and system are not the same text; the first difference: gold has {here}, system has {there}"
+        f"gold and system are not the same text; the first difference: gold has {here}, system "
+        f"has {there}"
     )
 
 
@@ -178,19 +185,25 @@ def _single_words(sentence: Sentence, number: int, start: int, end: int) -> list
 
 
 def _without_blanks(form: str, sentence: Sentence, number: int) -> str:
-    """The form without its characters of Unicode category Zs, as the official script compares texts."""
+    """The form without its characters of Unicode category Zs, as the official script compares
+    texts.
+    """
     stripped = (
         form.replace(" ", "")
         if form.isascii()
         else "".join(c for c in form if unicodedata.category(c) != "Zs")
     )
     if not stripped:
-        raise EgparseError(f"{name_of(sentence, number)}: expected a form that is not blank, got {form!r}")
+        raise EgparseError(
+            f"{name_of(sentence, number)}: expected a form that is not blank, got {form!r}"
+        )
     return stripped
 
 
 def _region(gold: Text, system: Text, g: int, s: int) -> tuple[range, range]:
-    """The gold and system words of the region around the multiword token that stands at ``g`` or ``s``."""
+    """The gold and system words of the region around the multiword token that stands at ``g`` or
+    ``s``.
+    """
     if gold.multiword[g]:
         end = gold.ends[g]
         s += not system.multiword[s] and system.starts[s] < gold.starts[g]
@@ -214,7 +227,9 @@ def _comes_first(gold: Text, g: int, system: Text, s: int) -> bool:
 
 
 def _inside(text: Text, word: int, end: int) -> bool:
-    """Whether a word is in a region up to ``end``: as multiword it starts before it, else it ends by it."""
+    """Whether a word is in a region up to ``end``: as multiword it starts before it, else it ends
+    by it.
+    """
     if word >= len(text.starts):
         return False
     return text.starts[word] < end if text.multiword[word] else text.ends[word] <= end
@@ -223,9 +238,11 @@ def _inside(text: Text, word: int, end: int) -> bool:
 def _common_subsequence(
     gold: Sequence[str], system: Sequence[str], gold_range: range, system_range: range
 ) -> list[tuple[int, int]]:
-    """The pairs of a longest common subsequence of ``gold[gold_range]`` and ``system[system_range]``.
+    """The pairs of a longest common subsequence of ``gold[gold_range]`` and
+    ``system[system_range]``.
 
-    ``longest[i][j]`` is its length for the parts from ``i`` and ``j`` on. Ties leave out the gold word first.
+    ``longest[i][j]`` is its length for the parts from ``i`` and ``j`` on. Ties leave out the gold
+    word first.
     """
     rows, columns = len(gold_range), len(system_range)
     longest = [[0] * (columns + 1) for _ in range(rows + 1)]
@@ -250,7 +267,9 @@ def _common_subsequence(
 
 
 def _excerpt(text: Text, sentences: Sequence[Sentence], place: int) -> str:
-    """The tokens around a character, the token with it in brackets, and the name of the sentence."""
+    """The tokens around a character, the token with it in brackets, and the name of the
+    sentence.
+    """
     if place >= len(text.characters):
         last = _token_forms(text, len(text.token_sentences) - _EXCERPT, len(text.token_sentences))
         return f"no more text after {' '.join(last)!r}"

@@ -1,21 +1,28 @@
-"""Attachment scores by convention: what counts as a word or a label differs, so each number has a name.
+"""Attachment scores by convention: what counts as a word or a label differs, so each number has a
+name.
 
-===========  =================================================  ============================================
+===========  =================================================
+  ============================================
 convention   words that count                                   label
-===========  =================================================  ============================================
+===========  =================================================
+  ============================================
 ``ud18``     all                                                up to the first colon (CoNLL 2018)
 ``conllx06`` those whose gold FORM has a character other        whole (CoNLL-X 2006, ``eval.pl``)
              than of Unicode category P
 ``conll07``  all                                                whole (CoNLL 2007, ``eval07.pl -p``)
-``spacy``    gold: gold label not ``punct`` or ``p``; system:   whole, lower-cased (``Scorer.score_deps`` with
-             system label not so, form not white space          the settings of ``parser_score``, spaCy 3.8)
-===========  =================================================  ============================================
+``spacy``    gold: gold label not ``punct`` or ``p``; system:   whole, lower-cased
+(``Scorer.score_deps`` with
+             system label not so, form not white space          the settings of ``parser_score``,
+             spaCy 3.8)
+===========  =================================================
+  ============================================
 
-``$``, ``+`` and the like are of category S and hence count in ``conllx06``. Under ``spacy`` gold and system
-may count different words, so UAS and LAS are F1 scores there; elsewhere they are accuracies. A word whose
-gold head is missing counts nowhere. spaCy counts likewise for each text that it is given, but keeps the
-positions of such words for all later texts and leaves out the system's words there too, which is not copied
-here; nor are its rules for different tokens: both sides must have the same words.
+``$``, ``+`` and the like are of category S and hence count in ``conllx06``. Under ``spacy`` gold
+and system may count different words, so UAS and LAS are F1 scores there; elsewhere they are
+accuracies. A word whose gold head is missing counts nowhere. spaCy counts likewise for each text
+that it is given, but keeps the positions of such words for all later texts and leaves out the
+system's words there too, which is not copied here; nor are its rules for different tokens: both
+sides must have the same words.
 """
 
 from __future__ import annotations
@@ -25,9 +32,10 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, get_args
 
 from egparse.evaluation import words
-from egparse.evaluation.scores import BoolArray, Score
+from egparse.evaluation.scores import Score
 from egparse.evaluation.universal import universal_deprel
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
+from egparse.types import Mask
 
 Convention = Literal["ud18", "conllx06", "conll07", "spacy"]
 CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
@@ -52,7 +60,9 @@ def score_attachment(
     Raises ValueError for an unknown convention or where the numbers of sentences or words differ.
     """
     if convention not in CONVENTIONS:
-        raise ValueError(f"expected a convention among {', '.join(CONVENTIONS)}, got {convention!r}")
+        raise ValueError(
+            f"expected a convention among {', '.join(CONVENTIONS)}, got {convention!r}"
+        )
     words.require_same_lengths(gold, system)
     counted_gold, counted_system = _counted(gold, system, convention)
     labels = words.intern_pair(_labels(gold, convention), _labels(system, convention))
@@ -66,13 +76,15 @@ def score_attachment(
 
 
 def is_punctuation(form: str) -> bool:
-    """Whether all characters are of a Unicode category P, as ``eval.pl`` has it; false for an empty form."""
+    """Whether all characters are of a Unicode category P, as ``eval.pl`` has it; false for an empty
+    form.
+    """
     return bool(form) and all(unicodedata.category(character).startswith("P") for character in form)
 
 
 def _counted(
     gold: Sequence[Sentence], system: Sequence[Sentence], convention: Convention
-) -> tuple[BoolArray, BoolArray]:
+) -> tuple[Mask, Mask]:
     """Which words count in gold and which in the system's output, shape (m,) each."""
     annotated = words.heads(gold) != MISSING_HEAD
     forms = words.cells(gold, "forms")

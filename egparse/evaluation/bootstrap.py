@@ -1,12 +1,13 @@
-"""How sure a score is: percentile bootstrap intervals, and tests of the difference between two systems.
+"""How sure a score is: percentile bootstrap intervals, and tests of the difference between two
+systems.
 
-All take ``counts[sentence] = (correct, gold, system)`` and look at F1 = 200 correct / (gold + system) of
-the sums, per cent, which is the accuracy where gold equals system. Sentences are the unit that is drawn:
-their words are not independent.
+All take ``counts[sentence] = (correct, gold, system)`` and look at F1 = 200 correct / (gold +
+system) of the sums, per cent, which is the accuracy where gold equals system. Sentences are the
+unit that is drawn: their words are not independent.
 
 Source: Efron & Tibshirani (1993), chapters 13 and 15; Noreen (1989), chapter 2, for approximate
-randomisation; Koehn (2004) for the paired bootstrap, in the two-sided form that is centred at the observed
-difference. p-values count the observed sample itself, so they are never 0.
+randomisation; Koehn (2004) for the paired bootstrap, in the two-sided form that is centred at the
+observed difference. p-values count the observed sample itself, so they are never 0.
 """
 
 from __future__ import annotations
@@ -16,16 +17,20 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from egparse.evaluation.scores import FloatArray, IntArray
+from egparse.types import Floats, Longs
 
 _BLOCK_CELLS = 2_000_000
-"""Resamples are drawn in blocks of at most this many weights (16 MB), whatever the size of the corpus."""
+"""Resamples are drawn in blocks of at most this many weights (16 MB), whatever the size of the
+corpus.
+"""
 
 _TOLERANCE = 1e-9
-"""Differences of per cent that only rounding makes unequal are ties, which count against the difference."""
+"""Differences of per cent that only rounding makes unequal are ties, which count against the
+difference.
+"""
 
 Method = Literal["randomisation", "bootstrap"]
-_Draw = Callable[[np.random.Generator, int, int], FloatArray]
+_Draw = Callable[[np.random.Generator, int, int], Floats]
 
 
 class Interval(NamedTuple):
@@ -36,19 +41,22 @@ class Interval(NamedTuple):
 
 
 class PairedTest(NamedTuple):
-    """The first system's F1 minus the second's in per cent, and the two-sided p-value of no difference."""
+    """The first system's F1 minus the second's in per cent, and the two-sided p-value of no
+    difference.
+    """
 
     difference: float
     p_value: float
 
 
 def intervals(
-    counts: Mapping[str, IntArray], *, resamples: int = 1000, seed: int = 0, level: float = 0.95
+    counts: Mapping[str, Longs], *, resamples: int = 1000, seed: int = 0, level: float = 0.95
 ) -> dict[str, Interval]:
     """A percentile bootstrap interval for each named table of counts of the same sentences.
 
-    All tables are resampled with the same draws, hence the cost is that of one. Raises ValueError for
-    tables of different shapes, no sentences, fewer than one resample, or a level outside (0, 1).
+    All tables are resampled with the same draws, hence the cost is that of one. Raises ValueError
+    for tables of different shapes, no sentences, fewer than one resample, or a level outside (0,
+    1).
     """
     if not counts:
         return {}
@@ -62,8 +70,8 @@ def intervals(
 
 
 def paired_test(
-    first: IntArray,
-    second: IntArray,
+    first: Longs,
+    second: Longs,
     *,
     method: Method = "randomisation",
     resamples: int = 10_000,
@@ -71,9 +79,9 @@ def paired_test(
 ) -> PairedTest:
     """Test whether two systems differ on the same sentences; both tables have shape (sentences, 3).
 
-    ``randomisation`` swaps the systems' outputs sentence by sentence with probability 1/2; ``bootstrap``
-    draws sentences with replacement. Raises ValueError for tables of different shapes, no sentences or no
-    resamples.
+    ``randomisation`` swaps the systems' outputs sentence by sentence with probability 1/2;
+    ``bootstrap`` draws sentences with replacement. Raises ValueError for tables of different
+    shapes, no sentences or no resamples.
     """
     stacked = _stack([first, second])
     observed = _difference(stacked.sum(axis=0, keepdims=True))[0]
@@ -89,7 +97,7 @@ def paired_test(
     return PairedTest(float(observed), (1 + extreme) / (1 + resamples))
 
 
-def _stack(tables: Iterable[IntArray]) -> FloatArray:
+def _stack(tables: Iterable[Longs]) -> Floats:
     """``stacked[sentence, table] = (correct, gold, system)``, checked."""
     arrays = list(tables)
     shapes = {array.shape for array in arrays}
@@ -98,7 +106,7 @@ def _stack(tables: Iterable[IntArray]) -> FloatArray:
     return np.stack(arrays, axis=1).astype(np.float64)
 
 
-def _resample(stacked: FloatArray, resamples: int, rng: np.random.Generator, draw: _Draw) -> FloatArray:
+def _resample(stacked: Floats, resamples: int, rng: np.random.Generator, draw: _Draw) -> Floats:
     """``sums[resample, table] = (correct, gold, system)`` of each resample's weighted sentences."""
     if resamples < 1:
         raise ValueError(f"expected at least one resample, got {resamples}")
@@ -110,26 +118,30 @@ def _resample(stacked: FloatArray, resamples: int, rng: np.random.Generator, dra
     return sums.reshape(resamples, *stacked.shape[1:])
 
 
-def _multinomial_weights(rng: np.random.Generator, resamples: int, sentences: int) -> FloatArray:
-    """``weights[resample, sentence]``: how often it comes up in ``sentences`` draws with replacement."""
+def _multinomial_weights(rng: np.random.Generator, resamples: int, sentences: int) -> Floats:
+    """``weights[resample, sentence]``: how often it comes up in ``sentences`` draws with
+    replacement.
+    """
     drawn = rng.integers(0, sentences, size=(resamples, sentences))
     drawn += np.arange(0, resamples * sentences, sentences)[:, None]
     weights = np.bincount(drawn.ravel(), minlength=resamples * sentences)
     return weights.reshape(resamples, sentences).astype(np.float64)
 
 
-def _coin_weights(rng: np.random.Generator, resamples: int, sentences: int) -> FloatArray:
-    """``weights[resample, sentence]``: 1 where the systems keep their outputs, 0 where they swap them."""
+def _coin_weights(rng: np.random.Generator, resamples: int, sentences: int) -> Floats:
+    """``weights[resample, sentence]``: 1 where the systems keep their outputs, 0 where they swap
+    them.
+    """
     return rng.integers(0, 2, size=(resamples, sentences), dtype=np.int8).astype(np.float64)
 
 
-def _difference(sums: FloatArray) -> FloatArray:
+def _difference(sums: Floats) -> Floats:
     scores = _f1(sums)
-    difference: FloatArray = scores[:, 0] - scores[:, 1]
+    difference: Floats = scores[:, 0] - scores[:, 1]
     return difference
 
 
-def _f1(sums: FloatArray) -> FloatArray:
+def _f1(sums: Floats) -> Floats:
     """F1 in per cent over the last axis; 0/0 is 0."""
     correct, wanted = sums[..., 0], sums[..., 1] + sums[..., 2]
     return np.divide(200.0 * correct, wanted, out=np.zeros_like(correct), where=wanted > 0)

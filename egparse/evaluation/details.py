@@ -1,9 +1,10 @@
-"""Where the errors are: scores broken down by label, tag, length of sentence, length of arc, and known words.
+"""Where the errors are: scores broken down by label, tag, length of sentence, length of arc, and
+known words.
 
-Both sides must have the same words. Relations are cut at the first colon, as in ``ud.py``. Words without a
-gold head stay out of what concerns heads, words without a gold UPOS out of what concerns tags. The length
-of an arc is the distance between its word and its head; recall is over gold arcs of a length and precision
-over the system's (McDonald & Nivre 2007, section 4).
+Both sides must have the same words. Relations are cut at the first colon, as in ``ud.py``. Words
+without a gold head stay out of what concerns heads, words without a gold UPOS out of what concerns
+tags. The length of an arc is the distance between its word and its head; recall is over gold arcs
+of a length and precision over the system's (McDonald & Nivre 2007, section 4).
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from egparse.evaluation import words
-from egparse.evaluation.scores import BoolArray, IntArray, Score, scores_by_key
+from egparse.evaluation.scores import Score, scores_by_key
 from egparse.evaluation.universal import universal_deprel
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
+from egparse.types import Longs, Mask
 
 SENTENCE_BINS = ("1-10", "11-20", "21-30", "31-40", "41+")
 """Sentence lengths in words."""
@@ -31,7 +33,9 @@ _ARC_LIMITS = np.array([0, 1, 2, 6])
 
 
 class Row(NamedTuple):
-    """A group of words: how many, and UPOS accuracy, UAS and LAS in per cent; None where gold has none."""
+    """A group of words: how many, and UPOS accuracy, UAS and LAS in per cent; None where gold has
+    none.
+    """
 
     words: int
     upos: float | None
@@ -42,9 +46,10 @@ class Row(NamedTuple):
 class Details(NamedTuple):
     """All break-downs; groups without words are left out.
 
-    ``labels``: labelled attachment by relation. ``tags``: UPOS tagging by tag. ``arc_lengths``: unlabelled
-    attachment by length of arc. ``sentence_lengths``, ``vocabulary`` (``known``, ``unknown``): one row for
-    each group; ``vocabulary`` is None unless a set of known forms was given.
+    ``labels``: labelled attachment by relation. ``tags``: UPOS tagging by tag. ``arc_lengths``:
+    unlabelled attachment by length of arc. ``sentence_lengths``, ``vocabulary`` (``known``,
+    ``unknown``): one row for each group; ``vocabulary`` is None unless a set of known forms was
+    given.
     """
 
     labels: dict[str, Score]
@@ -57,7 +62,8 @@ class Details(NamedTuple):
 def break_down(
     gold: Sequence[Sentence], system: Sequence[Sentence], vocabulary: AbstractSet[str] | None = None
 ) -> Details:
-    """All break-downs of sentences with the same words; ``vocabulary`` holds the forms seen in training.
+    """All break-downs of sentences with the same words; ``vocabulary`` holds the forms seen in
+    training.
 
     Raises ValueError where the numbers of sentences or words differ.
     """
@@ -84,7 +90,9 @@ def by_label(gold: Sequence[Sentence], system: Sequence[Sentence]) -> dict[str, 
 
 def by_tag(gold: Sequence[Sentence], system: Sequence[Sentence]) -> dict[str, Score]:
     """UPOS tagging for each tag."""
-    gold_tags, system_tags = (np.array(words.cells(side, "upos"), dtype=object) for side in (gold, system))
+    gold_tags, system_tags = (
+        np.array(words.cells(side, "upos"), dtype=object) for side in (gold, system)
+    )
     tagged = gold_tags != MISSING
     return scores_by_key(
         gold_tags[tagged & (gold_tags == system_tags)], gold_tags[tagged], system_tags[tagged]
@@ -97,19 +105,27 @@ def by_arc_length(gold: Sequence[Sentence], system: Sequence[Sentence]) -> dict[
     attached = gold_heads != MISSING_HEAD
     predicted = attached & (system_heads != MISSING_HEAD)
     gold_bins, system_bins = _arc_bins(gold, gold_heads), _arc_bins(system, system_heads)
-    groups = (gold_bins[attached & (gold_heads == system_heads)], gold_bins[attached], system_bins[predicted])
+    groups = (
+        gold_bins[attached & (gold_heads == system_heads)],
+        gold_bins[attached],
+        system_bins[predicted],
+    )
     counts = np.stack([np.bincount(group, minlength=len(ARC_BINS)) for group in groups], axis=1)
-    return {name: Score(*map(int, row)) for name, row in zip(ARC_BINS, counts, strict=True) if row.any()}
+    return {
+        name: Score(*map(int, row)) for name, row in zip(ARC_BINS, counts, strict=True) if row.any()
+    }
 
 
 class _Right(NamedTuple):
-    """For each of the ``m`` words, whether it has a gold UPOS and a gold head, and what of it is right."""
+    """For each of the ``m`` words, whether it has a gold UPOS and a gold head, and what of it is
+    right.
+    """
 
-    tagged: BoolArray
-    attached: BoolArray
-    upos: BoolArray
-    head: BoolArray
-    labelled: BoolArray
+    tagged: Mask
+    attached: Mask
+    upos: Mask
+    head: Mask
+    labelled: Mask
 
 
 def _compare(gold: Sequence[Sentence], system: Sequence[Sentence]) -> _Right:
@@ -128,18 +144,20 @@ def _compare(gold: Sequence[Sentence], system: Sequence[Sentence]) -> _Right:
     )
 
 
-def _by_vocabulary(gold: Sequence[Sentence], vocabulary: AbstractSet[str], right: _Right) -> dict[str, Row]:
+def _by_vocabulary(
+    gold: Sequence[Sentence], vocabulary: AbstractSet[str], right: _Right
+) -> dict[str, Row]:
     known = words.accepted(words.cells(gold, "forms"), vocabulary.__contains__)
     return _rows(np.where(known, 0, 1), ("known", "unknown"), right)
 
 
-def _rows(bins: IntArray, names: Sequence[str], right: _Right) -> dict[str, Row]:
+def _rows(bins: Longs, names: Sequence[str], right: _Right) -> dict[str, Row]:
     """One row for each bin that has words."""
     groups = {name: bins == number for number, name in enumerate(names)}
     return {name: _row(group, right) for name, group in groups.items() if group.any()}
 
 
-def _row(group: BoolArray, right: _Right) -> Row:
+def _row(group: Mask, right: _Right) -> Row:
     return Row(
         words=int(group.sum()),
         upos=_share(right.upos & group, right.tagged & group),
@@ -148,7 +166,7 @@ def _row(group: BoolArray, right: _Right) -> Row:
     )
 
 
-def _share(part: BoolArray, whole: BoolArray) -> float | None:
+def _share(part: Mask, whole: Mask) -> float | None:
     return 100.0 * int(part.sum()) / int(whole.sum()) if whole.any() else None
 
 
@@ -157,7 +175,7 @@ def _labels(sentences: Sequence[Sentence]) -> npt.NDArray[np.object_]:
     return np.array(labels, dtype=object)
 
 
-def _arc_bins(sentences: Sequence[Sentence], heads: IntArray) -> IntArray:
+def _arc_bins(sentences: Sequence[Sentence], heads: Longs) -> Longs:
     """The bin of each word's arc; of no meaning for a word without a head."""
     lengths = words.lengths(sentences)
     places = np.arange(len(heads)) - np.repeat(np.cumsum(lengths) - lengths, lengths) + 1

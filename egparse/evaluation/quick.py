@@ -1,22 +1,28 @@
-"""Cheap development scores during training, from arrays of ids: no sentences, no conventions, per cent."""
+"""Cheap development scores during training, from arrays of ids: no sentences, no conventions, per
+cent.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from egparse.evaluation.scores import BoolArray
 from egparse.sentences import MISSING_HEAD
+from egparse.types import Mask
 
 
 def tag_accuracy(gold_ids: npt.ArrayLike, predicted_ids: npt.ArrayLike) -> float:
-    """Share of words with the gold tag, in per cent; words with a gold id below 0 are left out; 0/0 is 0."""
+    """Share of words with the gold tag, in per cent; words with a gold id below 0 are left out; 0/0
+    is 0.
+    """
     gold, predicted = _pair(gold_ids, predicted_ids)
     return _share(gold == predicted, gold >= 0)
 
 
 def attachment(gold_heads: npt.ArrayLike, predicted_heads: npt.ArrayLike) -> float:
-    """Share of words with the gold head, in per cent, punctuation too; words without one are left out."""
+    """Share of words with the gold head, in per cent, punctuation too; words without one are left
+    out.
+    """
     gold, predicted = _pair(gold_heads, predicted_heads)
     return _share(gold == predicted, gold != MISSING_HEAD)
 
@@ -32,6 +38,6 @@ def _pair(
     return first, second
 
 
-def _share(right: BoolArray, annotated: BoolArray) -> float:
+def _share(right: Mask, annotated: Mask) -> float:
     whole = int(np.count_nonzero(annotated))
     return 100.0 * int(np.count_nonzero(right & annotated)) / whole if whole else 0.0

@@ -2,19 +2,24 @@
 
 The keys of the JSON object, all rates per cent:
 
-==================  =====================================================================================
-``UPOS`` and so on  the CoNLL 2018 metrics (``ud.py``); null where gold does not annotate what they need
-``NE``              spans as conlleval counts them: ``p r f``, ``accuracy`` of the tags, ``per_type``; or null
-``counts``          ``sentences``, ``words``, ``system_words``, and correct, gold, system for each metric
-``intervals``       ``[low, high]`` of each metric that is not null: bootstrap over sentences, 95 %
-``conventions``     UAS and LAS under each convention of ``attachment.py``; null where the words differ
-``segmentation``    F1 of Tokens, Sentences and Words; null where the words are the same, but for a splitter's Sentences
-``details``         break-downs (``details.py``), only on request
-``calibration``     ``words``, ``confidence``, ``accuracy``, ``ece``, ``nll``, ``brier`` and ``bins`` of each layer of which
-                    the system tells probabilities (``calibration.py``): from 0 to 1, not per cent; else absent
-==================  =====================================================================================
+==================
+  =====================================================================================
+``UPOS`` and so on  the CoNLL 2018 metrics (``ud.py``); null where gold does not annotate what they
+need ``NE``              spans as conlleval counts them: ``p r f``, ``accuracy`` of the tags,
+``per_type``; or null ``counts``          ``sentences``, ``words``, ``system_words``, and correct,
+gold, system for each metric ``intervals``       ``[low, high]`` of each metric that is not null:
+bootstrap over sentences, 95 % ``conventions``     UAS and LAS under each convention of
+``attachment.py``; null where the words differ ``segmentation``    F1 of Tokens, Sentences and
+Words; null where the words are the same, but for a splitter's Sentences ``details``
+break-downs (``details.py``), only on request ``calibration``     ``words``, ``confidence``,
+``accuracy``, ``ece``, ``nll``, ``brier`` and ``bins`` of each layer of which
+                    the system tells probabilities (``calibration.py``): from 0 to 1, not per cent;
+                    else absent
+==================
+  =====================================================================================
 
-Spans, conventions, details and calibration compare word by word: they are null where system and gold have different words.
+Spans, conventions, details and calibration compare word by word: they are null where system and
+gold have different words.
 """
 
 from __future__ import annotations
@@ -29,10 +34,11 @@ from egparse.evaluation.attachment import CONVENTIONS, AttachmentScores, score_a
 from egparse.evaluation.bootstrap import Interval, intervals
 from egparse.evaluation.calibration import Calibration, calibrations
 from egparse.evaluation.details import Details, break_down
-from egparse.evaluation.scores import IntArray, Score
+from egparse.evaluation.scores import Score
 from egparse.evaluation.spans import OUTSIDE, SpanScores, score_spans
 from egparse.evaluation.ud import SEGMENTATION_METRICS, UDScores, score
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
+from egparse.types import Longs
 
 LAYERS = ("upos", "xpos", "feats", "heads", "deprels", "spans")
 """The layers that can be evaluated, named as the columns of a sentence."""
@@ -56,11 +62,12 @@ _NEEDS = {
 
 @dataclass(frozen=True)
 class Report:
-    """The scores of one evaluation; a metric whose layer gold does not annotate is absent from ``metrics``.
+    """The scores of one evaluation; a metric whose layer gold does not annotate is absent from
+    ``metrics``.
 
     ``intervals`` holds one for each metric present, and for ``NE``; it is empty without resamples.
-    ``conventions`` is empty where gold has no trees or the words differ, ``calibration`` where the system tells no probabilities
-    or the words differ.
+    ``conventions`` is empty where gold has no trees or the words differ, ``calibration`` where the
+    system tells no probabilities or the words differ.
     """
 
     sentences: int
@@ -87,9 +94,10 @@ def evaluate(
 ) -> Report:
     """Score the system's sentences against gold.
 
-    ``layers`` restricts what is scored (all that gold annotates by default), ``bootstrap`` is the number of
-    resamples for the intervals (0 for none), ``vocabulary`` the forms seen in training, for the break-down
-    by known words. Raises EgparseError for an empty corpus, an unknown layer, or two different texts.
+    ``layers`` restricts what is scored (all that gold annotates by default), ``bootstrap`` is the
+    number of resamples for the intervals (0 for none), ``vocabulary`` the forms seen in training,
+    for the break-down by known words. Raises EgparseError for an empty corpus, an unknown layer, or
+    two different texts.
     """
     if not gold:
         raise EgparseError("expected gold sentences to evaluate against, got none")
@@ -107,7 +115,9 @@ def evaluate(
         spans=spans,
         intervals=intervals(tables, resamples=bootstrap, seed=seed) if bootstrap else {},
         conventions=_conventions(gold, system) if "heads" in scored and ud.same_words else {},
-        segmentation=None if ud.same_words else {name: ud.totals[name] for name in SEGMENTATION_METRICS},
+        segmentation=None
+        if ud.same_words
+        else {name: ud.totals[name] for name in SEGMENTATION_METRICS},
         details=break_down(gold, system, vocabulary) if details and ud.same_words else None,
         calibration=calibrations(gold, system, scored) if ud.same_words else {},
     )
@@ -119,13 +129,21 @@ def annotated_layers(sentences: Iterable[Sentence]) -> set[str]:
     silent: dict[str, frozenset[str | int]] = dict.fromkeys(LAYERS, frozenset([MISSING]))
     silent["heads"] = frozenset([MISSING_HEAD])
     silent["spans"] = frozenset([MISSING, OUTSIDE])
-    return {layer for layer in LAYERS if any(not silent[layer].issuperset(getattr(s, layer)) for s in corpus)}
+    return {
+        layer
+        for layer in LAYERS
+        if any(not silent[layer].issuperset(getattr(s, layer)) for s in corpus)
+    }
 
 
 def report_as_json(report: Report) -> dict[str, Any]:
     """The report as an object that ``json.dumps`` takes; the keys are described above."""
     named = {**report.metrics, **({SPANS: report.spans.micro} if report.spans else {})}
-    sizes = {"sentences": report.sentences, "words": report.words, "system_words": report.system_words}
+    sizes = {
+        "sentences": report.sentences,
+        "words": report.words,
+        "system_words": report.system_words,
+    }
     return {
         **{name: report.metrics[name].f1 if name in report.metrics else None for name in METRICS},
         SPANS: None if report.spans is None else _spans_as_json(report.spans),
@@ -151,16 +169,22 @@ def _needs(metric: str, annotated: AbstractSet[str]) -> AbstractSet[str]:
 
 
 def _spans(gold: Sequence[Sentence], system: Sequence[Sentence]) -> SpanScores:
-    return score_spans([sentence.spans for sentence in gold], [sentence.spans for sentence in system])
+    return score_spans(
+        [sentence.spans for sentence in gold], [sentence.spans for sentence in system]
+    )
 
 
-def _tables(metrics: Mapping[str, Score], ud: UDScores, spans: SpanScores | None) -> dict[str, IntArray]:
+def _tables(
+    metrics: Mapping[str, Score], ud: UDScores, spans: SpanScores | None
+) -> dict[str, Longs]:
     """The counts by sentence of what gets an interval."""
     tables = {name: ud.by_sentence[name] for name in metrics}
     return tables if spans is None else {**tables, SPANS: spans.by_sentence}
 
 
-def _conventions(gold: Sequence[Sentence], system: Sequence[Sentence]) -> dict[str, AttachmentScores]:
+def _conventions(
+    gold: Sequence[Sentence], system: Sequence[Sentence]
+) -> dict[str, AttachmentScores]:
     return {convention: score_attachment(gold, system, convention) for convention in CONVENTIONS}
 
 
@@ -175,7 +199,9 @@ def _spans_as_json(spans: SpanScores) -> dict[str, Any]:
     return {
         **_prf(spans.micro),
         "accuracy": spans.tags.recall,
-        "per_type": {type_: {**_prf(score), **score._asdict()} for type_, score in spans.per_type.items()},
+        "per_type": {
+            type_: {**_prf(score), **score._asdict()} for type_, score in spans.per_type.items()
+        },
     }
 
 
@@ -185,7 +211,10 @@ def _details_as_json(details: Details) -> dict[str, Any]:
     if details.vocabulary is not None:
         rows["vocabulary"] = details.vocabulary
     return {
-        **{key: {k: {**_prf(v), **v._asdict()} for k, v in group.items()} for key, group in scores.items()},
+        **{
+            key: {k: {**_prf(v), **v._asdict()} for k, v in group.items()}
+            for key, group in scores.items()
+        },
         **{key: {k: v._asdict() for k, v in group.items()} for key, group in rows.items()},
     }
 

@@ -1,18 +1,19 @@
-"""Precision, recall and F1 of typed spans (entities, chunks) and accuracy of their tags, as in conlleval.
+"""Precision, recall and F1 of typed spans (entities, chunks) and accuracy of their tags, as in
+conlleval.
 
-A span is right if its type and both its ends are. From a sequence of tags in any of IOB1, IOB2, IOE1, IOE2
-or IOBES (with L and U for E and S as in BILUO) spans are read tolerantly. At each word that is not ``O`` a
-span starts if
+A span is right if its type and both its ends are. From a sequence of tags in any of IOB1, IOB2,
+IOE1, IOE2 or IOBES (with L and U for E and S as in BILUO) spans are read tolerantly. At each word
+that is not ``O`` a span starts if
 
     the tag is B- or S-, or the word before is O, has E- or S-, or has another type,
 
-and a span ends before the next start, the next ``O``, or the end of the sentence. So an I- after ``O`` or
-after another type opens a span. A sentence whose gold column is empty is not annotated and not scored; an
-empty system column is read as all ``O``.
+and a span ends before the next start, the next ``O``, or the end of the sentence. So an I- after
+``O`` or after another type opens a span. A sentence whose gold column is empty is not annotated and
+not scored; an empty system column is read as all ``O``.
 
-Source: ``conlleval`` of CoNLL-2000 (version of 2004-01-26: the type is all that follows the first hyphen).
-Its code knows B, I, O and E; S, L and U, and a B- after an E- of the same type, are read here as their
-schemes mean them.
+Source: ``conlleval`` of CoNLL-2000 (version of 2004-01-26: the type is all that follows the first
+hyphen). Its code knows B, I, O and E; S, L and U, and a B- after an E- of the same type, are read
+here as their schemes mean them.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.errors import EgparseError
-from egparse.evaluation.scores import IntArray, Score, scores_by_key
+from egparse.evaluation.scores import Score, scores_by_key
 from egparse.sentences import MISSING
+from egparse.types import Longs
 
 OUTSIDE = "O"
 _STARTS = frozenset("BSU")
@@ -43,19 +45,21 @@ class Span(NamedTuple):
 class SpanScores(NamedTuple):
     """What conlleval prints, and counts for intervals.
 
-    ``tags`` is the accuracy of the tags, ``O`` included: gold and system are both the number of words.
-    ``by_sentence`` has shape (sentences, 3): correct, gold and system spans; a row of zeros where gold has
-    no tags.
+    ``tags`` is the accuracy of the tags, ``O`` included: gold and system are both the number of
+    words. ``by_sentence`` has shape (sentences, 3): correct, gold and system spans; a row of zeros
+    where gold has no tags.
     """
 
     micro: Score
     per_type: dict[str, Score]
     tags: Score
-    by_sentence: IntArray
+    by_sentence: Longs
 
 
 def spans_of(tags: Iterable[str]) -> list[Span]:
-    """The spans of a sequence of tags, in order. Raises EgparseError for a tag of no known scheme."""
+    """The spans of a sequence of tags, in order. Raises EgparseError for a tag of no known
+    scheme.
+    """
     spans: list[Span] = []
     before, type_before, start = OUTSIDE, "", 0
     position = -1
@@ -72,10 +76,11 @@ def spans_of(tags: Iterable[str]) -> list[Span]:
 
 
 def score_spans(gold: Sequence[Sequence[str]], system: Sequence[Sequence[str]]) -> SpanScores:
-    """The scores of the system's tags; ``gold[i]`` and ``system[i]`` are the tags of sentence ``i``.
+    """The scores of the system's tags; ``gold[i]`` and ``system[i]`` are the tags of sentence
+    ``i``.
 
-    Raises ValueError where the numbers of sentences or tags differ, EgparseError for a tag of no known
-    scheme.
+    Raises ValueError where the numbers of sentences or tags differ, EgparseError for a tag of no
+    known scheme.
     """
     if len(gold) != len(system):
         raise ValueError(f"{len(gold)} gold sentences but {len(system)} system sentences")
@@ -89,7 +94,9 @@ def score_spans(gold: Sequence[Sequence[str]], system: Sequence[Sequence[str]]) 
             continue
         system_tags = given if len(given) else [OUTSIDE] * len(gold_tags)
         if len(gold_tags) != len(system_tags):
-            raise ValueError(f"sentence {number}: {len(gold_tags)} gold tags, {len(system_tags)} system tags")
+            raise ValueError(
+                f"sentence {number}: {len(gold_tags)} gold tags, {len(system_tags)} system tags"
+            )
         gold_spans, system_spans = spans_of(gold_tags), spans_of(system_tags)
         common = set(gold_spans).intersection(system_spans)
         by_sentence[number] = len(common), len(gold_spans), len(system_spans)

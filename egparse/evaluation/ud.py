@@ -1,23 +1,22 @@
 """The metrics of the CoNLL 2018 shared task, from raw text or given words to labelled trees.
 
-For gold words ``g`` and system words ``s`` that are aligned (``alignment.py``), with relations cut at the
-first colon and only the universal features kept (``universal.py``):
+For gold words ``g`` and system words ``s`` that are aligned (``alignment.py``), with relations cut
+at the first colon and only the universal features kept (``universal.py``):
 
-    UPOS, XPOS, UFeats   the tag of s is that of g              AllTags   all three are
-    UAS                  the head of s is aligned with that of g, or both are the root
-    LAS                  UAS and the same relation
-    CLAS                 LAS, counting only words with a content relation
-    MLAS                 CLAS, UPOS and UFeats, and the same functional children: as many on both sides, each
+    UPOS, XPOS, UFeats   the tag of s is that of g              AllTags   all three are UAS
+    the head of s is aligned with that of g, or both are the root LAS                  UAS and the
+    same relation CLAS                 LAS, counting only words with a content relation MLAS
+    CLAS, UPOS and UFeats, and the same functional children: as many on both sides, each
                          aligned with one of the same relation, UPOS and UFeats
 
-Each is the F1 of those right against all gold and all system words (with a content relation); with the same
-words on both sides that is an accuracy. Punctuation counts. Tokens, Sentences and Words compare ranges of
-characters and alignment itself.
+Each is the F1 of those right against all gold and all system words (with a content relation); with
+the same words on both sides that is an accuracy. Punctuation counts. Tokens, Sentences and Words
+compare ranges of characters and alignment itself.
 
-Source: ``conll18_ud_eval.py`` 1.2; Zeman et al. (2018), section 4. One thing is ours: the official script
-refuses a gold file with a missing HEAD, here such a word, and the system word aligned with it, takes no
-part in UAS, LAS, CLAS and MLAS. A system word without a head is wrong. Several roots are not an error, and
-cycles are not looked for.
+Source: ``conll18_ud_eval.py`` 1.2; Zeman et al. (2018), section 4. One thing is ours: the official
+script refuses a gold file with a missing HEAD, here such a word, and the system word aligned with
+it, takes no part in UAS, LAS, CLAS and MLAS. A system word without a head is wrong. Several roots
+are not an error, and cycles are not looked for.
 """
 
 from __future__ import annotations
@@ -30,8 +29,15 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from egparse.evaluation import words
-from egparse.evaluation.alignment import Alignment, Text, align, multiword_tokens, require_same_text, text_of
-from egparse.evaluation.scores import BoolArray, IntArray, Score, total
+from egparse.evaluation.alignment import (
+    Alignment,
+    Text,
+    align,
+    multiword_tokens,
+    require_same_text,
+    text_of,
+)
+from egparse.evaluation.scores import Score, total
 from egparse.evaluation.universal import (
     CONTENT_DEPRELS,
     FUNCTIONAL_DEPRELS,
@@ -39,6 +45,7 @@ from egparse.evaluation.universal import (
     universal_feats,
 )
 from egparse.sentences import Sentence
+from egparse.types import Longs, Mask
 
 WORD_METRICS = ("UPOS", "XPOS", "UFeats", "AllTags", "UAS", "LAS", "CLAS", "MLAS")
 """The metrics on words, by their official names."""
@@ -55,13 +62,13 @@ _NO_HEAD = -3
 class UDScores:
     """All metrics of one evaluation, by their official names.
 
-    ``totals`` has the metrics on words, and those on segmentation where the words of both sides differ.
-    ``by_sentence[name]`` has shape (gold sentences, 3): correct, gold and system for each metric on words;
-    a system word counts in the gold sentence in which its first character stands.
+    ``totals`` has the metrics on words, and those on segmentation where the words of both sides
+    differ. ``by_sentence[name]`` has shape (gold sentences, 3): correct, gold and system for each
+    metric on words; a system word counts in the gold sentence in which its first character stands.
     """
 
     totals: Mapping[str, Score]
-    by_sentence: Mapping[str, IntArray]
+    by_sentence: Mapping[str, Longs]
     same_words: bool
 
 
@@ -88,10 +95,11 @@ def score(gold: Sequence[Sentence], system: Sequence[Sentence]) -> UDScores:
 
 
 def score_aligned(gold: Sequence[Sentence], system: Sequence[Sentence]) -> UDScores:
-    """The metrics where word ``k`` of a system sentence is word ``k`` of the gold one, whatever its form.
+    """The metrics where word ``k`` of a system sentence is word ``k`` of the gold one, whatever its
+    form.
 
-    Raises ValueError where the numbers of sentences or words differ, EgparseError for a head outside its
-    sentence.
+    Raises ValueError where the numbers of sentences or words differ, EgparseError for a head
+    outside its sentence.
     """
     words.require_same_lengths(gold, system)
     sentence_numbers = words.sentence_numbers(gold)
@@ -105,44 +113,44 @@ def score_aligned(gold: Sequence[Sentence], system: Sequence[Sentence]) -> UDSco
 class _Places(NamedTuple):
     """The number of the gold sentence in which each gold word and each system word is counted."""
 
-    gold: IntArray
-    system: IntArray
+    gold: Longs
+    system: Longs
     sentences: int
 
 
 class _Side(NamedTuple):
     """One side's ``m`` words: interned columns, and which words count in what.
 
-    ``parents[w]`` is a word's number or a negative code. ``attached`` are the words that UAS and LAS count,
-    ``content`` those among them that CLAS and MLAS count, ``functional`` those among them that are some
-    word's functional child.
+    ``parents[w]`` is a word's number or a negative code. ``attached`` are the words that UAS and
+    LAS count, ``content`` those among them that CLAS and MLAS count, ``functional`` those among
+    them that are some word's functional child.
     """
 
-    upos: IntArray
-    xpos: IntArray
-    feats: IntArray
-    deprels: IntArray
-    parents: IntArray
-    attached: BoolArray
-    content: BoolArray
-    functional: BoolArray
+    upos: Longs
+    xpos: Longs
+    feats: Longs
+    deprels: Longs
+    parents: Longs
+    attached: Mask
+    content: Mask
+    functional: Mask
 
 
 class _Pairs(NamedTuple):
     """What is equal in the ``k``-th pair of aligned words, and the numbers of its words."""
 
-    gold: IntArray
-    system: IntArray
-    upos: BoolArray
-    xpos: BoolArray
-    feats: BoolArray
-    deprels: BoolArray
-    heads: BoolArray
+    gold: Longs
+    system: Longs
+    upos: Mask
+    xpos: Mask
+    feats: Mask
+    deprels: Mask
+    heads: Mask
 
 
 def _by_sentence(
     gold: Sequence[Sentence], system: Sequence[Sentence], alignment: Alignment, places: _Places
-) -> dict[str, IntArray]:
+) -> dict[str, Longs]:
     """``counts[sentence] = (correct, gold, system)`` for every metric on words."""
     g, s = _sides(gold, system, alignment)
     pairs = _compare(g, s, alignment)
@@ -164,15 +172,17 @@ def _by_sentence(
     return {name: _counts(pairs.gold, *masks, places) for name, masks in metrics.items()}
 
 
-def _counts(
-    paired_gold: IntArray, correct: BoolArray, gold: BoolArray, system: BoolArray, places: _Places
-) -> IntArray:
-    """``counts[sentence] = (correct pairs, gold words, system words)`` of the masked pairs and words."""
+def _counts(paired_gold: Longs, correct: Mask, gold: Mask, system: Mask, places: _Places) -> Longs:
+    """``counts[sentence] = (correct pairs, gold words, system words)`` of the masked pairs and
+    words.
+    """
     columns = (places.gold[paired_gold[correct]], places.gold[gold], places.system[system])
     return np.stack([np.bincount(column, minlength=places.sentences) for column in columns], axis=1)
 
 
-def _sides(gold: Sequence[Sentence], system: Sequence[Sentence], alignment: Alignment) -> tuple[_Side, _Side]:
+def _sides(
+    gold: Sequence[Sentence], system: Sequence[Sentence], alignment: Alignment
+) -> tuple[_Side, _Side]:
     """The columns of both sides, with ids from common tables."""
     cells = words.cells
     upos = words.intern_pair(cells(gold, "upos"), cells(system, "upos"))
@@ -186,15 +196,20 @@ def _sides(gold: Sequence[Sentence], system: Sequence[Sentence], alignment: Alig
     system_attached = np.ones(len(system_parents), np.bool_)
     system_attached[alignment.system[~attached[alignment.gold]]] = False
 
-    def side(which: Literal[0, 1], parents: IntArray, counted: BoolArray) -> _Side:
+    def side(which: Literal[0, 1], parents: Longs, counted: Mask) -> _Side:
         labels = deprels[which]
-        content, functional = counted & is_content[labels], counted & is_functional[labels] & (parents >= 0)
-        return _Side(upos[which], xpos[which], feats[which], labels, parents, counted, content, functional)
+        content, functional = (
+            counted & is_content[labels],
+            counted & is_functional[labels] & (parents >= 0),
+        )
+        return _Side(
+            upos[which], xpos[which], feats[which], labels, parents, counted, content, functional
+        )
 
     return side(0, gold_parents, attached), side(1, system_parents, system_attached)
 
 
-def _parents(sentences: Sequence[Sentence]) -> IntArray:
+def _parents(sentences: Sequence[Sentence]) -> Longs:
     """The number of each word's head among all words, or the code of the root or of no head."""
     heads = words.heads(sentences)
     lengths = words.lengths(sentences)
@@ -204,7 +219,8 @@ def _parents(sentences: Sequence[Sentence]) -> IntArray:
 
 def _compare(gold: _Side, system: _Side, alignment: Alignment) -> _Pairs:
     g, s = alignment
-    # Negative codes index the last entries: the root is aligned with the root, no head with nothing.
+    # Negative codes index the last entries: the root is aligned with the root, no head with
+    # nothing.
     to_gold = np.full(len(system.parents) - _NO_HEAD, _NOT_ALIGNED)
     to_gold[_ROOT] = _ROOT
     to_gold[s] = g
@@ -219,22 +235,22 @@ def _compare(gold: _Side, system: _Side, alignment: Alignment) -> _Pairs:
     )
 
 
-def _same_functional_children(gold: _Side, system: _Side, pairs: _Pairs) -> BoolArray:
+def _same_functional_children(gold: _Side, system: _Side, pairs: _Pairs) -> Mask:
     """For each pair, whether both words have the same functional children.
 
-    Alignment keeps the order and pairs a word at most once, so the two lists of children are equal if and
-    only if both are as long as the list of gold children that agree with their partner in head, relation,
-    UPOS and UFeats.
+    Alignment keeps the order and pairs a word at most once, so the two lists of children are equal
+    if and only if both are as long as the list of gold children that agree with their partner in
+    head, relation, UPOS and UFeats.
     """
     agree = gold.functional[pairs.gold] & pairs.heads & pairs.deprels & pairs.upos & pairs.feats
     in_gold = _children(gold.parents[gold.functional], gold)[pairs.gold]
     in_system = _children(system.parents[system.functional], system)[pairs.system]
     in_both = _children(gold.parents[pairs.gold[agree]], gold)[pairs.gold]
-    same: BoolArray = (in_gold == in_both) & (in_system == in_both)
+    same: Mask = (in_gold == in_both) & (in_system == in_both)
     return same
 
 
-def _children(parents: IntArray, side: _Side) -> IntArray:
+def _children(parents: Longs, side: _Side) -> Longs:
     """For each word of a side, how often it is among the parents."""
     return np.bincount(parents, minlength=len(side.parents))
 
@@ -255,7 +271,9 @@ def _same_ranges(gold: Sequence[int], system: Sequence[int]) -> Score:
 
 
 def _same_multiword_tokens(gold: Sequence[Sentence], system: Sequence[Sentence]) -> bool:
-    """Whether both sides group their equal words in the same tokens; a side without a source agrees."""
+    """Whether both sides group their equal words in the same tokens; a side without a source
+    agrees.
+    """
     return all(
         g.source is None
         or s.source is None

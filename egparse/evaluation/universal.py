@@ -1,8 +1,9 @@
-"""What the CoNLL 2018 evaluation takes for content relations, functional relations and universal features.
+"""What the CoNLL 2018 evaluation takes for content relations, functional relations and universal
+features.
 
-Source: ``conll18_ud_eval.py`` 1.2 of the CoNLL 2018 shared task (Zeman et al. 2018, section 4), the lists
-of which come from version 2 of the Universal Dependencies guidelines. ``punct`` is in neither list of
-relations.
+Source: ``conll18_ud_eval.py`` 1.2 of the CoNLL 2018 shared task (Zeman et al. 2018, section 4), the
+lists of which come from version 2 of the Universal Dependencies guidelines. ``punct`` is in neither
+list of relations.
 """
 
 from __future__ import annotations
@@ -27,8 +28,12 @@ UNIVERSAL_FEATURES = frozenset(f"{_LEXICAL} {_NOMINAL_FEATURES} {_VERBAL_FEATURE
 
 
 def universal_feats(feats: str) -> str:
-    """The universal features of a FEATS cell, sorted; an empty string where there are none, as in ``_``."""
-    return "|".join(sorted(part for part in feats.split("|") if part.split("=", 1)[0] in UNIVERSAL_FEATURES))
+    """The universal features of a FEATS cell, sorted; an empty string where there are none, as in
+    ``_``.
+    """
+    return "|".join(
+        sorted(part for part in feats.split("|") if part.split("=", 1)[0] in UNIVERSAL_FEATURES)
+    )
 
 
 def universal_deprel(deprel: str) -> str:

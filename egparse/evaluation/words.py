@@ -1,7 +1,7 @@
 """The words of many sentences laid end to end: one array or list per column.
 
-``m`` words in all; a word's number counts through the whole corpus. Comparison of strings is comparison of
-ids once gold and system are interned in the same table.
+``m`` words in all; a word's number counts through the whole corpus. Comparison of strings is
+comparison of ids once gold and system are interned in the same table.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from egparse.errors import EgparseError
-from egparse.evaluation.scores import BoolArray, IntArray
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
+from egparse.types import Longs, Mask
 
 Column = Literal["forms", "upos", "xpos", "feats", "deprels"]
 """The columns of strings that evaluation reads."""
 
 
-def lengths(sentences: Sequence[Sentence]) -> IntArray:
+def lengths(sentences: Sequence[Sentence]) -> Longs:
     """``lengths[i]`` is the number of words of sentence ``i``."""
     return np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences))
 
 
-def sentence_numbers(sentences: Sequence[Sentence]) -> IntArray:
+def sentence_numbers(sentences: Sequence[Sentence]) -> Longs:
     """For each of the ``m`` words, the number of its sentence."""
     return np.repeat(np.arange(len(sentences)), lengths(sentences))
 
@@ -35,8 +35,9 @@ def cells(sentences: Sequence[Sentence], column: Column) -> list[str]:
     return list(chain.from_iterable(_column(sentence, column) for sentence in sentences))
 
 
-def heads(sentences: Sequence[Sentence]) -> IntArray:
-    """The ``m`` heads as the sentences have them: 1-based, 0 for the root, ``MISSING_HEAD`` for none.
+def heads(sentences: Sequence[Sentence]) -> Longs:
+    """The ``m`` heads as the sentences have them: 1-based, 0 for the root, ``MISSING_HEAD`` for
+    none.
 
     Raises EgparseError where a head lies outside its sentence.
     """
@@ -51,16 +52,18 @@ def heads(sentences: Sequence[Sentence]) -> IntArray:
     return flat
 
 
-def intern(values: Sequence[str], ids: dict[str, int]) -> IntArray:
+def intern(values: Sequence[str], ids: dict[str, int]) -> Longs:
     """The id of each value; a value not yet in ``ids`` gets the next number."""
-    return np.fromiter((ids.setdefault(v, len(ids)) for v in values), dtype=np.int64, count=len(values))
+    return np.fromiter(
+        (ids.setdefault(v, len(ids)) for v in values), dtype=np.int64, count=len(values)
+    )
 
 
 class Interned(NamedTuple):
     """The ids of gold's and of the system's values, and the table that gave them."""
 
-    gold: IntArray
-    system: IntArray
+    gold: Longs
+    system: Longs
     ids: dict[str, int]
 
 
@@ -77,12 +80,12 @@ def intern_pair(
     return Interned(to_merged[gold_ids], to_merged[system_ids], merged)
 
 
-def flags(ids: dict[str, int], accept: Callable[[str], bool]) -> BoolArray:
+def flags(ids: dict[str, int], accept: Callable[[str], bool]) -> Mask:
     """``flags[id]`` tells whether the value with that id is accepted."""
     return np.array([accept(value) for value in ids], dtype=np.bool_)
 
 
-def accepted(values: Sequence[str], accept: Callable[[str], bool]) -> BoolArray:
+def accepted(values: Sequence[str], accept: Callable[[str], bool]) -> Mask:
     """Which of the values are accepted; ``accept`` is called once for each distinct value."""
     ids: dict[str, int] = {}
     numbers = intern(values, ids)
@@ -92,7 +95,8 @@ def accepted(values: Sequence[str], accept: Callable[[str], bool]) -> BoolArray:
 def same_words(gold: Sequence[Sentence], system: Sequence[Sentence]) -> bool:
     """Whether both have the same sentences with the same forms."""
     return len(gold) == len(system) and all(
-        len(g) == len(s) and list(g.forms) == list(s.forms) for g, s in zip(gold, system, strict=True)
+        len(g) == len(s) and list(g.forms) == list(s.forms)
+        for g, s in zip(gold, system, strict=True)
     )
 
 
@@ -106,7 +110,9 @@ def require_same_lengths(gold: Sequence[Sentence], system: Sequence[Sentence]) -
 
 
 def name_of(sentence: Sentence, number: int) -> str:
-    """What to call a sentence in a message: its id, else its place in its file, else its 1-based number."""
+    """What to call a sentence in a message: its id, else its place in its file, else its 1-based
+    number.
+    """
     if sentence.sentence_id:
         return f"sentence {sentence.sentence_id}"
     if sentence.source is not None:
@@ -123,7 +129,7 @@ def _column(sentence: Sentence, column: Column) -> Sequence[str]:
     return values
 
 
-def _outside(sentences: Sequence[Sentence], flat: IntArray, word: int) -> str:
+def _outside(sentences: Sequence[Sentence], flat: Longs, word: int) -> str:
     number = int(sentence_numbers(sentences)[word])
     sentence = sentences[number]
     place = word - int(lengths(sentences)[:number].sum())

@@ -1,1 +1,3 @@
-"""What is seen of words and arcs: vocabularies, lexicon, templates, attribute index, and the kernels over weights."""
+"""What is seen of words and arcs: vocabularies, lexicon, templates, attribute index, and the
+kernels over weights.
+"""

@@ -1,15 +1,17 @@
 """Features of candidate arcs, hashed into one table of weights.
 
 An arc template is two conjunctions of cells, one at the head and one at the dependent, such as
-``h.form h.xpos + d.xpos[-1] d.xpos``. Every conjunction is hashed once per word; an arc combines a head code and a
-dependent code by exclusive or, with the direction of the arc, so that a feature costs a multiplication and a shift.
-Templates without words count a second time, with the length of the arc; that place differs from the first in its last
-four bits only, so that both lie in one line of the processor's cache. Words with lengths are too sparse to help (see
-docs/decisions/arc-features.md). The words between the two ends and counts over them add features of their own.
+``h.form h.xpos + d.xpos[-1] d.xpos``. Every conjunction is hashed once per word; an arc combines a
+head code and a dependent code by exclusive or, with the direction of the arc, so that a feature
+costs a multiplication and a shift. Templates without words count a second time, with the length of
+the arc; that place differs from the first in its last four bits only, so that both lie in one line
+of the processor's cache. Words with lengths are too sparse to help (see
+docs/decisions/arc-features.md). The words between the two ends and counts over them add features of
+their own.
 
-Weights live in a table of 2^bits numbers; features whose hashes collide share a weight (Weinberger et al. 2009).
-Templates follow McDonald et al. (2005, "Online large-margin training of dependency parsers", table 1), with more
-context.
+Weights live in a table of 2^bits numbers; features whose hashes collide share a weight (Weinberger
+et al. 2009). Templates follow McDonald et al. (2005, "Online large-margin training of dependency
+parsers", table 1), with more context.
 """
 
 from __future__ import annotations
@@ -19,10 +21,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from egparse.compilation import njit
 from egparse.errors import ConfigError
+from egparse.types import Floats, Ints, Shorts, Singles, UInt32s, UInt64s
 
 MAX_CELLS = 5
 LENGTH_BINS = np.array([0, 1, 2, 3, 4, 5, 5, 6, 6, 6, 7, 7, 7, 7, 7, 7], dtype=np.int64)
@@ -35,51 +37,58 @@ _CELL = re.compile(r"([hd])\.([a-z0-9_]+)(?:\[([+-]?\d+)\])?")
 
 
 class ArcTemplates(NamedTuple):
-    """Compiled templates: arrays only, because numba would convert every string of a tuple at every call.
+    """Compiled templates: arrays only, because numba would convert every string of a tuple at every
+    call.
 
     A side is a conjunction at one end: cell ``c`` of side ``s`` is ``side_columns[s, c]`` at offset
-    ``side_offsets[s, c]`` (-1: unused). Template ``t`` combines ``head_sides[t]`` of the head sides and
-    ``dependent_sides[t]`` of the dependent sides. The first ``n_with_length`` templates count with the length of the
-    arc too; the features of the words in between use the first two, a fine and a coarse pair of tags.
+    ``side_offsets[s, c]`` (-1: unused). Template ``t`` combines ``head_sides[t]`` of the head sides
+    and ``dependent_sides[t]`` of the dependent sides. The first ``n_with_length`` templates count
+    with the length of the arc too; the features of the words in between use the first two, a fine
+    and a coarse pair of tags.
     """
 
-    head_columns: npt.NDArray[np.int32]
-    head_offsets: npt.NDArray[np.int32]
-    dependent_columns: npt.NDArray[np.int32]
-    dependent_offsets: npt.NDArray[np.int32]
-    head_sides: npt.NDArray[np.int32]
-    dependent_sides: npt.NDArray[np.int32]
+    head_columns: Ints
+    head_offsets: Ints
+    dependent_columns: Ints
+    dependent_offsets: Ints
+    head_sides: Ints
+    dependent_sides: Ints
     between_column: int
     n_with_length: int
 
 
 class ArcCodes(NamedTuple):
-    """The hashed conjunctions of one sentence and what is counted between its words; row 0 is the root.
+    """The hashed conjunctions of one sentence and what is counted between its words; row 0 is the
+    root.
 
-    ``head[position, side]``, ``dependent[position, side]``; ``tags[position]`` is the tag counted in between;
-    ``before[position, b]`` counts the words up to and including a position with tag ``b``.
+    ``head[position, side]``, ``dependent[position, side]``; ``tags[position]`` is the tag counted
+    in between; ``before[position, b]`` counts the words up to and including a position with tag
+    ``b``.
     """
 
-    head: npt.NDArray[np.uint64]
-    dependent: npt.NDArray[np.uint64]
-    tags: npt.NDArray[np.int32]
-    before: npt.NDArray[np.int16]
+    head: UInt64s
+    dependent: UInt64s
+    tags: Ints
+    before: Shorts
 
 
 def compile_arc_templates(
     texts: Sequence[str], columns: Sequence[str], between: str, words: Sequence[str] = WORD_COLUMNS
 ) -> ArcTemplates:
-    """Check and compile templates over named columns; ``between`` names the column of the tags in between.
+    """Check and compile templates over named columns; ``between`` names the column of the tags in
+    between.
 
     Templates that name one of the columns ``words`` go without the length of the arc.
 
     Raises:
-        ConfigError: a template that cannot be read or names an unknown column, or fewer than two templates without
-            words.
+        ConfigError: a template that cannot be read or names an unknown column, or fewer than two
+            templates without words.
     """
     numbers = {name: number for number, name in enumerate(columns)}
     if between not in numbers:
-        raise ConfigError(f"expected one of the columns {', '.join(columns)} in between, got {between!r}")
+        raise ConfigError(
+            f"expected one of the columns {', '.join(columns)} in between, got {between!r}"
+        )
     sparse = {numbers[name] for name in words if name in numbers}
     parsed = [_parse(text, numbers) for text in texts]
     wordless = [own for own in parsed if not _names_any(own, sparse)]
@@ -100,10 +109,15 @@ def compile_arc_templates(
     dependent_columns, dependent_offsets = _table(sides["d"])
     table = np.array(pairs, dtype=np.int32).reshape(-1, 2)
     return ArcTemplates(
-        head_columns, head_offsets, dependent_columns, dependent_offsets,
-        np.ascontiguousarray(table[:, 0]), np.ascontiguousarray(table[:, 1]), numbers[between],
+        head_columns,
+        head_offsets,
+        dependent_columns,
+        dependent_offsets,
+        np.ascontiguousarray(table[:, 0]),
+        np.ascontiguousarray(table[:, 1]),
+        numbers[between],
         len(wordless),
-    )  # fmt: skip
+    )
 
 
 def _names_any(template: dict[str, tuple[tuple[int, int], ...]], columns: set[int]) -> bool:
@@ -118,7 +132,8 @@ def _parse(text: str, numbers: dict[str, int]) -> dict[str, tuple[tuple[int, int
         match = _CELL.fullmatch(word)
         if match is None or match[2] not in numbers:
             raise ConfigError(
-                f"arc template {text!r}: expected cells such as h.form or d.xpos[-1] over the columns "
+                f"arc template {text!r}: expected cells such as h.form or d.xpos[-1] over the "
+                "columns "
                 f"{', '.join(numbers)}, got {word!r}"
             )
         cells[match[1]].append((numbers[match[2]], int(match[3] or 0)))
@@ -127,7 +142,9 @@ def _parse(text: str, numbers: dict[str, int]) -> dict[str, tuple[tuple[int, int
     return {end: tuple(found) for end, found in cells.items()}
 
 
-def _table(sides: list[tuple[tuple[int, int], ...]]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+def _table(
+    sides: list[tuple[tuple[int, int], ...]],
+) -> tuple[Ints, Ints]:
     columns = np.full((len(sides), MAX_CELLS), -1, dtype=np.int32)
     offsets = np.zeros((len(sides), MAX_CELLS), dtype=np.int32)
     for s, side in enumerate(sides):
@@ -146,11 +163,11 @@ def _mix(code: np.uint64, value: np.uint64) -> np.uint64:
 
 @njit
 def _side_codes(
-    values: npt.NDArray[np.int32],
-    columns: npt.NDArray[np.int32],
-    offsets: npt.NDArray[np.int32],
+    values: Ints,
+    columns: Ints,
+    offsets: Ints,
     seed: np.uint64,
-    codes: npt.NDArray[np.uint64],
+    codes: UInt64s,
 ) -> None:
     size = values.shape[0]
     for position in range(size):
@@ -173,11 +190,15 @@ _DEPENDENT_SEED = np.uint64(0xC2B2AE3D27D4EB4F)
 
 
 @njit
-def encode_arcs(values: npt.NDArray[np.int32], templates: ArcTemplates, codes: ArcCodes) -> None:
+def encode_arcs(values: Ints, templates: ArcTemplates, codes: ArcCodes) -> None:
     """Fill ``codes`` for one sentence: ``values`` is (n + 1, columns), row 0 the root."""
     _side_codes(values, templates.head_columns, templates.head_offsets, _HEAD_SEED, codes.head)
     _side_codes(
-        values, templates.dependent_columns, templates.dependent_offsets, _DEPENDENT_SEED, codes.dependent
+        values,
+        templates.dependent_columns,
+        templates.dependent_offsets,
+        _DEPENDENT_SEED,
+        codes.dependent,
     )
     n_tags = codes.before.shape[1]
     for position in range(values.shape[0]):
@@ -197,22 +218,22 @@ def _place(code: np.uint64, shift: np.uint64) -> np.uint32:
 
 @njit(inline=True)
 def _arc_features(
-    head_codes: npt.NDArray[np.uint64],
-    dependent_codes: npt.NDArray[np.uint64],
-    tags: npt.NDArray[np.int32],
-    before: npt.NDArray[np.int16],
-    head_sides: npt.NDArray[np.int32],
-    dependent_sides: npt.NDArray[np.int32],
+    head_codes: UInt64s,
+    dependent_codes: UInt64s,
+    tags: Ints,
+    before: Shorts,
+    head_sides: Ints,
+    dependent_sides: Ints,
     n_with_length: int,
     head: int,
     dependent: int,
     shift: np.uint64,
-    places: npt.NDArray[np.uint32],
+    places: UInt32s,
 ) -> int:
     """Write the places in the weight table of the features of one arc; returns how many there are.
 
-    A place changed by a number below 16 stays in the same block of 16 weights: 1 to 8 are the bins of the length, 13
-    to 15 how many words of one tag lie in between.
+    A place changed by a number below 16 stays in the same block of 16 weights: 1 to 8 are the bins
+    of the length, 13 to 15 how many words of one tag lie in between.
     """
     rightward = head < dependent
     direction = np.uint64(0xD6E8FEB86659FD93) if rightward else np.uint64(0xA5A5A5A5A5A5A5A7)
@@ -257,28 +278,45 @@ def _arc_features(
     return count + 3
 
 
-# Arrays are taken out of their tuples before the loops: numba counts a reference for each access to a field.
+# Arrays are taken out of their tuples before the loops: numba counts a reference for each access to
+# a field.
 
 
 @njit
 def score_arcs(
     codes: ArcCodes,
     templates: ArcTemplates,
-    arcs: npt.NDArray[np.int16],
-    weights: npt.NDArray[np.float32],
-    places: npt.NDArray[np.uint32],
-    scores: npt.NDArray[np.float64],
+    arcs: Shorts,
+    weights: Singles,
+    places: UInt32s,
+    scores: Floats,
 ) -> None:
-    """Score the arcs ``arcs[r] = (head, dependent)`` of one sentence; ``len(weights)`` is a power of two."""
+    """Score the arcs ``arcs[r] = (head, dependent)`` of one sentence; ``len(weights)`` is a power
+    of two.
+    """
     shift = np.uint64(64) - np.uint64(np.round(np.log2(weights.shape[0])))
-    head_codes, dependent_codes, tags, before = codes.head, codes.dependent, codes.tags, codes.before
+    head_codes, dependent_codes, tags, before = (
+        codes.head,
+        codes.dependent,
+        codes.tags,
+        codes.before,
+    )
     head_sides, dependent_sides = templates.head_sides, templates.dependent_sides
     n_with_length = templates.n_with_length
     for r in range(arcs.shape[0]):
         count = _arc_features(
-            head_codes, dependent_codes, tags, before, head_sides, dependent_sides, n_with_length,
-            int(arcs[r, 0]), int(arcs[r, 1]), shift, places,
-        )  # fmt: skip
+            head_codes,
+            dependent_codes,
+            tags,
+            before,
+            head_sides,
+            dependent_sides,
+            n_with_length,
+            int(arcs[r, 0]),
+            int(arcs[r, 1]),
+            shift,
+            places,
+        )
         even, odd = np.float32(0.0), np.float32(0.0)  # two running sums hide the latency of one
         for f in range(0, count - 1, 2):
             even += weights[places[f]]
@@ -292,14 +330,21 @@ def score_arcs(
 def add_arcs(
     codes: ArcCodes,
     templates: ArcTemplates,
-    arcs: npt.NDArray[np.int16],
-    changes: npt.NDArray[np.float64],
-    weights: npt.NDArray[np.float32],
-    places: npt.NDArray[np.uint32],
+    arcs: Shorts,
+    changes: Floats,
+    weights: Singles,
+    places: UInt32s,
 ) -> float:
-    """Add ``changes[r]`` times the features of arc r; returns the exact change of the squared norm of the weights."""
+    """Add ``changes[r]`` times the features of arc r; returns the exact change of the squared norm
+    of the weights.
+    """
     shift = np.uint64(64) - np.uint64(np.round(np.log2(weights.shape[0])))
-    head_codes, dependent_codes, tags, before = codes.head, codes.dependent, codes.tags, codes.before
+    head_codes, dependent_codes, tags, before = (
+        codes.head,
+        codes.dependent,
+        codes.tags,
+        codes.before,
+    )
     head_sides, dependent_sides = templates.head_sides, templates.dependent_sides
     n_with_length = templates.n_with_length
     grown = 0.0
@@ -308,9 +353,18 @@ def add_arcs(
         if change == 0.0:
             continue
         count = _arc_features(
-            head_codes, dependent_codes, tags, before, head_sides, dependent_sides, n_with_length,
-            int(arcs[r, 0]), int(arcs[r, 1]), shift, places,
-        )  # fmt: skip
+            head_codes,
+            dependent_codes,
+            tags,
+            before,
+            head_sides,
+            dependent_sides,
+            n_with_length,
+            int(arcs[r, 0]),
+            int(arcs[r, 1]),
+            shift,
+            places,
+        )
         for f in range(count):
             old = weights[places[f]]
             new = old + change

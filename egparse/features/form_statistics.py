@@ -1,7 +1,9 @@
-"""What a corpus says of a form beyond its letters: how it is cased in running text, and in which kinds of spans it was seen.
+"""What a corpus says of a form beyond its letters: how it is cased in running text, and in which
+kinds of spans it was seen.
 
-Both tell names from words at the beginning of a sentence, in headlines and in lower case. On the words that a tagger learns from they must
-come from other sentences, or it learns to trust them too much: see ``counted`` of ``FormStatistics.count``.
+Both tell names from words at the beginning of a sentence, in headlines and in lower case. On the
+words that a tagger learns from they must come from other sentences, or it learns to trust them too
+much: see ``counted`` of ``FormStatistics.count``.
 """
 
 from __future__ import annotations
@@ -11,16 +13,15 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from egparse.features.vocabulary import FIRST_VALUE
-
-Ints = npt.NDArray[np.int32]
-Codes = npt.NDArray[np.uint16]
+from egparse.types import Ints, Longs, Mask, UInt16s
 
 COLUMNS = ("casing", "history")
-"""``casing``: how the form is usually cased, how it is here, whether it begins the sentence, and whether the sentence is in capitals.
-``history``: in which kind of spans the form was seen, how often, and how it is cased here."""
+"""``casing``: how the form is usually cased, how it is here, whether it begins the sentence, and
+whether the sentence is in capitals. ``history``: in which kind of spans the form was seen, how
+often, and how it is cased here.
+"""
 
 _OTHER, _LOWER, _TITLE, _UPPER = range(4)
 _KINDS = ("no letter", "lower", "title", "capitals")
@@ -39,28 +40,32 @@ _PURE = 0.7
 
 @dataclass(frozen=True)
 class FormStatistics:
-    """Codes of ``forms``, which are in lower case; ``types`` are the kinds of spans that ``history`` speaks of."""
+    """Codes of ``forms``, which are in lower case; ``types`` are the kinds of spans that
+    ``history`` speaks of.
+    """
 
     forms: Sequence[str]
     types: Sequence[str]
-    casing: Codes
-    history: Codes
+    casing: UInt16s
+    history: UInt16s
     _rows: dict[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_rows", {form: row for row, form in enumerate(self.forms)})
 
     @classmethod
-    def count(
-        cls, text: Text, types: Sequence[str], spans: Ints, counted: npt.NDArray[np.bool_]
-    ) -> FormStatistics:
-        """From the ``counted`` words of a text; ``spans[k]`` is the type of the span around word k, -1 for none."""
+    def count(cls, text: Text, types: Sequence[str], spans: Ints, counted: Mask) -> FormStatistics:
+        """From the ``counted`` words of a text; ``spans[k]`` is the type of the span around word k,
+        -1 for none.
+        """
         forms = sorted({form.lower() for form in text.distinct})
         rows = {form: row for row, form in enumerate(forms)}
-        row_of = np.array([rows[form.lower()] for form in text.distinct], dtype=np.int64)[text.form_ids]
+        row_of = np.array([rows[form.lower()] for form in text.distinct], dtype=np.int64)[
+            text.form_ids
+        ]
         kinds, opens, settings = _look_at(text)
 
-        def tally(chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+        def tally(chosen: Mask) -> Longs:
             return np.bincount(row_of[counted & chosen], minlength=len(forms))
 
         telling = settings != 2  # among capitals, capitals say nothing
@@ -71,10 +76,12 @@ class FormStatistics:
         return cls(forms, types, casing, _history_codes(tally(spans >= -1), inside))
 
     def extended(self, found: FormStatistics | None, forms: Sequence[str]) -> FormStatistics:
-        """What is known of ``forms``, sorted and in lower case, from here and from what was ``found`` elsewhere, where that says more.
+        """What is known of ``forms``, sorted and in lower case, from here and from what was
+        ``found`` elsewhere, where that says more.
 
-        Types keep their numbers, new ones come behind them. Of a form that was seen seldom or never here the other statistics are
-        believed, and where they know it as part of a span of a new type; otherwise these.
+        Types keep their numbers, new ones come behind them. Of a form that was seen seldom or never
+        here the other statistics are believed, and where they know it as part of a span of a new
+        type; otherwise these.
         """
         types = list(self.types)
         codes = np.zeros((2, len(forms)), dtype=np.uint16)
@@ -88,19 +95,25 @@ class FormStatistics:
             others[:, rows >= 0] = np.stack([found.casing, history])[:, rows[rows >= 0]]
             seldom = np.stack([codes[0] % 2 == 0, (codes[1] == 0) | (codes[1] == _RARE_OUTSIDE)])
             first_new = len(_OUTSIDE_CODES) + 2 * len(_LEVELS) * len(self.types)
-            codes = np.where((seldom | (others >= [[np.inf], [first_new]])) & (others > 0), others, codes)
+            codes = np.where(
+                (seldom | (others >= [[np.inf], [first_new]])) & (others > 0), others, codes
+            )
         return FormStatistics(forms, types, *codes.astype(np.uint16))
 
     def values(self, text: Text) -> Ints:
         """Values of shape (words, 2) of the columns."""
-        found = np.array([self._rows.get(form.lower(), -1) for form in text.distinct], dtype=np.int64)
+        found = np.array(
+            [self._rows.get(form.lower(), -1) for form in text.distinct], dtype=np.int64
+        )
         known = found >= 0
         codes = np.zeros((2, len(found)), dtype=np.int64)
         codes[:, known] = np.stack([self.casing, self.history])[:, found[known]]
         casing, history = codes[:, text.form_ids]
         kinds, opens, settings = _look_at(text)
         casing = ((casing * len(_KINDS) + kinds) * 2 + opens) * len(_SETTINGS) + settings
-        return (np.stack([casing, history * len(_KINDS) + kinds], axis=1) + FIRST_VALUE).astype(np.int32)
+        return (np.stack([casing, history * len(_KINDS) + kinds], axis=1) + FIRST_VALUE).astype(
+            np.int32
+        )
 
     def describe(self, column: str, value: int) -> str:
         """A value of a column in words."""
@@ -120,7 +133,9 @@ class FormStatistics:
         return f"{_LEVELS[rest // 2]} {self.types[type_]}{'' if rest % 2 else ' and others'}"
 
     def to_payload(self) -> dict[str, Any]:
-        """What the model file holds of it; the forms are those of the model in lower case, sorted."""
+        """What the model file holds of it; the forms are those of the model in lower case,
+        sorted.
+        """
         return {"types": list(self.types), "casing": self.casing, "history": self.history}
 
     @classmethod
@@ -131,21 +146,23 @@ class FormStatistics:
 
 
 class Text(NamedTuple):
-    """Sentence ``i`` has the words ``starts[i]:starts[i + 1]``; word ``k`` has the form ``distinct[form_ids[k]]``."""
+    """Sentence ``i`` has the words ``starts[i]:starts[i + 1]``; word ``k`` has the form
+    ``distinct[form_ids[k]]``.
+    """
 
-    starts: npt.NDArray[np.int64]
+    starts: Longs
     distinct: list[str]
     form_ids: Ints
 
 
 class _Looks(NamedTuple):
-    """How each word is cased (``_KINDS``), whether it ``opens`` its sentence, and the setting of its sentence: 2 if most
-    words are in capitals, 1 if most begin with one, else 0.
+    """How each word is cased (``_KINDS``), whether it ``opens`` its sentence, and the setting of
+    its sentence: 2 if most words are in capitals, 1 if most begin with one, else 0.
     """
 
-    kinds: npt.NDArray[np.int64]
-    opens: npt.NDArray[np.bool_]
-    settings: npt.NDArray[np.int64]
+    kinds: Longs
+    opens: Mask
+    settings: Longs
 
 
 def _look_at(text: Text) -> _Looks:
@@ -167,29 +184,29 @@ def _kind(form: str) -> int:
     return _LOWER if first.isalpha() else _OTHER
 
 
-def _sums(chosen: npt.NDArray[np.bool_], starts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _sums(chosen: Mask, starts: Longs) -> Longs:
     """How many words of each sentence are chosen."""
     before = np.concatenate([[0], np.cumsum(chosen)])
     return np.asarray(before[starts[1:]] - before[starts[:-1]])
 
 
-def _casing_codes(lower: npt.NDArray[np.int64], capital: npt.NDArray[np.int64]) -> Codes:
+def _casing_codes(lower: Longs, capital: Longs) -> UInt16s:
     seen = lower + capital
     share = np.searchsorted(_SHARES, capital / np.maximum(1, seen), side="right")
     return np.where(seen == 0, 0, 1 + 2 * share + (seen < _RARE)).astype(np.uint16)
 
 
-def _renumbered(history: Codes, numbers: Sequence[int]) -> Codes:
+def _renumbered(history: UInt16s, numbers: Sequence[int]) -> UInt16s:
     """The same codes where type t has the number ``numbers[t]``."""
     first, own = len(_OUTSIDE_CODES), 2 * len(_LEVELS)
     moves = np.concatenate(
         [np.zeros(first), np.repeat(np.array(numbers) - np.arange(len(numbers)), own) * own]
     )
-    renumbered: Codes = (history + moves[history]).astype(np.uint16)
+    renumbered: UInt16s = (history + moves[history]).astype(np.uint16)
     return renumbered
 
 
-def _history_codes(seen: npt.NDArray[np.int64], inside: Sequence[npt.NDArray[np.int64]]) -> Codes:
+def _history_codes(seen: Longs, inside: Sequence[Longs]) -> UInt16s:
     """``inside[t]`` counts the words in spans of type t."""
     outside_code = np.where(seen == 0, 0, np.where(seen < _RARE, 2, 1))
     if not inside:

@@ -1,4 +1,6 @@
-"""What can be seen of a word form: observables such as affixes and shape, and a lexicon that turns forms into numbers."""
+"""What can be seen of a word form: observables such as affixes and shape, and a lexicon that turns
+forms into numbers.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +8,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from egparse.errors import ConfigError
 from egparse.features.vocabulary import Vocabulary
-
-Ints = npt.NDArray[np.int32]
+from egparse.types import Ints
 
 
 def shape(form: str) -> str:
-    """Letters as X and x, digits as 0, the rest as it is, runs cut to two: ``McDonald's`` is ``XxXxx'x``."""
+    """Letters as X and x, digits as 0, the rest as it is, runs cut to two: ``McDonald's`` is
+    ``XxXxx'x``.
+    """
     out: list[str] = []
     for character in form:
         if character.isupper():
@@ -48,7 +50,9 @@ def _suffix(length: int) -> Callable[[str], str]:
 
 
 def _traits(form: str) -> str:
-    """Presence of a capital, of nothing but capitals, of a digit, of a hyphen; empty for a plain word."""
+    """Presence of a capital, of nothing but capitals, of a digit, of a hyphen; empty for a plain
+    word.
+    """
     capital = form[:1].isupper()
     return (
         ("C" if capital else "")
@@ -72,16 +76,20 @@ OBSERVABLES: Mapping[str, Callable[[str], str]] = {
 
 
 class Lexicon:
-    """The values of some observables for every form, known or not; immutable and safe to share between threads.
+    """The values of some observables for every form, known or not; immutable and safe to share
+    between threads.
 
-    The row of values of a known form is computed when it is first asked for, and kept; that of any other form is computed each
-    time, and nothing is remembered of it: memory does not grow with what is parsed.
+    The row of values of a known form is computed when it is first asked for, and kept; that of any
+    other form is computed each time, and nothing is remembered of it: memory does not grow with
+    what is parsed.
     """
 
     def __init__(self, vocabularies: Mapping[str, Vocabulary], forms: Sequence[str]) -> None:
         unknown = [name for name in vocabularies if name not in OBSERVABLES]
         if unknown:
-            raise ConfigError(f"expected observables among {', '.join(OBSERVABLES)}, got {unknown[0]!r}")
+            raise ConfigError(
+                f"expected observables among {', '.join(OBSERVABLES)}, got {unknown[0]!r}"
+            )
         self.vocabularies = dict(vocabularies)
         self.names = tuple(vocabularies)
         self.forms = tuple(forms)
@@ -93,8 +101,12 @@ class Lexicon:
         self._is_computed = np.zeros(len(self.forms), dtype=np.bool_)
 
     @classmethod
-    def build(cls, counts: Counter[str], names: Sequence[str], min_counts: Mapping[str, int]) -> Lexicon:
-        """Observables of the counted forms; a value rarer than its ``min_counts`` entry (1 by default) is unknown."""
+    def build(
+        cls, counts: Counter[str], names: Sequence[str], min_counts: Mapping[str, int]
+    ) -> Lexicon:
+        """Observables of the counted forms; a value rarer than its ``min_counts`` entry (1 by
+        default) is unknown.
+        """
         vocabularies = {}
         for name in names:
             values: Counter[str] = Counter()
@@ -110,7 +122,8 @@ class Lexicon:
         known = rows[rows >= 0]
         asked = np.unique(known[~self._is_computed[known]])
         if len(asked):
-            # other threads may do the same: they come to the same rows, and marks are set after them
+            # other threads may do the same: they come to the same rows, and marks are set after
+            # them
             self._table[asked] = self._compute([self.forms[row] for row in asked.tolist()])
             self._is_computed[asked] = True
         values = np.empty((len(forms), len(self.names)), dtype=np.int32)
@@ -124,5 +137,7 @@ class Lexicon:
 
     def _compute(self, forms: Iterable[str]) -> Ints:
         # an observable whose vocabulary lacks the value (or an empty string) is 0: unknown
-        rows = [[values.get(observe(form), 0) for observe, values in self._observe] for form in forms]
+        rows = [
+            [values.get(observe(form), 0) for observe, values in self._observe] for form in forms
+        ]
         return np.array(rows, dtype=np.int32).reshape(-1, len(self._observe))

@@ -1,6 +1,8 @@
-"""An exact index from 64-bit attribute keys to dense attribute numbers: open addressing, linear probing.
+"""An exact index from 64-bit attribute keys to dense attribute numbers: open addressing, linear
+probing.
 
-Key 0 marks a free slot. A lookup costs one cache line on average, because a key and its number stand side by side.
+Key 0 marks a free slot. A lookup costs one cache line on average, because a key and its number
+stand side by side.
 """
 
 from __future__ import annotations
@@ -8,9 +10,9 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from egparse.compilation import njit
+from egparse.types import Ints, UInt64s
 
 ABSENT = -1
 """The number of a key that is not in the index."""
@@ -20,13 +22,15 @@ _LOAD = 2.0  # slots per key: at one half full, a hit probes 1.5 slots and a mis
 
 @njit(inline=True)
 def slot_of(key: np.uint64, mask: np.uint64) -> np.uint64:
-    """The home slot of a key: its high bits after a multiplicative mix (Knuth's golden-ratio constant)."""
+    """The home slot of a key: its high bits after a multiplicative mix (Knuth's golden-ratio
+    constant).
+    """
     mixed = (key ^ (key >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15)
     return (mixed >> np.uint64(32)) & mask
 
 
 @njit
-def _fill(keys: npt.NDArray[np.uint64], slots: npt.NDArray[np.uint64]) -> None:
+def _fill(keys: UInt64s, slots: UInt64s) -> None:
     mask = np.uint64(slots.shape[0] - 1)
     for number in range(keys.shape[0]):
         slot = slot_of(keys[number], mask)
@@ -37,10 +41,10 @@ def _fill(keys: npt.NDArray[np.uint64], slots: npt.NDArray[np.uint64]) -> None:
 
 
 @njit
-def look_up(
-    keys: npt.NDArray[np.uint64], slots: npt.NDArray[np.uint64], numbers: npt.NDArray[np.int32]
-) -> None:
-    """Write the number of each key, or ``ABSENT``, into ``numbers``; both are of one shape, flattened by the caller."""
+def look_up(keys: UInt64s, slots: UInt64s, numbers: Ints) -> None:
+    """Write the number of each key, or ``ABSENT``, into ``numbers``; both are of one shape,
+    flattened by the caller.
+    """
     mask = np.uint64(slots.shape[0] - 1)
     for k in range(keys.shape[0]):
         key = keys[k]
@@ -58,12 +62,14 @@ def look_up(
 class KeyIndex:
     """The index of ``keys``, which are distinct and not 0; key ``keys[a]`` has number ``a``."""
 
-    def __init__(self, keys: npt.NDArray[np.uint64]) -> None:
+    def __init__(self, keys: UInt64s) -> None:
         self.keys = np.ascontiguousarray(keys, dtype=np.uint64)
 
     @cached_property
-    def slots(self) -> npt.NDArray[np.uint64]:
-        """The table, (slots, 2); filled when it is first needed, for a process's first kernel takes longer than reading a model."""
+    def slots(self) -> UInt64s:
+        """The table, (slots, 2); filled when it is first needed, for a process's first kernel takes
+        longer than reading a model.
+        """
         size = 1 << max(3, int(np.ceil(np.log2(_LOAD * max(1, len(self.keys))))))
         slots = np.zeros((size, 2), dtype=np.uint64)
         _fill(self.keys, slots)
@@ -72,7 +78,7 @@ class KeyIndex:
     def __len__(self) -> int:
         return len(self.keys)
 
-    def numbers(self, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]:
+    def numbers(self, keys: UInt64s) -> Ints:
         """The number of each key in an array of any shape, ``ABSENT`` where it is not indexed."""
         numbers = np.empty(keys.size, dtype=np.int32)
         look_up(keys.reshape(-1), self.slots, numbers)

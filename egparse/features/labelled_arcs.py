@@ -1,7 +1,9 @@
-"""Features of labelled arcs: arc templates in conjunction with a label, hashed into the table of weights that arcs have theirs in.
+"""Features of labelled arcs: arc templates in conjunction with a label, hashed into the table of
+weights that arcs have theirs in.
 
-What a template says of an arc leads to a line of 16 weights, and labels to places in it, by their rank: so that the labels of an arc cost
-hardly more than one of them. Labels of rank 16 and above are in the neighbouring lines.
+What a template says of an arc leads to a line of 16 weights, and labels to places in it, by their
+rank: so that the labels of an arc cost hardly more than one of them. Labels of rank 16 and above
+are in the neighbouring lines.
 """
 
 from __future__ import annotations
@@ -9,19 +11,18 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from egparse.compilation import njit
 from egparse.features.arcs import LENGTH_BINS, ArcCodes, ArcTemplates
-
-Ints = npt.NDArray[np.int32]
-Singles = npt.NDArray[np.float32]
+from egparse.types import Floats, Ints, Shorts, Singles, UInt8s
 
 
 class ArcLabels(NamedTuple):
-    """The candidate labels of each arc of a sentence: ``labels[starts[a]:starts[a + 1]]``, ranks by frequency."""
+    """The candidate labels of each arc of a sentence: ``labels[starts[a]:starts[a + 1]]``, ranks by
+    frequency.
+    """
 
-    labels: npt.NDArray[np.uint8]
+    labels: UInt8s
     starts: Ints
 
 
@@ -32,7 +33,9 @@ def _line(code: np.uint64, shift: np.uint64) -> np.uint32:
 
 @njit(inline=True)
 def _place(line: np.uint32, label: np.uint32) -> np.uint32:
-    """The place of a label: turned by the lowest bits of the line, so that frequent labels do not crowd at its beginning."""
+    """The place of a label: turned by the lowest bits of the line, so that frequent labels do not
+    crowd at its beginning.
+    """
     return ((line & ~np.uint32(15)) ^ ((label >> np.uint32(4)) << np.uint32(4))) | (
         (line + label) & np.uint32(15)
     )
@@ -42,13 +45,15 @@ def _place(line: np.uint32, label: np.uint32) -> np.uint32:
 def visit_labels(
     codes: ArcCodes,
     templates: ArcTemplates,
-    arcs: npt.NDArray[np.int16],
+    arcs: Shorts,
     candidates: ArcLabels,
     weights: Singles,
-    values: npt.NDArray[np.float64],
+    values: Floats,
     is_change: bool,
 ) -> float:
-    """Add the weights of each labelled arc to ``values`` (labels,), or the values to the weights; returns the change of |w|^2."""
+    """Add the weights of each labelled arc to ``values`` (labels,), or the values to the weights;
+    returns the change of |w|^2.
+    """
     shift = np.uint64(64) - np.uint64(np.round(np.log2(weights.shape[0])))
     head_codes, dependent_codes = codes.head, codes.dependent
     head_sides, dependent_sides = templates.head_sides, templates.dependent_sides
@@ -65,7 +70,9 @@ def visit_labels(
         head, dependent = int(arcs[a, 0]), int(arcs[a, 1])
         distance = abs(head - dependent)
         length = LENGTH_BINS[distance] if distance < 16 else 8
-        direction = np.uint64(0xD6E8FEB86659FD93) if head < dependent else np.uint64(0xA5A5A5A5A5A5A5A7)
+        direction = (
+            np.uint64(0xD6E8FEB86659FD93) if head < dependent else np.uint64(0xA5A5A5A5A5A5A5A7)
+        )
         head_row, dependent_row = head_codes[head], dependent_codes[dependent]
         for t in range(head_sides.shape[0]):
             base = head_row[np.uint32(head_sides[t])] ^ dependent_row[np.uint32(dependent_sides[t])]
@@ -79,7 +86,9 @@ def visit_labels(
                     old = weights[place]
                     new = np.float32(old + np.float32(values[k]))
                     weights[place] = new
-                    grown += (np.float64(new) - np.float64(old)) * (np.float64(new) + np.float64(old))
+                    grown += (np.float64(new) - np.float64(old)) * (
+                        np.float64(new) + np.float64(old)
+                    )
             else:
                 for k in range(first, end):
                     values[k] += weights[_place(line, np.uint32(labels[k]))]

@@ -1,9 +1,11 @@
-"""Weights of (attribute, label) pairs laid out for training, where the same words are visited again and again.
+"""Weights of (attribute, label) pairs laid out for training, where the same words are visited again
+and again.
 
-Rows that hold a good part of the labels are *dense*: padded to a common width, with a mask of their support, they are added
-as vectors. All other weights are *sparse*: each word lists the places and labels of those that its candidates can
-use, and the places are numbered in the order of their first word, so that a sentence finds most of its own together.
-Weights are float64: frequent ones change millions of times, and rounding each time would part v from its dual expression.
+Rows that hold a good part of the labels are *dense*: padded to a common width, with a mask of their
+support, they are added as vectors. All other weights are *sparse*: each word lists the places and
+labels of those that its candidates can use, and the places are numbered in the order of their first
+word, so that a sentence finds most of its own together. Weights are float64: frequent ones change
+millions of times, and rounding each time would part v from its dual expression.
 """
 
 from __future__ import annotations
@@ -11,46 +13,47 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from egparse.compilation import njit
 from egparse.features.sequence import WeightRows
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
-Labels = npt.NDArray[np.uint16]
+from egparse.types import Floats, Ints, Longs, Mask, UInt16s, UInt32s
 
 _WIDEST = 64  # labels: with more, a padded row is mostly zeros
 _SHARE = 4  # a row is dense if it holds at least one in four of the labels
 
 
 class PackedRows(NamedTuple):
-    """Word ``k`` has the dense rows ``dense_rows[dense_starts[k]:dense_starts[k + 1]]`` and the weights
-    ``sparse[pair_places[r]]`` of the labels ``pair_labels[r]``, ``r`` from ``pair_starts[k]`` to ``pair_starts[k + 1]``.
+    """Word ``k`` has the dense rows ``dense_rows[dense_starts[k]:dense_starts[k + 1]]`` and the
+    weights ``sparse[pair_places[r]]`` of the labels ``pair_labels[r]``, ``r`` from
+    ``pair_starts[k]`` to ``pair_starts[k + 1]``.
 
-    ``dense`` and ``masks`` are (rows, width), the width 0 if there are too many labels; masks are 1 on the support.
+    ``dense`` and ``masks`` are (rows, width), the width 0 if there are too many labels; masks are 1
+    on the support.
     """
 
     dense: Floats
     masks: Floats
     sparse: Floats
     dense_starts: Longs
-    dense_rows: npt.NDArray[np.uint32]
+    dense_rows: UInt32s
     pair_starts: Longs
-    pair_places: npt.NDArray[np.uint32]
-    pair_labels: Labels
+    pair_places: UInt32s
+    pair_labels: UInt16s
 
 
 class Placement(NamedTuple):
-    """Where the weights of each attribute went: ``dense[a]`` is a row or -1, ``sparse[a]`` a first place or -1 (dense or unused)."""
+    """Where the weights of each attribute went: ``dense[a]`` is a row or -1, ``sparse[a]`` a first
+    place or -1 (dense or unused).
+    """
 
     dense: Ints
     sparse: Longs
 
 
 def place(attributes: Ints, rows: WeightRows, n_labels: int) -> Placement:
-    """Choose dense rows, and number the sparse places by first use; ``attributes`` is (words, templates), -1 where absent."""
+    """Choose dense rows, and number the sparse places by first use; ``attributes`` is (words,
+    templates), -1 where absent.
+    """
     sizes = np.diff(rows.starts)
     used, first = np.unique(attributes, return_index=True)
     in_order = used[np.argsort(first)]
@@ -69,7 +72,7 @@ def pack(
     attributes: Ints,
     rows: WeightRows,
     placement: Placement,
-    candidates: Labels,
+    candidates: UInt16s,
     candidate_starts: Longs,
     n_labels: int,
 ) -> PackedRows:
@@ -83,10 +86,15 @@ def pack(
     _count(attributes, rows, placement, candidates, candidate_starts, wanted, counts)
     dense_starts, pair_starts = np.cumsum(counts, axis=1)
     packed = PackedRows(
-        np.zeros_like(masks), masks, np.zeros(int(np.diff(rows.starts)[placement.sparse >= 0].sum())),
-        dense_starts, np.empty(dense_starts[-1], dtype=np.uint32),
-        pair_starts, np.empty(pair_starts[-1], dtype=np.uint32), np.empty(pair_starts[-1], dtype=np.uint16),
-    )  # fmt: skip
+        np.zeros_like(masks),
+        masks,
+        np.zeros(int(np.diff(rows.starts)[placement.sparse >= 0].sum())),
+        dense_starts,
+        np.empty(dense_starts[-1], dtype=np.uint32),
+        pair_starts,
+        np.empty(pair_starts[-1], dtype=np.uint32),
+        np.empty(pair_starts[-1], dtype=np.uint16),
+    )
     _fill(attributes, rows, placement, candidates, candidate_starts, wanted, packed)
     return packed
 
@@ -97,7 +105,7 @@ def unpack(packed: PackedRows, placement: Placement, rows: WeightRows) -> None:
 
 
 @njit
-def _fill_masks(dense: Ints, starts: Ints, labels: Labels, masks: Floats) -> None:
+def _fill_masks(dense: Ints, starts: Ints, labels: UInt16s, masks: Floats) -> None:
     for a in range(dense.shape[0]):
         if dense[a] >= 0:
             for r in range(starts[a], starts[a + 1]):
@@ -106,9 +114,14 @@ def _fill_masks(dense: Ints, starts: Ints, labels: Labels, masks: Floats) -> Non
 
 @njit
 def _count(
-    attributes: Ints, rows: WeightRows, placement: Placement, candidates: Labels, candidate_starts: Longs,
-    wanted: npt.NDArray[np.bool_], counts: Longs,
-) -> None:  # fmt: skip
+    attributes: Ints,
+    rows: WeightRows,
+    placement: Placement,
+    candidates: UInt16s,
+    candidate_starts: Longs,
+    wanted: Mask,
+    counts: Longs,
+) -> None:
     """counts[0, k + 1] dense rows and counts[1, k + 1] pairs of word k."""
     starts, labels, dense = rows.starts, rows.labels, placement.dense
     for k in range(attributes.shape[0]):
@@ -127,9 +140,14 @@ def _count(
 
 @njit
 def _fill(
-    attributes: Ints, rows: WeightRows, placement: Placement, candidates: Labels, candidate_starts: Longs,
-    wanted: npt.NDArray[np.bool_], packed: PackedRows,
-) -> None:  # fmt: skip
+    attributes: Ints,
+    rows: WeightRows,
+    placement: Placement,
+    candidates: UInt16s,
+    candidate_starts: Longs,
+    wanted: Mask,
+    packed: PackedRows,
+) -> None:
     starts, labels, dense, sparse = rows.starts, rows.labels, placement.dense, placement.sparse
     dense_rows, places, pair_labels = packed.dense_rows, packed.pair_places, packed.pair_labels
     row, pair = 0, 0
@@ -152,7 +170,9 @@ def _fill(
 
 
 @njit
-def _unpack(dense: Floats, sparse: Floats, dense_of: Ints, sparse_of: Longs, rows: WeightRows) -> None:
+def _unpack(
+    dense: Floats, sparse: Floats, dense_of: Ints, sparse_of: Longs, rows: WeightRows
+) -> None:
     starts, labels, weights = rows.starts, rows.labels, rows.weights
     for a in range(dense_of.shape[0]):
         for r in range(starts[a], starts[a + 1]):
@@ -164,10 +184,17 @@ def _unpack(dense: Floats, sparse: Floats, dense_of: Ints, sparse_of: Longs, row
 
 @njit(fast=True)
 def score_words(
-    rows: PackedRows, first: int, starts: Ints, candidates: Labels, buffer: Floats, scores: Floats
+    rows: PackedRows, first: int, starts: Ints, candidates: UInt16s, buffer: Floats, scores: Floats
 ) -> None:
-    """Scores of the candidates of the words from ``first`` on; layout as in ``features.sequence.score_candidates``."""
-    dense, sparse, dense_starts, pair_starts = rows.dense, rows.sparse, rows.dense_starts, rows.pair_starts
+    """Scores of the candidates of the words from ``first`` on; layout as in
+    ``features.sequence.score_candidates``.
+    """
+    dense, sparse, dense_starts, pair_starts = (
+        rows.dense,
+        rows.sparse,
+        rows.dense_starts,
+        rows.pair_starts,
+    )
     dense_rows, pair_places, pair_labels = rows.dense_rows, rows.pair_places, rows.pair_labels
     width = dense.shape[1]
     for k in range(starts.shape[0] - 1):
@@ -192,9 +219,11 @@ def score_words(
 
 @njit(fast=True)
 def add_words(
-    rows: PackedRows, first: int, starts: Ints, candidates: Labels, buffer: Floats, changes: Floats
+    rows: PackedRows, first: int, starts: Ints, candidates: UInt16s, buffer: Floats, changes: Floats
 ) -> float:
-    """Add changes times features, as ``features.sequence.add_candidates``: zero in, zero out, the growth of |v|^2 back."""
+    """Add changes times features, as ``features.sequence.add_candidates``: zero in, zero out, the
+    growth of |v|^2 back.
+    """
     dense, masks, sparse = rows.dense, rows.masks, rows.sparse
     dense_starts, pair_starts, dense_rows = rows.dense_starts, rows.pair_starts, rows.dense_rows
     pair_places, pair_labels = rows.pair_places, rows.pair_labels

@@ -1,12 +1,14 @@
 """Features of pairs of arcs, hashed into the table of weights that arcs have theirs in.
 
-A template is a conjunction of cells at the three words of a part: ``h.xpos s.xpos d.form`` for the siblings s and d below the head h,
-``g.xpos h.upos d.xpos[+1]`` for a grandparent. START and STOP stand in the place of a word and have values of their own. Each template
-is hashed once for each word in each of its three places; a part combines the three by exclusive or, with the directions
-of its arcs, so that a feature costs two multiplications and a shift. Templates without words count a second time, with a length,
-in the same line of the processor's cache, as in ``arcs``.
+A template is a conjunction of cells at the three words of a part: ``h.xpos s.xpos d.form`` for the
+siblings s and d below the head h, ``g.xpos h.upos d.xpos[+1]`` for a grandparent. START and STOP
+stand in the place of a word and have values of their own. Each template is hashed once for each
+word in each of its three places; a part combines the three by exclusive or, with the directions of
+its arcs, so that a feature costs two multiplications and a shift. Templates without words count a
+second time, with a length, in the same line of the processor's cache, as in ``arcs``.
 
-The parts are those of McDonald and Pereira (2006) and Carreras (2007), the templates theirs with more words and more context.
+The parts are those of McDonald and Pereira (2006) and Carreras (2007), the templates theirs with
+more words and more context.
 """
 
 from __future__ import annotations
@@ -16,28 +18,26 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from egparse.compilation import njit
 from egparse.errors import ConfigError
 from egparse.features.arcs import LENGTH_BINS, WORD_COLUMNS
-
-Codes = npt.NDArray[np.uint32]
-Ints = npt.NDArray[np.int32]
-Singles = npt.NDArray[np.float32]
+from egparse.types import Floats, Ints, Shorts, Singles, UInt32s
 
 MAX_CELLS = 5
 
 SIBLING_PLACES = ("s", "h", "d")
 GRANDPARENT_PLACES = ("g", "h", "d")
-"""The letters of the three words of a part: the third word first, then the head and the dependent of the arc."""
+"""The letters of the three words of a part: the third word first, then the head and the dependent
+of the arc.
+"""
 
 
 class PairParts(Protocol):
     """What features need of the parts of a sentence: see ``structures.arc_graph.ArcGraph``."""
 
     @property
-    def arcs(self) -> npt.NDArray[np.int16]:
+    def arcs(self) -> Shorts:
         """Head and dependent of each arc."""
 
     @property
@@ -66,9 +66,11 @@ class PairParts(Protocol):
 
 
 class PairTemplates(NamedTuple):
-    """Compiled templates of one kind of part. Cell c of template t at place p is ``columns[p, t, c]`` at ``offsets[p, t, c]`` (-1: none).
+    """Compiled templates of one kind of part. Cell c of template t at place p is ``columns[p, t,
+    c]`` at ``offsets[p, t, c]`` (-1: none).
 
-    The first ``n_with_length`` templates count with a length too. ``seed`` tells one kind of part from another.
+    The first ``n_with_length`` templates count with a length too. ``seed`` tells one kind of part
+    from another.
     """
 
     columns: Ints
@@ -78,12 +80,13 @@ class PairTemplates(NamedTuple):
 
 
 class PairCodes(NamedTuple):
-    """The hashed templates of one sentence with n words, for one kind of part: ``codes[place, position, template]``.
+    """The hashed templates of one sentence with n words, for one kind of part: ``codes[place,
+    position, template]``.
 
     Position 0 is the root, n + 1 START and n + 2 STOP.
     """
 
-    codes: Codes
+    codes: UInt32s
     n_with_length: int
 
 
@@ -110,19 +113,24 @@ def compile_pair_templates(
     return PairTemplates(table, offsets, has_words.count(False), seed)
 
 
-def _parse(text: str, places: Sequence[str], numbers: dict[str, int]) -> list[list[tuple[int, int]]]:
+def _parse(
+    text: str, places: Sequence[str], numbers: dict[str, int]
+) -> list[list[tuple[int, int]]]:
     cells: list[list[tuple[int, int]]] = [[] for _ in places]
     for word in text.split():
         match = re.fullmatch(r"([a-z])\.([a-z0-9_]+)(?:\[([+-]?\d+)\])?", word)
         if match is None or match[1] not in places or match[2] not in numbers:
             raise ConfigError(
-                f"pair template {text!r}: expected cells such as {places[0]}.form or {places[-1]}.xpos[-1] at "
+                f"pair template {text!r}: expected cells such as {places[0]}.form or "
+                f"{places[-1]}.xpos[-1] at "
                 f"{', '.join(places)} over the columns {', '.join(numbers)}, got {word!r}"
             )
         cells[places.index(match[1])].append((numbers[match[2]], int(match[3] or 0)))
     most = max(len(own) for own in cells)
     if most > MAX_CELLS:
-        raise ConfigError(f"pair template {text!r}: expected at most {MAX_CELLS} cells a word, got {most}")
+        raise ConfigError(
+            f"pair template {text!r}: expected at most {MAX_CELLS} cells a word, got {most}"
+        )
     return cells
 
 
@@ -141,7 +149,9 @@ def encode_pairs(values: Ints, templates: PairTemplates) -> PairCodes:
                     if columns[place, t, c] < 0:
                         break
                     there = position + offsets[place, t, c]
-                    if position >= size:  # START and STOP are what they are with every column and offset
+                    if (
+                        position >= size
+                    ):  # START and STOP are what they are with every column and offset
                         value = np.uint64(3 + position - size)
                     elif 0 <= there < size:
                         value = np.uint64(values[there, columns[place, t, c]] + 5)
@@ -161,7 +171,9 @@ def _mixed(code: np.uint64, value: np.uint64) -> np.uint64:
 
 @njit(inline=True)
 def _direction(first: int, second: int, third: int) -> np.uint32:
-    """Which way the two arcs of a part go, and where its third word is: before, between or behind the others."""
+    """Which way the two arcs of a part go, and where its third word is: before, between or behind
+    the others.
+    """
     way = (1 if first < second else 0) + (2 if second < third else 0) + (4 if first < third else 0)
     return np.uint32(np.uint32(way + 1) * np.uint32(0x27D4EB2F))
 
@@ -173,20 +185,20 @@ def _length(first: int, second: int) -> np.uint32:
 
 
 @njit(inline=True)
-def _bases(one: Codes, other: Codes, bases: Codes) -> None:
+def _bases(one: UInt32s, other: UInt32s, bases: UInt32s) -> None:
     for t in range(bases.shape[0]):
         bases[t] = one[t] ^ other[t]
 
 
 @njit(inline=True)
 def _places(
-    bases: Codes,
-    third: Codes,
+    bases: UInt32s,
+    third: UInt32s,
     direction: np.uint32,
     length: np.uint32,
     n_with_length: int,
     shift: np.uint32,
-    places: Codes,
+    places: UInt32s,
 ) -> None:
     """Places of the templates, then of the first again with the length."""
     n = bases.shape[0]
@@ -199,7 +211,7 @@ def _places(
 
 
 @njit(inline=True)
-def _sum(weights: Singles, places: Codes, count: int) -> np.float32:
+def _sum(weights: Singles, places: UInt32s, count: int) -> np.float32:
     even, odd = np.float32(0.0), np.float32(0.0)  # two running sums hide the latency of one
     for f in range(0, count - 1, 2):
         even += weights[places[f]]
@@ -210,7 +222,7 @@ def _sum(weights: Singles, places: Codes, count: int) -> np.float32:
 
 
 @njit(inline=True)
-def _move(weights: Singles, places: Codes, count: int, change: np.float32) -> float:
+def _move(weights: Singles, places: UInt32s, count: int, change: np.float32) -> float:
     """Add a change to each weight; returns the change of the squared norm."""
     grown = 0.0
     for f in range(count):
@@ -227,17 +239,28 @@ def visit_pairs(
     siblings: PairCodes,
     grandparents: PairCodes,
     weights: Singles,
-    values: npt.NDArray[np.float64],
+    values: Floats,
     is_change: bool,
 ) -> float:
-    """Write the scores of the pair parts of one sentence to ``values`` (parts,), or add these, times the features, to the weights.
+    """Write the scores of the pair parts of one sentence to ``values`` (parts,), or add these,
+    times the features, to the weights.
 
     Those of arcs are left alone. Returns the exact change of the squared norm of the weights.
     """
-    arcs, blocks, incoming, into, pairs = parts.arcs, parts.blocks, parts.incoming, parts.into, parts.pairs
+    arcs, blocks, incoming, into, pairs = (
+        parts.arcs,
+        parts.blocks,
+        parts.incoming,
+        parts.into,
+        parts.pairs,
+    )
     shift = np.uint32(32 - np.int64(np.round(np.log2(weights.shape[0]))))
     third_s, head_s, dependent_s = siblings.codes[0], siblings.codes[1], siblings.codes[2]
-    third_g, head_g, dependent_g = grandparents.codes[0], grandparents.codes[1], grandparents.codes[2]
+    third_g, head_g, dependent_g = (
+        grandparents.codes[0],
+        grandparents.codes[1],
+        grandparents.codes[2],
+    )
     n_s, n_g = third_s.shape[1], third_g.shape[1]
     size = into.shape[0] - 1
     bases_s, bases_g = np.empty(n_s, dtype=np.uint32), np.empty(n_g, dtype=np.uint32)
@@ -258,9 +281,14 @@ def visit_pairs(
                     sibling = size if s < first else int(arcs[s, 1])
                     between = head if s < first else sibling
                     _places(
-                        bases_s, third_s[sibling], _direction(head, dependent, size), _length(between, dependent),
-                        siblings.n_with_length, shift, places,
-                    )  # fmt: skip
+                        bases_s,
+                        third_s[sibling],
+                        _direction(head, dependent, size),
+                        _length(between, dependent),
+                        siblings.n_with_length,
+                        shift,
+                        places,
+                    )
                     if is_change:
                         grown += _move(weights, places, count_s, np.float32(values[r]))
                     else:
@@ -269,9 +297,14 @@ def visit_pairs(
                 if not is_change or values[r] != 0.0:
                     _bases(head_s[head], dependent_s[size + 1], bases_s)
                     _places(
-                        bases_s, third_s[dependent], _direction(head, dependent, size), _length(head, dependent),
-                        siblings.n_with_length, shift, places,
-                    )  # fmt: skip
+                        bases_s,
+                        third_s[dependent],
+                        _direction(head, dependent, size),
+                        _length(head, dependent),
+                        siblings.n_with_length,
+                        shift,
+                        places,
+                    )
                     if is_change:
                         grown += _move(weights, places, count_s, np.float32(values[r]))
                     else:
@@ -286,9 +319,14 @@ def visit_pairs(
                             values[r] = 0.0
                     elif not is_change or values[r] != 0.0:
                         _places(
-                            bases_g, third_g[grandparent], _direction(head, dependent, grandparent),
-                            _length(grandparent, dependent), grandparents.n_with_length, shift, places,
-                        )  # fmt: skip
+                            bases_g,
+                            third_g[grandparent],
+                            _direction(head, dependent, grandparent),
+                            _length(grandparent, dependent),
+                            grandparents.n_with_length,
+                            shift,
+                            places,
+                        )
                         if is_change:
                             grown += _move(weights, places, count_g, np.float32(values[r]))
                         else:

@@ -1,11 +1,14 @@
-"""What the words around a word say about its part in the sentence: columns for arc templates, computed left to right.
+"""What the words around a word say about its part in the sentence: columns for arc templates,
+computed left to right.
 
-Arc-factored scores see one arc at a time, so what its ends stand in must be brought to them beforehand: which function word marks
-a phrase, whether brackets or quotes surround a word, and a finer class of the words that may stand in between. Each column is
-a guess from forms and tags by a bounded search; docs/decisions/arc-features.md has what they are worth, and which others are not.
+Arc-factored scores see one arc at a time, so what its ends stand in must be brought to them
+beforehand: which function word marks a phrase, whether brackets or quotes surround a word, and a
+finer class of the words that may stand in between. Each column is a guess from forms and tags by a
+bounded search; docs/decisions/arc-features.md has what they are worth, and which others are not.
 
-Words are seen through four arrays: ``tag`` (places in ``TAGS``), ``kind`` (bits, see below), ``mark`` (class of a punctuation mark) and
-``form`` (values of the vocabulary). Linear in the length of the sentence.
+Words are seen through four arrays: ``tag`` (places in ``TAGS``), ``kind`` (bits, see below),
+``mark`` (class of a punctuation mark) and ``form`` (values of the vocabulary). Linear in the length
+of the sentence.
 """
 
 from __future__ import annotations
@@ -14,16 +17,30 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from egparse.compilation import njit
-
-Ints = npt.NDArray[np.int32]
+from egparse.types import Ints, Longs
 
 TAGS = (
-    "", "ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT", "SCONJ",
-    "SYM", "VERB", "X",
-)  # fmt: skip
+    "",
+    "ADJ",
+    "ADP",
+    "ADV",
+    "AUX",
+    "CCONJ",
+    "DET",
+    "INTJ",
+    "NOUN",
+    "NUM",
+    "PART",
+    "PRON",
+    "PROPN",
+    "PUNCT",
+    "SCONJ",
+    "SYM",
+    "VERB",
+    "X",
+)
 """Universal parts of speech; any other tag is at place 0."""
 
 COLUMNS = ("marker", "between", "bracket")
@@ -51,15 +68,30 @@ ADP, ADV, CCONJ, DET, INTJ, NOUN, PART, PRON, PUNCT, SCONJ, SYM, VERB, X = (
 )
 
 QUESTION, FINITE, INFINITIVAL = 1, 2, 4
-"""Bits of ``kind``: interrogative or relative; finite or bare verb; the particle of an infinitive."""
+"""Bits of ``kind``: interrogative or relative; finite or bare verb; the particle of an infinitive.
+"""
 
 COMMA, OPENING, CLOSING, COLON, DASH, QUOTE, OTHER_MARK = range(1, 8)
 
 _MARKS = {
-    ",": COMMA, "(": OPENING, "[": OPENING, "-lrb-": OPENING, "{": OPENING, ")": CLOSING, "]": CLOSING, "-rrb-": CLOSING,
-    "}": CLOSING, ":": COLON, ";": COLON, "-": DASH, "--": DASH, "...": DASH, "\u2013": DASH, "\u2014": DASH,
+    ",": COMMA,
+    "(": OPENING,
+    "[": OPENING,
+    "-lrb-": OPENING,
+    "{": OPENING,
+    ")": CLOSING,
+    "]": CLOSING,
+    "-rrb-": CLOSING,
+    "}": CLOSING,
+    ":": COLON,
+    ";": COLON,
+    "-": DASH,
+    "--": DASH,
+    "...": DASH,
+    "\u2013": DASH,
+    "\u2014": DASH,
     **dict.fromkeys(['"', "'", "''", "``", *"\u201c\u201d\u2018\u2019\u00ab\u00bb"], QUOTE),
-}  # fmt: skip
+}
 
 _QUESTION_TAGS = {"WDT", "WP", "WP$", "WRB"}
 _FINITE_TAGS = {"VBD", "VBP", "VBZ", "VB"}
@@ -70,7 +102,9 @@ _FORMS = 64  # values from here on are forms; below are tags and the two above
 
 
 class TagKinds(NamedTuple):
-    """For each value of a column what it stands for: ``tag`` by UPOS, bits of ``kind`` by XPOS and by FEATS, ``mark`` by form."""
+    """For each value of a column what it stands for: ``tag`` by UPOS, bits of ``kind`` by XPOS and
+    by FEATS, ``mark`` by form.
+    """
 
     tag: Ints
     kind_of_xpos: Ints
@@ -95,7 +129,11 @@ def _table(entries: list[int], first: int) -> Ints:
 
 
 def _kind_of_xpos(tag: str) -> int:
-    return QUESTION * (tag in _QUESTION_TAGS) | FINITE * (tag in _FINITE_TAGS) | INFINITIVAL * (tag == "TO")
+    return (
+        QUESTION * (tag in _QUESTION_TAGS)
+        | FINITE * (tag in _FINITE_TAGS)
+        | INFINITIVAL * (tag == "TO")
+    )
 
 
 def _kind_of_feats(bundle: str) -> int:
@@ -111,11 +149,13 @@ def fill_context(
     xpos: Ints,
     feats: Ints,
     forms: Ints,
-    starts: npt.NDArray[np.int64],
+    starts: Longs,
     kinds: TagKinds,
     out: Ints,
 ) -> None:
-    """Fill ``out`` (words, COLUMNS) for sentences laid end to end; sentence i has the words ``starts[i]:starts[i + 1]``."""
+    """Fill ``out`` (words, COLUMNS) for sentences laid end to end; sentence i has the words
+    ``starts[i]:starts[i + 1]``.
+    """
     n = upos.shape[0]
     tag = np.zeros(n, dtype=np.int32)
     kind = np.zeros(n, dtype=np.int32)
@@ -129,7 +169,9 @@ def fill_context(
         if feats[k] < of_feats.shape[0]:
             kind[k] |= of_feats[feats[k]]
         if tag[k] == PUNCT:
-            mark[k] = marks[forms[k]] if forms[k] < marks.shape[0] and marks[forms[k]] > 0 else OTHER_MARK
+            mark[k] = (
+                marks[forms[k]] if forms[k] < marks.shape[0] and marks[forms[k]] > 0 else OTHER_MARK
+            )
     for i in range(starts.shape[0] - 1):
         first, end = starts[i], starts[i + 1]
         if first == end:
@@ -142,9 +184,11 @@ def fill_context(
 
 @njit
 def _fill_markers(tag: Ints, kind: Ints, forms: Ints, out: Ints) -> None:
-    """Column 0: the nearest word to the left that may mark a word's phrase: a preposition, conjunction or question word, by its form.
+    """Column 0: the nearest word to the left that may mark a word's phrase: a preposition,
+    conjunction or question word, by its form.
 
-    A verb, punctuation mark or noun that comes first stands by its tag; a noun just before does not, being a compound's.
+    A verb, punctuation mark or noun that comes first stands by its tag; a noun just before does
+    not, being a compound's.
     """
     for k in range(tag.shape[0]):
         marker = _START
@@ -167,7 +211,9 @@ def _fill_markers(tag: Ints, kind: Ints, forms: Ints, out: Ints) -> None:
 
 @njit
 def _fill_between(tag: Ints, kind: Ints, mark: Ints, out: Ints) -> None:
-    """Column 1: the class that counts between the ends of an arc: the tag, finer for punctuation, verbs and question words."""
+    """Column 1: the class that counts between the ends of an arc: the tag, finer for punctuation,
+    verbs and question words.
+    """
     for k in range(tag.shape[0]):
         value = tag[k]
         if tag[k] == PUNCT:
@@ -187,7 +233,9 @@ def _fill_between(tag: Ints, kind: Ints, mark: Ints, out: Ints) -> None:
 
 @njit
 def _fill_brackets(mark: Ints, out: Ints) -> None:
-    """Column 2: inside which bracket (modulo 3), inside quotes, or neither; brackets belong to their inside."""
+    """Column 2: inside which bracket (modulo 3), inside quotes, or neither; brackets belong to
+    their inside.
+    """
     inside, brackets, quoted = 0, 0, False
     for k in range(mark.shape[0]):
         if mark[k] == OPENING:

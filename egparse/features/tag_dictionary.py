@@ -1,8 +1,9 @@
 """Which tags a word may have: the candidates that keep a large tag set cheap.
 
-A frequent form has the tags seen with it; a rare or unknown one has also those of its longest known suffixes, the most
-frequent first, as in the suffix model of Brants (2000, "TnT", section 2.3). The cost per word of everything
-downstream then depends on the ambiguity of words and not on the size of the tag set.
+A frequent form has the tags seen with it; a rare or unknown one has also those of its longest known
+suffixes, the most frequent first, as in the suffix model of Brants (2000, "TnT", section 2.3). The
+cost per word of everything downstream then depends on the ambiguity of words and not on the size of
+the tag set.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from egparse.features.forms import shape
+from egparse.types import Ints, Longs, Mask, UInt16s
 
 MAX_SUFFIX = 4
 
@@ -22,15 +23,17 @@ MAX_SUFFIX = 4
 class Candidates(NamedTuple):
     """Word ``k`` may have the labels ``labels[starts[k]:starts[k + 1]]``, ascending."""
 
-    labels: npt.NDArray[np.uint16]
-    starts: npt.NDArray[np.int64]
+    labels: UInt16s
+    starts: Longs
 
 
 class Limits(NamedTuple):
-    """The only labels that some words may have: word ``words[r]`` (ascending) label ``l`` where ``allowed[r, l]``, one or more."""
+    """The only labels that some words may have: word ``words[r]`` (ascending) label ``l`` where
+    ``allowed[r, l]``, one or more.
+    """
 
-    words: npt.NDArray[np.int64]
-    allowed: npt.NDArray[np.bool_]
+    words: Longs
+    allowed: Mask
 
 
 def all_labels(n_words: int, n_labels: int) -> Candidates:
@@ -42,7 +45,8 @@ def all_labels(n_words: int, n_labels: int) -> Candidates:
 
 
 def restrict(candidates: Candidates, limits: Limits) -> Candidates:
-    """The candidates that the limits leave; for a word that they leave none, all labels that it may have.
+    """The candidates that the limits leave; for a word that they leave none, all labels that it may
+    have.
 
     Words without limits keep their candidates.
     """
@@ -64,7 +68,9 @@ def restrict(candidates: Candidates, limits: Limits) -> Candidates:
 class TagDictionary:
     """Candidate labels by form and by suffix."""
 
-    def __init__(self, by_form: Mapping[str, Sequence[int]], by_suffix: Mapping[str, Sequence[int]]) -> None:
+    def __init__(
+        self, by_form: Mapping[str, Sequence[int]], by_suffix: Mapping[str, Sequence[int]]
+    ) -> None:
         self.by_form = {form: tuple(labels) for form, labels in by_form.items()}
         self.by_suffix = {suffix: tuple(labels) for suffix, labels in by_suffix.items()}
         self._size = max(map(len, self.by_suffix.values()), default=1)
@@ -74,7 +80,9 @@ class TagDictionary:
     def build(
         cls, forms: Iterable[str], labels: Iterable[int], *, frequent: int = 20, size: int = 12
     ) -> TagDictionary:
-        """Count (form, label) pairs; forms seen fewer than ``frequent`` times get ``size`` candidates or more."""
+        """Count (form, label) pairs; forms seen fewer than ``frequent`` times get ``size``
+        candidates or more.
+        """
         by_form: defaultdict[str, Counter[int]] = defaultdict(Counter)
         for form, label in zip(forms, labels, strict=True):
             by_form[form][label] += 1
@@ -85,7 +93,8 @@ class TagDictionary:
                     by_suffix[suffix].update(counts)
         suffixes = {
             suffix: [
-                label for label, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:size]
+                label
+                for label, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:size]
             ]
             for suffix, counts in by_suffix.items()
         }
@@ -98,12 +107,12 @@ class TagDictionary:
             lists[form] = sorted(seen)
         return cls(lists, suffixes)
 
-    def candidates(self, distinct: Sequence[str], form_ids: npt.NDArray[np.int32]) -> Candidates:
+    def candidates(self, distinct: Sequence[str], form_ids: Ints) -> Candidates:
         """Candidates of the words whose forms are ``distinct[form_ids[k]]``."""
         lists = [self.by_form.get(form) or self._guess(form) for form in distinct]
         return lay_out(lists, form_ids)
 
-    def with_correct(self, candidates: Candidates, correct: npt.NDArray[np.int32]) -> Candidates:
+    def with_correct(self, candidates: Candidates, correct: Ints) -> Candidates:
         """The candidates, and the correct label of each word among them."""
         word = np.repeat(np.arange(len(correct)), np.diff(candidates.starts))
         present = np.zeros(len(correct), dtype=bool)
@@ -114,7 +123,9 @@ class TagDictionary:
         return _in_order(words, labels, len(correct))
 
     def _guess(self, form: str) -> tuple[int, ...]:
-        """The labels by suffixes, ascending. They follow from the longest known one: remembered, of those suffixes alone."""
+        """The labels by suffixes, ascending. They follow from the longest known one: remembered, of
+        those suffixes alone.
+        """
         longest = next((suffix for suffix in _suffixes(form) if suffix in self.by_suffix), None)
         if longest is None:
             return ()
@@ -137,10 +148,13 @@ def _suffixes(form: str) -> list[str]:
     """From the longest to the empty one, each marked with the look of the form's beginning."""
     look = shape(form[:1])
     lower = form.lower()
-    return [look + lower[-length:] for length in range(min(MAX_SUFFIX, len(form)), 0, -1)] + [look, ""]
+    return [look + lower[-length:] for length in range(min(MAX_SUFFIX, len(form)), 0, -1)] + [
+        look,
+        "",
+    ]
 
 
-def _in_order(words: npt.NDArray[np.int64], labels: npt.NDArray[np.uint16], n_words: int) -> Candidates:
+def _in_order(words: Longs, labels: UInt16s, n_words: int) -> Candidates:
     """Candidates from (word, label) pairs in any order."""
     order = np.lexsort((labels, words))
     starts = np.zeros(n_words + 1, dtype=np.int64)
@@ -148,7 +162,7 @@ def _in_order(words: npt.NDArray[np.int64], labels: npt.NDArray[np.uint16], n_wo
     return Candidates(labels[order], starts)
 
 
-def lay_out(lists: Sequence[Sequence[int]], form_ids: npt.NDArray[np.int32]) -> Candidates:
+def lay_out(lists: Sequence[Sequence[int]], form_ids: Ints) -> Candidates:
     """Repeat the list of each distinct form at each of its words."""
     lengths = np.array([len(labels) for labels in lists], dtype=np.int64)
     flat = np.array([label for labels in lists for label in labels], dtype=np.uint16)

@@ -1,9 +1,10 @@
 """Declarative attribute templates over the columns of a sentence, and the keys that they yield.
 
-A template is a conjunction of at most three cells, written ``column[offset]`` and joined by ``|``: ``form[-1]|form[0]``
-is the previous and the current form. ``bias`` is the empty conjunction. At a word where every cell has a known value the template
-yields one attribute, identified by a 64-bit key that packs the template and the values without loss: two
-different attributes never share a key, and an attribute can be read back from its key.
+A template is a conjunction of at most three cells, written ``column[offset]`` and joined by ``|``:
+``form[-1]|form[0]`` is the previous and the current form. ``bias`` is the empty conjunction. At a
+word where every cell has a known value the template yields one attribute, identified by a 64-bit
+key that packs the template and the values without loss: two different attributes never share a key,
+and an attribute can be read back from its key.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from egparse.compilation import njit
 from egparse.errors import ConfigError
 from egparse.features.vocabulary import BOUNDARY, UNKNOWN
+from egparse.types import Ints, Longs, UInt64s
 
 MAX_CELLS = 3
 VALUE_BITS = 19
@@ -29,14 +30,16 @@ _NO_COLUMN = -1
 
 
 class Templates(NamedTuple):
-    """Compiled templates: ``columns[t, c]`` and ``offsets[t, c]`` of cell ``c`` of template ``t``; unused cells hold -1, 0.
+    """Compiled templates: ``columns[t, c]`` and ``offsets[t, c]`` of cell ``c`` of template ``t``;
+    unused cells hold -1, 0.
 
-    Where ``pads`` is true, a cell beyond the sentence has the value ``BOUNDARY``; else it yields no attribute.
+    Where ``pads`` is true, a cell beyond the sentence has the value ``BOUNDARY``; else it yields no
+    attribute.
     """
 
     texts: tuple[str, ...]
-    columns: npt.NDArray[np.int32]
-    offsets: npt.NDArray[np.int32]
+    columns: Ints
+    offsets: Ints
     pads: bool
 
     def describe(self, key: int, string_of: Callable[[str, int], str]) -> str:
@@ -55,7 +58,8 @@ def compile_templates(texts: Sequence[str], columns: Sequence[str], pads: bool =
     """Check and compile templates over the named columns.
 
     Raises:
-        ConfigError: a template that cannot be read, names an unknown column, or has more than three cells.
+        ConfigError: a template that cannot be read, names an unknown column, or has more than three
+            cells.
     """
     if len(texts) > MAX_TEMPLATES:
         raise ConfigError(f"expected at most {MAX_TEMPLATES} templates, got {len(texts)}")
@@ -66,7 +70,8 @@ def compile_templates(texts: Sequence[str], columns: Sequence[str], pads: bool =
         for c, (name, offset) in enumerate(_parse(text)):
             if name not in numbers:
                 raise ConfigError(
-                    f"template {text!r}: expected one of the columns {', '.join(columns)}, got {name!r}"
+                    f"template {text!r}: expected one of the columns {', '.join(columns)}, got "
+                    f"{name!r}"
                 )
             cells[t, c] = numbers[name]
             offsets[t, c] = offset
@@ -85,24 +90,25 @@ def _parse(text: str) -> list[tuple[str, int]]:
     matches = [_CELL.fullmatch(part) for part in parts]
     if len(parts) > MAX_CELLS or not all(matches):
         raise ConfigError(
-            f"template {text!r}: expected 'bias' or at most {MAX_CELLS} cells such as form[-1]|form[0], joined by '|'"
+            f"template {text!r}: expected 'bias' or at most {MAX_CELLS} cells such as "
+            "form[-1]|form[0], joined by '|'"
         )
     return [(match[1], int(match[2])) for match in matches if match]
 
 
 @njit
 def extract_keys(
-    values: npt.NDArray[np.int32],
-    starts: npt.NDArray[np.int64],
-    columns: npt.NDArray[np.int32],
-    offsets: npt.NDArray[np.int32],
+    values: Ints,
+    starts: Longs,
+    columns: Ints,
+    offsets: Ints,
     pads: bool,
-    keys: npt.NDArray[np.uint64],
+    keys: UInt64s,
 ) -> None:
     """Write the key of every template at every word, 0 where a template yields no attribute.
 
-    ``values[word, column]`` holds the columns of sentences laid end to end, sentence ``i`` from ``starts[i]`` up to
-    ``starts[i + 1]``; ``keys`` is (words, templates).
+    ``values[word, column]`` holds the columns of sentences laid end to end, sentence ``i`` from
+    ``starts[i]`` up to ``starts[i + 1]``; ``keys`` is (words, templates).
     """
     for i in range(starts.shape[0] - 1):
         first, end = starts[i], starts[i + 1]

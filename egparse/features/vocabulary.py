@@ -1,4 +1,6 @@
-"""A vocabulary: strings to dense positive integers, with 0 for what is unknown and 1 for the sentence boundary."""
+"""A vocabulary: strings to dense positive integers, with 0 for what is unknown and 1 for the
+sentence boundary.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 UNKNOWN = 0
-"""The value of a string that is not in the vocabulary; a template that meets it yields no attribute."""
+"""The value of a string that is not in the vocabulary; a template that meets it yields no
+attribute.
+"""
 
 BOUNDARY = 1
 """The value beyond the first and last word of a sentence."""
@@ -23,7 +27,9 @@ class Vocabulary:
 
     @classmethod
     def from_counts(cls, counts: Counter[str], min_count: int = 1) -> Vocabulary:
-        """The strings counted at least ``min_count`` times, the most frequent first, ties in alphabetical order."""
+        """The strings counted at least ``min_count`` times, the most frequent first, ties in
+        alphabetical order.
+        """
         kept = [string for string, count in counts.items() if count >= min_count]
         return cls(sorted(kept, key=lambda string: (-counts[string], string)))
 

@@ -1,6 +1,7 @@
 """Model cards: what a model is, was trained on, scores and is for, as a page of Markdown.
 
-What the model file says of itself is taken from its header, the rest from ``facts``: nothing is measured here.
+What the model file says of itself is taken from its header, the rest from ``facts``: nothing is
+measured here.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from egparse.hub.facts import Facts
+from egparse.hub.card_metadata import Facts
 
 LAYER_NAMES = {
     "splitter": "sentence starts",
@@ -52,7 +53,7 @@ def card(path: Path, facts: Facts, name: str | None = None) -> str:
     Raises:
         ModelFileError: not a model, damaged, or of a newer format.
     """
-    from egparse.serialize import read_header
+    from egparse.storage.model_file import read_header
 
     header = read_header(path)
     sections = [
@@ -77,7 +78,7 @@ def layers_of(header: Mapping[str, Any]) -> tuple[str, ...]:
 
 def changed_settings(configuration: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """The settings that are not the default, by their names in full, as ``--set`` takes them."""
-    from egparse.tasks.config import TrainConfig, config_as_table
+    from egparse.fitting.config import TrainConfig, config_as_table
 
     defaults = dict(_flat(config_as_table(TrainConfig())))
     return [(name, value) for name, value in _flat(configuration) if defaults.get(name) != value]
@@ -115,7 +116,10 @@ def _overview(path: Path, header: Mapping[str, Any], facts: Facts) -> Iterator[t
 
 def _data(record: Mapping[str, Any], facts: Facts) -> Iterator[str]:
     if facts.sources:
-        rows = [(_link(own.name, own.address), own.release, own.licence, own.author) for own in facts.sources]
+        rows = [
+            (_link(own.name, own.address), own.release, own.licence, own.author)
+            for own in facts.sources
+        ]
         yield _table(("source", "release", "licence", "authors"), rows)
     parts = [("training", _count(record.get("sentences")), _count(record.get("words")))]
     if "development_sentences" in record:
@@ -126,7 +130,10 @@ def _data(record: Mapping[str, Any], facts: Facts) -> Iterator[str]:
         parts.append(("test", _count(counts["sentences"]), _count(counts["words"])))
     yield _table(("part", "sentences", "words"), parts, "lrr")
     for base in record.get("bases", ()):
-        yield f"Training went on from {base['name']} (SHA-256 of its content `{base['payload_sha256']}`)."
+        yield (
+            f"Training went on from {base['name']} (SHA-256 of its content "
+            f"`{base['payload_sha256']}`)."
+        )
 
 
 def _training(header: Mapping[str, Any]) -> Iterator[str]:
@@ -143,7 +150,10 @@ def _training(header: Mapping[str, Any]) -> Iterator[str]:
     ]
     if rows:
         yield _table(("layer", "labels", "passes", "score on development data"), rows, "lrrr")
-        yield "Scores are per cent: of tags accuracy, of sentence starts and entities F1, of heads UAS, of labels LAS."
+        yield (
+            "Scores are per cent: of tags accuracy, of sentence starts and entities F1, of "
+            "heads UAS, of labels LAS."
+        )
     if "heads" in header["layers"]:
         yield f"Parser: {_parser(header)}."
     if "cpu_seconds" in record:
@@ -151,14 +161,19 @@ def _training(header: Mapping[str, Any]) -> Iterator[str]:
     changed = changed_settings(configuration)
     if changed:
         lines = "\n".join(f"{name} = {_toml(value)}" for name, value in changed)
-        yield f"Configuration, where it is not the default of the egparse that wrote this card:\n\n```toml\n{lines}\n```"
+        yield (
+            "Configuration, where it is not the default of the egparse that wrote this "
+            f"card:\n\n```toml\n{lines}\n```"
+        )
     else:
         yield "Configuration: all as by default in the egparse that wrote this card."
     yield "All of it is in the model file; `egparse inspect MODEL --json` shows it."
 
 
 def _parser(header: Mapping[str, Any]) -> str:
-    order = {1: "arc-factored", 2: "second-order"}.get(header["config"].get("parser", {}).get("order"))
+    order = {1: "arc-factored", 2: "second-order"}.get(
+        header["config"].get("parser", {}).get("order")
+    )
     trees = header["record"].get("tasks", {}).get("heads", {}).get("trees")
     return ", ".join(filter(None, (order, trees and f"{trees} trees"))) or _UNKNOWN
 
@@ -170,7 +185,10 @@ def _scores(facts: Facts) -> Iterator[str]:
     if not runs:
         return
     where = f" on {tested.test}" if tested.test else ""
-    yield f"Per cent{where}, words given; in brackets 95 % intervals by bootstrap over sentences. The metrics are those of CoNLL 2018."
+    yield (
+        f"Per cent{where}, words given; in brackets 95 % intervals by bootstrap over sentences. "
+        "The metrics are those of CoNLL 2018."
+    )
     metrics = [
         (
             shown,
@@ -188,7 +206,8 @@ def _scores(facts: Facts) -> Iterator[str]:
         "l" + "r" * len(runs),
     )
     others = [
-        (shown, *(_attachment(run, name) for run in runs.values())) for name, shown in _CONVENTIONS.items()
+        (shown, *(_attachment(run, name) for run in runs.values()))
+        for name, shown in _CONVENTIONS.items()
     ]
     if any(any(row[1:]) for row in others):
         yield "UAS and LAS as others count:"
@@ -219,18 +238,30 @@ def _attachment(run: Mapping[str, Any], convention: str) -> str:
 
 
 def _intended_use(header: Mapping[str, Any], facts: Facts) -> str:
-    like = _listed(source.name for source in facts.sources) if facts.sources else "its training data"
+    like = (
+        _listed(source.name for source in facts.sources) if facts.sources else "its training data"
+    )
     return (
-        f"To annotate text in the language `{header['language']}` that is like {like}: on the command line (`egparse parse`), "
+        f"To annotate text in the language `{header['language']}` that is like {like}: on the "
+        "command line (`egparse parse`), "
         "in Python and in spaCy."
     )
 
 
 def _limits(header: Mapping[str, Any], facts: Facts) -> Iterator[str]:
-    yield "Other kinds of text than that of the training data are annotated less well; by how much was not measured."
-    yield "Errors in the training data, and what its authors chose to annotate in which way, are learned with the rest."
+    yield (
+        "Other kinds of text than that of the training data are annotated less well; by how "
+        "much was not measured."
+    )
+    yield (
+        "Errors in the training data, and what its authors chose to annotate in which way, are "
+        "learned with the rest."
+    )
     if "spans" in header["layers"]:
-        yield "Entities that name people are found by their form and context alone: not fit to decide anything about a person."
+        yield (
+            "Entities that name people are found by their form and context alone: not fit to "
+            "decide anything about a person."
+        )
     if not facts.scores.predicted:
         yield "No test scores were given for this card."
 
@@ -244,9 +275,12 @@ def _table(headings: Sequence[str], rows: Iterable[Sequence[str]], align: str = 
     """A table of Markdown; columns without a value in any row are left out."""
     lines = [tuple(_cell(cell) for cell in row) for row in rows]
     kept = [column for column in range(len(headings)) if any(line[column] for line in lines)]
-    rule = ["---:" if align[column : column + 1] == "r" else "---" for column in range(len(headings))]
+    rule = [
+        "---:" if align[column : column + 1] == "r" else "---" for column in range(len(headings))
+    ]
     return "\n".join(
-        "| " + " | ".join(line[column] for column in kept) + " |" for line in (headings, rule, *lines)
+        "| " + " | ".join(line[column] for column in kept) + " |"
+        for line in (headings, rule, *lines)
     )
 
 

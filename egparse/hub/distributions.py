@@ -1,7 +1,9 @@
-"""Wheels and source distributions of a folder with a ``pyproject.toml`` and one package, built without a network.
+"""Wheels and source distributions of a folder with a ``pyproject.toml`` and one package, built
+without a network.
 
-flit builds them in this process: other builders first install themselves into an environment of their own. Under the same
-``SOURCE_DATE_EPOCH`` the same folder gives the same bytes; without it files keep the time of their last change.
+flit builds them in this process: other builders first install themselves into an environment of
+their own. Under the same ``SOURCE_DATE_EPOCH`` the same folder gives the same bytes; without it
+files keep the time of their last change.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ def build_wheel(folder: Path, output: Path) -> Path:
     """Build a wheel into a folder that exists, and return its path.
 
     Raises:
-        EgparseError: a ``pyproject.toml`` that packages cannot have, for instance with something else for an address of mail.
+        EgparseError: a ``pyproject.toml`` that packages cannot have, for instance with something
+            else for an address of mail.
     """
     from flit_core.wheel import make_wheel_in
 
@@ -42,7 +45,8 @@ def build_sdist(folder: Path, output: Path) -> Path:
 
 
 def licence_expression(licence: str) -> str:
-    """A licence as ``pyproject.toml`` wants it: an expression of SPDX, maybe written with blanks for dashes, or a name of one's own.
+    """A licence as ``pyproject.toml`` wants it: an expression of SPDX, maybe written with blanks
+    for dashes, or a name of one's own.
 
     >>> licence_expression("CC BY-SA 4.0")
     'CC-BY-SA-4.0'
@@ -61,7 +65,9 @@ def licence_expression(licence: str) -> str:
 
 
 def pyproject(entries: Iterable[tuple[str, object]]) -> str:
-    """The text of a ``pyproject.toml`` whose table ``[project]`` has these entries; those that are empty are left out."""
+    """The text of a ``pyproject.toml`` whose table ``[project]`` has these entries; those that are
+    empty are left out.
+    """
     lines = "\n".join(f"{key} = {_toml(value)}" for key, value in entries if value)
     return f"{BUILD_SYSTEM}\n[project]\n{lines}\n"
 

@@ -1,4 +1,6 @@
-"""Downloads of models and treebanks: all or nothing under the final name, checked, and one at a time for each file."""
+"""Downloads of models and treebanks: all or nothing under the final name, checked, and one at a
+time for each file.
+"""
 
 from __future__ import annotations
 
@@ -13,28 +15,34 @@ from pathlib import Path
 import pooch
 from filelock import FileLock
 
-from egparse.hub.offers import MODEL, Offer, RemoteFile, mirrored
-from egparse.hub.places import home
+from egparse.hub.catalogue import MODEL, Offer, RemoteFile, mirrored
+from egparse.hub.model_paths import home
 from egparse.hub.transfer import DownloadError, Listener, Transfer
 
 CHECKSUM_SUFFIX = ".sha256"
 
 
 def folder_of(offer: Offer) -> Path:
-    """Where what is downloaded goes unless the user says otherwise; each release of a treebank has a folder of its own."""
+    """Where what is downloaded goes unless the user says otherwise; each release of a treebank has
+    a folder of its own.
+    """
     if offer.kind == MODEL:
         return home() / "models"
     return home() / "treebanks" / offer.release / offer.name
 
 
-def fetch(offer: Offer, folder: Path | None = None, listener: Listener = lambda *_: None) -> list[Path]:
-    """Download the files of an offer into a folder, by default that of ``folder_of``; those that are there are checked only.
+def fetch(
+    offer: Offer, folder: Path | None = None, listener: Listener = lambda *_: None
+) -> list[Path]:
+    """Download the files of an offer into a folder, by default that of ``folder_of``; those that
+    are there are checked only.
 
-    Where the catalogue has no SHA-256, that of the first download is kept beside the file, in the format of ``sha256sum``, and
-    the file is held against it from then on.
+    Where the catalogue has no SHA-256, that of the first download is kept beside the file, in the
+    format of ``sha256sum``, and the file is held against it from then on.
 
     Raises:
-        DownloadError: no connection, no such file, wrong bytes, another file in its place, or no place to write.
+        DownloadError: no connection, no such file, wrong bytes, another file in its place, or no
+            place to write.
     """
     place = folder or folder_of(offer)
     return [_fetch_file(file, place, listener) for file in offer.files]
@@ -74,7 +82,9 @@ def _retrieve(file: RemoteFile, target: Path, listener: Listener) -> None:
 
 
 def _check(part: Path, *, url: str, file: RemoteFile, target: Path) -> None:
-    """Refuse what cannot be the file, such as the log-in page of a network; if its SHA-256 is not known, keep the one that it has."""
+    """Refuse what cannot be the file, such as the log-in page of a network; if its SHA-256 is not
+    known, keep the one that it has.
+    """
     if file.sha256 is not None:
         return  # pooch will see; models always have one
     if not _looks_like_conllu(part):
@@ -86,7 +96,9 @@ def _check(part: Path, *, url: str, file: RemoteFile, target: Path) -> None:
 
 
 def _looks_like_conllu(path: Path) -> bool:
-    """Whether a file begins like CoNLL-U and ends with a blank line, as each sentence does; a file that was cut seldom does."""
+    """Whether a file begins like CoNLL-U and ends with a blank line, as each sentence does; a file
+    that was cut seldom does.
+    """
     with open(path, "rb") as stream:
         start = stream.read(2)
         stream.seek(max(0, path.stat().st_size - 2))
@@ -97,11 +109,13 @@ def _require_unaltered(target: Path, file: RemoteFile) -> None:
     expected = file.sha256 or _kept_checksum(target)
     if expected is None:
         raise DownloadError(
-            f"{target}: expected no file, or one that was downloaded, got another; move it away, or choose another --output"
+            f"{target}: expected no file, or one that was downloaded, got another; move it away, "
+            "or choose another --output"
         )
     if (got := pooch.file_hash(str(target), "sha256")) != expected:
         raise DownloadError(
-            f"{target}: expected SHA-256 {expected}, got {got}: altered since its download; move it away to get it again"
+            f"{target}: expected SHA-256 {expected}, got {got}: altered since its download; move "
+            "it away to get it again"
         )
 
 
@@ -129,7 +143,9 @@ def _checksum_file(target: Path) -> Path:
 
 @contextmanager
 def _alone(target: Path) -> Iterator[None]:
-    """Wait until no other process downloads the same file; a process that ends, however it does, lets others go on."""
+    """Wait until no other process downloads the same file; a process that ends, however it does,
+    lets others go on.
+    """
     path = target.with_name(f".{target.name}.lock")
     with FileLock(path):
         try:

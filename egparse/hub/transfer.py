@@ -1,8 +1,9 @@
 """The transfer of one file over HTTP, which goes on where an earlier one stopped.
 
-It is a downloader for pooch, whose own ones begin again each time. What has come lies in a partial file beside the target, named after
-the address and what the server says of the version (ETag or date), so that two versions never mix. A server that cannot continue
-(no ``Range``) sends all of it again.
+It is a downloader for pooch, whose own ones begin again each time. What has come lies in a partial
+file beside the target, named after the address and what the server says of the version (ETag or
+date), so that two versions never mix. A server that cannot continue (no ``Range``) sends all of it
+again.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ import requests
 from egparse.errors import EgparseError
 
 Listener = Callable[[str, int, int | None], None]
-"""Called with the name of a file, the bytes of it that are there, and how many there will be (None if nobody says)."""
+"""Called with the name of a file, the bytes of it that are there, and how many there will be (None
+if nobody says).
+"""
 
 CHUNK = 1 << 16
 """Bytes read at a time; the last chunk before an interruption is lost."""
@@ -41,7 +44,9 @@ class _Cut(Exception):
 
 
 class Transfer:
-    """Downloads one file, for ``pooch.retrieve``; ``check`` sees all of it before it takes any name, and may raise."""
+    """Downloads one file, for ``pooch.retrieve``; ``check`` sees all of it before it takes any
+    name, and may raise.
+    """
 
     def __init__(self, target: Path, listener: Listener, check: Callable[[Path], None]) -> None:
         self._target = target
@@ -49,7 +54,9 @@ class Transfer:
         self._check = check
 
     def __call__(self, url: str, output_file: str, _: object = None) -> None:
-        """Put the file at ``url`` into ``output_file``, which exists. Raises DownloadError and OSError."""
+        """Put the file at ``url`` into ``output_file``, which exists. Raises DownloadError and
+        OSError.
+        """
         part = self._whole(url)
         try:
             self._check(part)
@@ -88,7 +95,9 @@ class Transfer:
                 self._forget()  # what has come is of another version, or cannot be told from one
                 return self._receive(url)
             if response.status_code != HTTPStatus.OK and not continues:
-                raise DownloadError(f"{url}: expected a file, got {response.status_code} {response.reason}")
+                raise DownloadError(
+                    f"{url}: expected a file, got {response.status_code} {response.reason}"
+                )
             if not continues:
                 self._forget()
                 size = 0
@@ -144,7 +153,9 @@ def _encoded(response: requests.Response) -> bool:
 
 
 def _continues(size: int, response: requests.Response) -> bool:
-    """Whether a partial response surely holds what follows the first ``size`` bytes, given that its version is the same."""
+    """Whether a partial response surely holds what follows the first ``size`` bytes, given that its
+    version is the same.
+    """
     begins = response.headers.get("Content-Range", "").startswith(f"bytes {size}-")
     return bool(size and begins and _version(response) and not _encoded(response))
 

@@ -1,13 +1,18 @@
-"""The mean of the weights over the visits of an online learner (Collins 2002; McDonald 2009; Martins et al. 2010, Alg. 1).
+"""The mean of the weights over the visits of an online learner (Collins 2002; McDonald 2009;
+Martins et al. 2010, Alg. 1).
 
-Let change c_t = F_i' x_t of w be made when a_t vectors are in the mean already. It is missing from those a_t of all T, so that::
+Let change c_t = F_i' x_t of w be made when a_t vectors are in the mean already. It is missing from
+those a_t of all T, so that::
 
-    mean = w - u / T,    u = sum_t a_t c_t = sum_i F_i' m_i,    m_i = sum over the visits t of example i of a_t x_t
+    mean = w - u / T,    u = sum_t a_t c_t = sum_i F_i' m_i,
+    m_i = sum over the visits t of example i of a_t x_t
 
-The sources keep u, a second vector of weights, to which every change is added too. We keep the m_i, one number a part, and visit the
-features of each example once, when the mean is asked for: where changes are dense and w is a large hashed table, what a visit costs
-is cache misses, and a second table makes more of them than scores and change together. The m_i are held in the precision of v, and
-take no more memory than the duals of exponentiated gradient. Sums of integers are exact up to 2^24 in float32.
+The sources keep u, a second vector of weights, to which every change is added too. We keep the m_i,
+one number a part, and visit the features of each example once, when the mean is asked for: where
+changes are dense and w is a large hashed table, what a visit costs is cache misses, and a second
+table makes more of them than scores and change together. The m_i are held in the precision of v,
+and take no more memory than the duals of exponentiated gradient. Sums of integers are exact up to
+2^24 in float32.
 """
 
 from __future__ import annotations
@@ -20,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from egparse.learners.learner import VectorProblem
-from egparse.learners.problem import Floats
+from egparse.types import Floats
 
 Arrays = list[npt.NDArray[np.floating[Any]]]
 
@@ -28,14 +33,17 @@ Arrays = list[npt.NDArray[np.floating[Any]]]
 class WeightAverage:
     """The mean of w at each call of ``include``, w being the problem's v.
 
-    ``changed`` hears of every change of v after it is made, and nothing else changes v. Which weights of a visit are averaged is the
-    order of the two calls: those before its change (Martins et al. 2010, Alg. 1), or after (Collins 2002).
+    ``changed`` hears of every change of v after it is made, and nothing else changes v. Which
+    weights of a visit are averaged is the order of the two calls: those before its change (Martins
+    et al. 2010, Alg. 1), or after (Collins 2002).
     """
 
     def __init__(self, problem: VectorProblem) -> None:
         self._problem = problem
         precision = np.result_type(*problem.vectors())
-        self._moments = np.zeros(int(problem.part_starts[-1]), dtype=precision)  # m_i, flat over all parts
+        self._moments = np.zeros(
+            int(problem.part_starts[-1]), dtype=precision
+        )  # m_i, flat over all parts
         self._changes = np.empty(int(np.diff(problem.part_starts).max(initial=1)))
         self._mean: Arrays | None = None  # where it is known
         self._is_exposed = False
@@ -54,10 +62,11 @@ class WeightAverage:
 
     @contextmanager
     def exposed(self) -> Iterator[None]:
-        """While it is open, the problem's v is the mean; afterwards it has the bits that it had before. May be nested.
+        """While it is open, the problem's v is the mean; afterwards it has the bits that it had
+        before. May be nested.
 
-        Before anything is included, v stays as it is. The first time after a change costs an addition for each example that was ever
-        changed.
+        Before anything is included, v stays as it is. The first time after a change costs an
+        addition for each example that was ever changed.
         """
         if self._is_exposed or not self.count:
             yield
@@ -85,7 +94,10 @@ class WeightAverage:
                 changes = self._changes[: len(moments)]
                 changes[:] = moments
                 self._problem.add(i, changes)
-        return [own - late / self.count for own, late in zip(weights, self._problem.vectors(), strict=True)]
+        return [
+            own - late / self.count
+            for own, late in zip(weights, self._problem.vectors(), strict=True)
+        ]
 
     def _places(self, i: int) -> slice:
         starts = self._problem.part_starts

@@ -11,9 +11,11 @@ from typing import NamedTuple
 class Certificate(NamedTuple):
     """Objective values are summed over examples, in nats (log-linear) or cost units (max-margin).
 
-    ``primal`` = sum_i L_i(w) + C/2 |w|^2 (Collins et al. 2008, eq. 4); ``dual`` is the value of a feasible dual point, a lower
-    bound of the optimum, or -inf where the learner has none. ``effective_iterations`` is evaluations / n (ibid., section 7).
-    ``c`` is the constant in force when the pass ended (annealing starts higher). ``details`` are further figures of the learner, by name.
+    ``primal`` = sum_i L_i(w) + C/2 |w|^2 (Collins et al. 2008, eq. 4); ``dual`` is the value of a
+    feasible dual point, a lower bound of the optimum, or -inf where the learner has none.
+    ``effective_iterations`` is evaluations / n (ibid., section 7). ``c`` is the constant in force
+    when the pass ended (annealing starts higher). ``details`` are further figures of the learner,
+    by name.
     """
 
     primal: float

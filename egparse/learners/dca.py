@@ -1,32 +1,41 @@
-"""Online dual coordinate ascent (Martins et al. 2010, Alg. 1-2), for every loss L of the family in ``egparse.losses``.
+"""Online dual coordinate ascent (Martins et al. 2010, Alg. 1-2), for every loss L of the family in
+``egparse.losses``.
 
-A visit to example i linearises its loss at the present weights and solves what is left in closed form (ibid., eq. 14-15)::
+A visit to example i linearises its loss at the present weights and solves what is left in closed
+form (ibid., eq. 14-15)::
 
     min over w' of  C/2 |w' - w|^2 + max(0, L + (w' - w) . g)      g = F_i' (zbar - z)
     w <- w - eta g,   eta = min(1/C, L / |g|^2)                    C = lambda m of the paper
 
-It raises the dual (eq. 10), by convexity of L* and L*(0) <= 0, by at least C eta (L - eta |g|^2 / 2) >= 0. The problem's v is w itself.
-As in the paper every visit has a dual variable of its own: K passes ascend the dual of C/2 |w|^2 + K sum_i L_i, so that
-w fits the data more closely with every pass, and does not go to the optimum of the learners' common objective, C/2 |w|^2 + sum_i L_i,
-but of one with a K-th of C; the sum of the increases over K is a lower bound of both. The model is the average of the
-weights (Alg. 1, last line).
+It raises the dual (eq. 10), by convexity of L* and L*(0) <= 0, by at least C eta (L - eta |g|^2 /
+2) >= 0. The problem's v is w itself. As in the paper every visit has a dual variable of its own: K
+passes ascend the dual of C/2 |w|^2 + K sum_i L_i, so that w fits the data more closely with every
+pass, and does not go to the optimum of the learners' common objective, C/2 |w|^2 + sum_i L_i, but
+of one with a K-th of C; the sum of the increases over K is a lower bound of both. The model is the
+average of the weights (Alg. 1, last line).
 
-**A loss that comes out below zero**, from approximate inference or because the correct structure is none that inference knows of,
-makes eta negative; the paper truncates it and learns nothing (its footnote 17). Any lower bound of L in the place of L keeps the step an
-ascent, and the marginals hold one: beta L = -log P(y), and P(y) <= zbar_r / z_r for each part r of y (Markov's inequality), so
+**A loss that comes out below zero**, from approximate inference or because the correct structure is
+none that inference knows of, makes eta negative; the paper truncates it and learns nothing (its
+footnote 17). Any lower bound of L in the place of L keeps the step an ascent, and the marginals
+hold one: beta L = -log P(y), and P(y) <= zbar_r / z_r for each part r of y (Markov's inequality),
+so
 
     L >= max over r of log(z_r / zbar_r) / beta.
 
-It never is below zero, and infinite (a step of 1/C) where inference excludes a correct part. It says nothing of a structure without
-parts, nor for beta = inf, where the half-space holds already: such an example is passed over, which the certificate counts.
-Other remedies, compared in docs/decisions/loopy-inference.md, cost more and gain nothing.
+It never is below zero, and infinite (a step of 1/C) where inference excludes a correct part. It
+says nothing of a structure without parts, nor for beta = inf, where the half-space holds already:
+such an example is passed over, which the certificate counts. Other remedies, compared in
+docs/decisions/loopy-inference.md, cost more and gain nothing.
 
-The loss of the perceptron (beta = inf, gamma = 0) is 0 at w = 0, its minimum: no step would ever be made, and it is refused.
+The loss of the perceptron (beta = inf, gamma = 0) is 0 at w = 0, its minimum: no step would ever be
+made, and it is refused.
 
-**|g|^2** costs no visit to the features of its own. We try the longest step, 1/C: of what ``add`` returns, the change of
-|w|^2, the product w . F'(zbar - z) is known from the scores, and the rest is |g|^2 / C^2. Where eta is less, the step is shortened.
-Cancellation leaves an error of about eps C s.(zbar - z), which is small against C L, and |g|^2 is only used where it is above
-C L. Weights in float32 thus give eta to five or six digits; steps below their resolution are lost with or without this.
+**|g|^2** costs no visit to the features of its own. We try the longest step, 1/C: of what ``add``
+returns, the change of |w|^2, the product w . F'(zbar - z) is known from the scores, and the rest is
+|g|^2 / C^2. Where eta is less, the step is shortened. Cancellation leaves an error of about eps C
+s.(zbar - z), which is small against C L, and |g|^2 is only used where it is above C L. Weights in
+float32 thus give eta to five or six digits; steps below their resolution are lost with or without
+this.
 """
 
 from __future__ import annotations
@@ -42,17 +51,21 @@ from egparse.errors import ConfigError, EgparseError
 from egparse.learners.averaging import WeightAverage
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import LearnerConfig, VectorProblem
-from egparse.learners.problem import Floats
 from egparse.learners.vectors import squared_norm
 from egparse.losses import Loss
+from egparse.types import Floats
 
 _ROUNDING = 1e-9
-"""A loss is counted as negative if it is below zero by more than this fraction of the score of the correct structure."""
+"""A loss is counted as negative if it is below zero by more than this fraction of the score of the
+correct structure.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DCAConfig(LearnerConfig):
-    """``averaged``: the model is the mean of the weights before each update (Alg. 1); otherwise the last weights."""
+    """``averaged``: the model is the mean of the weights before each update (Alg. 1); otherwise the
+    last weights.
+    """
 
     averaged: bool = True
 
@@ -65,7 +78,8 @@ class DCAConfig(LearnerConfig):
             raise ConfigError(str(error)) from error
         if self.beta == math.inf and self.gamma == 0:
             raise ConfigError(
-                "expected beta < inf or gamma > 0: the loss of the perceptron is 0 at w = 0, and steps in proportion to it never start"
+                "expected beta < inf or gamma > 0: the loss of the perceptron is 0 at w = 0, and "
+                "steps in proportion to it never start"
             )
 
     def loss(self) -> Loss:
@@ -83,7 +97,9 @@ class Step(NamedTuple):
 
 @dataclass
 class Tally:
-    """What happened since it was last cleared: sums over visits, and how many visits were not as usual."""
+    """What happened since it was last cleared: sums over visits, and how many visits were not as
+    usual.
+    """
 
     visits: int = 0
     loss: float = 0.0
@@ -96,7 +112,8 @@ class Tally:
 
 @dataclass
 class DCAState:
-    """``squared_norm`` is |w|^2; ``tally`` is of the last pass; ``total_increase`` of the dual over all ``iteration`` passes.
+    """``squared_norm`` is |w|^2; ``tally`` is of the last pass; ``total_increase`` of the dual over
+    all ``iteration`` passes.
 
     ``lower_bound`` of the optimum is the best that a number of passes gave, see the module.
     """
@@ -157,7 +174,8 @@ class DCA:
         if step.gradient_norm == 0.0 and step.grown == 0.0:  # nothing has moved
             return self._pass_over(state, loss)
         np.multiply(gradient, -step.eta, out=changes)
-        # where inference excludes the correct structure, the dual was -inf before: there is no increase to speak of
+        # where inference excludes the correct structure, the dual was -inf before: there is no
+        # increase to speak of
         gain = usable - step.eta * step.gradient_norm / 2 if usable < math.inf else 0.0
         self._finish(state, i, changes, step.grown, self.config.c * step.eta * gain)
         return self.config.c * step.eta * gain
@@ -173,9 +191,11 @@ class DCA:
     def certificate(self, state: DCAState) -> Certificate:
         """The primal at the exposed weights.
 
-        Details, of the last pass: ``online_loss``, the mean loss at each visit before its update; ``dual_increase``, as far as certain; how
-        many losses were ``negative``, how many examples ``passive`` (loss 0) or ``skipped`` (no step though the loss was not 0). Of all
-        passes: ``lower_bound`` of the optimum, see the module; for exact inference and correct structures that it knows of.
+        Details, of the last pass: ``online_loss``, the mean loss at each visit before its update;
+        ``dual_increase``, as far as certain; how many losses were ``negative``, how many examples
+        ``passive`` (loss 0) or ``skipped`` (no step though the loss was not 0). Of all passes:
+        ``lower_bound`` of the optimum, see the module; for exact inference and correct structures
+        that it knows of.
         """
         tally, c = state.tally, self.config.c
         with self.exposed(state):
@@ -223,7 +243,9 @@ class DCA:
         return Step(eta, norm, grown)
 
     def _note(self, state: DCAState, i: int, loss: float, correct: float) -> None:
-        """Count the visit, whose weights are averaged as they are before it; ``correct`` is the score of the correct structure."""
+        """Count the visit, whose weights are averaged as they are before it; ``correct`` is the
+        score of the correct structure.
+        """
         if not math.isfinite(loss):
             raise EgparseError(f"{self.name}: expected a finite loss of example {i}, got {loss}")
         state.visits += 1
@@ -239,7 +261,9 @@ class DCA:
         state.tally.skipped += loss != 0
         return 0.0
 
-    def _finish(self, state: DCAState, i: int, changes: Floats, grown: float, increase: float) -> None:
+    def _finish(
+        self, state: DCAState, i: int, changes: Floats, grown: float, increase: float
+    ) -> None:
         """Bookkeeping after w += F_i' changes, which are overwritten."""
         state.squared_norm += grown
         state.tally.dual_increase += increase

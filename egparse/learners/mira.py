@@ -1,19 +1,24 @@
-"""The margin infused relaxed algorithm, MIRA (Crammer et al. 2006; McDonald et al. 2005 for k best structures).
+"""The margin infused relaxed algorithm, MIRA (Crammer et al. 2006; McDonald et al. 2005 for k best
+structures).
 
-It is dual coordinate ascent on the hinge loss with more of the half-spaces that bound it (Martins et al. 2010, eq. 17). At a visit,
+It is dual coordinate ascent on the hinge loss with more of the half-spaces that bound it (Martins
+et al. 2010, eq. 17). At a visit,
 the k structures y_1..y_k with the best cost-augmented scores give::
 
     min over w', slack of  C/2 |w' - w|^2 + slack
-    s.t.  m_j - (w' - w) . a_j <= slack,  slack >= 0      a_j = F'(z - z_j),  m_j = gamma cost(y_j) - w . a_j
+    s.t.  m_j - (w' - w) . a_j <= slack,  slack >= 0
+    where  a_j = F'(z - z_j),  m_j = gamma cost(y_j) - w . a_j
 
 whose dual is a quadratic program in k numbers, with w' = w + sum_j alpha_j a_j::
 
-    max over alpha of  m . alpha - alpha' G alpha / 2     s.t.  alpha >= 0,  sum_j alpha_j <= 1 / C      G_jl = a_j . a_l
+    max over alpha of  m . alpha - alpha' G alpha / 2
+    s.t.  alpha >= 0,  sum_j alpha_j <= 1 / C,  where  G_jl = a_j . a_l
 
-One slack bounds the sum; McDonald et al. have none (C = 0), and implementations that bound each alpha_j by itself take a slack
-each. For k = 1 the solution is alpha = min(1/C, m / |a|^2): the step of ``dca`` for the hinge loss, and its code. The
-certain increase of the dual is C times the value of the program. Differences of structures are small integers, so that G is exact,
-also for weights in float32, and the twin in which it is formed returns to 0.
+One slack bounds the sum; McDonald et al. have none (C = 0), and implementations that bound each
+alpha_j by itself take a slack each. For k = 1 the solution is alpha = min(1/C, m / |a|^2): the step
+of ``dca`` for the hinge loss, and its code. The certain increase of the dual is C times the value
+of the program. Differences of structures are small integers, so that G is exact, also for weights
+in float32, and the twin in which it is formed returns to 0.
 """
 
 from __future__ import annotations
@@ -30,7 +35,8 @@ from egparse.errors import ConfigError, EgparseError
 from egparse.learners.certificate import Certificate
 from egparse.learners.dca import DCA, DCAConfig, DCAState
 from egparse.learners.learner import VectorProblem
-from egparse.learners.problem import Floats, Problem
+from egparse.learners.problem import Problem
+from egparse.types import Floats
 
 FULL = 1e-12
 """A bound on a sum counts as reached if less than this fraction is left."""
@@ -41,12 +47,16 @@ class KBestProblem(Problem, Protocol):
     """A problem that can list structures."""
 
     def k_best(self, i: int, potentials: Floats, k: int) -> Floats:
-        """Part vectors (found, parts) of the k best structures, best first; fewer where there are fewer, at least one."""
+        """Part vectors (found, parts) of the k best structures, best first; fewer where there are
+        fewer, at least one.
+        """
 
 
 @dataclass(frozen=True, kw_only=True)
 class MIRAConfig(DCAConfig):
-    """``k`` structures a visit. ``tolerance`` and ``max_sweeps`` are those of ``hildreth``, for k > 1."""
+    """``k`` structures a visit. ``tolerance`` and ``max_sweeps`` are those of ``hildreth``, for k >
+    1.
+    """
 
     beta: float = math.inf
     gamma: float = 1.0
@@ -57,15 +67,20 @@ class MIRAConfig(DCAConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.beta != math.inf:
-            raise ConfigError(f"MIRA expects a loss of margins (beta = inf), got beta = {self.beta:g}")
+            raise ConfigError(
+                f"MIRA expects a loss of margins (beta = inf), got beta = {self.beta:g}"
+            )
         if self.k < 1 or not self.tolerance > 0 or self.max_sweeps < 1:
             raise ConfigError(
-                f"MIRA expects k >= 1, tolerance > 0 and max_sweeps >= 1, got {self.k}, {self.tolerance}, {self.max_sweeps}"
+                f"MIRA expects k >= 1, tolerance > 0 and max_sweeps >= 1, got {self.k}, "
+                f"{self.tolerance}, {self.max_sweeps}"
             )
 
 
 class MarginSolution(NamedTuple):
-    """``alpha`` (k,) and the ``slack``, the multiplier of its bound; ``violation`` of the optimality conditions after ``sweeps``."""
+    """``alpha`` (k,) and the ``slack``, the multiplier of its bound; ``violation`` of the
+    optimality conditions after ``sweeps``.
+    """
 
     alpha: Floats
     slack: float
@@ -83,15 +98,17 @@ def hildreth(
 ) -> MarginSolution:
     """max margins . alpha - alpha' gram alpha / 2 subject to alpha >= 0 and sum(alpha) <= upper.
 
-    Hildreth's procedure (1957; Censor & Zenios 1997, ch. 6): each row in turn moves its own alpha to its best, within bounds. The
-    common bound would stop that short of the optimum, so where it binds a row also takes from the row that needs its share
-    least, as in sequential minimal optimisation (Platt 1999). After each sweep the way it went is gone on as far as it is best: rows
-    that oppose each other would take turns in small steps.
+    Hildreth's procedure (1957; Censor & Zenios 1997, ch. 6): each row in turn moves its own alpha
+    to its best, within bounds. The common bound would stop that short of the optimum, so where it
+    binds a row also takes from the row that needs its share least, as in sequential minimal
+    optimisation (Platt 1999). After each sweep the way it went is gone on as far as it is best:
+    rows that oppose each other would take turns in small steps.
 
-    With residuals r = margins - gram alpha and slack = max(0, max r) where the bound is reached, 0 elsewhere, it stops when
-    r_j <= slack for all j, and r_j >= slack where alpha_j > 0, hold to within ``tolerance`` times the largest |margin|, or after
-    ``max_sweeps``; ``violation`` says what is left. Convergence is linear, and slow where rows oppose each other exactly and
-    margins are small against the entries of gram times ``upper``.
+    With residuals r = margins - gram alpha and slack = max(0, max r) where the bound is reached, 0
+    elsewhere, it stops when r_j <= slack for all j, and r_j >= slack where alpha_j > 0, hold to
+    within ``tolerance`` times the largest |margin|, or after ``max_sweeps``; ``violation`` says
+    what is left. Convergence is linear, and slow where rows oppose each other exactly and margins
+    are small against the entries of gram times ``upper``.
 
     Args:
         gram: (k, k), symmetric and positive semi-definite; may be singular.
@@ -103,9 +120,14 @@ def hildreth(
     Raises:
         ValueError: shapes that do not fit, or a bound out of range.
     """
-    gram, margins = np.ascontiguousarray(gram, np.float64), np.ascontiguousarray(margins, np.float64)
+    gram, margins = (
+        np.ascontiguousarray(gram, np.float64),
+        np.ascontiguousarray(margins, np.float64),
+    )
     if margins.ndim != 1 or gram.shape != (len(margins), len(margins)):
-        raise ValueError(f"expected gram (k, k) and margins (k,), got {gram.shape} and {margins.shape}")
+        raise ValueError(
+            f"expected gram (k, k) and margins (k,), got {gram.shape} and {margins.shape}"
+        )
     if not 0 < upper < math.inf:
         raise ValueError(f"expected 0 < upper < inf, got {upper}")
     alpha, residuals = np.zeros(len(margins)), margins.copy()
@@ -118,7 +140,9 @@ def hildreth(
 def _ascend(
     gram: Floats, upper: float, allowed: float, max_sweeps: int, alpha: Floats, residuals: Floats
 ) -> tuple[float, float, int]:
-    """Sweeps until the violation is allowed: slack, violation, sweeps. ``alpha`` and ``residuals`` = margins - gram alpha are moved."""
+    """Sweeps until the violation is allowed: slack, violation, sweeps. ``alpha`` and ``residuals``
+    = margins - gram alpha are moved.
+    """
     k = alpha.size
     slack, violation = _conditions(upper, alpha, residuals)
     sweeps = 0
@@ -126,9 +150,19 @@ def _ascend(
         start = alpha.copy()
         for j in range(k):
             room = upper - alpha.sum()
-            _move(gram, j, _best(residuals[j], gram[j, j], -alpha[j], max(0.0, room)), alpha, residuals)
+            _move(
+                gram,
+                j,
+                _best(residuals[j], gram[j, j], -alpha[j], max(0.0, room)),
+                alpha,
+                residuals,
+            )
             giver = _giver(alpha, residuals)
-            if upper - alpha.sum() <= FULL * upper and giver >= 0 and residuals[j] > residuals[giver]:
+            if (
+                upper - alpha.sum() <= FULL * upper
+                and giver >= 0
+                and residuals[j] > residuals[giver]
+            ):
                 curvature = gram[j, j] + gram[giver, giver] - 2.0 * gram[j, giver]
                 share = _best(residuals[j] - residuals[giver], curvature, 0.0, alpha[giver])
                 _move(gram, j, share, alpha, residuals)
@@ -213,7 +247,8 @@ class MIRA(DCA):
     def __init__(self, problem: VectorProblem, config: MIRAConfig) -> None:
         if config.k > 1 and not isinstance(problem, KBestProblem):
             raise ConfigError(
-                f"MIRA with k = {config.k} expects a problem that lists its k best structures (a method k_best), "
+                f"MIRA with k = {config.k} expects a problem that lists its k best structures (a "
+                "method k_best), "
                 f"got {type(problem).__name__}"
             )
         super().__init__(problem, config)
@@ -232,7 +267,11 @@ class MIRA(DCA):
             return self._pass_over(state, loss)
         gram = self._gram(i, differences)
         solution = hildreth(
-            gram, margins, 1.0 / self.config.c, tolerance=self._tolerance, max_sweeps=self._max_sweeps
+            gram,
+            margins,
+            1.0 / self.config.c,
+            tolerance=self._tolerance,
+            max_sweeps=self._max_sweeps,
         )
         state.tally.unsolved += solution.sweeps == self._max_sweeps
         changes = solution.alpha @ differences
@@ -244,12 +283,18 @@ class MIRA(DCA):
         return increase
 
     def certificate(self, state: DCAState) -> Certificate:
-        """As of ``DCA``; ``unsolved`` counts the programs of the last pass that ``hildreth`` left before it was within tolerance."""
+        """As of ``DCA``; ``unsolved`` counts the programs of the last pass that ``hildreth`` left
+        before it was within tolerance.
+        """
         certificate = super().certificate(state)
-        return certificate._replace(details={**certificate.details, "unsolved": float(state.tally.unsolved)})
+        return certificate._replace(
+            details={**certificate.details, "unsolved": float(state.tally.unsolved)}
+        )
 
     def _half_spaces(self, i: int, scores: Floats) -> tuple[Floats, Floats]:
-        """m_j (found,) and z - z_j (found, parts), of the k best structures by cost-augmented score."""
+        """m_j (found,) and z - z_j (found, parts), of the k best structures by cost-augmented
+        score.
+        """
         problem, gamma = self.problem, self.config.gamma
         assert isinstance(problem, KBestProblem)
         cost = gamma * problem.cost(i)
@@ -261,7 +306,9 @@ class MIRA(DCA):
         return margins, differences
 
     def _gram(self, i: int, differences: Floats) -> Floats:
-        """a_j . a_l: add one difference after another to a twin, in the place of the one before, and score the others."""
+        """a_j . a_l: add one difference after another to a twin, in the place of the one before,
+        and score the others.
+        """
         twin = self._products
         gram = np.empty((len(differences), len(differences)))
         before: Floats = np.zeros(differences.shape[1])

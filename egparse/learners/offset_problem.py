@@ -1,25 +1,35 @@
-"""A problem whose parts have scores before anything is learned: those of a model that training goes on from.
+"""A problem whose parts have scores before anything is learned: those of a model that training goes
+on from.
 
-To be learned is v, with the scores b_i of a base model w0 held fixed. With w = w0 + v that is regularisation towards the base:
+To be learned is v, with the scores b_i of a base model w0 held fixed. With w = w0 + v that is
+regularisation towards the base:
 
-    min over v of  sum_i L_i(F_i v + b_i) + C/2 |v|^2          =  min over w of  sum_i L_i(F_i w) + C/2 |w - w0|^2
+    min over v of  sum_i L_i(F_i v + b_i) + C/2 |v|^2          =  min over w of  sum_i L_i(F_i w) +
+    C/2 |w - w0|^2
 
-Learners know of no offsets, and need not: offsets can be told as what they know already. Write z for the correct structure.
+Learners know of no offsets, and need not: offsets can be told as what they know already. Write z
+for the correct structure.
 
-* **gamma > 0: as costs.** In the family of ``egparse.losses`` scores and costs are added up before inference, so
+* **gamma > 0: as costs.** In the family of ``egparse.losses`` scores and costs are added up before
+  inference, so
 
       L(s + b; beta, gamma, cost p, q)  =  L(s; beta, gamma, cost p + b / gamma, q - b'z / gamma),
 
-  where the cost of z is 0 as before. Learners that look at costs alone (cutting planes, MIRA, EG for max-margin) see them too.
-* **gamma = 0: as a base measure.** Structures are not all alike before they are scored, but have exp(b'y): marginals and log Z are those of
-  the potentials + beta b, and log Z is told less beta b'z, so that what a learner takes for log Z - s'z is the loss. For EG theta is then
-  what is added to b, alpha = softmax(theta + b), its entropy becomes H(alpha) + b'(mu - z), and that is the dual of the primal above:
+  where the cost of z is 0 as before. Learners that look at costs alone (cutting planes, MIRA, EG
+  for max-margin) see them too.
+* **gamma = 0: as a base measure.** Structures are not all alike before they are scored, but have
+  exp(b'y): marginals and log Z are those of the potentials + beta b, and log Z is told less beta
+  b'z, so that what a learner takes for log Z - s'z is the loss. For EG theta is then what is added
+  to b, alpha = softmax(theta + b), its entropy becomes H(alpha) + b'(mu - z), and that is the dual
+  of the primal above:
 
       max  sum_i H(alpha_i) + b_i'(mu_i - z_i) - |v|^2 / (2C),        v = sum_i F_i' (z_i - mu_i),
 
-  with the gradient s / C - theta as ever. Of the perceptron (beta = inf) the same holds for the best structure in the place of log Z.
+  with the gradient s / C - theta as ever. Of the perceptron (beta = inf) the same holds for the
+  best structure in the place of log Z.
 
-So primal, dual and gap are those of the problem with offsets, and alpha and v are as exact as without. As C grows, v goes to 0.
+So primal, dual and gap are those of the problem with offsets, and alpha and v are as exact as
+without. As C grows, v goes to 0.
 """
 
 from __future__ import annotations
@@ -31,9 +41,7 @@ import numpy as np
 import numpy.typing as npt
 
 from egparse.learners.learner import VectorProblem
-from egparse.learners.problem import Floats
-
-Singles = npt.NDArray[np.float32]
+from egparse.types import Floats, Singles
 
 
 def scores_of(problem: VectorProblem) -> Singles:
@@ -46,22 +54,31 @@ def scores_of(problem: VectorProblem) -> Singles:
 
 
 class OffsetProblem:
-    """``problem`` with fixed ``offsets`` b added to the scores of its parts, flat over all parts, for the loss of ``beta`` and ``gamma``.
+    """``problem`` with fixed ``offsets`` b added to the scores of its parts, flat over all parts,
+    for the loss of ``beta`` and ``gamma``.
 
-    Its v is that of ``problem``: what is learned beside the offsets. Groups of parts and k best structures are there where ``problem`` has
-    them; the compiled sweeps of a problem, which do not know of offsets, are not.
+    Its v is that of ``problem``: what is learned beside the offsets. Groups of parts and k best
+    structures are there where ``problem`` has them; the compiled sweeps of a problem, which do not
+    know of offsets, are not.
 
     Raises:
         ValueError: not one finite offset for each part.
     """
 
     def __init__(
-        self, problem: VectorProblem, offsets: npt.NDArray[np.floating[Any]], *, beta: float, gamma: float
+        self,
+        problem: VectorProblem,
+        offsets: npt.NDArray[np.floating[Any]],
+        *,
+        beta: float,
+        gamma: float,
     ) -> None:
         self.problem, self.part_starts = problem, problem.part_starts
         total = int(self.part_starts[-1])
         if offsets.shape != (total,) or not np.isfinite(offsets).all():
-            raise ValueError(f"expected {total} finite offsets, got an array of shape {offsets.shape}")
+            raise ValueError(
+                f"expected {total} finite offsets, got an array of shape {offsets.shape}"
+            )
         self._offsets, self._beta, self._gamma = offsets, beta, gamma
         self._correct = np.array(
             [float(self._of(i) @ problem.gold(i)) for i in range(len(self.part_starts) - 1)]
@@ -103,10 +120,14 @@ class OffsetProblem:
         return log_z - self._beta * float(self._correct[i])
 
     def maximum(self, i: int, potentials: Floats, out: Floats) -> float:
-        """For gamma = 0 and beta = inf the best structure at the potentials + b; its score less b'z."""
+        """For gamma = 0 and beta = inf the best structure at the potentials + b; its score less
+        b'z.
+        """
         if self._gamma or math.isfinite(self._beta):
             return self.problem.maximum(i, potentials, out)
-        return self.problem.maximum(i, self._moved(i, potentials, 1.0), out) - float(self._correct[i])
+        return self.problem.maximum(i, self._moved(i, potentials, 1.0), out) - float(
+            self._correct[i]
+        )
 
     def add(self, i: int, changes: Floats) -> float:
         """As without offsets."""

@@ -1,16 +1,18 @@
-"""The structured perceptron, plain and averaged (Collins 2002; McDonald 2009, "Perceptron Learning Algorithm").
+"""The structured perceptron, plain and averaged (Collins 2002; McDonald 2009, "Perceptron Learning
+Algorithm").
 
 At the visit of example i, with y' the best structure under the weights as they stand:
 
     if y' differs from y_i:    v <- v + F_i' (z_i - z')
 
-On data separable with margin gamma there are at most (R / gamma)^2 mistakes, R bounding |F_i' (z_i - z)| (McDonald 2009, "Main
-Theorem"). Where data are not separable, the model is better averaged over the weights after each of the T visits (Collins 2002):
+On data separable with margin gamma there are at most (R / gamma)^2 mistakes, R bounding |F_i' (z_i
+- z)| (McDonald 2009, "Main Theorem"). Where data are not separable, the model is better averaged
+over the weights after each of the T visits (Collins 2002):
 
     (1 / T) sum_t v_t = v - u / T,    u = sum_t (t - 1) delta_t
 
-because the change delta_t of visit t is in all of v_t ... v_T (``egparse.learners.averaging``). So visits without a mistake cost no
-more than inference, and those with one a sparse addition.
+because the change delta_t of visit t is in all of v_t ... v_T (``egparse.learners.averaging``). So
+visits without a mistake cost no more than inference, and those with one a sparse addition.
 
 We differ from the sources in this, unless told: examples come in a new random order in each pass.
 """
@@ -30,13 +32,15 @@ from egparse.errors import EgparseError
 from egparse.learners.averaging import WeightAverage
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import VectorProblem
-from egparse.learners.problem import Floats
 from egparse.losses import PERCEPTRON
+from egparse.types import Floats
 
 
 @dataclass(frozen=True, kw_only=True)
 class PerceptronConfig:
-    """``averaged``: the model is the average of the weights after each visit. ``shuffle``: a new order of the examples in each pass."""
+    """``averaged``: the model is the average of the weights after each visit. ``shuffle``: a new
+    order of the examples in each pass.
+    """
 
     averaged: bool = True
     shuffle: bool = True
@@ -45,7 +49,9 @@ class PerceptronConfig:
 
 @dataclass
 class PerceptronState:
-    """``visits`` in all, ``mistakes`` of the last pass; ``average`` None for the plain perceptron."""
+    """``visits`` in all, ``mistakes`` of the last pass; ``average`` None for the plain
+    perceptron.
+    """
 
     visits: int
     mistakes: int
@@ -79,7 +85,9 @@ class Perceptron:
 
     def resume(self, generator: np.random.Generator) -> PerceptronState:
         """Go on from v as it stands, with an average that begins here."""
-        return PerceptronState(0, 0, generator, WeightAverage(self.problem) if self.config.averaged else None)
+        return PerceptronState(
+            0, 0, generator, WeightAverage(self.problem) if self.config.averaged else None
+        )
 
     def update(self, state: PerceptronState, i: int) -> bool:
         """Visit example i; returns whether its best structure was wrong.
@@ -112,7 +120,8 @@ class Perceptron:
         state.mistakes = sum(self.update(state, i) for i in order.tolist())
 
     def certificate(self, state: PerceptronState) -> Certificate:
-        """The sum of the perceptron losses of the model kept. It has no dual, and its scale is that of the weights.
+        """The sum of the perceptron losses of the model kept. It has no dual, and its scale is that
+        of the weights.
 
         Detail ``mistakes``: how many examples of the last pass were wrong when they were visited.
         """
@@ -122,7 +131,9 @@ class Perceptron:
                 scores = problem.scores(i)
                 loss += PERCEPTRON.value(problem, i, scores, self._best[: len(scores)])
         if not math.isfinite(loss):
-            raise EgparseError(f"perceptron: expected a finite loss, got {loss} after {state.visits} visits")
+            raise EgparseError(
+                f"perceptron: expected a finite loss, got {loss} after {state.visits} visits"
+            )
         details = {"mistakes": float(state.mistakes)}
         return Certificate(loss, -math.inf, state.visits / max(1, self.n), 0.0, details)
 
@@ -133,5 +144,7 @@ class Perceptron:
                 array[...] = own
 
     def exposed(self, state: PerceptronState) -> AbstractContextManager[None]:
-        """While it is open, v is the average; afterwards it has its own bits again. Opened a second time it changes nothing."""
+        """While it is open, v is the average; afterwards it has its own bits again. Opened a second
+        time it changes nothing.
+        """
         return nullcontext() if state.average is None else state.average.exposed()

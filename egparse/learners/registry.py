@@ -8,8 +8,8 @@ from typing import Any, Literal, NamedTuple
 
 from egparse.errors import ConfigError
 from egparse.learners.dca import DCA, DCAConfig
-from egparse.learners.eg import EGConfig, OnlineEG
-from egparse.learners.eg_batch import BatchEG, EGBatchConfig
+from egparse.learners.eg.batch import BatchEG, EGBatchConfig
+from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.learners.learner import Learner, LearnerConfig, VectorProblem
 from egparse.learners.mira import MIRA, MIRAConfig
 from egparse.learners.perceptron import Perceptron, PerceptronConfig
@@ -17,13 +17,17 @@ from egparse.learners.sgd import SGD, SGDConfig
 from egparse.losses import Loss
 
 Structure = Literal["choices", "sequences", "trees", "vectors"]
-"""What the examples of a problem are: choices among labels made one by one, sequences of labels, trees, or vectors of one class each."""
+"""What the examples of a problem are: choices among labels made one by one, sequences of labels,
+trees, or vectors of one class each.
+"""
 
 EVERYTHING: tuple[Structure, ...] = ("choices", "sequences", "trees", "vectors")
 
 
 class Entry(NamedTuple):
-    """``build(problem, config, options)``; ``summary`` is a line for people, with the source; ``fits`` says what it can learn."""
+    """``build(problem, config, options)``; ``summary`` is a line for people, with the source;
+    ``fits`` says what it can learn.
+    """
 
     build: Callable[[VectorProblem, LearnerConfig, dict[str, Any]], Learner]
     summary: str
@@ -49,7 +53,9 @@ def _eg_online(problem: VectorProblem, config: LearnerConfig, options: dict[str,
     """With ``published=True`` the options change ``EGConfig.as_published``."""
     own = dict(options)
     base = EGConfig.as_published if own.pop("published", False) else EGConfig
-    return OnlineEG(problem, replace(base(loss=eg_loss(config), c=config.c, seed=config.seed), **own))
+    return OnlineEG(
+        problem, replace(base(loss=eg_loss(config), c=config.c, seed=config.seed), **own)
+    )
 
 
 def _eg_cyclic(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]) -> Learner:
@@ -70,16 +76,29 @@ def _cg(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]) 
 
 
 def _quasi_newton(
-    method: Literal["L-BFGS-B", "CG"], problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]
+    method: Literal["L-BFGS-B", "CG"],
+    problem: VectorProblem,
+    config: LearnerConfig,
+    options: dict[str, Any],
 ) -> Learner:
-    from egparse.learners.quasi_newton import QuasiNewton, QuasiNewtonConfig  # SciPy: dear to import
+    from egparse.experiments.learners.quasi_newton import (  # SciPy: dear to import
+        QuasiNewton,
+        QuasiNewtonConfig,
+    )
 
-    own = QuasiNewtonConfig(method=method, beta=config.beta, gamma=config.gamma, c=config.c, **options)
+    own = QuasiNewtonConfig(
+        method=method, beta=config.beta, gamma=config.gamma, c=config.c, **options
+    )
     return QuasiNewton(problem, own)
 
 
-def _cutting_plane(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]) -> Learner:
-    from egparse.learners.cutting_plane import CuttingPlane, CuttingPlaneConfig  # SciPy: dear to import
+def _cutting_plane(
+    problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]
+) -> Learner:
+    from egparse.experiments.learners.cutting_plane import (  # SciPy: dear to import
+        CuttingPlane,
+        CuttingPlaneConfig,
+    )
 
     own = CuttingPlaneConfig(beta=config.beta, gamma=config.gamma, c=config.c, **options)
     return CuttingPlane(problem, own)
@@ -101,15 +120,27 @@ def _sgd(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any])
     return SGD(problem, _sgd_config(config, options))
 
 
-def _parallel_gradient(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]) -> Learner:
-    from egparse.learners.parallel import GradientConfig, ParallelGradient  # multiprocessing: dear to import
+def _parallel_gradient(
+    problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]
+) -> Learner:
+    from egparse.experiments.learners.parallel import (  # multiprocessing: dear to import
+        GradientConfig,
+        ParallelGradient,
+    )
 
-    return ParallelGradient(problem, GradientConfig(loss=loss_of_family(config), c=config.c, **options))
+    return ParallelGradient(
+        problem, GradientConfig(loss=loss_of_family(config), c=config.c, **options)
+    )
 
 
-def _parameter_mixing(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]) -> Learner:
+def _parameter_mixing(
+    problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]
+) -> Learner:
     """``inner`` is perceptron or sgd; options that are not of the mixing are its own."""
-    from egparse.learners.parallel import MixingConfig, ParameterMixing  # multiprocessing: dear to import
+    from egparse.experiments.learners.parallel import (  # multiprocessing: dear to import
+        MixingConfig,
+        ParameterMixing,
+    )
 
     own = dict(options)
     name = own.pop("inner", "perceptron")
@@ -121,9 +152,11 @@ def _parameter_mixing(problem: VectorProblem, config: LearnerConfig, options: di
 
 
 def _maxent(name: str) -> Callable[[VectorProblem, LearnerConfig, dict[str, Any]], Learner]:
-    def build_one(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]) -> Learner:
-        from egparse.learners.maxent.maxent_adapter import MaxentAdapter  # SciPy: dear to import
-        from egparse.learners.maxent.maxent_registry import ALGORITHMS
+    def build_one(
+        problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]
+    ) -> Learner:
+        from egparse.experiments.maxent.adapter import MaxentAdapter  # SciPy: dear to import
+        from egparse.experiments.maxent.registry import ALGORITHMS
 
         return MaxentAdapter(ALGORITHMS[name], problem, config, options)
 
@@ -133,8 +166,13 @@ def _maxent(name: str) -> Callable[[VectorProblem, LearnerConfig, dict[str, Any]
 def _counting(name: str) -> Callable[[VectorProblem, LearnerConfig, dict[str, Any]], Learner]:
     """Counting minimises no loss and has no C, which is not looked at."""
 
-    def build_one(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]) -> Learner:
-        from egparse.learners.generative.counting import Counting, CountingConfig  # SciPy: dear to import
+    def build_one(
+        problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]
+    ) -> Learner:
+        from egparse.experiments.learners.counting import (  # SciPy: dear to import
+            Counting,
+            CountingConfig,
+        )
 
         _expect_no_loss(f"{name} counts and minimises no loss: it", config)
         return Counting(name, problem, CountingConfig(**options))
@@ -142,24 +180,33 @@ def _counting(name: str) -> Callable[[VectorProblem, LearnerConfig, dict[str, An
     return build_one
 
 
-def _kernel_perceptron(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]) -> Learner:
-    from egparse.learners.kernel_learner import KernelLearner  # SciPy: dear to import
+def _kernel_perceptron(
+    problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]
+) -> Learner:
+    from egparse.experiments.kernels.kernel_learner import KernelLearner  # SciPy: dear to import
 
     _expect_no_loss("the kernel perceptron has its own loss: it", config, perceptron=True)
     return KernelLearner(problem, seed=config.seed, **options)
 
 
 def _expect_no_loss(who: str, config: LearnerConfig, *, perceptron: bool = False) -> None:
-    own = [(LearnerConfig.beta, LearnerConfig.gamma), *([(float("inf"), 0.0)] if perceptron else [])]
+    own = [
+        (LearnerConfig.beta, LearnerConfig.gamma),
+        *([(float("inf"), 0.0)] if perceptron else []),
+    ]
     if (config.beta, config.gamma) not in own:
         raise ConfigError(
-            f"{who} expects the defaults beta = 1 and gamma = 0, got beta = {config.beta:g}, gamma = {config.gamma:g}"
+            f"{who} expects the defaults beta = 1 and gamma = 0, got beta = {config.beta:g}, "
+            f"gamma = {config.gamma:g}"
         )
 
 
 def _perceptron_config(config: LearnerConfig, options: dict[str, Any]) -> PerceptronConfig:
     """The perceptron has its own loss (beta = inf, gamma = 0) and no C, which is not looked at."""
-    if (config.beta, config.gamma) not in ((LearnerConfig.beta, LearnerConfig.gamma), (float("inf"), 0.0)):
+    if (config.beta, config.gamma) not in (
+        (LearnerConfig.beta, LearnerConfig.gamma),
+        (float("inf"), 0.0),
+    ):
         raise ConfigError(
             f"the perceptron expects its own loss (beta = inf, gamma = 0, or the defaults), "
             f"got beta = {config.beta:g}, gamma = {config.gamma:g}"
@@ -192,7 +239,8 @@ def eg_loss(config: LearnerConfig) -> Any:
     known = {(1.0, 0.0): "log-linear", (float("inf"), 1.0): "max-margin"}
     if (config.beta, config.gamma) not in known:
         raise ConfigError(
-            f"exponentiated gradient expects the loss log-linear (beta = 1, gamma = 0) or max-margin (beta = inf, gamma = 1), "
+            "exponentiated gradient expects the loss log-linear (beta = 1, gamma = 0) or "
+            "max-margin (beta = inf, gamma = 1), "
             f"got beta = {config.beta:g}, gamma = {config.gamma:g}"
         )
     return known[config.beta, config.gamma]
@@ -203,11 +251,13 @@ MULTICLASS: tuple[Structure, ...] = ("choices", "vectors")
 LEARNERS: dict[str, Entry] = {
     "dca": Entry(
         _dca,
-        "online dual coordinate ascent for any loss of the family, averaged (Martins et al. 2010, Alg. 1-2)",
+        "online dual coordinate ascent for any loss of the family, averaged (Martins et al. 2010, "
+        "Alg. 1-2)",
     ),
     "mira": Entry(
         _mira,
-        "k-best MIRA, 1-best by default, averaged (Crammer et al. 2006; McDonald et al. 2005; Martins et al. 2010, eq. 17)",
+        "k-best MIRA, 1-best by default, averaged (Crammer et al. 2006; McDonald et al. 2005; "
+        "Martins et al. 2010, eq. 17)",
     ),
     "eg-online": Entry(
         _eg_online,
@@ -215,45 +265,56 @@ LEARNERS: dict[str, Entry] = {
     ),
     "eg-cyclic": Entry(
         _eg_cyclic,
-        "online exponentiated gradient in the dual, in corpus order (Collins et al. 2008, section 7.1)",
+        "online exponentiated gradient in the dual, in corpus order (Collins et al. 2008, section "
+        "7.1)",
     ),
     "eg-batch": Entry(
         _eg_batch,
-        "batch exponentiated gradient in the dual (Collins et al. 2008, Fig. 1; Globerson et al. 2007)",
+        "batch exponentiated gradient in the dual (Collins et al. 2008, Fig. 1; Globerson et al. "
+        "2007)",
     ),
     "lbfgs": Entry(_lbfgs, "L-BFGS on the primal, by SciPy (Collins et al. 2008, section 7)"),
-    "cg": Entry(_cg, "conjugate gradient on the primal, by SciPy (Globerson et al. 2007, section 7)"),
+    "cg": Entry(
+        _cg, "conjugate gradient on the primal, by SciPy (Globerson et al. 2007, section 7)"
+    ),
     "perceptron": Entry(
         _perceptron, "structured perceptron, averaged by default (Collins 2002; McDonald 2009)"
     ),
     "sgd": Entry(
-        _sgd, "stochastic gradient descent on the primal, any loss (Collins et al. 2008, section 7.1.3)"
+        _sgd,
+        "stochastic gradient descent on the primal, any loss (Collins et al. 2008, section 7.1.3)",
     ),
     "parallel-gradient": Entry(
         _parallel_gradient,
-        "spectral gradient descent, the gradient summed over shards by local processes (McDonald 2009; Raydan 1997)",
+        "spectral gradient descent, the gradient summed over shards by local processes (McDonald "
+        "2009; Raydan 1997)",
     ),
     "parameter-mixing": Entry(
         _parameter_mixing,
-        "perceptron or SGD on shards, weights mixed once or after each pass (Mann et al. 2009; McDonald et al. 2010)",
+        "perceptron or SGD on shards, weights mixed once or after each pass (Mann et al. 2009; "
+        "McDonald et al. 2010)",
     ),
     "cutting-plane": Entry(
         _cutting_plane,
-        "structured SVM by cutting planes (Tsochantaridis et al. 2004; Joachims et al. 2009, Alg. 3)",
+        "structured SVM by cutting planes (Tsochantaridis et al. 2004; Joachims et al. 2009, Alg. "
+        "3)",
     ),
     "gis": Entry(
         _maxent("gis"),
-        "generalised iterative scaling, multiclass (Darroch & Ratcliff 1972; Huang et al. 2009, section 2.2)",
+        "generalised iterative scaling, multiclass (Darroch & Ratcliff 1972; Huang et al. 2009, "
+        "section 2.2)",
         MULTICLASS,
     ),
     "iis": Entry(
         _maxent("iis"),
-        "improved iterative scaling, multiclass (Della Pietra et al. 1997; Huang et al. 2009, section 2.2)",
+        "improved iterative scaling, multiclass (Della Pietra et al. 1997; Huang et al. 2009, "
+        "section 2.2)",
         MULTICLASS,
     ),
     "scgis": Entry(
         _maxent("scgis"),
-        "sequential conditional iterative scaling, multiclass (Goodman 2002; Huang et al. 2009, section 2.2)",
+        "sequential conditional iterative scaling, multiclass (Goodman 2002; Huang et al. 2009, "
+        "section 2.2)",
         MULTICLASS,
     ),
     "cd": Entry(
@@ -262,14 +323,17 @@ LEARNERS: dict[str, Entry] = {
         MULTICLASS,
     ),
     "hmm": Entry(
-        _counting("hmm"), "hidden Markov model by counting, sequences (McDonald 2009)", ("sequences",)
+        _counting("hmm"),
+        "hidden Markov model by counting, sequences (McDonald 2009)",
+        ("sequences",),
     ),
     "naive-bayes": Entry(
         _counting("naive-bayes"), "naive Bayes by counting, multiclass (McDonald 2009)", MULTICLASS
     ),
     "kernel-perceptron": Entry(
         _kernel_perceptron,
-        "perceptron in the dual with a kernel, classes of vectors (McDonald 2009; Freund & Schapire 1999)",
+        "perceptron in the dual with a kernel, classes of vectors (McDonald 2009; Freund & "
+        "Schapire 1999)",
         ("vectors",),
     ),
 }

@@ -1,15 +1,18 @@
-"""Stochastic gradient descent on the primal, as Collins et al. 2008 (section 7.1.3) compare with it.
+"""Stochastic gradient descent on the primal, as Collins et al. 2008 (section 7.1.3) compare with
+it.
 
-Primal: min over w of sum_i L_i(w) + C/2 |w|^2, L any loss of ``egparse.losses``. The visit of example i, after k others, makes
+Primal: min over w of sum_i L_i(w) + C/2 |w|^2, L any loss of ``egparse.losses``. The visit of
+example i, after k others, makes
 
     w <- w - eta (F_i' (zbar_i - z_i) + C/n w),        eta = eta0 / (1 + k/n)
 
-where F_i' (zbar_i - z_i) is the (sub)gradient of L_i. The weights are held as w = scale v, so that the shrinking by 1 - eta C/n moves
-one number; v takes over the scale when that gets far from 1.
+where F_i' (zbar_i - z_i) is the (sub)gradient of L_i. The weights are held as w = scale v, so that
+the shrinking by 1 - eta C/n moves one number; v takes over the scale when that gets far from 1.
 
-Unless given, eta0 is the one of 1, 0.1, 0.01, 0.001 and 0.0001 that leads to the best primal after one pass (the paper: to the best
-validation error), tried in the first pass; a rate at which weights or losses do not stay finite is out. We count that work, which the
-paper leaves out of its figures (detail ``search``), and draw examples without replacement within a pass.
+Unless given, eta0 is the one of 1, 0.1, 0.01, 0.001 and 0.0001 that leads to the best primal after
+one pass (the paper: to the best validation error), tried in the first pass; a rate at which weights
+or losses do not stay finite is out. We count that work, which the paper leaves out of its figures
+(detail ``search``), and draw examples without replacement within a pass.
 """
 
 from __future__ import annotations
@@ -25,9 +28,9 @@ import numpy.typing as npt
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import VectorProblem
-from egparse.learners.problem import Floats
 from egparse.learners.vectors import squared_norm
 from egparse.losses import LOG_LINEAR, PERCEPTRON, Loss
+from egparse.types import Floats
 
 RATES = (1.0, 0.1, 0.01, 0.001, 0.0001)
 """The values of eta0 that are tried (Collins et al. 2008, section 7.1.3)."""
@@ -71,7 +74,9 @@ class SGDConfig:
 
 @dataclass
 class SGDState:
-    """``updates`` is k, which sets the rate; ``evaluations`` counts inference, ``search`` those of them that the choice of eta0 took."""
+    """``updates`` is k, which sets the rate; ``evaluations`` counts inference, ``search`` those of
+    them that the choice of eta0 took.
+    """
 
     scale: float
     eta0: float | None
@@ -104,13 +109,19 @@ class SGD:
         self.problem.reset()
         return self.resume(np.random.default_rng(self.config.seed))
 
-    def resume(self, generator: np.random.Generator, updates: int = 0, eta0: float | None = None) -> SGDState:
-        """Go on from w = v as it stands, after so many updates. Without ``eta0`` it is the configured one, or will be chosen."""
+    def resume(
+        self, generator: np.random.Generator, updates: int = 0, eta0: float | None = None
+    ) -> SGDState:
+        """Go on from w = v as it stands, after so many updates. Without ``eta0`` it is the
+        configured one, or will be chosen.
+        """
         return SGDState(1.0, eta0 or self.config.eta0, updates, 0, 0, generator)
 
     def eta(self, state: SGDState) -> float:
         """The learning rate of the next visit; nan before eta0 is chosen."""
-        return math.nan if state.eta0 is None else state.eta0 / (1.0 + state.updates / max(1, self.n))
+        return (
+            math.nan if state.eta0 is None else state.eta0 / (1.0 + state.updates / max(1, self.n))
+        )
 
     def update(self, state: SGDState, i: int) -> float:
         """Visit example i; returns its loss before the step.
@@ -123,7 +134,8 @@ class SGD:
         state.evaluations += 1
         if not math.isfinite(value):
             raise Divergence(
-                f"sgd: expected a finite loss, got {value} at update {state.updates} with eta0 = {state.eta0}; try a smaller one"
+                f"sgd: expected a finite loss, got {value} at update {state.updates} with eta0 = "
+                f"{state.eta0}; try a smaller one"
             )
         state.scale *= 1.0 - eta * self.config.c / self.n
         if not 1.0 / _FARTHEST < abs(state.scale) < _FARTHEST:
@@ -155,19 +167,24 @@ class SGD:
 
     def primal(self, state: SGDState) -> float:
         """sum_i L_i(w) + C/2 |w|^2: one pass of scores and inference over all examples."""
-        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is the caller's to see
+        with np.errstate(
+            over="ignore", invalid="ignore"
+        ):  # what is not finite is the caller's to see
             loss = sum(self._evaluate(state, i)[0] for i in range(self.n))
             return loss + self.config.c / 2 * state.scale**2 * squared_norm(self.problem)
 
     def certificate(self, state: SGDState) -> Certificate:
-        """The primal; there is no dual. Details: ``eta0``, the rate ``eta`` now, and ``search`` in effective iterations.
+        """The primal; there is no dual. Details: ``eta0``, the rate ``eta`` now, and ``search`` in
+        effective iterations.
 
         Raises:
             EgparseError: the primal is not finite.
         """
         primal, n = self.primal(state), max(1, self.n)
         if not math.isfinite(primal):
-            raise Divergence(f"sgd: expected a finite primal, got {primal} with eta0 = {state.eta0}")
+            raise Divergence(
+                f"sgd: expected a finite primal, got {primal} with eta0 = {state.eta0}"
+            )
         details = {"search": state.search / n}
         if state.eta0 is not None:
             details |= {"eta0": state.eta0, "eta": self.eta(state)}
@@ -186,7 +203,9 @@ class SGD:
         return self.config.loss.value(self.problem, i, scaled, expected), expected
 
     def _visit(self, state: SGDState, order: list[int]) -> None:
-        with np.errstate(over="ignore", invalid="ignore"):  # divergence is found by what it does to the loss
+        with np.errstate(
+            over="ignore", invalid="ignore"
+        ):  # divergence is found by what it does to the loss
             for i in order:
                 self.update(state, i)
 
@@ -209,7 +228,8 @@ class SGD:
         restore(self.problem, weights)
         if best is state:
             raise Divergence(
-                f"sgd: expected one of the rates {RATES} to keep the primal finite over a pass, got none"
+                f"sgd: expected one of the rates {RATES} to keep the primal finite over a pass, "
+                "got none"
             )
         state.scale, state.eta0, state.updates = best.scale, best.eta0, best.updates
         state.search = state.evaluations - self.n

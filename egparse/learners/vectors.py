@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from egparse.learners.learner import VectorProblem
-
-Floats = npt.NDArray[np.float64]
+from egparse.types import Floats
 
 
 def size(problem: VectorProblem) -> int:
@@ -30,4 +28,7 @@ def write(problem: VectorProblem, v: Floats) -> None:
 
 def squared_norm(problem: VectorProblem) -> float:
     """|v|^2."""
-    return sum(float(np.vdot(own, own)) for own in (array.astype(np.float64) for array in problem.vectors()))
+    return sum(
+        float(np.vdot(own, own))
+        for own in (array.astype(np.float64) for array in problem.vectors())
+    )

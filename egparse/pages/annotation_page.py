@@ -1,4 +1,6 @@
-"""The page of annotated sentences: a list of them, and each with its entities, its tree and how sure both are."""
+"""The page of annotated sentences: a list of them, and each with its entities, its tree and how
+sure both are.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,21 @@ from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
 from egparse import __version__
-from egparse.pages.certainty import expected_accuracy, least_certain_head, opacity, probability, shown
+from egparse.pages.certainty import (
+    expected_accuracy,
+    least_certain_head,
+    opacity,
+    probability,
+    shown,
+)
 from egparse.pages.dependency_drawing import arc_text, draw
-from egparse.pages.differences import differs_in_head, differs_in_label, differs_in_tag, label_of, shown_layer
+from egparse.pages.differences import (
+    differs_in_head,
+    differs_in_label,
+    differs_in_tag,
+    label_of,
+    shown_layer,
+)
 from egparse.pages.entity_marks import entities, mark, running_text, source_text
 from egparse.pages.markup import html, node
 from egparse.sentences import Sentence
@@ -23,7 +37,9 @@ _SHADES = (1.0, 0.75, 0.5, 0.25, 0.0)
 
 
 class View(NamedTuple):
-    """A sentence to show: its number in the input, from 1, and another annotation of it to compare with."""
+    """A sentence to show: its number in the input, from 1, and another annotation of it to compare
+    with.
+    """
 
     number: int
     sentence: Sentence
@@ -33,7 +49,9 @@ class View(NamedTuple):
 def annotation_page(
     views: Sequence[View], *, title: str, facts: Sequence[str] = (), language: str | None = None
 ) -> str:
-    """A whole HTML page, which loads nothing; ``facts`` are lines below the title, ``language`` a code such as en."""
+    """A whole HTML page, which loads nothing; ``facts`` are lines below the title, ``language`` a
+    code such as en.
+    """
     with_entities = any(view.compared is not None and entities(view.compared) for view in views)
     return html(
         node(
@@ -80,7 +98,9 @@ def _legend(views: Sequence[View]) -> Element:
     items = []
     if any(view.sentence.probabilities for view in views):
         samples = [
-            node("span", {"class": "shade", "style": f"opacity: {opacity(value):.2f}"}, f"{value:g}")
+            node(
+                "span", {"class": "shade", "style": f"opacity: {opacity(value):.2f}"}, f"{value:g}"
+            )
             for value in _SHADES
         ]
         items.append(
@@ -115,9 +135,21 @@ def _entry(view: View, with_entities: bool) -> Element:
             "a",
             {"href": f"#s{view.number}"},
             node("b", {}, f"{view.number}"),
-            *([node("span", {"class": "accuracy"}, f"{accuracy:.2f}")] if accuracy is not None else []),
-            *([node("span", {"class": "differing"}, f"{differing} \N{NOT EQUAL TO}")] if differing else []),
-            node("bdi", {}, text if len(text) <= _SNIPPET else text[:_SNIPPET] + "\N{HORIZONTAL ELLIPSIS}"),
+            *(
+                [node("span", {"class": "accuracy"}, f"{accuracy:.2f}")]
+                if accuracy is not None
+                else []
+            ),
+            *(
+                [node("span", {"class": "differing"}, f"{differing} \N{NOT EQUAL TO}")]
+                if differing
+                else []
+            ),
+            node(
+                "bdi",
+                {},
+                text if len(text) <= _SNIPPET else text[:_SNIPPET] + "\N{HORIZONTAL ELLIPSIS}",
+            ),
         ),
     )
 
@@ -144,7 +176,12 @@ def _article(view: View, with_entities: bool) -> Element:
     )
     if shown_layer(sentence) or any(head >= 0 for head in sentence.heads):
         tree = draw(sentence, number, compared)
-        box = {"class": "tree", "tabindex": "0", "role": "region", "aria-label": f"Tree of sentence {number}"}
+        box = {
+            "class": "tree",
+            "tabindex": "0",
+            "role": "region",
+            "aria-label": f"Tree of sentence {number}",
+        }
         article.append(node("div", {**box, "dir": tree.attrib["direction"]}, tree))
     article.tail = "\n"
     return article
@@ -172,18 +209,23 @@ def _summary(view: View, with_entities: bool) -> Iterator[str]:
 
 
 def _differences(view: View, with_entities: bool) -> Mapping[tuple[str, str], int]:
-    """How many words have another head, another label (at whatever head), another tag; how many entities only one side has.
+    """How many words have another head, another label (at whatever head), another tag; how many
+    entities only one side has.
 
     By what they are called, one and many.
     """
     _, sentence, compared = view
     words, layer = range(len(sentence)), shown_layer(sentence)
     spans = (
-        set(entities(sentence)) ^ set(entities(compared)) if with_entities and compared is not None else ()
+        set(entities(sentence)) ^ set(entities(compared))
+        if with_entities and compared is not None
+        else ()
     )
     return {
         ("head", "heads"): sum(differs_in_head(sentence, compared, word) for word in words),
         ("label", "labels"): sum(differs_in_label(sentence, compared, word) for word in words),
-        ("tag", "tags"): sum(layer is not None and differs_in_tag(sentence, compared, word, layer) for word in words),
+        ("tag", "tags"): sum(
+            layer is not None and differs_in_tag(sentence, compared, word, layer) for word in words
+        ),
         ("entity on one side", "entities on one side"): len(spans),
-    }  # fmt: skip
+    }

@@ -16,7 +16,9 @@ _KEYS = {f"{key}=": layer for layer, key in PROBABILITY_KEYS.items()} | {f"P{SPA
 
 
 def with_noted(sentence: Sentence) -> Sentence:
-    """The sentence with the probabilities that its MISC holds, as ``egparse parse --marginals`` writes them there."""
+    """The sentence with the probabilities that its MISC holds, as ``egparse parse --marginals``
+    writes them there.
+    """
     found: dict[str, list[float | None]] = {}
     for word, cell in enumerate(sentence.misc):
         for item in cell.split("|"):
@@ -33,7 +35,8 @@ def probability(sentence: Sentence, layer: str, word: int) -> float | None:
 
 
 def expected_accuracy(sentence: Sentence) -> float | None:
-    """The share of heads that are right by their own probabilities, of all values where no head has one; None where nothing has.
+    """The share of heads that are right by their own probabilities, of all values where no head has
+    one; None where nothing has.
 
     It does not fall with the length of the sentence, as the probability of the whole tree does.
     """

@@ -1,7 +1,8 @@
-"""A sentence's words, tags and arcs as SVG: drawn by displaCy, with probabilities on hover and by shade.
+"""A sentence's words, tags and arcs as SVG: drawn by displaCy, with probabilities on hover and by
+shade.
 
-displaCy places words, arcs and labels. What it does not know is put into its drawing: probabilities, the arc from the root,
-what differs from another annotation of the sentence.
+displaCy places words, arcs and labels. What it does not know is put into its drawing:
+probabilities, the arc from the root, what differs from another annotation of the sentence.
 """
 
 from __future__ import annotations
@@ -48,7 +49,9 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 class _Arc(NamedTuple):
-    """An arc to ``word`` (0-based) from ``head`` (1-based, 0: the root), of the sentence or of what it is compared with."""
+    """An arc to ``word`` (0-based) from ``head`` (1-based, 0: the root), of the sentence or of what
+    it is compared with.
+    """
 
     word: int
     head: int
@@ -57,9 +60,11 @@ class _Arc(NamedTuple):
 
 
 def draw(sentence: Sentence, number: int, compared: Sentence | None = None) -> Element:
-    """The drawing of a sentence; ``number`` makes its identifiers differ from those of others on the page.
+    """The drawing of a sentence; ``number`` makes its identifiers differ from those of others on
+    the page.
 
-    Heads and labels that differ from those of ``compared`` are marked, and its arcs drawn beside them.
+    Heads and labels that differ from those of ``compared`` are marked, and its arcs drawn beside
+    them.
     """
     arcs = [*_arcs(sentence), *_other_arcs(sentence, compared)]
     drawn = [arc for arc in arcs if arc.head > 0]
@@ -76,13 +81,17 @@ def draw(sentence: Sentence, number: int, compared: Sentence | None = None) -> E
         _tell(group, sentence, arc, compared)
     for arc in arcs:
         if arc.head == 0:
-            svg.append(_tell(_root_arrow(centres[arc.word], top, ends, arc.label), sentence, arc, compared))
+            svg.append(
+                _tell(_root_arrow(centres[arc.word], top, ends, arc.label), sentence, arc, compared)
+            )
     _fit(svg, centres, top, ends + _WORD_SPACING + _ROOM_BELOW)
     return svg
 
 
 def runs_right_to_left(sentence: Sentence) -> bool:
-    """Whether most letters of the sentence belong to scripts that are written from right to left."""
+    """Whether most letters of the sentence belong to scripts that are written from right to
+    left.
+    """
     kinds = [unicodedata.bidirectional(letter) for form in sentence.forms for letter in form]
     return sum(kind in _RIGHT_TO_LEFT for kind in kinds) > kinds.count("L")
 
@@ -108,7 +117,9 @@ def _other_arcs(sentence: Sentence, compared: Sentence | None) -> Iterator[_Arc]
 
 
 def _displacy(sentence: Sentence, arcs: list[_Arc]) -> Element:
-    """What displaCy draws: a ``text`` for each word and a ``g`` for each arc. It escapes forms, but neither tags nor labels."""
+    """What displaCy draws: a ``text`` for each word and a ``g`` for each arc. It escapes forms, but
+    neither tags nor labels.
+    """
     from spacy import displacy
 
     layer = shown_layer(sentence)
@@ -131,12 +142,18 @@ def _displacy(sentence: Sentence, arcs: list[_Arc]) -> Element:
     spacing = float(_ARROW_SPACING)
     while True:
         options = {
-            "compact": True, "distance": distance, "offset_x": distance // 2, "word_spacing": _WORD_SPACING,
-            "arrow_stroke": 1.5, "arrow_width": _ARROW_WIDTH, "arrow_spacing": spacing,
-        }  # fmt: skip
+            "compact": True,
+            "distance": distance,
+            "offset_x": distance // 2,
+            "word_spacing": _WORD_SPACING,
+            "arrow_stroke": 1.5,
+            "arrow_width": _ARROW_WIDTH,
+            "arrow_spacing": spacing,
+        }
         markup = displacy.render(drawing, style="dep", manual=True, jupyter=False, options=options)
         svg = parsed(markup)
-        # displaCy moves the ends of low arcs to the left by a quarter of the spacing a level: too far in deep trees.
+        # displaCy moves the ends of low arcs to the left by a quarter of the spacing a level: too
+        # far in deep trees.
         limit = 4 * _FARTHEST * distance / max(1, *_levels(svg.findall("g")), 1)
         if spacing <= limit:
             return svg
@@ -144,7 +161,8 @@ def _displacy(sentence: Sentence, arcs: list[_Arc]) -> Element:
 
 
 def _distance(sentence: Sentence, arcs: list[_Arc]) -> int:
-    """Pixels from word to word: room for the widest form and tag, and for labels of arcs between neighbours.
+    """Pixels from word to word: room for the widest form and tag, and for labels of arcs between
+    neighbours.
 
     An even number, so that half of it is whole.
     """
@@ -197,7 +215,9 @@ def _word_lines(sentence: Sentence, word: int, compared: Sentence | None) -> Ite
 
 
 def _finish_arc(group: Element, name: str, height: float) -> None:
-    """Give an arc its height and round corners, a name for its label to follow, and a wide path to hover over."""
+    """Give an arc its height and round corners, a name for its label to follow, and a wide path to
+    hover over.
+    """
     start, foot, _, end = _corners(group)
     left, right = sorted((start, end))  # from left to right, for the label reads along it
     shape = (
@@ -219,21 +239,35 @@ def _root_arrow(centre: float, top: float, foot: float, label: str) -> Element:
         "g",
         {"class": "displacy-arrow"},
         node("path", {"class": "hover", "d": f"M{centre:g},{top:g} V{foot:g}"}),
-        node("path", {"class": "displacy-arc", "d": f"M{centre:g},{top:g} V{foot:g}", "stroke-width": "1.5px"}),
-        node("text", {"x": f"{centre + 5:g}", "y": f"{top + 12:g}", "direction": "ltr"}, node("tspan", {"class": "displacy-label"}, label)),
+        node(
+            "path",
+            {
+                "class": "displacy-arc",
+                "d": f"M{centre:g},{top:g} V{foot:g}",
+                "stroke-width": "1.5px",
+            },
+        ),
+        node(
+            "text",
+            {"x": f"{centre + 5:g}", "y": f"{top + 12:g}", "direction": "ltr"},
+            node("tspan", {"class": "displacy-label"}, label),
+        ),
         node(
             "path",
             {
                 "class": "displacy-arrowhead",
-                "d": f"M{centre:g},{foot + 2:g} L{centre - width:g},{foot - _ARROW_WIDTH:g} {centre + width:g},{foot - _ARROW_WIDTH:g}",
+                "d": f"M{centre:g},{foot + 2:g} L{centre - width:g},{foot - _ARROW_WIDTH:g} "
+                f"{centre + width:g},{foot - _ARROW_WIDTH:g}",
                 "fill": "currentColor",
             },
         ),
-    )  # fmt: skip
+    )
 
 
 def _tell(group: Element, sentence: Sentence, arc: _Arc, compared: Sentence | None) -> Element:
-    """Shade an arc and its label, mark it where it differs, and say on hover how probable both are."""
+    """Shade an arc and its label, mark it where it differs, and say on hover how probable both
+    are.
+    """
     kind, lines = "", [arc_text(sentence, arc.word, arc.head, arc.label)]
     if arc.of_input:
         kind = " input"
@@ -249,7 +283,9 @@ def _tell(group: Element, sentence: Sentence, arc: _Arc, compared: Sentence | No
         if compared is not None and differs_in_head(sentence, compared, arc.word):
             kind = " wrong"
             other = compared.heads[arc.word]
-            lines.append(f"input: {arc_text(sentence, arc.word, other, label_of(compared, arc.word))}")
+            lines.append(
+                f"input: {arc_text(sentence, arc.word, other, label_of(compared, arc.word))}"
+            )
         elif compared is not None and differs_in_label(sentence, compared, arc.word):
             kind = " wrong-label"
             lines.append(f"input: {label_of(compared, arc.word)}")

@@ -1,4 +1,6 @@
-"""Where two annotations of the same words differ, cell by cell: what either does not know is no difference."""
+"""Where two annotations of the same words differ, cell by cell: what either does not know is no
+difference.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def differs_in_tag(sentence: Sentence, compared: Sentence | None, word: int, lay
 
 def shown_layer(sentence: Sentence) -> str | None:
     """The layer of tags that is drawn below the words: the first of which any is known."""
-    known = (layer for layer in TAG_LAYERS if any(tag != MISSING for tag in getattr(sentence, layer)))
+    known = (
+        layer for layer in TAG_LAYERS if any(tag != MISSING for tag in getattr(sentence, layer))
+    )
     return next(known, None)
 
 

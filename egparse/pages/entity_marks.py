@@ -1,4 +1,6 @@
-"""A sentence's text with its entities marked: by displaCy, with probabilities on hover and by shade."""
+"""A sentence's text with its entities marked: by displaCy, with probabilities on hover and by
+shade.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +26,16 @@ _OTHER_COLOURS = ("#bfe1d9", "#f0d0ff", "#e4e7d2", "#ffeb80", "#9cc9cc", "#ff819
 def mark(sentence: Sentence) -> Element:
     """The sentence's words as running text, its spans (if it has any) marked with their types.
 
-    The probability of a span is that of the least certain of its words' tags: not more than that of the span.
+    The probability of a span is that of the least certain of its words' tags: not more than that of
+    the span.
     """
     from spacy import displacy
 
     spans = entities(sentence)
     text, places = running_text(sentence)
     probabilities = [
-        least([probability(sentence, "spans", word) for word in range(start, end)]) for start, end, _ in spans
+        least([probability(sentence, "spans", word) for word in range(start, end)])
+        for start, end, _ in spans
     ]
     told = [
         {
@@ -45,7 +49,11 @@ def mark(sentence: Sentence) -> Element:
     direction = "rtl" if runs_right_to_left(sentence) else "ltr"
     marked = parsed(
         displacy.render(
-            {"text": visible(text).replace("\n", " "), "ents": told, "settings": {"direction": direction}},
+            {
+                "text": visible(text).replace("\n", " "),
+                "ents": told,
+                "settings": {"direction": direction},
+            },
             style="ent",
             manual=True,
             jupyter=False,
@@ -66,8 +74,9 @@ def entities(sentence: Sentence) -> list[Span]:
 def running_text(sentence: Sentence) -> tuple[str, list[tuple[int, int]]]:
     """The sentence as text; start and end of each word in it.
 
-    It is that of the source where all words stand in it, one behind the other. Else (of ``du`` the words are ``de`` and ``le``) it is
-    the words, with blanks between them but where MISC says that there is none.
+    It is that of the source where all words stand in it, one behind the other. Else (of ``du`` the
+    words are ``de`` and ``le``) it is the words, with blanks between them but where MISC says that
+    there is none.
     """
     text = source_text(sentence) or ""
     places: list[tuple[int, int]] = []

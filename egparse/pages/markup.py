@@ -8,7 +8,9 @@ from html import escape
 from xml.etree.ElementTree import Element, fromstring, tostring
 
 _NO_CHARACTERS = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 has no place for (section 2.2): controls, lone surrogates and two that are no characters."""
+"""What XML 1.0 has no place for (section 2.2): controls, lone surrogates and two that are no
+characters.
+"""
 
 
 def node(tag: str, attributes: Mapping[str, str], *children: Element | str) -> Element:
@@ -35,7 +37,9 @@ def as_text(text: str) -> str:
 
 
 def parsed(markup: str) -> Element:
-    """The element that well-formed markup is, without namespaces: HTML knows SVG and its links by their names alone."""
+    """The element that well-formed markup is, without namespaces: HTML knows SVG and its links by
+    their names alone.
+    """
     root = fromstring(markup)
     for element in root.iter():
         element.tag = _local(element.tag)

@@ -1,9 +1,10 @@
-"""Blocks of lines between blank lines, the unit in which every corpus format comes, read as a stream.
+"""Blocks of lines between blank lines, the unit in which every corpus format comes, read as a
+stream.
 
-A block is what a sentence is written in. Lines end with LF; carriage returns before it are dropped, and so
-is a byte order mark at the beginning of the file. Several blank lines count as one, and the last block
-needs none. Memory holds one chunk of the file and one block; the time is linear in the size of the file,
-whatever the lengths of lines and blocks.
+A block is what a sentence is written in. Lines end with LF; carriage returns before it are dropped,
+and so is a byte order mark at the beginning of the file. Several blank lines count as one, and the
+last block needs none. Memory holds one chunk of the file and one block; the time is linear in the
+size of the file, whatever the lengths of lines and blocks.
 """
 
 from __future__ import annotations
@@ -19,14 +20,16 @@ CorpusSource: TypeAlias = str | os.PathLike[str] | IO[str] | IO[bytes]
 """A path, or a stream of text or bytes that is open for reading."""
 
 CHUNK = 1 << 18
-"""Bytes or characters read at a time; measured: smaller ones cost calls, larger ones leave the processor's
-cache."""
+"""Bytes or characters read at a time; measured: smaller ones cost calls, larger ones leave the
+processor's cache.
+"""
 
 
 class Block(NamedTuple):
     """Consecutive lines without line ends, none of them empty; ``first_line`` counts from 1.
 
-    Where ``undecodable``, some byte near this block was not UTF-8 and stands in the text as a lone surrogate.
+    Where ``undecodable``, some byte near this block was not UTF-8 and stands in the text as a lone
+    surrogate.
     """
 
     path: str
@@ -34,7 +37,9 @@ class Block(NamedTuple):
     lines: list[str]
     undecodable: bool = False
 
-    def fault(self, line: int, expected: str, got: str, sentence_id: str | None = None) -> CorpusError:
+    def fault(
+        self, line: int, expected: str, got: str, sentence_id: str | None = None
+    ) -> CorpusError:
         """The error that ``lines[line]`` is not what was expected."""
         return CorpusError(self.path, self.first_line + line, expected, got, sentence_id)
 
@@ -59,7 +64,9 @@ def read_blocks(source: CorpusSource, name: str | None = None) -> Iterator[Block
         start = 0
         while (end := _blank(lines, start)) >= 0:
             if begun:
-                yield Block(path, begun_at, begun + lines[start:end], begun_undecodable or undecodable)
+                yield Block(
+                    path, begun_at, begun + lines[start:end], begun_undecodable or undecodable
+                )
                 begun = []
             elif end > start:
                 yield Block(path, number + start, lines[start:end], undecodable)
@@ -80,7 +87,9 @@ def parse_blocks(
     skip_bad: bool,
     on_bad: Callable[[CorpusError], None] | None,
 ) -> Iterator[Sentence]:
-    """The sentence of each block; with ``skip_bad`` a faulty one is told to ``on_bad`` and left out."""
+    """The sentence of each block; with ``skip_bad`` a faulty one is told to ``on_bad`` and left
+    out.
+    """
     for block in blocks:
         try:
             sentence = parse(block)
@@ -118,8 +127,12 @@ def read_lines(source: CorpusSource, path: str) -> Iterator[tuple[list[str], boo
         if isinstance(first, bytes):
             yield from _decoded(_whole_lines(_rejoin(first, pieces), b"\n", b""))
         else:
-            yield from ((_split(piece), False) for piece in _whole_lines(_rejoin(first, pieces), "\n", ""))
-    except UnicodeDecodeError as error:  # a text stream decodes by itself and does not tell at which line
+            yield from (
+                (_split(piece), False) for piece in _whole_lines(_rejoin(first, pieces), "\n", "")
+            )
+    except (
+        UnicodeDecodeError
+    ) as error:  # a text stream decodes by itself and does not tell at which line
         bad = f"{error.encoding}: {error.reason}"
         raise CorpusError(path, 1, "text that its stream can decode", bad) from error
 
@@ -134,8 +147,8 @@ def open_file(source: str | os.PathLike[str], path: str) -> IO[bytes]:
 
 
 def pieces_of(stream: IO[str] | IO[bytes]) -> Iterator[str | bytes]:
-    """What the stream has, as it comes: ``read1`` returns what a pipe holds instead of waiting for a full
-    chunk.
+    """What the stream has, as it comes: ``read1`` returns what a pipe holds instead of waiting for
+    a full chunk.
     """
     read = getattr(stream, "read1", stream.read)
     while piece := read(CHUNK):
@@ -171,10 +184,12 @@ def _decoded(pieces: Iterable[bytes]) -> Iterator[tuple[list[str], bool]]:
 
 
 def _split(text: str) -> list[str]:
-    """Lines without line ends; ``str.splitlines`` would also cut at characters that may stand in a word.
+    """Lines without line ends; ``str.splitlines`` would also cut at characters that may stand in a
+    word.
 
-    A byte order mark is dropped wherever a line begins with one: files are joined, and sentences taken out of them, so that
-    what stood at the beginning comes to stand elsewhere, and the other way round.
+    A byte order mark is dropped wherever a line begins with one: files are joined, and sentences
+    taken out of them, so that what stood at the beginning comes to stand elsewhere, and the other
+    way round.
     """
     if "\r" in text:
         text = text.replace("\r\n", "\n")

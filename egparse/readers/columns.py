@@ -1,9 +1,10 @@
 """Column files of the CoNLL shared tasks on spans: 2000 (chunks), 2002 and 2003 (entities).
 
-One word a line, its cells separated by blanks or tabs, sentences by empty lines. ``#`` may be a word: there
-are no comments. ``xpos`` is the column of parts of speech, ``spans`` the last column (in 2003 entities or
-chunks as asked) in IOB2, whatever the scheme of the file (see ``schemes``). Lines ``-DOCSTART-`` go with
-the sentence that follows. Blanks at the end of a line are dropped, so a line of blanks ends a sentence.
+One word a line, its cells separated by blanks or tabs, sentences by empty lines. ``#`` may be a
+word: there are no comments. ``xpos`` is the column of parts of speech, ``spans`` the last column
+(in 2003 entities or chunks as asked) in IOB2, whatever the scheme of the file (see ``schemes``).
+Lines ``-DOCSTART-`` go with the sentence that follows. Blanks at the end of a line are dropped, so
+a line of blanks ends a sentence.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ from egparse.sentences import MISSING, Sentence, Source
 LAYOUTS: dict[str, dict[int, tuple[str, ...]]] = {
     "conll2000": {3: ("form", "xpos", "chunk")},
     "conll2002": {2: ("form", "ner"), 3: ("form", "xpos", "ner")},
-    "conll2003": {4: ("form", "xpos", "chunk", "ner"), 5: ("form", "lemma", "xpos", "chunk", "ner")},
+    "conll2003": {
+        4: ("form", "xpos", "chunk", "ner"),
+        5: ("form", "lemma", "xpos", "chunk", "ner"),
+    },
 }
 """Format -> number of columns -> what stands in them. The German files of 2003 have lemmas."""
 
@@ -42,12 +46,14 @@ def read_columns(
 ) -> Iterator[Sentence]:
     """The sentences of a column file or stream in one of the formats of ``LAYOUTS``.
 
-    ``scheme`` limits the tags that are accepted (None: those of any scheme); ``layer`` is the column of
-    spans where the format has two. A line with other columns, or a tag that is none, raises CorpusError, or
-    with ``skip_bad`` the sentence is told to ``on_bad`` and left out.
+    ``scheme`` limits the tags that are accepted (None: those of any scheme); ``layer`` is the
+    column of spans where the format has two. A line with other columns, or a tag that is none,
+    raises CorpusError, or with ``skip_bad`` the sentence is told to ``on_bad`` and left out.
     """
     blocks = read_blocks(source, name)
-    return parse_columns(blocks, format, scheme=scheme, layer=layer, skip_bad=skip_bad, on_bad=on_bad)
+    return parse_columns(
+        blocks, format, scheme=scheme, layer=layer, skip_bad=skip_bad, on_bad=on_bad
+    )
 
 
 def parse_columns(
@@ -82,13 +88,15 @@ def write_columns(
     return count
 
 
-def format_sentence(sentence: Sentence, format: str, *, scheme: str | None = None, layer: str = "ner") -> str:
+def format_sentence(
+    sentence: Sentence, format: str, *, scheme: str | None = None, layer: str = "ner"
+) -> str:
     """The lines of a sentence in a column format, blank line included.
 
-    A sentence read from that format keeps its lines; only the cells of parts of speech and spans are
-    replaced where they differ. ``scheme`` is the one to write; None leaves spans that have not changed as
-    they stand and writes others in IOB2. A sentence from elsewhere is written with blanks between the
-    cells, blanks inside a cell becoming ``_``.
+    A sentence read from that format keeps its lines; only the cells of parts of speech and spans
+    are replaced where they differ. ``scheme`` is the one to write; None leaves spans that have not
+    changed as they stand and writes others in IOB2. A sentence from elsewhere is written with
+    blanks between the cells, blanks inside a cell becoming ``_``.
     """
     _check_choice(format, layer)
     source = sentence.source
@@ -109,7 +117,9 @@ def split_columns(lines: Sequence[str]) -> list[list[str]]:
 
 def document_lines(lines: Sequence[str]) -> int:
     """How many lines at the beginning are ``-DOCSTART-`` or empty."""
-    return next((k for k, line in enumerate(lines) if line and not line.startswith(_DOCUMENT)), len(lines))
+    return next(
+        (k for k, line in enumerate(lines) if line and not line.startswith(_DOCUMENT)), len(lines)
+    )
 
 
 def strip_block(block: Block) -> list[Block]:
@@ -183,13 +193,19 @@ def _names(block: Block, rows: Sequence[Sequence[str]], first: int, format: str)
     width = len(rows[0])
     for line, row in enumerate(rows, first):
         if len(row) not in layouts:
-            raise block.fault(line, f"{widths} columns ({format})", f"{len(row)} in {_shown(block, line)}")
+            raise block.fault(
+                line, f"{widths} columns ({format})", f"{len(row)} in {_shown(block, line)}"
+            )
         if len(row) != width:
             raise block.fault(
-                line, f"{width} columns as in the line before", f"{len(row)} in {_shown(block, line)}"
+                line,
+                f"{width} columns as in the line before",
+                f"{len(row)} in {_shown(block, line)}",
             )
         if "" in row:
-            raise block.fault(line, "a value in every column", f"nothing in column {row.index('') + 1}")
+            raise block.fault(
+                line, "a value in every column", f"nothing in column {row.index('') + 1}"
+            )
     return layouts[width]
 
 
@@ -201,12 +217,16 @@ def _span_column(names: Sequence[str], layer: str) -> str:
     return layer if layer in names else names[-1]
 
 
-def _refill(sentence: Sentence, source: Source, format: str, scheme: str | None, layer: str) -> list[str]:
+def _refill(
+    sentence: Sentence, source: Source, format: str, scheme: str | None, layer: str
+) -> list[str]:
     lines = list(source.lines)
     old = [lines[line] for line in source.word_lines]
     rows = split_columns(old)
     if len(rows) != len(sentence) or len({len(row) for row in rows}) != 1:
-        raise ValueError(f"{source.path}:{source.first_line}: the source has not the words of the sentence")
+        raise ValueError(
+            f"{source.path}:{source.first_line}: the source has not the words of the sentence"
+        )
     names = LAYOUTS[format][len(rows[0])]
     delimiter = "\t" if "\t" in old[0] else " "
     place = names.index(_span_column(names, layer))

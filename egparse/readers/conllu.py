@@ -1,12 +1,14 @@
-"""CoNLL-U: ten tab-separated columns, comments, multiword tokens and empty nodes, one sentence a block.
+"""CoNLL-U: ten tab-separated columns, comments, multiword tokens and empty nodes, one sentence a
+block.
 
-The format is that of https://universaldependencies.org/format.html. The reader takes a sentence apart in
-whole columns and checks it by counting (see ``rows``); only when something does not add up it looks at
-single lines. The decision to read without the ``conllu`` package is in docs/decisions/conllu-reader.md.
+The format is that of https://universaldependencies.org/format.html. The reader takes a sentence
+apart in whole columns and checks it by counting (see ``rows``); only when something does not add up
+it looks at single lines. The decision to read without the ``conllu`` package is in
+docs/decisions/conllu-reader.md.
 
-``Sentence.source`` keeps every line, so that writing a sentence gives back what was read, byte for byte,
-but for what lies between the lines: line ends become LF, a byte order mark goes, every sentence is followed
-by one blank line.
+``Sentence.source`` keeps every line, so that writing a sentence gives back what was read, byte for
+byte, but for what lies between the lines: line ends become LF, a byte order mark goes, every
+sentence is followed by one blank line.
 """
 
 from __future__ import annotations
@@ -51,7 +53,9 @@ PROBABILITY_KEYS = {
     "heads": "PHead",
     "deprels": "PDeprel",
 }
-"""Layer -> the key in MISC under which the probability of its value stands, as in ``PHead=0.973``; for spans it is ``P`` and their key."""
+"""Layer -> the key in MISC under which the probability of its value stands, as in ``PHead=0.973``;
+for spans it is ``P`` and their key.
+"""
 
 
 def read_conllu(
@@ -68,12 +72,13 @@ def read_conllu(
 ) -> Iterator[Sentence]:
     """The sentences of a CoNLL-U file or stream, one at a time.
 
-    Heads must make a tree with one root, or with several if ``multiple_roots``; where no word has a head
-    the sentence is not annotated, which is a fault only if ``require_trees``, and so is a single missing
-    head. Without ``trees`` the column HEAD is not looked at, and ``heads`` is empty. ``spans`` are read from
-    the MISC key ``spans_key``, in any scheme; words without it are O, and None leaves ``spans`` empty. With
-    ``partial_spans`` words without it are MISSING, and a tag after such a word that continues a span is I. A
-    faulty sentence raises CorpusError, or with ``skip_bad`` is told to ``on_bad`` and left out.
+    Heads must make a tree with one root, or with several if ``multiple_roots``; where no word has a
+    head the sentence is not annotated, which is a fault only if ``require_trees``, and so is a
+    single missing head. Without ``trees`` the column HEAD is not looked at, and ``heads`` is empty.
+    ``spans`` are read from the MISC key ``spans_key``, in any scheme; words without it are O, and
+    None leaves ``spans`` empty. With ``partial_spans`` words without it are MISSING, and a tag
+    after such a word that continues a span is I. A faulty sentence raises CorpusError, or with
+    ``skip_bad`` is told to ``on_bad`` and left out.
     """
     return parse_conllu(
         read_blocks(source, name),
@@ -110,7 +115,9 @@ def parse_conllu(
     return parse_blocks(blocks, parse, skip_bad, on_bad)
 
 
-def write_conllu(sentences: Iterable[Sentence], stream: TextIO, *, spans_key: str = SPANS_KEY) -> int:
+def write_conllu(
+    sentences: Iterable[Sentence], stream: TextIO, *, spans_key: str = SPANS_KEY
+) -> int:
     """Write sentences, see ``format_sentence``; returns how many."""
     count = 0
     for sentence in sentences:
@@ -122,11 +129,12 @@ def write_conllu(sentences: Iterable[Sentence], stream: TextIO, *, spans_key: st
 def format_sentence(sentence: Sentence, spans_key: str = SPANS_KEY) -> str:
     """The lines of a sentence in CoNLL-U, blank line included.
 
-    A sentence that was read from CoNLL-U keeps its lines: only UPOS, XPOS, FEATS, HEAD and DEPREL of its
-    words are replaced, each where the sentence has that layer, and the spans in MISC where they differ from
-    what the lines say. ``Sentence.probabilities`` are written into MISC too, with three decimals, behind what it holds, in the
-    place of those that it may hold already. Any other sentence is written plainly, with ``# sent_id`` and, where MISC tells how
-    the words are spaced, ``# text``.
+    A sentence that was read from CoNLL-U keeps its lines: only UPOS, XPOS, FEATS, HEAD and DEPREL
+    of its words are replaced, each where the sentence has that layer, and the spans in MISC where
+    they differ from what the lines say. ``Sentence.probabilities`` are written into MISC too, with
+    three decimals, behind what it holds, in the place of those that it may hold already. Any other
+    sentence is written plainly, with ``# sent_id`` and, where MISC tells how the words are spaced,
+    ``# text``.
     """
     source = sentence.source
     if source is not None and source.format == "conllu":
@@ -138,13 +146,21 @@ def format_sentence(sentence: Sentence, spans_key: str = SPANS_KEY) -> str:
     else:
         misc = _plain_misc(sentence, spans_key)
         if sentence.probabilities:
-            misc = _with_probabilities(misc or [MISSING] * len(sentence), sentence.probabilities, spans_key)
+            misc = _with_probabilities(
+                misc or [MISSING] * len(sentence), sentence.probabilities, spans_key
+            )
         lines = [*_comments(sentence), *plain_rows(sentence, misc)]
     return "\n".join(lines) + "\n\n"
 
 
 def _parse(
-    block: Block, *, trees: bool, require_trees: bool, multiple_roots: bool, key: str | None, absent: str
+    block: Block,
+    *,
+    trees: bool,
+    require_trees: bool,
+    multiple_roots: bool,
+    key: str | None,
+    absent: str,
 ) -> Sentence:
     if block.undecodable:
         block.check_encoding()
@@ -155,11 +171,15 @@ def _parse(
     if key is not None:
         tags = _raw_tags(misc, key, absent)
         partial = absent == MISSING
-        spans = _spans(block, tags, word_lines, sentence_id, partial) if tags else (absent,) * len(misc)
+        spans = (
+            _spans(block, tags, word_lines, sentence_id, partial) if tags else (absent,) * len(misc)
+        )
     heads: tuple[int, ...] = ()
     if trees:
         cell_heads = cells[HEAD::STRIDE]
-        heads = checked_heads(block, cell_heads, word_lines, sentence_id, multiple_roots, require_trees)
+        heads = checked_heads(
+            block, cell_heads, word_lines, sentence_id, multiple_roots, require_trees
+        )
     return Sentence(  # by position: the names would cost a microsecond a sentence
         tuple(cells[FORM::STRIDE]),
         tuple(cells[LEMMA::STRIDE]),
@@ -190,13 +210,17 @@ def _read_comments(lines: Sequence[str]) -> tuple[int, str | None]:
     return count, sentence_id
 
 
-def _words(block: Block, comments: int, sentence_id: str | None) -> tuple[Sequence[int], Sequence[str]]:
+def _words(
+    block: Block, comments: int, sentence_id: str | None
+) -> tuple[Sequence[int], Sequence[str]]:
     """The lines of the words and their cells."""
     lines: Sequence[int] = range(comments, len(block.lines))
     cells: Sequence[str] | None = split_cells(block.lines[comments:])
     if cells is not None and ids_ascend(cells[ID::STRIDE]):
         return lines, cells
-    if cells is None or "#" in "".join(cells[ID::STRIDE]):  # a fault, or a comment between the words
+    if cells is None or "#" in "".join(
+        cells[ID::STRIDE]
+    ):  # a fault, or a comment between the words
         lines = check_rows(block, sentence_id)
         cells = split_cells([block.lines[line] for line in lines])
         if cells is None:
@@ -206,7 +230,9 @@ def _words(block: Block, comments: int, sentence_id: str | None) -> tuple[Sequen
 
 
 def _raw_tags(misc: Sequence[str], key: str, absent: str = OUTSIDE) -> list[str]:
-    """The span tag of each word as it stands, ``absent`` where there is none; nothing where no word has one."""
+    """The span tag of each word as it stands, ``absent`` where there is none; nothing where no word
+    has one.
+    """
     if key not in "|".join(misc):
         return []
     tags = [absent] * len(misc)
@@ -225,7 +251,11 @@ def _value(cell: str, key: str) -> str:
 
 
 def _spans(
-    block: Block, tags: Sequence[str], word_lines: Sequence[int], sentence_id: str | None, partial: bool
+    block: Block,
+    tags: Sequence[str],
+    word_lines: Sequence[int],
+    sentence_id: str | None,
+    partial: bool,
 ) -> tuple[str, ...]:
     try:
         return _partial_iob2(tags) if partial else to_iob2(tags)
@@ -238,7 +268,9 @@ def _spans(
 
 
 def _partial_iob2(tags: Sequence[str]) -> tuple[str, ...]:
-    """IOB2 of tags some of which are missing; what stands after a gap and continues a span may continue one that began in the gap."""
+    """IOB2 of tags some of which are missing; what stands after a gap and continues a span may
+    continue one that began in the gap.
+    """
     iob2: list[str] = []
     for missing, group in groupby(tags, MISSING.__eq__):
         run = list(group)
@@ -283,15 +315,21 @@ def _with_tag(cell: str, prefix: str, tag: str) -> str:
 def _with_probabilities(
     misc: Sequence[str], probabilities: Mapping[str, Sequence[float | None]], key: str
 ) -> list[str]:
-    """The column MISC with the probabilities of each word: what they take the place of goes, also where a word has none."""
+    """The column MISC with the probabilities of each word: what they take the place of goes, also
+    where a word has none.
+    """
     names = {**PROBABILITY_KEYS, "spans": "P" + key}
     told = {names[layer] + "=": values for layer, values in probabilities.items()}
     if any(len(values) != len(misc) for values in told.values()):
         raise ValueError(f"expected a probability or None for each of {len(misc)} words")
     before, cells = tuple(told), []
     for word, cell in enumerate(misc):
-        items = [item for item in cell.split("|") if cell != MISSING and not item.startswith(before)]
-        items += [f"{name}{values[word]:.3f}" for name, values in told.items() if values[word] is not None]
+        items = [
+            item for item in cell.split("|") if cell != MISSING and not item.startswith(before)
+        ]
+        items += [
+            f"{name}{values[word]:.3f}" for name, values in told.items() if values[word] is not None
+        ]
         cells.append("|".join(items) or MISSING)
     return cells
 

@@ -1,8 +1,8 @@
 """CoNLL-X, the format of the shared tasks of 2006 and 2007: ten columns, every line a word.
 
-ID FORM LEMMA CPOSTAG POSTAG FEATS HEAD DEPREL PHEAD PDEPREL (Buchholz & Marsi 2006, section 3). CPOSTAG is
-read as ``upos`` and POSTAG as ``xpos``; a sentence may have several roots. PHEAD and PDEPREL are kept by a
-writer that has the source.
+ID FORM LEMMA CPOSTAG POSTAG FEATS HEAD DEPREL PHEAD PDEPREL (Buchholz & Marsi 2006, section 3).
+CPOSTAG is read as ``upos`` and POSTAG as ``xpos``; a sentence may have several roots. PHEAD and
+PDEPREL are kept by a writer that has the source.
 """
 
 from __future__ import annotations
@@ -96,7 +96,9 @@ def _parse(block: Block, *, trees: bool, require_trees: bool, multiple_roots: bo
     words = range(len(block.lines))
     heads: tuple[int, ...] = ()
     if trees:
-        heads = checked_heads(block, cells[HEAD::STRIDE], words, None, multiple_roots, require_trees)
+        heads = checked_heads(
+            block, cells[HEAD::STRIDE], words, None, multiple_roots, require_trees
+        )
     return Sentence(
         forms=cells[FORM::STRIDE],
         lemmas=cells[LEMMA::STRIDE],

@@ -31,7 +31,9 @@ _COMMENTS = ("# sent_id", "# text", "# newdoc", "# newpar", "# global.columns")
 _OPEN_TAGS = ("ADJ", "ADV", "INTJ", "NOUN", "PROPN", "VERB")
 _CLOSED_TAGS = ("ADP", "AUX", "CCONJ", "DET", "NUM", "PART", "PRON", "SCONJ")
 _UNIVERSAL_TAGS = frozenset((*_OPEN_TAGS, *_CLOSED_TAGS, "PUNCT", "SYM", "X", "_"))
-_CHUNK_TYPES = frozenset(["ADJP", "ADVP", "CONJP", "INTJ", "LST", "NP", "PP", "PRT", "SBAR", "UCP", "VP"])
+_CHUNK_TYPES = frozenset(
+    ["ADJP", "ADVP", "CONJP", "INTJ", "LST", "NP", "PP", "PRT", "SBAR", "UCP", "VP"]
+)
 _LOOK_AHEAD = 100  # blocks; only as many as it takes are read
 
 
@@ -52,11 +54,12 @@ def read_corpus(
 ) -> Iterator[Sentence]:
     """The sentences of a corpus, one at a time; ``-`` is standard input.
 
-    ``format`` is one of ``FORMATS``, or None for what ``detect_format`` finds. Options that the format does
-    not know are without effect: ``trees`` (False: HEAD is not looked at, ``heads`` is empty),
-    ``multiple_roots`` (None: only CoNLL-X has them) and ``require_trees`` are for trees, ``spans_key`` and
-    ``partial_spans`` for CoNLL-U, ``scheme`` and ``layer`` for column files. Raises ConfigError where a format without trees is to
-    have them, and CorpusError where there is no sentence.
+    ``format`` is one of ``FORMATS``, or None for what ``detect_format`` finds. Options that the
+    format does not know are without effect: ``trees`` (False: HEAD is not looked at, ``heads`` is
+    empty), ``multiple_roots`` (None: only CoNLL-X has them) and ``require_trees`` are for trees,
+    ``spans_key`` and ``partial_spans`` for CoNLL-U, ``scheme`` and ``layer`` for column files.
+    Raises ConfigError where a format without trees is to have them, and CorpusError where there is
+    no sentence.
     """
     if format is not None and format not in FORMATS:
         raise ConfigError(f"expected a format of {', '.join(FORMATS)}, got {format!r}")
@@ -88,7 +91,9 @@ def read_corpus(
             )
         if require_trees:
             raise ConfigError(f"{name}: {format} has no trees, and trees are required")
-        return parse_columns(blocks, format, scheme=scheme, layer=layer, skip_bad=skip_bad, on_bad=on_bad)
+        return parse_columns(
+            blocks, format, scheme=scheme, layer=layer, skip_bad=skip_bad, on_bad=on_bad
+        )
 
     return _sentences(read_blocks(source, name), name, format, parse)
 
@@ -107,12 +112,14 @@ def write_corpus(sentences: Iterable[Sentence], stream: TextIO, format: str) -> 
 def detect_format(blocks: Iterable[Block], name: str) -> str:
     """The format of a corpus; only as many blocks are looked at as it takes.
 
-    1. A name that ends in ``.conllu`` or ``.conllx`` says it. 2. A first line that is a comment of CoNLL-U
-    says it: sent_id, text, newdoc, newpar, global.columns. 3. Ten tab-separated columns and an ID in the
-    first: CoNLL-U with comments, multiword tokens, empty nodes, DEPS of ``head:relation``, ``key=value`` in
-    MISC or with the tags of UD in UPOS; CoNLL-X otherwise. 4. Four or five columns of which the last holds
-    span tags: CoNLL-2003. 5. Two columns of which the last holds span tags: CoNLL-2002. Three: CoNLL-2000
-    with chunk types, CoNLL-2002 with others, by the first block with a span.
+    1. A name that ends in ``.conllu`` or ``.conllx`` says it. 2. A first line that is a comment of
+      CoNLL-U
+    says it: sent_id, text, newdoc, newpar, global.columns. 3. Ten tab-separated columns and an ID
+    in the first: CoNLL-U with comments, multiword tokens, empty nodes, DEPS of ``head:relation``,
+    ``key=value`` in MISC or with the tags of UD in UPOS; CoNLL-X otherwise. 4. Four or five columns
+    of which the last holds span tags: CoNLL-2003. 5. Two columns of which the last holds span tags:
+    CoNLL-2002. Three: CoNLL-2000 with chunk types, CoNLL-2002 with others, by the first block with
+    a span.
 
     Raises CorpusError where no rule applies.
     """
@@ -136,7 +143,9 @@ def detect_format(blocks: Iterable[Block], name: str) -> str:
     if first.undecodable:
         first.check_encoding()
     formats = ", ".join(FORMATS)
-    expected = f"the first sentences to show which format of {formats} this is (name it with --format)"
+    expected = (
+        f"the first sentences to show which format of {formats} this is (name it with --format)"
+    )
     raise first.fault(0, expected, shown(first.lines[0]))
 
 

@@ -1,9 +1,11 @@
-"""Plain text in: words by spaCy's tokenisation rules, sentences by a model's splitter or by spaCy's rule for final punctuation.
+"""Plain text in: words by spaCy's tokenisation rules, sentences by a model's splitter or by spaCy's
+rule for final punctuation.
 
-A blank line ends a paragraph, and with it a sentence. Inside a paragraph the splitter says where sentences start; without one spaCy's
-``Sentencizer`` splits after final punctuation. Text is read paragraph by paragraph, and nothing grows with its length: spaCy's
-vocabulary is thrown away when it is full, long paragraphs are cut, and so are long sentences, which would
-cost a parser the square or cube of their length. How well both split is in docs/decisions/sentence-splitter.md.
+A blank line ends a paragraph, and with it a sentence. Inside a paragraph the splitter says where
+sentences start; without one spaCy's ``Sentencizer`` splits after final punctuation. Text is read
+paragraph by paragraph, and nothing grows with its length: spaCy's vocabulary is thrown away when it
+is full, long paragraphs are cut, and so are long sentences, which would cost a parser the square or
+cube of their length. How well both split is in docs/decisions/sentence-splitter.md.
 """
 
 from __future__ import annotations
@@ -16,36 +18,39 @@ from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, NamedTuple, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
 from egparse.errors import CorpusError, EgparseError
 from egparse.readers.blocks import name_of, open_file, pieces_of
 from egparse.sentences import MISSING, Sentence
+from egparse.types import Mask
 
 if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
 
-Starts: TypeAlias = Callable[[Sequence[str], Sequence[bool]], npt.NDArray[np.bool_]]
-"""From the words of a paragraph, and whether a blank follows each, to whether a sentence starts at each."""
+Starts: TypeAlias = Callable[[Sequence[str], Sequence[bool]], Mask]
+"""From the words of a paragraph, and whether a blank follows each, to whether a sentence starts at
+each.
+"""
 
 SPACE_AFTER_NO = "SpaceAfter=No"
 
 MAX_WORDS = 300
-"""A longer sentence is cut: at its last clause punctuation in the second half of so many words, else at the
-last blank there."""
+"""A longer sentence is cut: at its last clause punctuation in the second half of so many words,
+else at the last blank there.
+"""
 
 MAX_CHARACTERS = 100_000
 """A longer paragraph is cut at a blank: a tenth of spaCy's own limit, and memory follows it."""
 
 MAX_RUN = 250
-"""Text without blanks is cut after so many characters: spaCy takes punctuation off words one by one, each
-time anew (10 s for 8,000 brackets)."""
+"""Text without blanks is cut after so many characters: spaCy takes punctuation off words one by
+one, each time anew (10 s for 8,000 brackets).
+"""
 
 MAX_STRINGS = 200_000
-"""What spaCy may remember before it starts anew. Its own memory zones forget after every paragraph, and with
-the known words goes the speed: 35,000 instead of 150,000 words/s."""
+"""What spaCy may remember before it starts anew. Its own memory zones forget after every paragraph,
+and with the known words goes the speed: 35,000 instead of 150,000 words/s.
+"""
 
 # With the dashes and the commas of other scripts.
 CLAUSE_ENDS = frozenset(",;:)]\u2013\u2014\u2026\u060c\uff1b\uff1a\uff0c\u3001")
@@ -71,23 +76,28 @@ def read_text(
     max_words: int = MAX_WORDS,
     splitter: Starts | None = None,
 ) -> Iterator[Sentence]:
-    """The sentences of a text: forms, ``SpaceAfter=No`` in MISC where no blank follows, and IDs 1, 2, ...
+    """The sentences of a text: forms, ``SpaceAfter=No`` in MISC where no blank follows, and IDs 1,
+    2, ...
 
-    ``source`` is a string that is the text itself, a ``Path``, or an open stream. ``splitter`` says where sentences start in each
-    paragraph; without one a rule does. Raises EgparseError for a
-    language that spaCy has no rules for and for a file that cannot be read, CorpusError where it is not
-    UTF-8.
+    ``source`` is a string that is the text itself, a ``Path``, or an open stream. ``splitter`` says
+    where sentences start in each paragraph; without one a rule does. Raises EgparseError for a
+    language that spaCy has no rules for and for a file that cannot be read, CorpusError where it is
+    not UTF-8.
     """
     if max_words < 1:
         raise ValueError(f"expected a positive number of words, got {max_words}")
     _rules(language)  # an unknown language is refused now rather than at the first sentence
     if isinstance(source, str):
         source, name = io.StringIO(source), name or "<text>"
-    return _sentences(_paragraphs(_texts(source, name or name_of(source))), language, max_words, splitter)
+    return _sentences(
+        _paragraphs(_texts(source, name or name_of(source))), language, max_words, splitter
+    )
 
 
 class _Rules(threading.local):
-    """spaCy's pipelines by language; each thread has its own, for they note down what they have seen."""
+    """spaCy's pipelines by language; each thread has its own, for they note down what they have
+    seen.
+    """
 
     def __init__(self) -> None:
         self.of: dict[str, Language] = {}
@@ -97,7 +107,9 @@ _RULES = _Rules()
 
 
 def _rules(language: str) -> Language:
-    """spaCy's tokeniser and sentence rule for a language, made anew when it holds ``MAX_STRINGS``."""
+    """spaCy's tokeniser and sentence rule for a language, made anew when it holds
+    ``MAX_STRINGS``.
+    """
     nlp = _RULES.of.get(language)
     if nlp is None or len(nlp.vocab.strings) > MAX_STRINGS:
         nlp = _RULES.of[language] = _new_rules(language)
@@ -149,12 +161,16 @@ def _encoding_fault(path: str, line: int, error: UnicodeError) -> CorpusError:
         return CorpusError(path, line, "UTF-8 text", f"the byte 0x{error.object[error.start]:02x}")
     if isinstance(error, UnicodeEncodeError):
         line += error.object.count("\n", 0, error.start)
-        return CorpusError(path, line, "UTF-8 text", f"the lone surrogate {error.object[error.start]!a}")
+        return CorpusError(
+            path, line, "UTF-8 text", f"the lone surrogate {error.object[error.start]!a}"
+        )
     raise error
 
 
 def _paragraphs(texts: Iterable[str]) -> Iterator[str]:
-    """Text between blank lines, not empty; what is longer than ``MAX_CHARACTERS`` is cut at a blank."""
+    """Text between blank lines, not empty; what is longer than ``MAX_CHARACTERS`` is cut at a
+    blank.
+    """
     begun = ""
     for text in texts:
         *finished, begun = _BLANK_LINE.split(begun + text)
@@ -167,7 +183,9 @@ def _paragraphs(texts: Iterable[str]) -> Iterator[str]:
 
 
 def _cut_paragraph(text: str) -> list[str]:
-    """The text in parts of at most ``MAX_CHARACTERS``, without blanks at its ends where there is one part."""
+    """The text in parts of at most ``MAX_CHARACTERS``, without blanks at its ends where there is
+    one part.
+    """
     parts = []
     start = 0
     while len(text) - start > MAX_CHARACTERS:
@@ -181,7 +199,9 @@ def _cut_paragraph(text: str) -> list[str]:
 
 
 def _cut_runs(text: str) -> list[str]:
-    """The text in parts in which no run without blanks is longer than ``MAX_RUN``; mostly one part."""
+    """The text in parts in which no run without blanks is longer than ``MAX_RUN``; mostly one
+    part.
+    """
     if max(map(len, text.split()), default=0) <= MAX_RUN:
         return [text]
     parts = []
@@ -230,7 +250,9 @@ def _tokens(paragraph: str, nlp: Language) -> Doc:
     from spacy.tokens import Doc
 
     tokens = [token for part in parts for token in nlp.tokenizer(part)]
-    return Doc(nlp.vocab, [token.text for token in tokens], [bool(token.whitespace_) for token in tokens])
+    return Doc(
+        nlp.vocab, [token.text for token in tokens], [bool(token.whitespace_) for token in tokens]
+    )
 
 
 def _split(words: Sequence[_Word], splitter: Starts) -> list[_Word]:
@@ -239,12 +261,15 @@ def _split(words: Sequence[_Word], splitter: Starts) -> list[_Word]:
         return []
     starts = splitter([word.form for word in words], [word.spaced for word in words]).tolist()
     return [
-        word._replace(starts=own or k == 0) for k, (word, own) in enumerate(zip(words, starts, strict=True))
+        word._replace(starts=own or k == 0)
+        for k, (word, own) in enumerate(zip(words, starts, strict=True))
     ]
 
 
 def _words(doc: Doc) -> list[_Word]:
-    """The tokens that are no blanks; a sentence that starts with blanks starts at the word after them."""
+    """The tokens that are no blanks; a sentence that starts with blanks starts at the word after
+    them.
+    """
     words: list[_Word] = []
     starts = True
     for token in doc:
@@ -263,7 +288,9 @@ def _words(doc: Doc) -> list[_Word]:
 
 
 def _opens(words: Sequence[_Word]) -> bool:
-    """Whether the last word is an opening quote or bracket; spaCy leaves it to the sentence before."""
+    """Whether the last word is an opening quote or bracket; spaCy leaves it to the sentence
+    before.
+    """
     if len(words) < 2 or words[-1].starts:
         return False
     return words[-1].form in OPENING and not words[-1].spaced and words[-2].spaced

@@ -1,8 +1,10 @@
-"""Rows of ten tab-separated cells, which CoNLL-U and CoNLL-X have in common, taken apart and put together.
+"""Rows of ten tab-separated cells, which CoNLL-U and CoNLL-X have in common, taken apart and put
+together.
 
-The lines of a sentence are joined by ``SEPARATOR`` and split at tabs once: cell ``j`` of row ``k`` lands
-at ``11 k + j``, the line end at ``11 k + 10``, and column ``j`` is the slice ``[j::11]``. That costs no more
-than one split a line, and two counts prove that every row has ten cells and none is empty.
+The lines of a sentence are joined by ``SEPARATOR`` and split at tabs once: cell ``j`` of row ``k``
+lands at ``11 k + j``, the line end at ``11 k + 10``, and column ``j`` is the slice ``[j::11]``.
+That costs no more than one split a line, and two counts prove that every row has ten cells and none
+is empty.
 """
 
 from __future__ import annotations
@@ -26,8 +28,9 @@ _USUAL = 1000
 _IDS = tuple(map(str, range(1, _USUAL + 1)))
 _HEADS = {MISSING: MISSING_HEAD, **{str(head): head for head in range(_USUAL + 1)}}
 _HEAD_CELLS = (*map(str, range(_USUAL + 1)), MISSING)
-"""Tables for sentences of up to ``_USUAL`` words; longer ones get tables of their own for as long as they
-are read."""
+"""Tables for sentences of up to ``_USUAL`` words; longer ones get tables of their own for as long
+as they are read.
+"""
 
 Cell = TypeVar("Cell")
 
@@ -35,7 +38,9 @@ _ESCAPES = str.maketrans({"\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
 
 def split_cells(lines: Sequence[str]) -> tuple[str, ...] | None:
-    """All cells of the rows, line ends between rows; None where a row has not ten cells or an empty one."""
+    """All cells of the rows, line ends between rows; None where a row has not ten cells or an empty
+    one.
+    """
     text = SEPARATOR.join(lines)
     if "\t\t" in text or text[:1] == "\t" or text[-1:] == "\t":
         return None
@@ -65,9 +70,12 @@ def checked_heads(
     Raises CorpusError where they make no tree; a missing head is a fault only if ``require_trees``.
     """
     n = len(cells)
-    numbers = _HEADS if n <= _USUAL else {MISSING: MISSING_HEAD, **{str(k): k for k in range(n + 1)}}
+    numbers = (
+        _HEADS if n <= _USUAL else {MISSING: MISSING_HEAD, **{str(k): k for k in range(n + 1)}}
+    )
     try:
-        # itemgetter looks all cells up in one call, twice as fast as map; of one cell it makes no tuple
+        # itemgetter looks all cells up in one call, twice as fast as map; of one cell it makes no
+        # tuple
         heads = itemgetter(*cells)(numbers) if n > 1 else (numbers[cells[0]],)
     except KeyError:
         word = next(k for k, cell in enumerate(cells) if cell not in numbers)
@@ -101,7 +109,9 @@ def refill(sentence: Sentence, source: Source, misc: Sequence[str] | None = None
     rows = [source.lines[line] for line in source.word_lines]
     cells = SEPARATOR.join(rows).split("\t")
     if len(rows) != len(sentence) or len(cells) != STRIDE * len(rows) - 1:
-        raise ValueError(f"{source.path}:{source.first_line}: the source has not the words of the sentence")
+        raise ValueError(
+            f"{source.path}:{source.first_line}: the source has not the words of the sentence"
+        )
     _fill_annotation(cells, sentence)
     if misc is not None:
         cells[MISC::STRIDE] = misc
@@ -133,8 +143,9 @@ def plain_rows(sentence: Sentence, misc: Sequence[str] | None = None) -> list[st
 
 
 def escape(text: str) -> str:
-    r"""Tab, line feed and carriage return as ``\t``, ``\n``, ``\r``: in a cell or comment they would break
-    the file.
+    r"""Escape tab, line feed and carriage return as ``\t``, ``\n``, ``\r``.
+
+    In a cell or a comment they would break the file.
     """
     return text.translate(_ESCAPES)
 
@@ -158,7 +169,9 @@ def _head_cells(heads: Sequence[int]) -> list[str]:
     if min(heads) < MISSING_HEAD or max(heads) > n:
         raise ValueError(f"heads of {n} words lie between {MISSING_HEAD} and {n}")
     table = _HEAD_CELLS if n <= _USUAL else (*map(str, range(n + 1)), MISSING)
-    return [table[head] for head in heads]  # MISSING_HEAD is -1, and so is the place of _ in the table
+    return [
+        table[head] for head in heads
+    ]  # MISSING_HEAD is -1, and so is the place of _ in the table
 
 
 def _join(cells: list[str]) -> str:
@@ -167,5 +180,7 @@ def _join(cells: list[str]) -> str:
     clean = text.count("\t") == len(cells) - 1 and text.count("\n") == ends
     if clean and "\t\t" not in text and text[-1] != "\t":
         return text
-    ends_kept = (cell if k % STRIDE == WIDTH else escape(cell) or MISSING for k, cell in enumerate(cells))
+    ends_kept = (
+        cell if k % STRIDE == WIDTH else escape(cell) or MISSING for k, cell in enumerate(cells)
+    )
     return "\t".join(ends_kept)

@@ -22,8 +22,8 @@ class TreeFault(NamedTuple):
 def find_tree_fault(heads: Sequence[int], single_root: bool) -> TreeFault | None:
     """The first fault in ``heads``, or None: head out of range, roots, cycle.
 
-    ``heads[k]`` is the 1-based head of word ``k + 1``, 0 for the root. Words whose head is ``MISSING_HEAD``
-    may yet be attached anywhere: they are never a fault themselves.
+    ``heads[k]`` is the 1-based head of word ``k + 1``, 0 for the root. Words whose head is
+    ``MISSING_HEAD`` may yet be attached anywhere: they are never a fault themselves.
     """
     if not heads:
         return None
@@ -41,7 +41,9 @@ def find_missing_head(heads: Sequence[int]) -> TreeFault | None:
     """The first word without a head, or None."""
     if MISSING_HEAD not in heads:
         return None
-    return TreeFault(heads.index(MISSING_HEAD) + 1, "a head for every word", "'_' in the column HEAD")
+    return TreeFault(
+        heads.index(MISSING_HEAD) + 1, "a head for every word", "'_' in the column HEAD"
+    )
 
 
 def _range_fault(heads: Sequence[int]) -> TreeFault:
@@ -57,7 +59,9 @@ def _second_root(heads: Sequence[int]) -> TreeFault:
 
 
 def _cycle_fault(heads: Sequence[int], used: Set[int]) -> TreeFault | None:
-    walk_of = [0] * (len(heads) + 1)  # the head from which the walk through this word began, 0 before any
+    walk_of = [0] * (
+        len(heads) + 1
+    )  # the head from which the walk through this word began, 0 before any
     for start in used:  # a word that heads no other is in no cycle
         word = start
         while word > 0 and not walk_of[word]:

@@ -1,8 +1,8 @@
-"""Which rows of a CoNLL-U or CoNLL-X block are words, row by row: for sentences whose IDs are not simply 1
-to n.
+"""Which rows of a CoNLL-U or CoNLL-X block are words, row by row: for sentences whose IDs are not
+simply 1 to n.
 
-Multiword tokens and empty nodes take this way, and every fault in columns or IDs does: the first faulty
-line is named.
+Multiword tokens and empty nodes take this way, and every fault in columns or IDs does: the first
+faulty line is named.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from egparse.readers.rows import WIDTH, ids_ascend, without_rows
 
 
 def check_rows(block: Block, sentence_id: str | None, comments: bool = True) -> list[int]:
-    """The indices in ``block.lines`` of the lines that are no comments; all lines where the format has none.
+    """The indices in ``block.lines`` of the lines that are no comments; all lines where the format
+    has none.
 
     Raises CorpusError for the first that has not ten columns with something in each.
     """
@@ -27,14 +28,18 @@ def check_rows(block: Block, sentence_id: str | None, comments: bool = True) -> 
 
 
 def find_other_rows(
-    block: Block, lines: Sequence[int], ids: Sequence[str], sentence_id: str | None, only_words: bool = False
+    block: Block,
+    lines: Sequence[int],
+    ids: Sequence[str],
+    sentence_id: str | None,
+    only_words: bool = False,
 ) -> list[int]:
     """The rows that are no words: ``ids[k]`` is the first cell of row ``k``, which is
     ``block.lines[lines[k]]``.
 
-    Raises CorpusError unless the words' IDs are 1, 2, ..., n, with multiword tokens ``a-b`` before word a
-    and empty nodes ``i.1``, ``i.2`` after word i; with ``only_words`` (CoNLL-X) there may be nothing but
-    words.
+    Raises CorpusError unless the words' IDs are 1, 2, ..., n, with multiword tokens ``a-b`` before
+    word a and empty nodes ``i.1``, ``i.2`` after word i; with ``only_words`` (CoNLL-X) there may be
+    nothing but words.
     """
     others = [row for row, cell in enumerate(ids) if not cell.isdigit()]
     _check_word_ids(block, lines, ids, [] if only_words else others, sentence_id)
@@ -54,7 +59,11 @@ def find_other_rows(
 
 
 def _check_word_ids(
-    block: Block, lines: Sequence[int], ids: Sequence[str], others: Sequence[int], sentence_id: str | None
+    block: Block,
+    lines: Sequence[int],
+    ids: Sequence[str],
+    others: Sequence[int],
+    sentence_id: str | None,
 ) -> None:
     if len(ids) == len(others):
         raise block.fault(lines[0], "at least one word", "none", sentence_id)
@@ -82,13 +91,20 @@ def _check_row(block: Block, line: int, sentence_id: str | None) -> None:
         raise block.fault(line, f"{WIDTH} tab-separated columns", got, sentence_id)
     if "\t\t" in text or text[0] == "\t" or text[-1] == "\t":
         column = text.split("\t").index("") + 1
-        raise block.fault(line, "a value or _ in every column", f"nothing in column {column}", sentence_id)
+        raise block.fault(
+            line, "a value or _ in every column", f"nothing in column {column}", sentence_id
+        )
 
 
 def _range_end(cell: str, first: int) -> int:
     """The end of a multiword token ``first-end``, or 0 where the cell is no such range."""
     start, _, end = cell.partition("-")
-    if start != str(first) or not (end.isascii() and end.isdigit()) or end[0] == "0" or len(end) > 18:
+    if (
+        start != str(first)
+        or not (end.isascii() and end.isdigit())
+        or end[0] == "0"
+        or len(end) > 18
+    ):
         return 0
     return int(end) if int(end) >= first else 0
 

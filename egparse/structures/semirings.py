@@ -1,16 +1,20 @@
-"""One dynamic program, three ways to add and multiply: probabilities, their logarithms, and best scores.
+"""One dynamic program, three ways to add and multiply: probabilities, their logarithms, and best
+scores.
 
-Inside, an item is a sum over its derivations of the product of two narrower items (Goodman 1999, "Semiring parsing"):
+Inside, an item is a sum over its derivations of the product of two narrower items (Goodman 1999,
+"Semiring parsing"):
 
     item = inner(left, right) = sum_r left[r] right[r].
 
-On the way back each item gets its count, the number of times that it is used, expected over all derivations of the whole
-(``BEST``: in one best derivation). It is the derivative of log Z by the logarithm of the item, and the way back is
-backpropagation (Eisner 2016, "Inside-outside and forward-backward algorithms are just backprop"): ``share`` divides the
-count of an item among its derivations, in proportion to left[r] right[r]. Whatever the scores, counts never exceed the
-number of times that a derivation can use an item, so they need neither logarithms nor scaling.
+On the way back each item gets its count, the number of times that it is used, expected over all
+derivations of the whole (``BEST``: in one best derivation). It is the derivative of log Z by the
+logarithm of the item, and the way back is backpropagation (Eisner 2016, "Inside-outside and
+forward-backward algorithms are just backprop"): ``share`` divides the count of an item among its
+derivations, in proportion to left[r] right[r]. Whatever the scores, counts never exceed the number
+of times that a derivation can use an item, so they need neither logarithms nor scaling.
 
-Give the way as a constant where speed matters: numba then compiles the kernel for it, without the branches.
+Give the way as a constant where speed matters: numba then compiles the kernel for it, without the
+branches.
 """
 
 from __future__ import annotations
@@ -18,8 +22,8 @@ from __future__ import annotations
 import math
 
 from egparse.compilation import njit
-from egparse.structures.dependency_trees import Floats
-from egparse.structures.sums import NEGLIGIBLE, dot, log_dot
+from egparse.structures.logsumexp import NEGLIGIBLE, dot, log_dot
+from egparse.types import Floats
 
 PROBABILITY = 0
 """Sums and products of numbers from 0 on."""
@@ -31,7 +35,9 @@ BEST = 2
 """Maxima of sums."""
 
 FAINT = 1e-40
-"""Counts up to this are not passed on: what they stand for is lost in the rounding of everything else."""
+"""Counts up to this are not passed on: what they stand for is lost in the rounding of everything
+else.
+"""
 
 
 @njit
@@ -90,12 +96,14 @@ def share(
     left_counts: Floats,
     right_counts: Floats,
 ) -> None:
-    """Divide the count of an inner product among its terms, adding each share to the counts of both of its factors.
+    """Divide the count of an inner product among its terms, adding each share to the counts of both
+    of its factors.
 
-    The factors are ``terms`` cells of ``left`` from ``at_left`` on and of ``right`` from ``at_right`` on, their counts the same
-    cells of ``left_counts`` and ``right_counts``. Offsets instead of slices, and a caller that passes on no count below
-    FAINT: references to slices and arguments are counted, which costs as much as short sums do. ``BEST`` gives it all to the
-    first of the best terms.
+    The factors are ``terms`` cells of ``left`` from ``at_left`` on and of ``right`` from
+    ``at_right`` on, their counts the same cells of ``left_counts`` and ``right_counts``. Offsets
+    instead of slices, and a caller that passes on no count below FAINT: references to slices and
+    arguments are counted, which costs as much as short sums do. ``BEST`` gives it all to the first
+    of the best terms.
     """
     a, b = left[at_left : at_left + terms], right[at_right : at_right + terms]
     of_a, of_b = left_counts[at_left : at_left + terms], right_counts[at_right : at_right + terms]

@@ -33,5 +33,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
     dev = first_sentences(CORPORA / "en_sample-dev.conllu", 20, folder / "dev.conllu")
     model = folder / "model.msgpack"
     config = CONFIGS / "quick.toml"
-    done = run("train", train, "--dev", dev, "--output", model, "--config", config, "--json", "--seed", 4)
+    done = run(
+        "train", train, "--dev", dev, "--output", model, "--config", config, "--json", "--seed", 4
+    )
     return Trained(model, train, dev, done)

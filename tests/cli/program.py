@@ -21,10 +21,14 @@ COMMAND = (sys.executable, "-m", "egparse")
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "80"}
 
 
-def run(*arguments: object, text: str | None = None, status: int = 0) -> subprocess.CompletedProcess[str]:
+def run(
+    *arguments: object, text: str | None = None, status: int = 0
+) -> subprocess.CompletedProcess[str]:
     """Run ``egparse`` with these arguments and check its exit code; there is never a traceback."""
     command = [*COMMAND, *map(str, arguments)]
-    done = subprocess.run(command, input=text, capture_output=True, text=True, env=ENVIRONMENT, check=False)
+    done = subprocess.run(
+        command, input=text, capture_output=True, text=True, env=ENVIRONMENT, check=False
+    )
     assert done.returncode == status, done.stderr
     assert "Traceback" not in done.stderr
     return done
@@ -39,7 +43,8 @@ def run_python(program: str) -> subprocess.CompletedProcess[str]:
 def complaint(*arguments: object) -> str:
     """What ``egparse`` says when it exits with 2: one line, and nothing on standard output.
 
-    This runs it in this process: there are many ways to fail, and importing numba for each takes a second.
+    This runs it in this process: there are many ways to fail, and importing numba for each takes a
+    second.
     """
     said, output = io.StringIO(), io.StringIO()
     with redirect_stderr(said), redirect_stdout(output), pytest.raises(SystemExit) as left:

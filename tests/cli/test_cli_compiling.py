@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from cli.program import COMMAND, CORPORA, ENVIRONMENT, run_python
 
-from egparse.cli.compiling import NOTICE, cache_has_kernels
+from egparse.cli.kernel_cache import NOTICE, cache_has_kernels
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,9 @@ from egparse.cli.compiling import NOTICE, cache_has_kernels
         ("package/structures/__pycache__/chain.forward-1.py311.nbi", "cache", False),
     ],
 )
-def test_where_kernels_are_looked_for(tmp_path: Path, file: str, cache: str | None, found: bool) -> None:
+def test_where_kernels_are_looked_for(
+    tmp_path: Path, file: str, cache: str | None, found: bool
+) -> None:
     place = tmp_path / file
     place.parent.mkdir(parents=True)
     place.touch()
@@ -30,7 +32,10 @@ def test_where_kernels_are_looked_for(tmp_path: Path, file: str, cache: str | No
 
 
 def test_the_first_run_says_so_before_it_compiles(tmp_path: Path) -> None:
-    environment = ENVIRONMENT | {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "NUMBA_DISABLE_JIT": "0"}
+    environment = ENVIRONMENT | {
+        "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+        "NUMBA_DISABLE_JIT": "0",
+    }
     corpus = str(CORPORA / "en_sample-train.conllu")
     command = [*COMMAND, "train", corpus, "--output", str(tmp_path / "m.msgpack")]
     begun = time.monotonic()
@@ -46,6 +51,6 @@ def test_the_first_run_says_so_before_it_compiles(tmp_path: Path) -> None:
 def test_interpreted_kernels_need_no_notice() -> None:
     program = (
         "import os; os.environ['NUMBA_DISABLE_JIT'] = '1'\n"
-        "from egparse.cli.compiling import kernels_are_compiled; print(kernels_are_compiled())"
+        "from egparse.cli.kernel_cache import kernels_are_compiled; print(kernels_are_compiled())"
     )
     assert run_python(program).stdout == "True\n"

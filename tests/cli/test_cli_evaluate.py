@@ -35,7 +35,12 @@ def test_a_model_and_its_output_score_the_same(trained: Trained, predicted: Path
 
 def test_the_table_names_each_convention(trained: Trained, predicted: Path) -> None:
     shown = run("evaluate", "--predicted", predicted, trained.dev, "--details").stdout
-    for name in ("UPOS    CoNLL 2018 ", "UAS     CoNLL-X 2006 ", "LAS     CoNLL 2007 ", "UAS     spaCy "):
+    for name in (
+        "UPOS    CoNLL 2018 ",
+        "UAS     CoNLL-X 2006 ",
+        "LAS     CoNLL 2007 ",
+        "UAS     spaCy ",
+    ):
         assert name in shown
     assert "Labelled attachment by relation\nrelation " in shown
     assert "By length of sentence\n" in shown

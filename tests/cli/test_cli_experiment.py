@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from cli.program import ENVIRONMENT
 
-from egparse.cli.experiment import EPILOG, NAMES, experiment
+from egparse.cli.commands.experiment import EPILOG, NAMES, experiment
 from egparse.errors import ConfigError
 
 PROGRAM = (
-    "import typer; from egparse.cli.experiment import experiment_cli; "
+    "import typer; from egparse.cli.commands.experiment import experiment_cli; "
     "app = typer.Typer(pretty_exceptions_enable=False); app.command()(experiment_cli); app()"
 )
 
@@ -39,8 +39,19 @@ def test_a_quick_experiment_writes_its_files_and_shows_its_tables(tmp_path: Path
 
 def test_json_is_all_that_it_prints(tmp_path: Path) -> None:
     done = run(
-        "losses", "--quick", "--iterations", 1, "--c", 5, "--output", tmp_path / "new", "--json", "--quiet", "--seed", 2
-    )  # fmt: skip
+        "losses",
+        "--quick",
+        "--iterations",
+        1,
+        "--c",
+        5,
+        "--output",
+        tmp_path / "new",
+        "--json",
+        "--quiet",
+        "--seed",
+        2,
+    )
     (found,) = json.loads(done.stdout)
     assert found["experiment"] == "losses"
     assert Path(found["files"]["numbers"]).is_file()
@@ -48,16 +59,18 @@ def test_json_is_all_that_it_prints(tmp_path: Path) -> None:
 
 
 def test_what_is_wrong_is_said_in_a_line(tmp_path: Path) -> None:
-    assert run("nothing", "--quick", status=2).stderr.startswith("egparse: expected an experiment among")
+    assert run("nothing", "--quick", status=2).stderr.startswith(
+        "egparse: expected an experiment among"
+    )
     line = run("parsing", "--data", tmp_path, status=2).stderr
     assert (
-        line
-        == f"egparse: {tmp_path / 'conll2007' / 'esp.train'}: expected a file of the data directory, got none\n"
+        line == f"egparse: {tmp_path / 'conll2007' / 'esp.train'}: expected a file of the data "
+        "directory, got none\n"
     )
 
 
 def test_help_names_every_experiment() -> None:
-    from egparse.experiments.catalogue import EXPERIMENTS
+    from egparse.experiments.comparisons.catalogue import EXPERIMENTS
 
     assert tuple(EXPERIMENTS) == NAMES
     assert "--quick" in EPILOG

@@ -8,7 +8,7 @@ import signal
 import pytest
 import typer
 
-from egparse.cli.faults import reported, uninterrupted
+from egparse.cli.exit_codes import reported, uninterrupted
 from egparse.errors import EgparseError
 
 

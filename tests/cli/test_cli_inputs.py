@@ -42,7 +42,9 @@ def found(path: Path, content: bytes) -> InputFormat | None:
         (b"x" * 1_000_000, InputFormat.TEXT),
     ],
 )
-def test_the_first_line_that_decides(tmp_path: Path, content: bytes, format: InputFormat | None) -> None:
+def test_the_first_line_that_decides(
+    tmp_path: Path, content: bytes, format: InputFormat | None
+) -> None:
     assert found(tmp_path / "input.txt", content) is format
 
 

@@ -38,7 +38,9 @@ def test_the_text_shows_layers_training_and_features(trained: Trained) -> None:
 
 def test_a_layer_that_is_not_there_is_refused(trained: Trained) -> None:
     text = complaint("inspect", trained.model, "--layer", "lemmas")
-    assert text.endswith("expected a layer of upos, xpos, feats, spans, heads, deprels, got 'lemmas'")
+    assert text.endswith(
+        "expected a layer of upos, xpos, feats, spans, heads, deprels, got 'lemmas'"
+    )
 
 
 @pytest.mark.parametrize(
@@ -51,7 +53,9 @@ def test_a_layer_that_is_not_there_is_refused(trained: Trained) -> None:
     ],
     ids=["truncated", "altered", "foreign", "empty"],
 )
-def test_a_damaged_model_is_refused(trained: Trained, tmp_path: Path, damage: object, text: str) -> None:
+def test_a_damaged_model_is_refused(
+    trained: Trained, tmp_path: Path, damage: object, text: str
+) -> None:
     path = tmp_path / "model.msgpack"
     path.write_bytes(damage(trained.model.read_bytes()))  # type: ignore[operator]
     assert complaint("inspect", path).startswith(f"{path}: {text}")

@@ -1,4 +1,6 @@
-"""``egparse train --learner``: the list of learners, one learner for all tasks, and what is said of tasks that it does not fit."""
+"""``egparse train --learner``: the list of learners, one learner for all tasks, and what is said of
+tasks that it does not fit.
+"""
 
 from __future__ import annotations
 
@@ -39,18 +41,40 @@ def test_a_counted_tagger_is_trained_saved_and_evaluated(corpus: Path, tmp_path:
 
 def test_what_is_set_of_a_task_goes_before_the_learner_of_all(corpus: Path, tmp_path: Path) -> None:
     done = run(
-        "train", corpus, "--config", CONFIGS / "quick.toml", "--set", 'layers=["upos", "heads"]', "--learner", "hmm",
-        "--set", "parser.learner=perceptron", "-o", tmp_path / "model.msgpack", "--quiet", "--json",
-    )  # fmt: skip
+        "train",
+        corpus,
+        "--config",
+        CONFIGS / "quick.toml",
+        "--set",
+        'layers=["upos", "heads"]',
+        "--learner",
+        "hmm",
+        "--set",
+        "parser.learner=perceptron",
+        "-o",
+        tmp_path / "model.msgpack",
+        "--quiet",
+        "--json",
+    )
     assert set(json.loads(done.stdout)["tasks"]) == {"splitter", "upos", "parser"}
 
 
-def test_tasks_that_a_learner_does_not_fit_are_named_before_training(corpus: Path, tmp_path: Path) -> None:
-    said = complaint("train", corpus, "--learner", "hmm", "-o", tmp_path / "model.msgpack", "--quiet")
+def test_tasks_that_a_learner_does_not_fit_are_named_before_training(
+    corpus: Path, tmp_path: Path
+) -> None:
+    said = complaint(
+        "train", corpus, "--learner", "hmm", "-o", tmp_path / "model.msgpack", "--quiet"
+    )
     assert "hmm fits label sequences only, and cannot train second_order (trees), labeller" in said
     assert "--set second_order.learner=eg-online --set labeller.learner=eg-online" in said
     assert not (tmp_path / "model.msgpack").exists()
     said = complaint(
-        "train", corpus, "--learner", "kernel-perceptron", "-o", tmp_path / "model.msgpack", "--quiet"
+        "train",
+        corpus,
+        "--learner",
+        "kernel-perceptron",
+        "-o",
+        tmp_path / "model.msgpack",
+        "--quiet",
     )
     assert "kernel-perceptron has no weight vector" in said

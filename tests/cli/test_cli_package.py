@@ -26,7 +26,9 @@ def test_package_takes_facts_and_options_before_them(trained: Trained, tmp_path:
     facts = tmp_path / "facts.toml"
     facts.write_text('licence = "MIT"\ndescription = "For tests."\n', encoding="utf-8")
     options = ("--name", "en_mine", "--version", "2.0", "--licence", "CC0-1.0", "--facts", facts)
-    done = run("package", trained.model, "-o", tmp_path, *options, "--no-wheel", "--sdist", "--json")
+    done = run(
+        "package", trained.model, "-o", tmp_path, *options, "--no-wheel", "--sdist", "--json"
+    )
     made = json.loads(done.stdout)
     assert (made["name"], made["version"], made["model"], made["licence"]) == (
         "en_mine",
@@ -46,8 +48,12 @@ def test_package_complains_in_one_line(trained: Trained, tmp_path: Path) -> None
     assert "starts with the model's language, en_" in complaint(
         "package", trained.model, *out, "--name", "fr_x"
     )
-    assert "version: expected one such as" in complaint("package", trained.model, *out, "--version", "x")
-    assert "facts of a model in TOML" in complaint("package", trained.model, *out, "--facts", tmp_path / "no")
+    assert "version: expected one such as" in complaint(
+        "package", trained.model, *out, "--version", "x"
+    )
+    assert "facts of a model in TOML" in complaint(
+        "package", trained.model, *out, "--facts", tmp_path / "no"
+    )
     assert "expected the path or the name of a model" in complaint("package", "no_such_model", *out)
     (tmp_path / f"{NAME}-0.1.0").mkdir()
     assert "expected no such folder, or --force" in complaint("package", trained.model, *out)
@@ -67,5 +73,7 @@ def test_inspect_writes_a_card(trained: Trained, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("options", [("--card", "--json"), ("--facts", "facts.toml")])
-def test_inspect_explains_which_options_go_together(trained: Trained, options: tuple[str, ...]) -> None:
+def test_inspect_explains_which_options_go_together(
+    trained: Trained, options: tuple[str, ...]
+) -> None:
     assert "Error: " in run("inspect", trained.model, *options, status=2).stderr

@@ -51,7 +51,8 @@ def test_conllu_keeps_all_but_the_predicted_columns(trained: Trained) -> None:
             assert new == old
     assert columns(shown, 1, 2, 3, 9) == columns(FAITHFUL, 1, 2, 3, 9)
     without_entities = [
-        ["|".join(i for i in misc.split("|") if i[:3] != "NE=") or "_"] for (misc,) in columns(shown, 10)
+        ["|".join(i for i in misc.split("|") if i[:3] != "NE=") or "_"]
+        for (misc,) in columns(shown, 10)
     ]
     assert without_entities == columns(FAITHFUL, 10)
     assert all("_" not in row for row in columns(shown, 4, 5, 7, 8))
@@ -112,7 +113,9 @@ def test_a_fault_leaves_the_output_as_it_was(trained: Trained, tmp_path: Path) -
 
 
 def test_broken_trees_and_spans_of_the_input_are_no_fault(trained: Trained) -> None:
-    broken = FAITHFUL.replace("1\tDo\tdo\t_\t_\t_\t_", "1\tDo\tdo\t_\t_\t_\t1").replace("Own=2", "NE=?")
+    broken = FAITHFUL.replace("1\tDo\tdo\t_\t_\t_\t_", "1\tDo\tdo\t_\t_\t_\t1").replace(
+        "Own=2", "NE=?"
+    )
     shown = run(
         "parse",
         trained.model,
@@ -130,5 +133,6 @@ def test_nothing_to_parse_is_said(trained: Trained) -> None:
 def test_folders_that_are_not_there_are_named(trained: Trained, tmp_path: Path) -> None:
     output = tmp_path / "none" / "out.conllu"
     assert (
-        complaint("parse", trained.model, trained.dev, "-o", output) == f"{output}: No such file or directory"
+        complaint("parse", trained.model, trained.dev, "-o", output)
+        == f"{output}: No such file or directory"
     )

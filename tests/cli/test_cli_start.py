@@ -14,7 +14,8 @@ from egparse.cli.options import CorpusFormat, InputFormat
 from egparse.readers.corpus import FORMATS
 
 COMMANDS = (
-    "train", "evaluate", "parse", "visualize", "inspect", "models", "download", "package", "tune", "experiment",
+    "train", "evaluate", "parse", "visualize", "inspect", "models", "download", "package", "tune",
+    "experiment",
 )  # fmt: skip
 
 
@@ -33,7 +34,9 @@ def test_help_loads_nothing_that_is_dear_to_import() -> None:
         "try:\n    app(['--help'])\nexcept SystemExit:\n    pass\n"
         f"print('loaded:', [name for name in {DEAR} if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     assert done.stdout.splitlines()[-1] == "loaded: []"
 
 
@@ -54,7 +57,9 @@ def test_without_arguments_help_is_shown() -> None:
     assert "Usage: egparse" in done.stderr + done.stdout
 
 
-@pytest.mark.parametrize("arguments", [["fly"], ["train"], ["parse", "model"], ["train", "x", "--sed", "1"]])
+@pytest.mark.parametrize(
+    "arguments", [["fly"], ["train"], ["parse", "model"], ["train", "x", "--sed", "1"]]
+)
 def test_usage_errors_are_explained(arguments: list[str]) -> None:
     done = run(*arguments, status=2)
     assert "Error: " in done.stderr

@@ -32,7 +32,9 @@ def test_lines_do_not_end_in_blanks() -> None:
         ((math.inf, 2.0), ("-", "2.0000")),
     ],
 )
-def test_objective_values_have_the_same_decimals(values: tuple[float, ...], shown: tuple[str, ...]) -> None:
+def test_objective_values_have_the_same_decimals(
+    values: tuple[float, ...], shown: tuple[str, ...]
+) -> None:
     assert tables.nats(*values) == shown
 
 
@@ -45,7 +47,8 @@ def test_gaps_are_per_cent(relative: float, shown: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"), [(0.04, "0.0 s"), (59.9, "59.9 s"), (59.97, "1 min 00 s"), (125.4, "2 min 05 s")]
+    ("value", "shown"),
+    [(0.04, "0.0 s"), (59.9, "59.9 s"), (59.97, "1 min 00 s"), (125.4, "2 min 05 s")],
 )
 def test_durations(value: float, shown: str) -> None:
     assert tables.seconds(value) == shown

@@ -13,7 +13,16 @@ from pathlib import Path
 
 import pytest
 from cli.conftest import Trained
-from cli.program import COMMAND, CONFIGS, CORPORA, ENVIRONMENT, complaint, first_sentences, run, run_python
+from cli.program import (
+    COMMAND,
+    CONFIGS,
+    CORPORA,
+    ENVIRONMENT,
+    complaint,
+    first_sentences,
+    run,
+    run_python,
+)
 
 LAYERS = ["upos", "xpos", "feats", "spans", "heads", "deprels"]
 QUICK = ("--config", CONFIGS / "quick.toml")
@@ -27,7 +36,7 @@ main(sys.argv[1:])
 """
 
 STUB = """
-import egparse.tasks.training as training
+import egparse.training.run as training
 def train(*arguments):
     raise KeyboardInterrupt
 training.train = train
@@ -75,7 +84,16 @@ def test_history_has_a_record_for_each_pass(trained: Trained) -> None:
 def test_the_same_seed_gives_the_same_model(trained: Trained, tmp_path: Path) -> None:
     again = tmp_path / "again.msgpack"
     done = run(
-        "train", trained.train, "--dev", trained.dev, "--output", again, *QUICK, "--seed", 4, "--quiet"
+        "train",
+        trained.train,
+        "--dev",
+        trained.dev,
+        "--output",
+        again,
+        *QUICK,
+        "--seed",
+        4,
+        "--quiet",
     )
     assert done.stderr == ""
     assert "LAS" in done.stdout
@@ -84,7 +102,7 @@ def test_the_same_seed_gives_the_same_model(trained: Trained, tmp_path: Path) ->
 
 def without_times(model: Path) -> object:
     """The payload's checksum: the header tells CPU times."""
-    from egparse.serialize import read_header
+    from egparse.storage.model_file import read_header
 
     return read_header(model)["payload_sha256"]
 
@@ -99,8 +117,17 @@ def test_a_part_is_held_out_and_the_table_fits_a_terminal(corpus: Path, tmp_path
 
 def test_bars_are_drawn_on_a_terminal(corpus: Path, tmp_path: Path) -> None:
     controller, terminal = pty.openpty()
-    command = [*COMMAND, "train", str(corpus), "-o", str(tmp_path / "m.msgpack"), *map(str, TAGS_ONLY)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=terminal, env=ENVIRONMENT) as process:
+    command = [
+        *COMMAND,
+        "train",
+        str(corpus),
+        "-o",
+        str(tmp_path / "m.msgpack"),
+        *map(str, TAGS_ONLY),
+    ]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=terminal, env=ENVIRONMENT
+    ) as process:
         os.close(terminal)
         shown = b""
         while piece := read_terminal(controller):
@@ -123,7 +150,16 @@ def test_interruption_keeps_the_best_model_so_far(corpus: Path, tmp_path: Path) 
     model, part = tmp_path / "m.msgpack", tmp_path / "m.history.jsonl.part"
     endless = ["upos.stop.iterations=1000000", "upos.stop.patience=0", "upos.stop.gap=0"]
     options = [option for setting in endless for option in ("--set", setting)]
-    command = [sys.executable, "-c", INTERRUPTIBLE, "train", str(corpus), "-o", str(model), *options]
+    command = [
+        sys.executable,
+        "-c",
+        INTERRUPTIBLE,
+        "train",
+        str(corpus),
+        "-o",
+        str(model),
+        *options,
+    ]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT
     ) as process:
@@ -141,7 +177,9 @@ def test_interruption_keeps_the_best_model_so_far(corpus: Path, tmp_path: Path) 
     assert "UPOS" in json.loads(run("inspect", model, "--json").stdout)["layers"][0].upper()
 
 
-def test_interruption_before_anything_is_trained_leaves_what_is_there(corpus: Path, tmp_path: Path) -> None:
+def test_interruption_before_anything_is_trained_leaves_what_is_there(
+    corpus: Path, tmp_path: Path
+) -> None:
     model, history = tmp_path / "m.msgpack", tmp_path / "m.history.jsonl"
     model.write_text("an earlier model")
     history.write_text("its history")
@@ -151,7 +189,11 @@ def test_interruption_before_anything_is_trained_leaves_what_is_there(corpus: Pa
         "Nothing has been trained yet, so nothing is written.\negparse: interrupted\n"
     )
     assert (model.read_text(), history.read_text()) == ("an earlier model", "its history")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["corpus.conllu", history.name, model.name]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "corpus.conllu",
+        history.name,
+        model.name,
+    ]
 
 
 def test_output_that_cannot_be_written_is_refused_at_once(corpus: Path, tmp_path: Path) -> None:
@@ -172,7 +214,10 @@ def test_faulty_configurations_are_refused(corpus: Path, options: list[str], tex
 
 
 def test_a_corpus_that_is_not_there_is_refused() -> None:
-    assert complaint("train", "none.conllu") == "none.conllu: cannot be read: No such file or directory"
+    assert (
+        complaint("train", "none.conllu")
+        == "none.conllu: cannot be read: No such file or directory"
+    )
 
 
 @pytest.fixture
@@ -205,7 +250,9 @@ def test_columns_of_chunks_are_trained_on(tmp_path: Path) -> None:
     sentence = "The DT B-NP\ncat NN I-NP\nsat VBD B-VP\non IN B-PP\nit PRP B-NP\n. . O\n\n"
     corpus = tmp_path / "chunks.txt"
     corpus.write_text(sentence * 25, encoding="utf-8")
-    done = run("train", corpus, "--format", "conll2000", "-o", tmp_path / "m.msgpack", *QUICK, "--json")
+    done = run(
+        "train", corpus, "--format", "conll2000", "-o", tmp_path / "m.msgpack", *QUICK, "--json"
+    )
     said = json.loads(done.stdout)
     assert said["layers"] == ["xpos", "spans"]
     assert said["development"]["NE"]["f"] == 100.0

@@ -1,4 +1,6 @@
-"""``egparse tune``: its table, its files, what it refuses, and what it keeps when it is interrupted."""
+"""``egparse tune``: its table, its files, what it refuses, and what it keeps when it is
+interrupted.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,12 @@ from typing import Any
 import pytest
 from cli.program import CORPORA, ENVIRONMENT, first_sentences
 
-from egparse.cli.tune import check_plottable, figure, path_table
+from egparse.cli.commands.tune import check_plottable, figure, path_table
 from egparse.errors import EgparseError
 
 PROGRAM = """
 import sys, typer
-from egparse.cli import tune
+from egparse.cli.commands import tune
 {before}
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
 app.command("tune", epilog=tune.EPILOG)(tune.tune_cli)
@@ -26,7 +28,7 @@ app(args=sys.argv[1:], prog_name="egparse")
 """The command in an application of its own."""
 
 INTERRUPTED = """
-from egparse.learners import path
+from egparse.learners.eg.online import path
 solve, solved = path._solve, []
 def interrupted(*arguments):
     if len(solved) == {after}:
@@ -83,7 +85,9 @@ def test_the_table_has_the_whole_path_and_says_how_to_use_the_best(
     assert float(best.split()[0]) == own["best_c"]
     assert f"--set upos.c={own['best_c']:g}" in done.stdout
     assert f"path      {output}" in done.stdout
-    assert len({line.index("  dev") for line in done.stdout.splitlines() if " passes " in line}) == 1
+    assert (
+        len({line.index("  dev") for line in done.stdout.splitlines() if " passes " in line}) == 1
+    )
     assert "upos         3 values of C from 4 to 1" in done.stderr
     passes = [line for line in done.stderr.splitlines() if line.startswith("upos C=")]
     assert len(passes) == sum(point["iterations"] for point in own["points"])
@@ -95,12 +99,24 @@ def test_json_is_all_there_is_on_standard_output(corpus: Path, dev: Path, tmp_pa
     found = said(done)
     assert done.stderr == ""
     assert json.loads(output.read_text(encoding="utf-8")) == found
-    assert (found["sentences"], found["development_sentences"], found["interrupted"]) == (40, 20, False)
+    assert (found["sentences"], found["development_sentences"], found["interrupted"]) == (
+        40,
+        20,
+        False,
+    )
     own = found["tasks"]["upos"]
     assert own["setting"] == "upos.c"
     assert [point["c"] for point in own["points"]] == [4.0, 2.0, 1.0]
     assert max(point["score"] for point in own["points"]) == own["best_score"]
-    expected = {"primal", "dual", "gap", "relative_gap", "effective_iterations", "cpu_seconds", "reached"}
+    expected = {
+        "primal",
+        "dual",
+        "gap",
+        "relative_gap",
+        "effective_iterations",
+        "cpu_seconds",
+        "reached",
+    }
     assert expected <= set(own["points"][0])
 
 
@@ -135,7 +151,18 @@ def test_the_table_marks_what_was_not_reached_and_shows_no_score_where_there_is_
 
 def test_an_end_of_the_path_that_is_best_is_pointed_out(corpus: Path, dev: Path) -> None:
     done = run(
-        corpus, "--dev", dev, "--task", "upos", "--c-from", 900, "--c-to", 100, "--gap", 0.1, "--quiet"
+        corpus,
+        "--dev",
+        dev,
+        "--task",
+        "upos",
+        "--c-from",
+        900,
+        "--c-to",
+        100,
+        "--gap",
+        0.1,
+        "--quiet",
     )
     assert "It is the smallest of the path: try a smaller --c-to." in done.stdout
 
@@ -149,16 +176,27 @@ def test_a_budget_that_was_too_small_is_pointed_out(corpus: Path, dev: Path) -> 
 def test_interruption_keeps_what_was_measured(corpus: Path, dev: Path, tmp_path: Path) -> None:
     output = tmp_path / "path.json"
     done = run(
-        corpus, "--dev", dev, *PATH, "--output", output, before=INTERRUPTED.format(after=2), status=130
+        corpus,
+        "--dev",
+        dev,
+        *PATH,
+        "--output",
+        output,
+        before=INTERRUPTED.format(after=2),
+        status=130,
     )
     found = json.loads(output.read_text(encoding="utf-8"))
     assert found["interrupted"] is True
     assert [point["c"] for point in found["tasks"]["upos"]["points"]] == [4.0, 2.0]
     assert len(table_rows(done.stdout)) == 2
-    assert done.stderr.splitlines()[-1] == "egparse: interrupted; the paths end where they had come to"
+    assert (
+        done.stderr.splitlines()[-1] == "egparse: interrupted; the paths end where they had come to"
+    )
 
 
-def test_interruption_before_the_first_point_writes_nothing(corpus: Path, dev: Path, tmp_path: Path) -> None:
+def test_interruption_before_the_first_point_writes_nothing(
+    corpus: Path, dev: Path, tmp_path: Path
+) -> None:
     output = tmp_path / "path.json"
     before = INTERRUPTED.format(after=0)
     done = run(corpus, "--dev", dev, *PATH, "--output", output, before=before, status=130)
@@ -168,13 +206,25 @@ def test_interruption_before_the_first_point_writes_nothing(corpus: Path, dev: P
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("--task", "upos", "--c-from", "1", "--c-to", "2"), "expected a path of C with 0 < c_to <= c_from"),
+        (
+            ("--task", "upos", "--c-from", "1", "--c-to", "2"),
+            "expected a path of C with 0 < c_to <= c_from",
+        ),
         (("--task", "upos", "--decay", "1"), "expected a decay of C in (0, 1), got 1"),
-        (("--task", "upos", "--plot", "path.txt"), "expected the name of a plot to end in .png, .svg or .pdf"),
-        (("--task", "upos", "--output", "nowhere/path.json"), "cannot be written: there is no folder"),
-        (("--task", "upos", "--set", "layers=[\"xpos\"]"), "expected a task that the corpus annotates"),
+        (
+            ("--task", "upos", "--plot", "path.txt"),
+            "expected the name of a plot to end in .png, .svg or .pdf",
+        ),
+        (
+            ("--task", "upos", "--output", "nowhere/path.json"),
+            "cannot be written: there is no folder",
+        ),
+        (
+            ("--task", "upos", "--set", 'layers=["xpos"]'),
+            "expected a task that the corpus annotates",
+        ),
     ],
-)  # fmt: skip
+)
 def test_complaints(corpus: Path, arguments: tuple[str, ...], complaint: str) -> None:
     done = run(corpus, "--quiet", *arguments, status=2)
     (line,) = done.stderr.splitlines()
@@ -198,7 +248,8 @@ def test_without_matplotlib_a_plot_is_refused_at_once(
 
 def test_help_imports_nothing_heavy() -> None:
     program = (
-        "import egparse.cli.tune, sys; print({'numpy', 'numba', 'matplotlib', 'scipy'} & set(sys.modules))"
+        "import egparse.cli.commands.tune, sys; print({'numpy', 'numba', 'matplotlib', "
+        "'scipy'} & set(sys.modules))"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, env=ENVIRONMENT, check=True
@@ -207,8 +258,8 @@ def test_help_imports_nothing_heavy() -> None:
 
 
 def _some_task(scores: tuple[float | None, ...], reached: bool = True) -> Any:
-    from egparse.learners.path import PathConfig, PathPoint
-    from egparse.tasks.tune import TunedTask, TunePoint
+    from egparse.learners.eg.path import PathConfig, PathPoint
+    from egparse.training.tune import TunedTask, TunePoint
 
     points = [
         TunePoint(PathPoint(4.0 / 2**k, 1.01, 1.0, 3, 3.0, 3.0 * (k + 1), 0.1, reached), score)

@@ -1,4 +1,6 @@
-"""``egparse visualize``: what is on the page, what it says of probabilities and differences, and that it is safe to open."""
+"""``egparse visualize``: what is on the page, what it says of probabilities and differences, and
+that it is safe to open.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +18,27 @@ import pytest
 from cli.conftest import Trained
 from cli.program import complaint, run
 
+from egparse.cli.commands.visualize import visualize
 from egparse.cli.inputs import Input
 from egparse.cli.options import InputFormat
-from egparse.cli.visualize import visualize
-from egparse.tasks.pipeline import Model
+from egparse.pipeline.model import Model
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
 
 VOID = {"meta"}
-LOADING = {"src", "srcset", "data", "action", "poster", "background", "formaction", "href", "xlink:href"}
+LOADING = {
+    "src",
+    "srcset",
+    "data",
+    "action",
+    "poster",
+    "background",
+    "formaction",
+    "href",
+    "xlink:href",
+}
 
 HOSTILE = (
     "# text = <script>alert(1)</script> & \u202e \"'{0}%s\n"
@@ -78,7 +92,9 @@ def drawings(page: str) -> list[ElementTree.Element]:
 def arcs(drawing: ElementTree.Element, kind: str = "") -> list[ElementTree.Element]:
     """The groups of arcs, all or those of a kind."""
     groups = drawing.findall("g")
-    return [group for group in groups if not kind or group.attrib["class"] == f"displacy-arrow {kind}"]
+    return [
+        group for group in groups if not kind or group.attrib["class"] == f"displacy-arrow {kind}"
+    ]
 
 
 def titles(drawing: ElementTree.Element) -> list[list[str]]:
@@ -91,7 +107,8 @@ def check_it_loads_nothing(page: str) -> None:
     tags = Page(page).tags
     names = {tag for tag, _ in tags}
     assert (
-        names & {"script", "link", "img", "iframe", "object", "embed", "base", "form", "image", "use"}
+        names
+        & {"script", "link", "img", "iframe", "object", "embed", "base", "form", "image", "use"}
         == set()
     )
     for _, attributes in tags:
@@ -135,7 +152,9 @@ def rows_of(conllu: str) -> Iterator[list[list[str]]]:
 
 
 def test_the_page_says_what_parse_says(trained: Trained, tmp_path: Path) -> None:
-    """Every word has its arc, and arcs, tags and probabilities are those of ``parse --marginals``."""
+    """Every word has its arc, and arcs, tags and probabilities are those of ``parse
+    --marginals``.
+    """
     output = tmp_path / "page.html"
     done = run("visualize", trained.model, trained.dev, "--output", output)
     assert (done.stdout, done.stderr) == ("", "20 sentences\n")
@@ -163,7 +182,9 @@ def test_the_page_says_what_parse_says(trained: Trained, tmp_path: Path) -> None
         ]
 
 
-def test_probabilities_are_read_back_from_a_parsed_corpus(trained: Trained, model: Model, write: Any) -> None:
+def test_probabilities_are_read_back_from_a_parsed_corpus(
+    trained: Trained, model: Model, write: Any
+) -> None:
     parsed = write(run("parse", trained.model, trained.dev, "--marginals").stdout)
     with_model, without = shown(trained.dev, model), shown(parsed)
     assert list(map(titles, drawings(without))) == list(map(titles, drawings(with_model)))
@@ -175,7 +196,9 @@ def test_the_fainter_the_less_probable(model: Model, trained: Trained) -> None:
     for drawing in drawings(shown(trained.dev, model)):
         for arc in arcs(drawing):
             line = next(
-                line for line in (arc.findtext("title") or "").splitlines() if line.startswith("head ")
+                line
+                for line in (arc.findtext("title") or "").splitlines()
+                if line.startswith("head ")
             )
             shades.append((float(line.removeprefix("head ")), float(arc.attrib["opacity"])))
     assert all(0.3 <= opacity <= 1 for _, opacity in shades)
@@ -234,7 +257,9 @@ def test_right_to_left(write: Any) -> None:
     assert places == sorted(places, reverse=True)
     assert drawing.attrib["direction"] == "rtl"
     for arc in arcs(drawing):
-        shape = next(path.attrib["d"] for path in arc.findall("path") if path.get("class") == "displacy-arc")
+        shape = next(
+            path.attrib["d"] for path in arc.findall("path") if path.get("class") == "displacy-arc"
+        )
         places = [float(place) for place in re.findall(r"[MH](-?[\d.]+)", shape)]
         assert places == sorted(places)  # or its label would stand on its head
 
@@ -254,7 +279,8 @@ def test_a_model_without_a_parser(model: Model, trained: Trained) -> None:
 
 def test_a_model_without_probabilities(model: Model, trained: Trained) -> None:
     margin = {
-        layer: {"loss": "max-margin"} for layer in ("upos", "xpos", "feats", "spans", "parser", "labeller")
+        layer: {"loss": "max-margin"}
+        for layer in ("upos", "xpos", "feats", "spans", "parser", "labeller")
     }
     table = {
         **model.config_table,
@@ -286,7 +312,9 @@ def test_the_least_certain_sentences_come_first(model: Model, trained: Trained) 
     assert certainties(least_certain=True, limit=0) == sorted(every)
 
 
-def test_differences_from_the_input_are_marked(model: Model, trained: Trained, tmp_path: Path) -> None:
+def test_differences_from_the_input_are_marked(
+    model: Model, trained: Trained, tmp_path: Path
+) -> None:
     parsed = tmp_path / "parsed.conllu"
     run("parse", trained.model, trained.dev, "--output", parsed)
     page = shown(parsed, model, compare=True)
@@ -294,7 +322,9 @@ def test_differences_from_the_input_are_marked(model: Model, trained: Trained, t
 
     first, *others = parsed.read_text(encoding="utf-8").split("\n\n")
     rows = next(rows_of(first))
-    changed = next(row for row in rows if row[6] != "0" and not any(row[0] == other[6] for other in rows))
+    changed = next(
+        row for row in rows if row[6] != "0" and not any(row[0] == other[6] for other in rows)
+    )
     head = next(row[0] for row in rows if row[0] not in (changed[0], changed[6]))
     line = "\t".join(changed)
     other = "\t".join([*changed[:3], "INTJ", *changed[4:6], head, "dislocated", *changed[8:]])
@@ -323,15 +353,22 @@ def test_long_forms_are_cut_and_told_in_full(write: Any) -> None:
 
 def test_what_cannot_be_shown_is_said_in_one_line(trained: Trained, write: Any) -> None:
     empty, text = write("", "empty.txt"), write("No corpus.\n", "text.txt")
-    assert complaint("visualize", trained.model, empty) == f"{empty}: expected something to show, got nothing"
+    assert (
+        complaint("visualize", trained.model, empty)
+        == f"{empty}: expected something to show, got nothing"
+    )
     assert complaint("visualize", text).startswith(f"{text}: expected an annotated corpus")
-    assert complaint("visualize", trained.model).endswith("or MODEL and INPUT, got what looks like none")
+    assert complaint("visualize", trained.model).endswith(
+        "or MODEL and INPUT, got what looks like none"
+    )
     assert "for --compare, got" in complaint("visualize", trained.model, text, "--compare")
     assert "that knows probabilities" in complaint("visualize", trained.dev, "--least-certain")
     assert "--compare" in run("visualize", trained.dev, "--compare", status=2).stderr
 
 
-def test_a_page_is_written_whole_or_not_at_all(trained: Trained, write: Any, tmp_path: Path) -> None:
+def test_a_page_is_written_whole_or_not_at_all(
+    trained: Trained, write: Any, tmp_path: Path
+) -> None:
     faulty = write(trained.dev.read_text(encoding="utf-8") + "1\tone\n\n")
     before, output = set(tmp_path.iterdir()), write("before", "page.html")
     assert "tab-separated columns" in complaint("visualize", faulty, "--output", output)
@@ -344,7 +381,12 @@ def test_a_browser_shows_it_all(model: Model, write: Any, trained: Trained, tmp_
     hostile, page = write(HOSTILE), tmp_path / "page.html"
     for text in (shown(hostile), shown(trained.dev, model, limit=5)):
         page.write_text(text, encoding="utf-8")
-        options = ("--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}")
+        options = (
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            f"--user-data-dir={tmp_path / 'profile'}",
+        )
         command = [str(BROWSER), *options, "--dump-dom", page.as_uri()]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
         for tag in ("article", "svg", "g", "title", "path", "mark", "textpath"):

@@ -24,10 +24,10 @@ from hypothesis import strategies as st
 from egparse.cli.jobs import Annotation, Chunk, annotate_corpus, annotate_text, split, write_bytes
 from egparse.cli.workers import AHEAD, all_cores, map_in_order
 from egparse.errors import CorpusError, EgparseError
+from egparse.pipeline.model import Model
 from egparse.readers.blocks import read_blocks
 from egparse.readers.corpus import read_corpus, write_corpus
 from egparse.readers.docs import read_text
-from egparse.tasks.pipeline import Model
 
 READING = {"trees": False, "spans_key": None}
 
@@ -50,24 +50,41 @@ def by_one(model: Model, data: bytes, format: str) -> str:
 
 
 def by_several(
-    model: Model, trained: Trained, data: bytes, format: str | None, *, size: int = 3000, jobs: int = 2
+    model: Model,
+    trained: Trained,
+    data: bytes,
+    format: str | None,
+    *,
+    size: int = 3000,
+    jobs: int = 2,
 ) -> str:
     text = io.StringIO()
     source = io.BytesIO(data)
     write_bytes(
-        annotate_corpus(model, trained.model, source, "in", format, jobs, reading=READING, size=size), text
+        annotate_corpus(
+            model, trained.model, source, "in", format, jobs, reading=READING, size=size
+        ),
+        text,
     )
     return text.getvalue()
 
 
 @pytest.mark.parametrize(("size", "jobs"), [(1, 3), (3000, 2), (20_000, 1), (10**9, 2)])
-def test_the_output_is_that_of_one_process(model: Model, trained: Trained, size: int, jobs: int) -> None:
+def test_the_output_is_that_of_one_process(
+    model: Model, trained: Trained, size: int, jobs: int
+) -> None:
     data = trained.dev.read_bytes()
-    assert by_several(model, trained, data, None, size=size, jobs=jobs) == by_one(model, data, "conllu")
+    assert by_several(model, trained, data, None, size=size, jobs=jobs) == by_one(
+        model, data, "conllu"
+    )
 
 
 def test_line_ends_and_marks_do_not_matter(model: Model, trained: Trained) -> None:
-    data = b"\xef\xbb\xbf" + trained.dev.read_bytes().replace(b"\n", b"\r\n") + b"\r\n\r\n\xef\xbb\xbf\n"
+    data = (
+        b"\xef\xbb\xbf"
+        + trained.dev.read_bytes().replace(b"\n", b"\r\n")
+        + b"\r\n\r\n\xef\xbb\xbf\n"
+    )
     assert by_several(model, trained, data, "conllu") == by_one(model, data, "conllu")
 
 
@@ -118,7 +135,9 @@ def test_chunks_are_the_input_cut_between_blocks(lines: list[str], size: int, re
     "fault", [b"1\tno columns\n\n", b"1\t\xff" + b"\t_" * 8 + b"\n\n", b"# no words\n\n"]
 )
 @pytest.mark.parametrize("before", [0, 1, 7])
-def test_a_fault_is_that_of_one_process(model: Model, trained: Trained, fault: bytes, before: int) -> None:
+def test_a_fault_is_that_of_one_process(
+    model: Model, trained: Trained, fault: bytes, before: int
+) -> None:
     good = trained.dev.read_bytes()
     data = good * before + fault + good + b"1\tanother\n\n"
     with pytest.raises(CorpusError) as alone:
@@ -131,12 +150,16 @@ def test_a_fault_is_that_of_one_process(model: Model, trained: Trained, fault: b
 @pytest.mark.parametrize(
     ("data", "format"), [(b"", "conllu"), (b"\n\n", "conllu"), (b"", None), (b"\n", None)]
 )
-def test_nothing_is_a_fault(model: Model, trained: Trained, data: bytes, format: str | None) -> None:
+def test_nothing_is_a_fault(
+    model: Model, trained: Trained, data: bytes, format: str | None
+) -> None:
     with pytest.raises(CorpusError, match="in:1: expected at least one sentence, got no"):
         by_several(model, trained, data, format)
 
 
-def test_without_shared_memory_the_model_is_loaded_from_its_file(model: Model, trained: Trained) -> None:
+def test_without_shared_memory_the_model_is_loaded_from_its_file(
+    model: Model, trained: Trained
+) -> None:
     work = Annotation(model, trained.model, "in", "conllu", READING, {})
     loaded = copy.copy(work)  # by what pickle would do
     assert loaded.model is not model
@@ -212,7 +235,11 @@ def _kill(_: object) -> None:
     [
         (_without_memory, MemoryError, "^$"),
         (_leave, EgparseError, "a worker process ended before its work, with exit code 3"),
-        (_kill, EgparseError, "ended by SIGKILL: perhaps there is not enough memory for so many jobs"),
+        (
+            _kill,
+            EgparseError,
+            "ended by SIGKILL: perhaps there is not enough memory for so many jobs",
+        ),
     ],
 )
 def test_the_death_of_a_worker_is_told(
@@ -247,7 +274,9 @@ def test_there_is_at_least_one_core() -> None:
 
 def children(process: int) -> list[int]:
     """The processes that a process has started and that are still there."""
-    return [int(word) for word in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+    return [
+        int(word) for word in Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    ]
 
 
 def large(trained: Trained, folder: Path, times: int) -> Path:
@@ -274,7 +303,9 @@ def test_a_fault_leaves_the_output_as_it_was(trained: Trained, tmp_path: Path) -
     assert [path.name for path in tmp_path.iterdir()] == ["large.conllu"]
 
 
-def test_a_fault_of_what_is_to_be_kept_is_that_of_one_process(trained: Trained, tmp_path: Path) -> None:
+def test_a_fault_of_what_is_to_be_kept_is_that_of_one_process(
+    trained: Trained, tmp_path: Path
+) -> None:
     source, output = tmp_path / "in", tmp_path / "out"
     words = "".join(f"{k}\tx\t_\t_\t_\t_\t_\t_\t_\t_\n" for k in (1, 2)) + "\n"
     below_itself = words.replace("2\tx\t_\t_\t_\t_\t_", "2\tx\t_\t_\t_\t_\t2")
@@ -303,7 +334,9 @@ def heed_interrupts() -> None:
 
 @contextmanager
 def running(trained: Trained, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """The program over an input without an end, with its workers at work, in a group of processes of its own."""
+    """The program over an input without an end, with its workers at work, in a group of processes
+    of its own.
+    """
     command = [
         *COMMAND,
         "parse",
@@ -316,7 +349,11 @@ def running(trained: Trained, folder: Path) -> Iterator[subprocess.Popen[bytes]]
     ]
     os.mkfifo(folder / "in")
     with subprocess.Popen(
-        command, stderr=subprocess.PIPE, env=ENVIRONMENT, start_new_session=True, preexec_fn=heed_interrupts
+        command,
+        stderr=subprocess.PIPE,
+        env=ENVIRONMENT,
+        start_new_session=True,
+        preexec_fn=heed_interrupts,
     ) as process:
         writer = os.fork()
         if writer == 0:
@@ -388,9 +425,20 @@ def test_workers_do_not_outlive_a_killed_program(trained: Trained, tmp_path: Pat
 
 @forks
 def test_a_closed_pipe_ends_all_quietly(trained: Trained, tmp_path: Path) -> None:
-    command = [*COMMAND, "parse", str(trained.model), str(large(trained, tmp_path, 400)), "--jobs", "2"]
+    command = [
+        *COMMAND,
+        "parse",
+        str(trained.model),
+        str(large(trained, tmp_path, 400)),
+        "--jobs",
+        "2",
+    ]
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT, start_new_session=True
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=ENVIRONMENT,
+        start_new_session=True,
     ) as process:
         assert process.stdout is not None
         assert process.stderr is not None

@@ -28,7 +28,9 @@ def parsed(trained: Trained) -> str:
     return run("parse", trained.model, trained.dev, "--marginals").stdout
 
 
-def test_every_word_says_how_probable_its_values_are_and_misc_is_kept(trained: Trained, parsed: str) -> None:
+def test_every_word_says_how_probable_its_values_are_and_misc_is_kept(
+    trained: Trained, parsed: str
+) -> None:
     assert all(told(misc) == KEYS for misc in misc_of(parsed))
     plain = run("parse", trained.model, trained.dev).stdout
     without = re.sub(r"\|?PUpos=.*$", "", parsed, flags=re.MULTILINE)
@@ -49,7 +51,9 @@ def test_text_has_them_too(trained: Trained) -> None:
 def test_parsing_again_replaces_them_and_kept_tags_have_none(trained: Trained, parsed: str) -> None:
     again = run("parse", trained.model, "-", "--marginals", "--gold-tags", text=parsed).stdout
     assert all(told(misc) == ["PNE", "PHead", "PDeprel"] for misc in misc_of(again))
-    respected = run("parse", trained.model, "-", "--marginals", "--respect-input", text=parsed).stdout
+    respected = run(
+        "parse", trained.model, "-", "--marginals", "--respect-input", text=parsed
+    ).stdout
     cells = misc_of(respected)
     assert all(set(told(misc)) <= set(KEYS) and "PHead=1.000" in misc for misc in cells)
 
@@ -57,21 +61,49 @@ def test_parsing_again_replaces_them_and_kept_tags_have_none(trained: Trained, p
 def test_formats_without_misc_are_refused(trained: Trained, tmp_path: Path) -> None:
     words = tmp_path / "words.txt"
     words.write_text("Mary X X O\nlives X X O\n\n", encoding="utf-8")
-    said = "expected CoNLL-U or text, whose column MISC holds probabilities, for --marginals, got conll2003"
+    said = (
+        "expected CoNLL-U or text, whose column MISC holds probabilities, for --marginals, got "
+        "conll2003"
+    )
     for jobs in (1, 2):
         assert (
-            complaint("parse", trained.model, words, "--format", "conll2003", "--marginals", "--jobs", jobs)
+            complaint(
+                "parse",
+                trained.model,
+                words,
+                "--format",
+                "conll2003",
+                "--marginals",
+                "--jobs",
+                jobs,
+            )
             == f"{words}: {said}"
         )
 
 
 def test_models_without_probabilities_are_refused(trained: Trained, tmp_path: Path) -> None:
-    corpus, model = first_sentences(trained.train, 20, tmp_path / "train.conllu"), tmp_path / "model.msgpack"
+    corpus, model = (
+        first_sentences(trained.train, 20, tmp_path / "train.conllu"),
+        tmp_path / "model.msgpack",
+    )
     run(
-        "train", corpus, "--output", model, "--config", CONFIGS / "quick.toml", "--learner", "perceptron",
-        "--set", 'layers=["upos", "heads"]', "--set", "parser.order=1",
-    )  # fmt: skip
-    wanted = "marginals: expected layers learned with a loss that has probabilities, such as log-linear, got upos, heads"
+        "train",
+        corpus,
+        "--output",
+        model,
+        "--config",
+        CONFIGS / "quick.toml",
+        "--learner",
+        "perceptron",
+        "--set",
+        'layers=["upos", "heads"]',
+        "--set",
+        "parser.order=1",
+    )
+    wanted = (
+        "marginals: expected layers learned with a loss that has probabilities, such as "
+        "log-linear, got upos, heads"
+    )
     for jobs in (1, 2):
         assert complaint("parse", model, trained.dev, "--marginals", "--jobs", jobs) == wanted
     assert "Calibration" not in run("evaluate", model, trained.dev, "--details").stdout
@@ -82,10 +114,25 @@ def test_evaluation_tells_their_calibration_on_request(trained: Trained) -> None
     text = run("evaluate", trained.model, trained.dev, "--bootstrap", 0, "--details").stdout
     assert "Calibration" not in plain
     rows = text.partition("Calibration of probabilities\n")[2].splitlines()
-    assert rows[0].split() == ["probability", "of", "words", "confidence", "accuracy", "ECE", "NLL", "Brier"]
+    assert rows[0].split() == [
+        "probability",
+        "of",
+        "words",
+        "confidence",
+        "accuracy",
+        "ECE",
+        "NLL",
+        "Brier",
+    ]
     assert [row.split("  ")[0] for row in rows[1:8]] == [
-        "upos", "xpos", "feats", "spans", "heads", "deprels", "heads and deprels",
-    ]  # fmt: skip
+        "upos",
+        "xpos",
+        "feats",
+        "spans",
+        "heads",
+        "deprels",
+        "heads and deprels",
+    ]
     assert "Reliability of heads" in rows
     found = json.loads(
         run("evaluate", trained.model, trained.dev, "--bootstrap", 0, "--details", "--json").stdout

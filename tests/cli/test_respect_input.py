@@ -1,4 +1,6 @@
-"""``egparse parse --respect-input``: every filled cell is kept, the others are filled around it, and what cannot be is said."""
+"""``egparse parse --respect-input``: every filled cell is kept, the others are filled around it,
+and what cannot be is said.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,8 @@ def masked(text: str, keep: Callable[[int, int], bool]) -> str:
         if cells[0].isdigit():
             number += 1
             cells = [
-                cell if j not in COLUMNS.values() or keep(number, j) else "_" for j, cell in enumerate(cells)
+                cell if j not in COLUMNS.values() or keep(number, j) else "_"
+                for j, cell in enumerate(cells)
             ]
         lines.append("\t".join(cells))
     return "\n".join(lines) + "\n"
@@ -73,7 +76,9 @@ def test_filled_cells_are_kept_and_trees_are_trees(
     run("parse", trained.model, source, "--respect-input", "-o", output, "--quiet")
     shown = output.read_text(encoding="utf-8")
     fixed = free = 0
-    for given, found in zip(columns(partial, *range(1, 11)), columns(shown, *range(1, 11)), strict=True):
+    for given, found in zip(
+        columns(partial, *range(1, 11)), columns(shown, *range(1, 11)), strict=True
+    ):
         for j in (3, 4, 5, 6, 7):
             assert given[j] in ("_", found[j])
             fixed += given[j] != "_"
@@ -91,7 +96,9 @@ def test_tags_that_the_model_does_not_know_are_kept(trained: Trained) -> None:
     text = ROWS.format("_", "_", "_", "_").replace(
         "2\tcat\t_\t_\t_\t_\t_\t_", "2\tcat\t_\tNEW\tN2\tX=Y\t_\tnew:one"
     )
-    text = text.replace("3\tsat\t_\t_\t_\t_\t_\t_\t_\t_", "3\tsat\t_\t_\t_\t_\t_\t_\t_\tA=1|NE=B-NEW")
+    text = text.replace(
+        "3\tsat\t_\t_\t_\t_\t_\t_\t_\t_", "3\tsat\t_\t_\t_\t_\t_\t_\t_\tA=1|NE=B-NEW"
+    )
     shown = run("parse", trained.model, "-", "--respect-input", text=text).stdout
     rows = columns(shown, 4, 5, 6, 8, 10)
     assert rows[1][:4] == ["NEW", "N2", "X=Y", "new:one"]
@@ -100,7 +107,9 @@ def test_tags_that_the_model_does_not_know_are_kept(trained: Trained) -> None:
 
 
 def test_crossing_arcs_are_kept(trained: Trained) -> None:
-    shown = run("parse", trained.model, "-", "--respect-input", text=ROWS.format(3, 4, "_", "_")).stdout
+    shown = run(
+        "parse", trained.model, "-", "--respect-input", text=ROWS.format(3, 4, "_", "_")
+    ).stdout
     rows = columns(shown, 1, 7)
     assert [head for _, head in rows][:2] == ["3", "4"]
     assert is_tree(rows)
@@ -110,7 +119,10 @@ def test_crossing_arcs_are_kept(trained: Trained) -> None:
     ("heads", "text"),
     [
         ((2, 3, 1, "_"), "2: sentence here: expected a tree, got the cycle 1 -> 2 -> 3 -> 1"),
-        ((0, "_", 0, "_"), "4: sentence here: expected one root, got a second word with head 0 after word 1"),
+        (
+            (0, "_", 0, "_"),
+            "4: sentence here: expected one root, got a second word with head 0 after word 1",
+        ),
         ((1, "_", "_", "_"), "2: sentence here: expected a head other than the word itself, got 1"),
         (("_", 9, "_", "_"), "3: sentence here: expected a head from 0 to 4, got 9"),
     ],
@@ -120,7 +132,10 @@ def test_heads_that_make_no_tree_are_refused_with_their_line(
 ) -> None:
     source = tmp_path / "in.conllu"
     source.write_text(ROWS.format(*heads), encoding="utf-8")
-    assert complaint("parse", trained.model, source, "--respect-input", "--quiet") == f"{source}:{text}"
+    assert (
+        complaint("parse", trained.model, source, "--respect-input", "--quiet")
+        == f"{source}:{text}"
+    )
 
 
 def test_faults_of_spans_are_said(trained: Trained, tmp_path: Path) -> None:
@@ -128,7 +143,10 @@ def test_faults_of_spans_are_said(trained: Trained, tmp_path: Path) -> None:
     whole = text.replace("down\t_\t_\t_\t_\t_\t_\t_\t_", "down\t_\t_\t_\t_\t_\t_\t_\tNE=I-NEW")
     source = tmp_path / "in.conllu"
     source.write_text(whole, encoding="utf-8")
-    expected = f"{source}:5: sentence here: expected B-NEW or I-NEW fixed before I-NEW, whose type the model does not know, got no tag"
+    expected = (
+        f"{source}:5: sentence here: expected B-NEW or I-NEW fixed before I-NEW, whose "
+        "type the model does not know, got no tag"
+    )
     assert complaint("parse", trained.model, source, "--respect-input", "--quiet") == expected
     source.write_text(whole.replace("NE=I-NEW", "NE=?"), encoding="utf-8")
     assert "expected a tag O or TYPE after one of" in complaint(
@@ -137,9 +155,13 @@ def test_faults_of_spans_are_said(trained: Trained, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("format", ["text", "conll2003"])
-def test_formats_without_empty_cells_are_refused(trained: Trained, tmp_path: Path, format: str) -> None:
+def test_formats_without_empty_cells_are_refused(
+    trained: Trained, tmp_path: Path, format: str
+) -> None:
     source = tmp_path / "in.txt"
     source.write_text("Mary NNP B-NP B-PER\n", encoding="utf-8")
-    said = complaint("parse", trained.model, source, "--respect-input", "--format", format, "--quiet")
+    said = complaint(
+        "parse", trained.model, source, "--respect-input", "--format", format, "--quiet"
+    )
     expected = "expected CoNLL-U or CoNLL-X, which have cells to fill, for --respect-input"
     assert said == f"{source}: {expected}, got {format}"

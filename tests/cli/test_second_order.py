@@ -1,4 +1,6 @@
-"""The second-order parser from the command line: trained, saved, evaluated, shown, and refused where its options make no sense."""
+"""The second-order parser from the command line: trained, saved, evaluated, shown, and refused
+where its options make no sense.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,19 @@ from cli.program import CONFIGS, CORPORA, complaint, first_sentences, run
 from egparse.readers.conllu import read_conllu
 
 FEW = (
-    "--config", CONFIGS / "quick.toml", "--set", "parser.order=2", "--set", "second_order.bits=16",
-    "--set", "second_order.pruner_passes=3", "--set", "second_order.stop.iterations=3", "--seed", 4,
-)  # fmt: skip
+    "--config",
+    CONFIGS / "quick.toml",
+    "--set",
+    "parser.order=2",
+    "--set",
+    "second_order.bits=16",
+    "--set",
+    "second_order.pruner_passes=3",
+    "--set",
+    "second_order.stop.iterations=3",
+    "--seed",
+    4,
+)
 TREES = (*FEW, "--set", 'layers=["upos", "heads", "deprels"]')
 HEADS = (*FEW, "--set", 'layers=["heads"]')
 
@@ -29,7 +41,9 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def said(corpus: Path) -> dict[str, Any]:
     """What training says; the model is beside the corpus."""
     dev = CORPORA / "en_sample-dev.conllu"
-    done = run("train", corpus, "--dev", dev, "-o", corpus.parent / "model.msgpack", *TREES, "--json")
+    done = run(
+        "train", corpus, "--dev", dev, "-o", corpus.parent / "model.msgpack", *TREES, "--json"
+    )
     for text in ("pruner  pass ", "parser  pass "):
         assert sum(line.startswith(text) for line in done.stderr.splitlines()) == 3
     return dict(json.loads(done.stdout))
@@ -91,7 +105,9 @@ def test_what_is_fixed_is_kept(model: Path, corpus: Path) -> None:
     short = first_sentences(corpus, 5, corpus.parent / "fixed.conllu")
     written = run("parse", model, short, "--respect-input", "--quiet").stdout.splitlines()
     heads = [
-        line.split("\t")[6:8] for line in short.read_text(encoding="utf-8").splitlines() if line[:1].isdigit()
+        line.split("\t")[6:8]
+        for line in short.read_text(encoding="utf-8").splitlines()
+        if line[:1].isdigit()
     ]
     assert [line.split("\t")[6:8] for line in written if line[:1].isdigit()] == heads
 
@@ -141,15 +157,34 @@ def test_order_one_trains_no_second_parser(corpus: Path, tmp_path: Path) -> None
         (("second_order.sharpness=0",), ("second_order.sharpness", "0")),
         (("second_order.inference=sampled",), ("second_order.inference", "'sampled'")),
         (("second_order.sibling=true",), ("second_order.sibling",)),
-        (("second_order.learner=hmm",), ("hmm fits label sequences only", "second_order (trees)", "--set second_order.learner=")),
+        (
+            ("second_order.learner=hmm",),
+            (
+                "hmm fits label sequences only",
+                "second_order (trees)",
+                "--set second_order.learner=",
+            ),
+        ),
         (("second_order.learner=nothing",), ("expected a learner among", "'nothing'")),
-        (("second_order.inference=exact", "parser.trees=non-projective"), ("second_order.inference", '"loopy"', '"exact"')),
-        (('second_order.sibling_templates=["h.xpos x.xpos"]',), ("pair template 'h.xpos x.xpos'", "at s, h, d", "'x.xpos'")),
-        (('second_order.grandparent_templates=["s.xpos"]',), ("pair template 's.xpos'", "at g, h, d")),
-        (('second_order.label_templates=["h.xpos + d.nothing"]',), ("arc template 'h.xpos + d.nothing'", "'d.nothing'")),
+        (
+            ("second_order.inference=exact", "parser.trees=non-projective"),
+            ("second_order.inference", '"loopy"', '"exact"'),
+        ),
+        (
+            ('second_order.sibling_templates=["h.xpos x.xpos"]',),
+            ("pair template 'h.xpos x.xpos'", "at s, h, d", "'x.xpos'"),
+        ),
+        (
+            ('second_order.grandparent_templates=["s.xpos"]',),
+            ("pair template 's.xpos'", "at g, h, d"),
+        ),
+        (
+            ('second_order.label_templates=["h.xpos + d.nothing"]',),
+            ("arc template 'h.xpos + d.nothing'", "'d.nothing'"),
+        ),
     ],
     ids=lambda own: own[0] if isinstance(own, tuple) and "=" in own[0] else "",
-)  # fmt: skip
+)
 def test_values_that_make_no_sense_are_refused(
     corpus: Path, tmp_path: Path, options: tuple[str, ...], texts: tuple[str, ...]
 ) -> None:

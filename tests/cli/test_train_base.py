@@ -1,4 +1,6 @@
-"""``egparse train --base``: a model goes on learning, and says what it was and what has become of it."""
+"""``egparse train --base``: a model goes on learning, and says what it was and what has become of
+it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ import pytest
 from cli.conftest import Trained
 from cli.program import CORPORA, complaint, first_sentences, run
 
-from egparse.serialize import read_header
+from egparse.storage.model_file import read_header
 
 
 @pytest.fixture(scope="module")
@@ -69,11 +71,25 @@ def test_new_labels_are_in_use(trained: Trained, mine: Path) -> None:
     assert parsed.count("\tarticle\t") > parsed.count("\tdet\t")
 
 
-def test_json_has_both_scores_and_the_settings_are_those_of_the_base(trained: Trained, mine: Path) -> None:
+def test_json_has_both_scores_and_the_settings_are_those_of_the_base(
+    trained: Trained, mine: Path
+) -> None:
     done = run(
-        "train", "--base", trained.model, mine, "-o", mine.parent / "json.msgpack", "--json", "-q", "--dev", trained.dev,
-        "--set", 'layers=["upos", "xpos"]', "--set", "closeness=30",
-    )  # fmt: skip
+        "train",
+        "--base",
+        trained.model,
+        mine,
+        "-o",
+        mine.parent / "json.msgpack",
+        "--json",
+        "-q",
+        "--dev",
+        trained.dev,
+        "--set",
+        'layers=["upos", "xpos"]',
+        "--set",
+        "closeness=30",
+    )
     said = json.loads(done.stdout)
     assert set(said["tasks"]) == {"upos", "xpos"}
     assert said["layers"] == ["upos", "xpos", "feats", "spans", "heads", "deprels"]
@@ -92,11 +108,20 @@ def test_without_base_nothing_is_said_of_one(trained: Trained) -> None:
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        (["--set", "parser.bits=20"], "configuration: parser.bits: expected 18 as in the base model"),
-        (["--set", "upos.templates=['bias']"], "upos.templates: expected the 32 templates as in the base"),
+        (
+            ["--set", "parser.bits=20"],
+            "configuration: parser.bits: expected 18 as in the base model",
+        ),
+        (
+            ["--set", "upos.templates=['bias']"],
+            "upos.templates: expected the 32 templates as in the base",
+        ),
         (["--set", "parser.order=2"], "parser.order: expected 1 as in the base model"),
         (["--set", "upos.d=2"], "upos.d"),
-        (["--learner", "hmm", "--set", 'layers=["upos"]', "-q"], "that can go on from a base model"),
+        (
+            ["--learner", "hmm", "--set", 'layers=["upos"]', "-q"],
+            "that can go on from a base model",
+        ),
     ],
 )
 def test_what_does_not_fit_the_base_is_refused(
@@ -113,7 +138,17 @@ def test_what_is_no_model_is_refused(mine: Path) -> None:
 def test_a_corpus_with_nothing_of_the_base_is_refused(trained: Trained, tmp_path: Path) -> None:
     tags = first_sentences(CORPORA / "en_sample-train.conllu", 30, tmp_path / "tags.conllu")
     base = tmp_path / "upos.msgpack"
-    run("train", tags, "-o", base, "-q", "--set", 'layers=["upos"]', "--set", "upos.stop.iterations=1")
+    run(
+        "train",
+        tags,
+        "-o",
+        base,
+        "-q",
+        "--set",
+        'layers=["upos"]',
+        "--set",
+        "upos.stop.iterations=1",
+    )
     spans = tmp_path / "spans.txt"
     spans.write_text("Anna B-PER\nsleeps O\n\n" * 30, encoding="utf-8")
     text = complaint(

@@ -1,4 +1,6 @@
-"""The sample treebank: format, trees, layers and variety, and that no sentence is borrowed or shared."""
+"""The sample treebank: format, trees, layers and variety, and that no sentence is borrowed or
+shared.
+"""
 
 from __future__ import annotations
 
@@ -19,19 +21,74 @@ MINIMUM = {"train": 300, "dev": 60, "test": 60}
 NON_PROJECTIVE = {"train": 12, "dev": 2, "test": 2}
 
 UPOS = {
-    *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT"),
+    *(
+        "ADJ",
+        "ADP",
+        "ADV",
+        "AUX",
+        "CCONJ",
+        "DET",
+        "INTJ",
+        "NOUN",
+        "NUM",
+        "PART",
+        "PRON",
+        "PROPN",
+        "PUNCT",
+    ),
     *("SCONJ", "SYM", "VERB", "X"),
 }
 DEPRELS = {
-    *("nsubj", "nsubj:outer", "nsubj:pass", "csubj", "csubj:outer", "csubj:pass", "expl", "obj", "iobj"),
-    *("ccomp", "xcomp", "obl", "obl:agent", "obl:unmarked", "advcl", "advcl:relcl", "advmod", "vocative"),
-    *("aux", "aux:pass", "cop", "mark", "discourse", "dislocated", "nmod", "nmod:desc", "nmod:poss"),
+    *(
+        "nsubj",
+        "nsubj:outer",
+        "nsubj:pass",
+        "csubj",
+        "csubj:outer",
+        "csubj:pass",
+        "expl",
+        "obj",
+        "iobj",
+    ),
+    *(
+        "ccomp",
+        "xcomp",
+        "obl",
+        "obl:agent",
+        "obl:unmarked",
+        "advcl",
+        "advcl:relcl",
+        "advmod",
+        "vocative",
+    ),
+    *(
+        "aux",
+        "aux:pass",
+        "cop",
+        "mark",
+        "discourse",
+        "dislocated",
+        "nmod",
+        "nmod:desc",
+        "nmod:poss",
+    ),
     *("nmod:unmarked", "appos", "nummod", "acl", "acl:relcl", "amod", "det", "det:predet", "case"),
     *("conj", "cc", "cc:preconj", "fixed", "flat", "compound", "compound:prt", "list", "parataxis"),
     *("orphan", "goeswith", "reparandum", "punct", "root", "dep"),
 }
 CONSTRUCTIONS = (
-    *("acl:relcl", "advcl", "appos", "aux:pass", "ccomp", "compound:prt", "conj", "cop", "expl", "iobj"),
+    *(
+        "acl:relcl",
+        "advcl",
+        "appos",
+        "aux:pass",
+        "ccomp",
+        "compound:prt",
+        "conj",
+        "cop",
+        "expl",
+        "iobj",
+    ),
     *("nmod:poss", "nsubj:pass", "nummod", "xcomp"),
 )
 ENTITY = re.compile(r"^(?:O|[BI]-(?:PER|ORG|LOC))$")
@@ -151,7 +208,9 @@ def test_every_sentence_is_one_tree_with_one_root(part: str) -> None:
         heads = heads_of(sentence)
         assert all(0 <= head < len(heads) for head in heads), identified(sentence)
         assert heads[1:].count(0) == 1, identified(sentence)
-        assert all(ancestors(heads, word)[-1] == 0 for word in range(1, len(heads))), identified(sentence)
+        assert all(ancestors(heads, word)[-1] == 0 for word in range(1, len(heads))), identified(
+            sentence
+        )
 
 
 @PARTS
@@ -227,8 +286,13 @@ def test_constructions_vary(part: str) -> None:
     labels = Counter(label for sentence in sentences_of(part) for label in labels_of(sentence))
     assert [label for label in CONSTRUCTIONS if labels[label] < 4] == []
     assert sum(text.rstrip('"').endswith("?") for text in texts_of(part)) >= 5
-    assert sum("Mood=Imp" in line for line in path_of(part).read_text(encoding="utf-8").splitlines()) >= 5
-    assert any(isinstance(token["id"], tuple) for sentence in sentences_of(part) for token in sentence)
+    assert (
+        sum("Mood=Imp" in line for line in path_of(part).read_text(encoding="utf-8").splitlines())
+        >= 5
+    )
+    assert any(
+        isinstance(token["id"], tuple) for sentence in sentences_of(part) for token in sentence
+    )
 
 
 @PARTS
@@ -254,5 +318,10 @@ def test_no_sentence_of_five_words_or_more_is_one_of_ewt() -> None:
         if line.startswith("# text = ")
     }
     assert borrowed, "EWT holds no sentences"
-    ours = [sentence for part in MINIMUM for sentence in sentences_of(part) if len(words_of(sentence)) >= 5]
+    ours = [
+        sentence
+        for part in MINIMUM
+        for sentence in sentences_of(part)
+        if len(words_of(sentence)) >= 5
+    ]
     assert [identified(s) for s in ours if s.metadata["text"].casefold() in borrowed] == []

@@ -1,4 +1,6 @@
-"""Sentences for the tests of evaluation: a bare CoNLL-U reader and writer, and predictions with errors."""
+"""Sentences for the tests of evaluation: a bare CoNLL-U reader and writer, and predictions with
+errors.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,10 @@ def sentence_of(lines: list[str]) -> Sentence:
         feats=columns[5],
         heads=[int(head) for head in columns[6]],
         deprels=columns[7],
-        spans=[dict(c.partition("=")[::2] for c in misc.split("|")).get("NE", "O") for misc in columns[9]],
+        spans=[
+            dict(c.partition("=")[::2] for c in misc.split("|")).get("NE", "O")
+            for misc in columns[9]
+        ],
         sentence_id=next((line[12:] for line in lines if line.startswith("# sent_id = ")), None),
         source=Source("corpus.conllu", 1, tuple(lines), tuple(word_lines)),
     )
@@ -54,7 +59,9 @@ def _block(sentence: Sentence) -> str:
     places = sentence.source.word_lines if sentence.source else range(len(sentence))
     for k, place in enumerate(places):
         cells = (sentence.forms[k], "_", sentence.upos[k], sentence.xpos[k], sentence.feats[k])
-        lines[place] = "\t".join((str(k + 1), *cells, str(sentence.heads[k]), sentence.deprels[k], "_", "_"))
+        lines[place] = "\t".join(
+            (str(k + 1), *cells, str(sentence.heads[k]), sentence.deprels[k], "_", "_")
+        )
     return "\n".join(lines) + "\n\n"
 
 
@@ -68,15 +75,21 @@ def corrupt(sentences: Sequence[Sentence], seed: int, rate: float = 0.15) -> lis
     return [_corrupt(sentence, rng, pools, rate) for sentence in sentences]
 
 
-def _corrupt(sentence: Sentence, rng: random.Random, pools: dict[str, list[str]], rate: float) -> Sentence:
+def _corrupt(
+    sentence: Sentence, rng: random.Random, pools: dict[str, list[str]], rate: float
+) -> Sentence:
     layers: dict[str, list[str] | list[int]] = {
-        column: [rng.choice(pool) if rng.random() < rate else cell for cell in getattr(sentence, column)]
+        column: [
+            rng.choice(pool) if rng.random() < rate else cell for cell in getattr(sentence, column)
+        ]
         for column, pool in pools.items()
     }
     heads = list(sentence.heads)
     for k in range(len(heads)):
         if heads[k] and rng.random() < rate:
-            heads[k] = rng.choice([h for h in range(1, len(heads) + 1) if not _under(heads, h, k + 1)])
+            heads[k] = rng.choice(
+                [h for h in range(1, len(heads) + 1) if not _under(heads, h, k + 1)]
+            )
     return sentence.with_layers(heads=heads, **layers)
 
 
@@ -88,7 +101,8 @@ def _under(heads: Sequence[int], word: int, ancestor: int) -> bool:
 
 
 def resegment(sentences: Sequence[Sentence], seed: int, rate: float = 0.08) -> list[Sentence]:
-    """The same texts in other tokens and words: tokens split and joined, multiword tokens made and dissolved.
+    """The same texts in other tokens and words: tokens split and joined, multiword tokens made and
+    dissolved.
 
     Each sentence gets a chain for a tree; now and then two sentences become one.
     """
@@ -140,14 +154,18 @@ def _resegment(
             elif rng.random() < 0.5:
                 changed += [(piece, [piece]) for piece in pieces]
             else:
-                changed.append((form, rng.choice([pieces, [*words, "x"], ["y", *pieces], pieces[::-1]])))
+                changed.append(
+                    (form, rng.choice([pieces, [*words, "x"], ["y", *pieces], pieces[::-1]]))
+                )
         else:
             changed.append((form, words))
     return changed
 
 
 def chain(tokens: list[tuple[str, list[str]]], rng: random.Random) -> Sentence:
-    """A sentence of these tokens and their words; each word hangs on the first one or the one before it."""
+    """A sentence of these tokens and their words; each word hangs on the first one or the one
+    before it.
+    """
     lines: list[str] = []
     word = 0
     for form, words in tokens:
@@ -159,7 +177,13 @@ def chain(tokens: list[tuple[str, list[str]]], rng: random.Random) -> Sentence:
                 rng.choice(["ADJ", "NOUN", "VERB", "DET"]),
                 rng.choice(["_", "Number=Sing", "Case=Nom|X=Y"]),
             )
-            deprel = "root" if word == 1 else rng.choice(["obl", "nsubj", "det", "case:x", "punct", "aux"])
+            deprel = (
+                "root"
+                if word == 1
+                else rng.choice(["obl", "nsubj", "det", "case:x", "punct", "aux"])
+            )
             head = 0 if word == 1 else rng.choice([1, word - 1])
-            lines.append("\t".join((str(word), piece, "_", upos, "_", feats, str(head), deprel, "_", "_")))
+            lines.append(
+                "\t".join((str(word), piece, "_", upos, "_", feats, str(head), deprel, "_", "_"))
+            )
     return sentence_of(lines)

@@ -1,4 +1,6 @@
-"""Calibration: the definitions on small examples, laws of the measures, and temperatures that are what they should be."""
+"""Calibration: the definitions on small examples, laws of the measures, and temperatures that are
+what they should be.
+"""
 
 from __future__ import annotations
 
@@ -126,8 +128,12 @@ def test_faults_are_told(p: list[float], r: list[bool], bins: int, text: str) ->
 
 
 GOLD = Sentence(
-    ("a", "b", "c"), upos=("X", "_", "Z"), feats=("_", "A=1", "_"), heads=(2, 0, MISSING_HEAD), deprels=("x", "root", "y")
-)  # fmt: skip
+    ("a", "b", "c"),
+    upos=("X", "_", "Z"),
+    feats=("_", "A=1", "_"),
+    heads=(2, 0, MISSING_HEAD),
+    deprels=("x", "root", "y"),
+)
 SYSTEM = replace(
     GOLD,
     upos=("X", "Y", "Q"),
@@ -168,6 +174,12 @@ def test_the_report_holds_it_and_is_json() -> None:
     found = json.loads(json.dumps(report_as_json(report)))["calibration"]
     assert found["heads"]["words"] == 3  # the second sentence tells none
     assert found["heads"]["bins"][0] == {
-        "low": 0.4, "high": 0.5, "words": 1, "confidence": 0.5, "accuracy": 0.0,
-    }  # fmt: skip
-    assert "calibration" not in report_as_json(evaluate([gold], [SYSTEM], layers=set(), bootstrap=0))
+        "low": 0.4,
+        "high": 0.5,
+        "words": 1,
+        "confidence": 0.5,
+        "accuracy": 0.0,
+    }
+    assert "calibration" not in report_as_json(
+        evaluate([gold], [SYSTEM], layers=set(), bootstrap=0)
+    )

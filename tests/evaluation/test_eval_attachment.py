@@ -1,4 +1,6 @@
-"""Attachment by convention: spaCy's against spaCy itself, the others by hand and against the UD metrics."""
+"""Attachment by convention: spaCy's against spaCy itself, the others by hand and against the UD
+metrics.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +22,25 @@ GOLD = Sentence(
 
 def test_conllx06_leaves_out_forms_of_punctuation_only() -> None:
     wrong_at_punctuation = GOLD.with_layers(heads=[2, 5, 4, 5, 0, 1])
-    assert score_attachment([GOLD], [wrong_at_punctuation], "conllx06").uas == (4, 4, 4)  # "``" are symbols
+    assert score_attachment([GOLD], [wrong_at_punctuation], "conllx06").uas == (
+        4,
+        4,
+        4,
+    )  # "``" are symbols
     assert score_attachment([GOLD], [wrong_at_punctuation], "conll07").uas == (4, 6, 6)
 
 
 def test_labels_are_whole_but_for_ud18_and_cased_but_for_spacy() -> None:
     system = GOLD.with_layers(deprels=["nmod:y", "obj", "punct", "P", "root", "punct"])
-    found = {convention: score_attachment([GOLD], [system], convention).las for convention in CONVENTIONS}
-    assert found == {"ud18": (5, 6, 6), "conllx06": (2, 4, 4), "conll07": (4, 6, 6), "spacy": (2, 3, 3)}
+    found = {
+        convention: score_attachment([GOLD], [system], convention).las for convention in CONVENTIONS
+    }
+    assert found == {
+        "ud18": (5, 6, 6),
+        "conllx06": (2, 4, 4),
+        "conll07": (4, 6, 6),
+        "spacy": (2, 3, 3),
+    }
 
 
 def test_spacy_leaves_out_by_the_label_of_each_side() -> None:
@@ -80,13 +93,23 @@ def _score_by_spacy(gold: Sequence[Sentence], system: Sequence[Sentence]) -> dic
         return Doc(vocab, words=list(sentence.forms), heads=heads, deps=list(sentence.deprels))
 
     scorer = spacy.registry.scorers.get("spacy.parser_scorer.v1")()
-    scores: dict[str, float] = scorer([Example(doc(s), doc(g)) for g, s in zip(gold, system, strict=True)])
+    scores: dict[str, float] = scorer(
+        [Example(doc(s), doc(g)) for g, s in zip(gold, system, strict=True)]
+    )
     return scores
 
 
 @pytest.mark.parametrize(
     ("form", "expected"),
-    [(".", True), ("--", True), ("«", True), ("$", False), ("+", False), ("a.", False), ("", False)],
+    [
+        (".", True),
+        ("--", True),
+        ("«", True),
+        ("$", False),
+        ("+", False),
+        ("a.", False),
+        ("", False),
+    ],
 )
 def test_punctuation_is_unicode_category_p(form: str, expected: bool) -> None:
     assert is_punctuation(form) is expected

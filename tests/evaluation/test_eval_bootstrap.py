@@ -11,7 +11,9 @@ from egparse.evaluation.scores import IntArray
 
 
 def synthetic(rng: np.random.Generator, sentences: int = 150, mean: float = 0.8) -> IntArray:
-    """Counts for sentences of 5 to 25 words whose own accuracies vary around the mean (beta, strength 8)."""
+    """Counts for sentences of 5 to 25 words whose own accuracies vary around the mean (beta,
+    strength 8).
+    """
     words = rng.integers(5, 26, size=sentences)
     correct = rng.binomial(words, rng.beta(8 * mean, 8 * (1 - mean), size=sentences))
     return np.stack([correct, words, words], axis=1)
@@ -58,7 +60,9 @@ def test_the_same_seed_gives_the_same_interval_and_another_seed_another() -> Non
     first, again, other = (intervals(counts, seed=seed) for seed in (5, 5, 6))
     assert first == again
     assert first != other
-    assert first["a"] == intervals({"a": counts["a"]}, seed=5)["a"]  # whatever else is resampled with it
+    assert (
+        first["a"] == intervals({"a": counts["a"]}, seed=5)["a"]
+    )  # whatever else is resampled with it
 
 
 def test_sentences_without_spans_are_no_problem() -> None:
@@ -66,7 +70,9 @@ def test_sentences_without_spans_are_no_problem() -> None:
 
 
 @pytest.mark.parametrize("method", ["randomisation", "bootstrap"])
-def test_p_values_are_about_uniform_without_a_difference_and_small_with_one(method: bootstrap.Method) -> None:
+def test_p_values_are_about_uniform_without_a_difference_and_small_with_one(
+    method: bootstrap.Method,
+) -> None:
     rng = np.random.default_rng(8)
     p_values = []
     for k in range(200):

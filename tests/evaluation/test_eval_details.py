@@ -88,7 +88,8 @@ def test_ends_of_the_arc_bins(head: int, name: str) -> None:
 def test_layers_that_gold_lacks_give_no_numbers() -> None:
     bare = Sentence(forms=["a", "b"])
     details = break_down(
-        [bare], [GOLD.with_layers(forms=["a", "b"], upos=["X", "Y"], heads=[0, 1], deprels=["x", "y"])]
+        [bare],
+        [GOLD.with_layers(forms=["a", "b"], upos=["X", "Y"], heads=[0, 1], deprels=["x", "y"])],
     )
     assert (details.labels, details.tags, details.arc_lengths) == ({}, {}, {})
     assert details.sentence_lengths == {"1-10": Row(2, None, None, None)}
@@ -99,12 +100,19 @@ def test_groups_add_up_to_the_whole() -> None:
     system = corrupt(gold, seed=5)
     totals, details = score_aligned(gold, system).totals, break_down(gold, system, {"de", "la"})
     assert details.vocabulary is not None
-    for name, groups in (("LAS", details.labels), ("UPOS", details.tags), ("UAS", details.arc_lengths)):
+    for name, groups in (
+        ("LAS", details.labels),
+        ("UPOS", details.tags),
+        ("UAS", details.arc_lengths),
+    ):
         sums = tuple(map(sum, zip(*groups.values(), strict=True)))
         assert sums == totals[name], name
     for rows in (details.sentence_lengths, details.vocabulary):
         assert sum(row.words for row in rows.values()) == totals["UPOS"].gold
-        uas = sum(row.words * row.uas for row in rows.values() if row.uas is not None) / totals["UAS"].gold
+        uas = (
+            sum(row.words * row.uas for row in rows.values() if row.uas is not None)
+            / totals["UAS"].gold
+        )
         assert uas == pytest.approx(totals["UAS"].f1)
     assert list(details.arc_lengths) == list(ARC_BINS)
     assert list(details.sentence_lengths) == list(SENTENCE_BINS)

@@ -85,7 +85,9 @@ def test_other_words_leave_out_what_compares_word_by_word() -> None:
 def test_details_on_request() -> None:
     gold = treebank("en_ewt-ud-dev.conllu")[:50]
     found = json.loads(
-        json.dumps(report_as_json(evaluate(gold, gold, details=True, vocabulary={"the"}, bootstrap=0)))
+        json.dumps(
+            report_as_json(evaluate(gold, gold, details=True, vocabulary={"the"}, bootstrap=0))
+        )
     )
     assert found["details"]["labels"]["root"] == {
         "p": 100.0,
@@ -96,7 +98,13 @@ def test_details_on_request() -> None:
         "system": 50,
     }
     assert set(found["details"]["vocabulary"]) == {"known", "unknown"}
-    assert set(found["details"]) == {"labels", "tags", "arc_lengths", "sentence_lengths", "vocabulary"}
+    assert set(found["details"]) == {
+        "labels",
+        "tags",
+        "arc_lengths",
+        "sentence_lengths",
+        "vocabulary",
+    }
 
 
 def test_the_same_seed_gives_the_same_report() -> None:

@@ -10,7 +10,9 @@ from oracles import conlleval
 from egparse.errors import EgparseError
 from egparse.evaluation.spans import Span, score_spans, spans_of
 
-TAGS = st.sampled_from(["O", *(f"{prefix}-{type_}" for prefix in "BIES" for type_ in ("X", "Y-Z")), "B", "I"])
+TAGS = st.sampled_from(
+    ["O", *(f"{prefix}-{type_}" for prefix in "BIES" for type_ in ("X", "Y-Z")), "B", "I"]
+)
 PAIRS = st.lists(st.lists(st.tuples(TAGS, TAGS), min_size=1, max_size=9), max_size=6)
 
 
@@ -21,9 +23,17 @@ def test_any_tags_score_as_in_conlleval(pairs: list[list[tuple[str, str]]]) -> N
     system = [[s for _, s in sentence] for sentence in pairs]
     expected = conlleval.count(gold, system)
     found = score_spans(gold, system)
-    assert found.micro == (expected.correct.total(), expected.gold.total(), expected.guessed.total())
-    assert (found.micro.precision, found.micro.recall, found.micro.f1) == pytest.approx(expected.rates())
-    types = {type_ for counter in (expected.gold, expected.guessed) for type_, n in counter.items() if n}
+    assert found.micro == (
+        expected.correct.total(),
+        expected.gold.total(),
+        expected.guessed.total(),
+    )
+    assert (found.micro.precision, found.micro.recall, found.micro.f1) == pytest.approx(
+        expected.rates()
+    )
+    types = {
+        type_ for counter in (expected.gold, expected.guessed) for type_, n in counter.items() if n
+    }
     assert set(found.per_type) == types
     for type_, score in found.per_type.items():
         assert score == (expected.correct[type_], expected.gold[type_], expected.guessed[type_])
@@ -44,7 +54,12 @@ def test_any_tags_score_as_in_conlleval(pairs: list[list[tuple[str, str]]]) -> N
     ],
 )
 def test_every_scheme_gives_the_same_spans(tags: str) -> None:
-    assert spans_of(tags.split()) == [Span("X", 0, 2), Span("X", 3, 4), Span("Y", 4, 5), Span("Y", 5, 6)]
+    assert spans_of(tags.split()) == [
+        Span("X", 0, 2),
+        Span("X", 3, 4),
+        Span("Y", 4, 5),
+        Span("Y", 5, 6),
+    ]
 
 
 def test_an_inside_tag_opens_a_span_after_outside_and_after_another_type() -> None:

@@ -31,7 +31,9 @@ WORDS = """\
 """
 
 
-def official(gold: Sequence[Sentence], system: Sequence[Sentence]) -> dict[str, tuple[int, int, int, float]]:
+def official(
+    gold: Sequence[Sentence], system: Sequence[Sentence]
+) -> dict[str, tuple[int, int, int, float]]:
     """What the official script counts, and its F1."""
     udeval = pytest.importorskip("udtools.udeval")
     sides = [
@@ -39,7 +41,9 @@ def official(gold: Sequence[Sentence], system: Sequence[Sentence]) -> dict[str, 
         for side, name in ((gold, "gold"), (system, "system"))
     ]
     scores = udeval.evaluate(*sides)
-    return {name: (s.correct, s.gold_total, s.system_total, 100 * s.f1) for name, s in scores.items()}
+    return {
+        name: (s.correct, s.gold_total, s.system_total, 100 * s.f1) for name, s in scores.items()
+    }
 
 
 def check(found: UDScores, expected: dict[str, tuple[int, int, int, float]]) -> None:
@@ -60,7 +64,11 @@ def test_lists_are_the_official_ones() -> None:
 
 @pytest.mark.parametrize(
     ("name", "rate"),
-    [("en_ewt-ud-dev.conllu", 0.15), ("fr_sequoia-ud-dev.conllu", 0.02), ("fr_sequoia-ud-dev.conllu", 0.5)],
+    [
+        ("en_ewt-ud-dev.conllu", 0.15),
+        ("fr_sequoia-ud-dev.conllu", 0.02),
+        ("fr_sequoia-ud-dev.conllu", 0.5),
+    ],
 )
 def test_corrupted_predictions_score_as_officially(name: str, rate: float) -> None:
     gold = treebank(name)
@@ -86,7 +94,11 @@ def test_other_segmentation_scores_as_officially(name: str) -> None:
 TEXT = "abAbaBabba"
 TOKENS = st.tuples(
     st.sets(st.integers(1, len(TEXT) - 1), max_size=5),  # where to cut
-    st.lists(st.none() | st.lists(st.sampled_from("aAbc"), min_size=1, max_size=4), min_size=6, max_size=6),
+    st.lists(
+        st.none() | st.lists(st.sampled_from("aAbc"), min_size=1, max_size=4),
+        min_size=6,
+        max_size=6,
+    ),
     st.integers(0, 10**6),
 )
 
@@ -132,7 +144,11 @@ def test_functional_children_decide_mlas() -> None:
     gold = parse(WORDS)
     wrong_article = [gold[0].with_layers(upos=["PRON", "VERB", "ADP", "PRON", "NOUN", "PUNCT"])]
     found = score_aligned(gold, wrong_article).totals
-    assert found["CLAS"] == (3, 3, 3)  # she, reads, cat: functional words and punctuation do not count
+    assert found["CLAS"] == (
+        3,
+        3,
+        3,
+    )  # she, reads, cat: functional words and punctuation do not count
     assert found["MLAS"] == (2, 3, 3)  # the article of "cat" has another tag
     moved = [gold[0].with_layers(heads=[2, 0, 2, 5, 2, 2])]
     assert score_aligned(gold, moved).totals["MLAS"] == (
@@ -152,7 +168,11 @@ def test_subtypes_and_language_specific_features_are_left_out() -> None:
         "Number=Sing",
         "_",
     ]
-    system = [gold[0].with_layers(feats=feats, deprels=["nsubj:pass", "root", "case", "det", "obl", "punct"])]
+    system = [
+        gold[0].with_layers(
+            feats=feats, deprels=["nsubj:pass", "root", "case", "det", "obl", "punct"]
+        )
+    ]
     totals = score_aligned(gold, system).totals
     assert {name: totals[name].f1 for name in WORD_METRICS} == dict.fromkeys(WORD_METRICS, 100.0)
 
@@ -169,7 +189,11 @@ def test_words_without_a_gold_head_take_no_part_in_attachment() -> None:
 
 def test_words_without_a_system_head_are_wrong() -> None:
     gold = parse(WORDS)
-    assert score_aligned(gold, [gold[0].with_layers(heads=(), deprels=())]).totals["UAS"] == (0, 6, 6)
+    assert score_aligned(gold, [gold[0].with_layers(heads=(), deprels=())]).totals["UAS"] == (
+        0,
+        6,
+        6,
+    )
     one = [Sentence(forms=["a"], heads=[0])]
     assert score_aligned(one, [Sentence(forms=["a"])]).totals["UAS"] == (0, 1, 1)
 
@@ -193,15 +217,20 @@ def test_different_texts_are_an_error_that_shows_the_place() -> None:
 def test_a_text_that_ends_early_is_an_error_that_shows_the_place() -> None:
     gold = [Sentence(forms=["a", "b"]), Sentence(forms=["c"])]
     with pytest.raises(
-        EgparseError, match=r"gold has 'a b \[c\]' in sentence number 2, system has no more text after 'a b'"
+        EgparseError,
+        match=r"gold has 'a b \[c\]' in sentence number 2, system has no more text after 'a b'",
     ):
         score(gold, gold[:1])
 
 
 def test_a_head_outside_its_sentence_is_an_error() -> None:
-    gold = [Sentence(forms=["a"], heads=[0]), Sentence(forms=["b", "c"], heads=[0, 5], sentence_id="s2")]
+    gold = [
+        Sentence(forms=["a"], heads=[0]),
+        Sentence(forms=["b", "c"], heads=[0, 5], sentence_id="s2"),
+    ]
     with pytest.raises(
-        EgparseError, match=r"sentence s2: expected the head of word 2 \('c'\) to be from 0 to 2, got 5"
+        EgparseError,
+        match=r"sentence s2: expected the head of word 2 \('c'\) to be from 0 to 2, got 5",
     ):
         score(gold, gold)
 
@@ -214,7 +243,9 @@ def test_a_blank_form_is_an_error_where_texts_are_aligned() -> None:
 def test_a_multiword_token_without_its_words_is_an_error() -> None:
     gold = parse(WORDS)
     lines = ["5-7\tcat.s\t_\t_\t_\t_\t_\t_\t_\t_", *WORDS.strip().split("\n")]
-    with pytest.raises(EgparseError, match="expected multiword token 5-7 to span words from 1 to 6"):
+    with pytest.raises(
+        EgparseError, match="expected multiword token 5-7 to span words from 1 to 6"
+    ):
         score([sentence_of(lines)], gold)
 
 

@@ -1,4 +1,6 @@
-"""The maximum-entropy comparison: how words become problems, and that its curves end where they should."""
+"""The maximum-entropy comparison: how words become problems, and that its curves end where they
+should.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,8 @@ import numpy as np
 import pytest
 
 from egparse.errors import EgparseError
-from egparse.experiments import maxent_curves, samples
-from egparse.experiments.maxent_curves import (
+from egparse.experiments.comparisons import maxent_curves
+from egparse.experiments.comparisons.maxent_curves import (
     BROWN,
     LEARNERS,
     Found,
@@ -27,18 +29,25 @@ from egparse.experiments.maxent_curves import (
     split_brown,
     table_of,
 )
-from egparse.experiments.request import Request
-from egparse.experiments.samples import Sample
-from egparse.learners.maxent import MaxentStop
+from egparse.experiments.data import samples
+from egparse.experiments.data.samples import Sample
+from egparse.experiments.maxent import MaxentStop
+from egparse.experiments.report.request import Request
 from egparse.sentences import Sentence
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 
 SENTENCES = [
-    Sentence(forms=["The", "dog", "barks"], xpos=["at", "nn", "vbz"], spans=["B-NP", "I-NP", "B-VP"]),
-    Sentence(forms=["A", "cat", "sleeps"], xpos=["at", "nn", "vbz"], spans=["B-NP", "I-NP", "B-VP"]),
+    Sentence(
+        forms=["The", "dog", "barks"], xpos=["at", "nn", "vbz"], spans=["B-NP", "I-NP", "B-VP"]
+    ),
+    Sentence(
+        forms=["A", "cat", "sleeps"], xpos=["at", "nn", "vbz"], spans=["B-NP", "I-NP", "B-VP"]
+    ),
     Sentence(forms=["Dogs", "bark"], xpos=["nns", "vb"], spans=["B-NP", "B-VP"]),
-    Sentence(forms=["The", "cats", "sleep"], xpos=["at", "nns", "vb"], spans=["B-NP", "I-NP", "B-VP"]),
+    Sentence(
+        forms=["The", "cats", "sleep"], xpos=["at", "nns", "vb"], spans=["B-NP", "I-NP", "B-VP"]
+    ),
 ]
 
 
@@ -50,7 +59,9 @@ def spans_of(sentence: Sentence) -> Sequence[str]:
     return sentence.spans
 
 
-def tagging(train: Sequence[Sentence] = SENTENCES, test: Sequence[Sentence] = SENTENCES) -> WordTask:
+def tagging(
+    train: Sequence[Sentence] = SENTENCES, test: Sequence[Sentence] = SENTENCES
+) -> WordTask:
     return WordTask("Tags", Sample("some", train, test), tags_of, None, False)
 
 
@@ -62,8 +73,17 @@ def found() -> Found:
 
 @pytest.mark.parametrize(
     ("tag", "short"),
-    [("nn", "nn"), ("nn-tl-hl", "nn"), ("fw-nn-tl", "nn"), ("md*", "md"), ("ppss+md", "ppss"), ("*", "*"), ("---hl", "--"), ("np$", "np$")],
-)  # fmt: skip
+    [
+        ("nn", "nn"),
+        ("nn-tl-hl", "nn"),
+        ("fw-nn-tl", "nn"),
+        ("md*", "md"),
+        ("ppss+md", "ppss"),
+        ("*", "*"),
+        ("---hl", "--"),
+        ("np$", "np$"),
+    ],
+)
 def test_tags_lose_their_marks(tag: str, short: str) -> None:
     assert reduced(tag) == short
 
@@ -76,7 +96,9 @@ def test_brown_is_read_by_sentences(tmp_path: Path) -> None:
         Sentence(forms=["barks"], xpos=["vbz"]),
     ]
     path.write_text("The\tat\ndog nn\n", encoding="utf-8")
-    with pytest.raises(EgparseError, match=r"brown\.tsv:2: expected a word and a tag .* got 'dog nn\\n'"):
+    with pytest.raises(
+        EgparseError, match=r"brown\.tsv:2: expected a word and a tag .* got 'dog nn\\n'"
+    ):
         read_brown(path)
 
 
@@ -84,7 +106,9 @@ def test_the_parts_of_brown_are_drawn_at_random_and_do_not_overlap() -> None:
     sentences = [Sentence(forms=[f"w{place}"] * 2, xpos=["x"] * 2) for place in range(100)]
     parts = split_brown(sentences, 1000, 1)
     assert (len(parts.train), len(parts.dev)) == (80, 20)
-    assert {own.forms[0] for own in (*parts.train, *parts.dev)} == {own.forms[0] for own in sentences}
+    assert {own.forms[0] for own in (*parts.train, *parts.dev)} == {
+        own.forms[0] for own in sentences
+    }
     assert parts == split_brown(sentences, 1000, 1) != split_brown(sentences, 1000, 2)
     slice_of = split_brown(sentences, 50, 1)
     assert (len(slice_of.train), len(slice_of.dev)) == (20, 5)
@@ -93,7 +117,15 @@ def test_the_parts_of_brown_are_drawn_at_random_and_do_not_overlap() -> None:
 
 def test_attributes_see_neighbours_and_given_tags_only() -> None:
     first, _, last = attributes(["The", "dog", "barks"], ["D", "N", "V"])
-    assert {"w=The", "lower=the", "prefix=th", "suffix=he", "w-1=<>", "w+1=dog", "w+2=barks"} <= set(first)
+    assert {
+        "w=The",
+        "lower=the",
+        "prefix=th",
+        "suffix=he",
+        "w-1=<>",
+        "w+1=dog",
+        "w+2=barks",
+    } <= set(first)
     assert {"t-1=<>", "t+0=D", "t+0,+1=D N", "t+2=V"} <= set(first)
     assert {"w+1=<>", "t-1,+0=N V"} <= set(last)
     assert not any(own.startswith("t") for own in next(attributes(["The"], [])))
@@ -104,7 +136,10 @@ def test_attributes_that_training_does_not_know_are_left_out() -> None:
     vocabulary: dict[str, int] = {}
     train = matrix_of([["a", "b"], ["b", "c"]], vocabulary, grow=True)
     assert train.toarray().tolist() == [[1, 1, 0], [0, 1, 1]]
-    assert matrix_of([["d"], ["c", "e"]], vocabulary, grow=False).toarray().tolist() == [[0, 0, 0], [0, 0, 1]]
+    assert matrix_of([["d"], ["c", "e"]], vocabulary, grow=False).toarray().tolist() == [
+        [0, 0, 0],
+        [0, 0, 1],
+    ]
     assert list(vocabulary) == ["a", "b", "c"]
 
 
@@ -155,7 +190,9 @@ def test_every_learner_starts_alike_and_falls_to_the_optimum(found: Found) -> No
 
 def test_tighter_bounds_need_fewer_passes(found: Found) -> None:
     """(ibid., eq. 14): A_CD <= A_SCGIS <= A_GIS and A_IIS <= A_GIS."""
-    after = {curve.label: curve.points[min(5, len(curve.points) - 1)].primal for curve in found.curves}
+    after = {
+        curve.label: curve.points[min(5, len(curve.points) - 1)].primal for curve in found.curves
+    }
     assert after["CD"] < after["SCGIS"] < after["GIS"]
     assert after["IIS"] <= after["GIS"] * (1 + 1e-9)
 

@@ -1,4 +1,6 @@
-"""The parts of experiments: requests, data, curves, tables, figures, and what each says when it cannot go on."""
+"""The parts of experiments: requests, data, curves, tables, figures, and what each says when it
+cannot go on.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +14,19 @@ import numpy as np
 import pytest
 
 from egparse.errors import ConfigError, EgparseError
-from egparse.experiments import comparison
-from egparse.experiments.catalogue import EXPERIMENTS, perform
-from egparse.experiments.comparison import EG, SGD, Contender, Plan, compare
-from egparse.experiments.curves import Budget, Run, trace
-from egparse.experiments.digits import read_digits, read_idx
-from egparse.experiments.figure import draw
-from egparse.experiments.generated import classes_of_points, sentences
-from egparse.experiments.markdown import table_lines
-from egparse.experiments.outcome import Line, Panel, Table
-from egparse.experiments.problems import Setup, classifier, entities, parser
-from egparse.experiments.record import Curve, Point, best_bound
-from egparse.experiments.request import Request
-from egparse.experiments.samples import Sample
+from egparse.experiments.comparisons import comparison
+from egparse.experiments.comparisons.catalogue import EXPERIMENTS, perform
+from egparse.experiments.comparisons.comparison import EG, SGD, Contender, Plan, compare
+from egparse.experiments.data.digits import read_digits, read_idx
+from egparse.experiments.data.generated import classes_of_points, sentences
+from egparse.experiments.data.problems import Setup, classifier, entities, parser
+from egparse.experiments.data.samples import Sample
+from egparse.experiments.report.curves import Budget, Run, trace
+from egparse.experiments.report.figure import draw
+from egparse.experiments.report.markdown import table_lines
+from egparse.experiments.report.outcome import Line, Panel, Table
+from egparse.experiments.report.record import Curve, Point, best_bound
+from egparse.experiments.report.request import Request
 from egparse.learners.learner import LearnerConfig
 from egparse.sentences import Sentence
 
@@ -41,19 +43,26 @@ def run_of(learner: str, **options: object) -> Run:
 def test_a_full_run_says_which_file_it_needs(tmp_path: Path) -> None:
     for name, experiment in EXPERIMENTS.items():
         with pytest.raises(
-            ConfigError, match=rf"expected --data DIRECTORY with {experiment.needs[0]} in it, or --quick"
+            ConfigError,
+            match=rf"expected --data DIRECTORY with {experiment.needs[0]} in it, or --quick",
         ):
             perform(name, Request(), tmp_path)
-    with pytest.raises(ConfigError, match=r"esp\.train: expected a file of the data directory, got none"):
+    with pytest.raises(
+        ConfigError, match=r"esp\.train: expected a file of the data directory, got none"
+    ):
         perform("parsing", Request(data=tmp_path), tmp_path)
 
 
 def test_an_unknown_experiment_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"expected an experiment among multiclass, .* got 'parse'"):
+    with pytest.raises(
+        ConfigError, match=r"expected an experiment among multiclass, .* got 'parse'"
+    ):
         perform("parse", Request(quick=True), tmp_path)
 
 
-@pytest.mark.parametrize("wrong", [{"iterations": -1}, {"constants": (1.0, 0.0)}, {"constants": (math.nan,)}])
+@pytest.mark.parametrize(
+    "wrong", [{"iterations": -1}, {"constants": (1.0, 0.0)}, {"constants": (math.nan,)}]
+)
 def test_a_request_out_of_range_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match="expected iterations >= 0 and constants > 0"):
         Request(**wrong)  # type: ignore[arg-type]
@@ -77,7 +86,8 @@ def test_a_learner_that_is_not_registered_is_skipped_with_a_note() -> None:
     contenders = (EG, Contender("Somebody", "nobody"))
     told: list[str] = []
     found = compare(
-        Plan("test", small(), contenders, (2.0,), Budget(2.0)), Request(quick=True, tell=told.append)
+        Plan("test", small(), contenders, (2.0,), Budget(2.0)),
+        Request(quick=True, tell=told.append),
     )
     assert [curve.label for curve in found.curves] == ["EG"]
     assert found.notes == ("Somebody is left out: no learner nobody is registered.",)
@@ -117,9 +127,18 @@ def test_the_first_learning_rate_is_the_one_that_scores_best_after_a_pass() -> N
 def test_the_table_says_what_it_took_to_come_near_the_bound() -> None:
     points = [(1.0, 200.0, 50.0), (2.0, 100.9, 99.0), (3.0, 100.05, 100.0)]
     curve = Curve(
-        "e", "t", "EG", "eg-online", {}, 1.0, 0.0, 2.0, 1,
-        tuple(Point(k + 1, own[0], 0.5, own[1], own[2], 10.0 + k) for k, own in enumerate(points)), "",
-    )  # fmt: skip
+        "e",
+        "t",
+        "EG",
+        "eg-online",
+        {},
+        1.0,
+        0.0,
+        2.0,
+        1,
+        tuple(Point(k + 1, own[0], 0.5, own[1], own[2], 10.0 + k) for k, own in enumerate(points)),
+        "",
+    )
     assert best_bound((curve,)) == 100.0
     (row,) = comparison.summary_table("Learners", comparison.Comparison(small(), (curve,), ())).rows
     assert row[:7] == ("2", "EG", "100.0", "100.0", "0.05000", "2.000", "3.000")

@@ -13,10 +13,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from egparse.cli.experiment import experiment
-from egparse.experiments import samples
-from egparse.experiments.catalogue import EXPERIMENTS, Done
-from egparse.experiments.request import Request
+from egparse.cli.commands.experiment import experiment
+from egparse.experiments.comparisons.catalogue import EXPERIMENTS, Done
+from egparse.experiments.data import samples
+from egparse.experiments.report.request import Request
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 
@@ -25,7 +25,8 @@ DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 def all_done(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Done]:
     """``egparse experiment all --quick --seed 3``."""
     return {
-        own.name: own for own in experiment("all", tmp_path_factory.mktemp("all") / "new", quick=True, seed=3)
+        own.name: own
+        for own in experiment("all", tmp_path_factory.mktemp("all") / "new", quick=True, seed=3)
     }
 
 
@@ -47,7 +48,9 @@ def test_the_numbers_are_complete_and_finite(done: Done) -> None:
     content = numbers_of(done)
     assert content["experiment"] == done.name
     assert content["seed"] == 3
-    assert {"egparse", "python", "numpy", "numba", "scipy", "matplotlib"} <= content["versions"].keys()
+    assert {"egparse", "python", "numpy", "numba", "scipy", "matplotlib"} <= content[
+        "versions"
+    ].keys()
     assert content["data"]
     for curve in content["curves"]:
         assert curve["points"]
@@ -70,7 +73,9 @@ def test_no_learner_gets_below_the_bound_of_another(done: Done) -> None:
     for _, own in groupby(sorted(problems, key=lambda it: it[:2]), key=lambda it: it[:2]):
         points = [(it[2:4], point) for it in own for point in it[4]["points"]]
         for loss in {it for it, _ in points}:
-            duals = [point["dual"] for it, point in points if it == loss and point["dual"] is not None]
+            duals = [
+                point["dual"] for it, point in points if it == loss and point["dual"] is not None
+            ]
             primals = [point["primal"] for it, point in points if it == loss]
             if duals:
                 assert max(duals) <= min(primals) + 1e-3 * abs(min(primals))

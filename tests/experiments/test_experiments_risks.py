@@ -1,4 +1,6 @@
-"""The risks of models on held-out sentences: against enumeration, against the training problem, and in the tables of ``losses``."""
+"""The risks of models on held-out sentences: against enumeration, against the training problem, and
+in the tables of ``losses``.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +13,22 @@ from oracles.trees import all_trees
 from scipy.special import logsumexp
 
 from egparse.errors import EgparseError
-from egparse.experiments import dca_curves, loss_grid
-from egparse.experiments.catalogue import EXPERIMENTS
-from egparse.experiments.comparison import DCA, SGD, Plan, compare
-from egparse.experiments.curves import Budget
-from egparse.experiments.generated import sentences
-from egparse.experiments.problems import Setup, entities, parser
-from egparse.experiments.request import Request
-from egparse.experiments.risks import HeldOutSequences, HeldOutTrees, Risks, risks
-from egparse.experiments.samples import UD_LATIN, Corpus, Sample, sample
+from egparse.experiments.comparisons import dca_curves, loss_grid
+from egparse.experiments.comparisons.catalogue import EXPERIMENTS
+from egparse.experiments.comparisons.comparison import DCA, SGD, Plan, compare
+from egparse.experiments.comparisons.risks import HeldOutSequences, HeldOutTrees, Risks, risks
+from egparse.experiments.data.generated import sentences
+from egparse.experiments.data.problems import Setup, entities, parser
+from egparse.experiments.data.samples import UD_LATIN, Corpus, Sample, sample
+from egparse.experiments.report.curves import Budget
+from egparse.experiments.report.request import Request
 from egparse.features.arcs import compile_arc_templates
+from egparse.features.word_table import Words
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.problem import Floats
 from egparse.learners.registry import build
-from egparse.tasks.parser import codes_for
-from egparse.tasks.tree_problem import TreeProblem
-from egparse.tasks.word_columns import Words
+from egparse.parsing.arc_parser import codes_for
+from egparse.parsing.arc_problem import TreeProblem
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 
@@ -48,14 +50,19 @@ def test_risks_of_sequences_are_those_of_all_sequences() -> None:
     scores = [random.normal(size=(n + size) * size) for n in lengths]
     wanted = np.zeros(3)
     for i, n in enumerate(lengths):
-        unary, bigrams = scores[i][: n * size].reshape(n, size), scores[i][n * size :].reshape(size, size)
+        unary, bigrams = (
+            scores[i][: n * size].reshape(n, size),
+            scores[i][n * size :].reshape(size, size),
+        )
         labels = list(itertools.product(range(size), repeat=n))
         weights = [
             sum(unary[k, label] for k, label in enumerate(own))
             + sum(bigrams[p, q] for p, q in itertools.pairwise(own))
             for own in labels
         ]
-        costs = [np.count_nonzero(np.array(own) != gold[starts[i] : starts[i + 1]]) for own in labels]
+        costs = [
+            np.count_nonzero(np.array(own) != gold[starts[i] : starts[i + 1]]) for own in labels
+        ]
         wanted += by_definition(np.array(weights), np.array(costs, dtype=float))
     assert risks(problem, scores, 8) == pytest.approx(tuple(wanted / 8))
 
@@ -65,12 +72,19 @@ def test_risks_of_trees_are_those_of_all_trees_also_where_a_correct_arc_is_no_ca
     arcs = [(h, d) for d in range(1, n + 1) for h in range(n + 1) if h != d and (h, d) != (3, 4)]
     templates = compile_arc_templates(("h.upos + d.upos", "h.upos +"), ("upos",), "upos")
     problem = TreeProblem(
-        codes=[codes_for(templates, n)], arcs=[np.array(arcs, dtype=np.int16)], heads=[heads],
-        templates=templates, bits=8, trees="non-projective", single_root=True,
-    )  # fmt: skip
+        codes=[codes_for(templates, n)],
+        arcs=[np.array(arcs, dtype=np.int16)],
+        heads=[heads],
+        templates=templates,
+        bits=8,
+        trees="non-projective",
+        single_root=True,
+    )
     scores = dict(zip(arcs, random.normal(size=len(arcs)), strict=True))
     allowed = [
-        own for own in all_trees(n, True, False) if all((own[d], d) in scores for d in range(1, n + 1))
+        own
+        for own in all_trees(n, True, False)
+        if all((own[d], d) in scores for d in range(1, n + 1))
     ]
     weights = [sum(scores[own[d], d] for d in range(1, n + 1)) for own in allowed]
     costs = [np.count_nonzero(np.array(own[1:]) != heads) for own in allowed]
@@ -105,7 +119,9 @@ def test_on_the_training_part_risks_are_those_of_the_training_problem(task: str)
 
 def test_a_pruned_head_costs_one_whatever_the_model() -> None:
     drawn = sentences(60, 2)
-    setup = parser(Sample("drawn", drawn[:40], drawn[40:]), trees="non-projective", bits=14, arc_share=0.9)
+    setup = parser(
+        Sample("drawn", drawn[:40], drawn[40:]), trees="non-projective", bits=14, arc_share=0.9
+    )
     found = setup.risks(trained(setup)) if setup.risks else Risks(0, 0, 0)
     error = 1 - setup.score(1.0) / 100
     assert error > 0
@@ -122,7 +138,9 @@ def test_tuning_never_looks_at_the_test_part_and_a_run_once() -> None:
         looks.append(scale)
         return 50.0
 
-    found = compare(Plan("e", setup._replace(test=test), (SGD, DCA), (1.0,), Budget(3.0)), Request())
+    found = compare(
+        Plan("e", setup._replace(test=test), (SGD, DCA), (1.0,), Budget(3.0)), Request()
+    )
     assert [curve.test for curve in found.curves] == [50.0, 50.0]
     assert len(looks) == 2
     assert found.risks == (None, None)
@@ -137,7 +155,9 @@ def test_risks_are_measured_with_and_without_a_test_part() -> None:
     assert found.risks == tested.risks
     assert len({*found.risks, None}) == 3
     assert [curve.test for curve in found.curves] == [None, None]
-    assert [curve.test for curve in tested.curves] == [curve.points[-1].score for curve in tested.curves]
+    assert [curve.test for curve in tested.curves] == [
+        curve.points[-1].score for curve in tested.curves
+    ]
 
 
 def test_the_table_of_losses_shows_risks_in_their_order() -> None:
@@ -175,10 +195,16 @@ def test_without_a_development_part_the_last_tenth_stands_for_it(tmp_path: Path)
     assert (len(cut.train), len(cut.dev)) == (10, 15)
     apart = sample(request, Corpus("train.conllu", dev="dev.conllu", test="dev.conllu"), (1, 1))
     assert [len(part) for part in (apart.train, apart.dev, apart.test)] == [25, 4, 4]
-    assert len(sample(request, Corpus("train.conllu", "dev.conllu", n_train=10), (1, 1)).train) == 10
-    with pytest.raises(EgparseError, match=r"train\.conllu: expected more than 25 sentences, got 25"):
+    assert (
+        len(sample(request, Corpus("train.conllu", "dev.conllu", n_train=10), (1, 1)).train) == 10
+    )
+    with pytest.raises(
+        EgparseError, match=r"train\.conllu: expected more than 25 sentences, got 25"
+    ):
         sample(request, corpus._replace(n_train=25), (1, 1))
-    with pytest.raises(EgparseError, match=r"train\.conllu: expected at least 26 sentences, got 25"):
+    with pytest.raises(
+        EgparseError, match=r"train\.conllu: expected at least 26 sentences, got 25"
+    ):
         sample(request, Corpus("train.conllu", "dev.conllu", n_train=26), (1, 1))
     write(tmp_path / "train.conllu", 1)
     with pytest.raises(EgparseError, match=r"train\.conllu: expected more than 1 sentences, got 1"):

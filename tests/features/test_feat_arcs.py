@@ -7,8 +7,8 @@ import pytest
 
 from egparse.errors import ConfigError
 from egparse.features.arcs import add_arcs, compile_arc_templates, encode_arcs, score_arcs
-from egparse.tasks.arc_columns import ARC_TEMPLATES, BETWEEN, ArcColumns
-from egparse.tasks.parser import codes_for
+from egparse.parsing.arc_parser import codes_for
+from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, ArcColumns
 
 NAMES = list(ArcColumns.names)
 TEMPLATES = compile_arc_templates(ARC_TEMPLATES, NAMES, BETWEEN)
@@ -20,7 +20,9 @@ def sentence(n: int, seed: int = 0) -> tuple:
     values[0] = 1
     codes = codes_for(TEMPLATES, n)
     encode_arcs(values, TEMPLATES, codes)
-    arcs = np.array([(h, d) for h in range(n + 1) for d in range(1, n + 1) if h != d], dtype=np.int16)
+    arcs = np.array(
+        [(h, d) for h in range(n + 1) for d in range(1, n + 1) if h != d], dtype=np.int16
+    )
     return codes, arcs
 
 
@@ -40,7 +42,9 @@ def test_scores_are_linear_and_the_change_of_the_norm_is_exact() -> None:
     assert grown == pytest.approx(squared, rel=1e-9)
     # sum_r changes_r (F v)_r = |F' changes|^2 = |v|^2
     assert changes @ scores_of(codes, arcs, weights) == pytest.approx(squared, rel=1e-4)
-    assert grown + add_arcs(codes, TEMPLATES, arcs, -changes, weights, places) == pytest.approx(0.0, abs=1e-6)
+    assert grown + add_arcs(codes, TEMPLATES, arcs, -changes, weights, places) == pytest.approx(
+        0.0, abs=1e-6
+    )
 
 
 def test_direction_and_length_of_an_arc_matter() -> None:

@@ -18,7 +18,14 @@ from egparse.features.vocabulary import BOUNDARY, FIRST_VALUE, UNKNOWN, Vocabula
 
 @pytest.mark.parametrize(
     ("form", "expected"),
-    [("McDonald's", "XxXxx'x"), ("1984", "00"), ("USA", "XX"), ("a-b", "x-x"), ("", ""), ("...", "..")],
+    [
+        ("McDonald's", "XxXxx'x"),
+        ("1984", "00"),
+        ("USA", "XX"),
+        ("a-b", "x-x"),
+        ("", ""),
+        ("...", ".."),
+    ],
 )
 def test_shape_cuts_runs_to_two(form: str, expected: str) -> None:
     assert shape(form) == expected
@@ -91,19 +98,31 @@ def test_keys_do_not_cross_sentences_and_unknown_values_yield_none() -> None:
     assert padded[1, 1] == bare[1, 1] != 0
 
 
-@given(st.lists(st.tuples(st.integers(1, 2**19 - 1), st.integers(1, 2**19 - 1)), min_size=1, max_size=6))
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 2**19 - 1), st.integers(1, 2**19 - 1)), min_size=1, max_size=6
+    )
+)
 def test_a_key_can_be_read_back(cells: list[tuple[int, int]]) -> None:
     texts = ["form[0]", "form[0]|tag[0]", "bias"]
     templates = compile_templates(texts, ["form", "tag"])
     keys = _keys(texts, np.array(cells), [0, len(cells)], True)
     for (form, tag), (single, pair, bias) in zip(cells, keys.tolist(), strict=True):
-        assert templates.describe(single, lambda column, value: f"{column}:{value}") == f"form[0]=form:{form}"
-        assert templates.describe(pair, lambda _, value: str(value)) == f"form[0]={form} tag[0]={tag}"
+        assert (
+            templates.describe(single, lambda column, value: f"{column}:{value}")
+            == f"form[0]=form:{form}"
+        )
+        assert (
+            templates.describe(pair, lambda _, value: str(value)) == f"form[0]={form} tag[0]={tag}"
+        )
         assert templates.describe(bias, lambda _, value: str(value)) == "bias"
     assert len(np.unique(keys)) == len({c[0] for c in cells}) + len(set(cells)) + 1
 
 
-@given(st.sets(st.integers(1, 2**64 - 1), max_size=200), st.lists(st.integers(0, 2**64 - 1), max_size=50))
+@given(
+    st.sets(st.integers(1, 2**64 - 1), max_size=200),
+    st.lists(st.integers(0, 2**64 - 1), max_size=50),
+)
 def test_the_index_finds_exactly_its_keys(keys: set[int], others: list[int]) -> None:
     ordered = sorted(keys)
     index = KeyIndex(np.array(ordered, dtype=np.uint64))

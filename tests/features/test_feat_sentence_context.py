@@ -11,7 +11,9 @@ from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
 
 
 def context(words: str) -> dict[str, list[int]]:
-    """Columns of a sentence written as form/UPOS/XPOS, and the vocabulary value of each form under ``forms``."""
+    """Columns of a sentence written as form/UPOS/XPOS, and the vocabulary value of each form under
+    ``forms``.
+    """
     cells = [word.rsplit("/", 2) for word in words.split()]
     columns = [[cell[place] for cell in cells] for place in range(3)]
     vocabularies = [Vocabulary.of(column) for column in columns]
@@ -25,7 +27,10 @@ def context(words: str) -> dict[str, list[int]]:
     out = np.zeros((len(cells), len(COLUMNS)), dtype=np.int32)
     starts = np.array([0, len(cells)], dtype=np.int64)
     fill_context(upos, xpos, np.zeros_like(upos), forms, starts, kinds, out)
-    return {"forms": forms.tolist(), **{name: out[:, place].tolist() for place, name in enumerate(COLUMNS)}}
+    return {
+        "forms": forms.tolist(),
+        **{name: out[:, place].tolist() for place, name in enumerate(COLUMNS)},
+    }
 
 
 def test_a_noun_is_marked_by_its_preposition_and_a_verb_stops_the_search() -> None:
@@ -33,7 +38,9 @@ def test_a_noun_is_marked_by_its_preposition_and_a_verb_stops_the_search() -> No
     preposition = 64 + found["forms"][2]
     assert found["marker"][3:] == [preposition] * 3
     assert found["marker"][2] == TAGS.index("VERB")
-    assert found["marker"][0] == found["marker"][1] == 41  # nothing but the beginning of the sentence
+    assert (
+        found["marker"][0] == found["marker"][1] == 41
+    )  # nothing but the beginning of the sentence
 
 
 def test_a_question_word_marks_what_follows_it() -> None:
@@ -42,7 +49,9 @@ def test_a_question_word_marks_what_follows_it() -> None:
 
 
 def test_brackets_and_quotes_enclose() -> None:
-    found = context("a/X/X (/PUNCT/-LRB- b/X/X )/PUNCT/-RRB- c/X/X \"/PUNCT/`` d/X/X \"/PUNCT/'' e/X/X")
+    found = context(
+        "a/X/X (/PUNCT/-LRB- b/X/X )/PUNCT/-RRB- c/X/X \"/PUNCT/`` d/X/X \"/PUNCT/'' e/X/X"
+    )
     a, opening, b, closing, c, quote, d, unquote, e = found["bracket"]
     assert a == c == e == 0
     assert opening == b == closing > 0
@@ -52,7 +61,8 @@ def test_brackets_and_quotes_enclose() -> None:
 
 def test_classes_in_between_are_finer_than_tags() -> None:
     found = context(
-        "saw/VERB/VBD seen/VERB/VBN ,/PUNCT/, ./PUNCT/. to/PART/TO not/PART/RB which/DET/WDT the/DET/DT"
+        "saw/VERB/VBD seen/VERB/VBN ,/PUNCT/, ./PUNCT/. to/PART/TO not/PART/RB which/DET/WDT "
+        "the/DET/DT"
     )
     assert len(set(found["between"])) == 8
 
@@ -63,7 +73,11 @@ def test_any_values_are_taken(cells: list[tuple[int, int, int, int]]) -> None:
     columns = [np.ascontiguousarray(table[:, place]) for place in range(4)]
     out = np.zeros((len(cells), len(COLUMNS)), dtype=np.int32)
     kinds = tag_kinds(
-        TAGS[1:], ("TO", "WP", "VBD"), ("VerbForm=Fin", "PronType=Rel"), (",", "(", ")", '"'), FIRST_VALUE
+        TAGS[1:],
+        ("TO", "WP", "VBD"),
+        ("VerbForm=Fin", "PronType=Rel"),
+        (",", "(", ")", '"'),
+        FIRST_VALUE,
     )
     fill_context(*columns, np.array([0, len(cells)], dtype=np.int64), kinds, out)
     assert (out >= 0).all()

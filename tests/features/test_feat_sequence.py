@@ -1,4 +1,6 @@
-"""Weights of (attribute, label) pairs: scores and changes against dense matrices, in both layouts."""
+"""Weights of (attribute, label) pairs: scores and changes against dense matrices, in both
+layouts.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +22,18 @@ WORDS, TEMPLATES, ATTRIBUTES = 7, 3, 9
 
 
 class Drawn:
-    """Words with attributes and candidates, some pairs seen, and weights that are sums of quarters (exact in float32)."""
+    """Words with attributes and candidates, some pairs seen, and weights that are sums of quarters
+    (exact in float32).
+    """
 
     def __init__(self, seed: int, n_labels: int, full: bool) -> None:
         random = np.random.default_rng(seed)
         self.n_labels, self.random = n_labels, random
         self.attributes = random.integers(-1, ATTRIBUTES, size=(WORDS, TEMPLATES)).astype(np.int32)
         lists = [np.flatnonzero(random.random(n_labels) < 0.4) for _ in range(WORDS)]
-        lists = [np.arange(n_labels) if full else own if len(own) else np.array([1]) for own in lists]
+        lists = [
+            np.arange(n_labels) if full else own if len(own) else np.array([1]) for own in lists
+        ]
         self.starts = np.cumsum([0] + [len(own) for own in lists]).astype(np.int32)
         self.candidates = np.concatenate(lists).astype(np.uint16)
         self.gold = np.array([random.choice(own) for own in lists], dtype=np.int32)
@@ -37,7 +43,9 @@ class Drawn:
         return int(self.starts[-1])
 
     def table(self, rows: WeightRows) -> np.ndarray:
-        """The weights as (attributes + 1, labels): the last row, of absent attributes, stays zero."""
+        """The weights as (attributes + 1, labels): the last row, of absent attributes, stays
+        zero.
+        """
         table = np.zeros((ATTRIBUTES + 1, self.n_labels))
         table[np.repeat(np.arange(ATTRIBUTES), np.diff(rows.starts)), rows.labels] = rows.weights
         return table
@@ -68,7 +76,12 @@ def test_scores_and_changes_are_those_of_matrices(words: Drawn, observed: bool) 
     support = words.table(rows._replace(weights=np.ones(len(rows.weights), np.float32))) > 0
     placement = place(words.attributes, rows, words.n_labels)
     packed = pack(
-        words.attributes, rows, placement, words.candidates, words.starts.astype(np.int64), words.n_labels
+        words.attributes,
+        rows,
+        placement,
+        words.candidates,
+        words.starts.astype(np.int64),
+        words.n_labels,
     )
     buffer = np.zeros(max(words.n_labels, packed.dense.shape[1]))
     plain = WeightRows(rows.starts, rows.labels, rows.weights.copy())
@@ -79,7 +92,9 @@ def test_scores_and_changes_are_those_of_matrices(words: Drawn, observed: bool) 
         expected[-1] = 0.0
         after = float((expected**2).sum())
         for grown in (
-            add_candidates(words.attributes, plain, words.starts, words.candidates, buffer, changes),
+            add_candidates(
+                words.attributes, plain, words.starts, words.candidates, buffer, changes
+            ),
             add_words(packed, 0, words.starts, words.candidates, buffer, changes),
         ):
             assert grown == pytest.approx(after - before, abs=1e-9)

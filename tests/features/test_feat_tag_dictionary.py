@@ -15,7 +15,8 @@ def lists(forms: list[str], dictionary: TagDictionary) -> list[list[int]]:
     ids = np.array([distinct.index(form) for form in forms], dtype=np.int32)
     found = dictionary.candidates(distinct, ids)
     return [
-        found.labels[first:end].tolist() for first, end in zip(found.starts, found.starts[1:], strict=False)
+        found.labels[first:end].tolist()
+        for first, end in zip(found.starts, found.starts[1:], strict=False)
     ]
 
 
@@ -36,7 +37,9 @@ def test_every_form_has_a_candidate() -> None:
 def test_the_correct_label_is_added_where_it_is_missing() -> None:
     dictionary = TagDictionary.build(FORMS, LABELS)
     ids = np.array([0, 0], dtype=np.int32)
-    found = dictionary.with_correct(dictionary.candidates(["the"], ids), np.array([3, 0], dtype=np.int32))
+    found = dictionary.with_correct(
+        dictionary.candidates(["the"], ids), np.array([3, 0], dtype=np.int32)
+    )
     assert found.labels.tolist() == [0, 3, 0]
     assert found.starts.tolist() == [0, 2, 3]
 

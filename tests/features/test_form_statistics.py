@@ -17,13 +17,18 @@ SENTENCES = [
 def _text(sentences: list[list[str]]) -> Text:
     distinct = sorted({form for forms in sentences for form in forms})
     ids = [distinct.index(form) for forms in sentences for form in forms]
-    return Text(np.cumsum([0] + [len(forms) for forms in sentences]), distinct, np.array(ids, dtype=np.int32))
+    return Text(
+        np.cumsum([0] + [len(forms) for forms in sentences]),
+        distinct,
+        np.array(ids, dtype=np.int32),
+    )
 
 
 def _count(counted: slice = slice(None)) -> FormStatistics:
     text = _text(SENTENCES)
     spans = np.array(
-        [0 if form.lower() == "rome" else -1 for forms in SENTENCES for form in forms], dtype=np.int32
+        [0 if form.lower() == "rome" else -1 for forms in SENTENCES for form in forms],
+        dtype=np.int32,
     )
     mask = np.zeros(len(spans), dtype=bool)
     mask[counted] = True
@@ -33,7 +38,8 @@ def _count(counted: slice = slice(None)) -> FormStatistics:
 def _described(statistics: FormStatistics, *forms: str) -> list[tuple[str, str]]:
     values = statistics.values(_text([list(forms)]))
     return [
-        (statistics.describe("casing", int(a)), statistics.describe("history", int(b))) for a, b in values
+        (statistics.describe("casing", int(a)), statistics.describe("history", int(b)))
+        for a, b in values
     ]
 
 
@@ -56,7 +62,9 @@ def test_what_is_not_counted_was_not_seen() -> None:
 
 
 def test_the_setting_is_told() -> None:
-    assert _described(_count(), "ROME", "FELL", "2")[1][0] == "lower (rare), capitals among capitals"
+    assert (
+        _described(_count(), "ROME", "FELL", "2")[1][0] == "lower (rare), capitals among capitals"
+    )
     assert _described(_count(), "Rome", "Fell", "2")[0][0] == "mixed, title first in a title"
 
 

@@ -1,4 +1,6 @@
-"""Features of labelled arcs: scores are linear in the weights, changes are exact, labels have places of their own."""
+"""Features of labelled arcs: scores are linear in the weights, changes are exact, labels have
+places of their own.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ import pytest
 
 from egparse.features.arcs import ArcCodes, ArcTemplates, compile_arc_templates, encode_arcs
 from egparse.features.labelled_arcs import ArcLabels, visit_labels
-from egparse.tasks.parser import codes_for
+from egparse.parsing.arc_parser import codes_for
 
 Floats = npt.NDArray[np.float64]
 Arcs = npt.NDArray[np.int16]
@@ -32,7 +34,9 @@ def sentence(n: int, seed: int) -> tuple[npt.NDArray[np.int32], Arcs, ArcLabels]
     """Words, all arcs, and some labels for most of them."""
     random = np.random.default_rng(seed)
     values = random.integers(0, 5, size=(n + 1, 2)).astype(np.int32)
-    arcs = np.array([(h, d) for h in range(n + 1) for d in range(1, n + 1) if h != d], dtype=np.int16)
+    arcs = np.array(
+        [(h, d) for h in range(n + 1) for d in range(1, n + 1) if h != d], dtype=np.int16
+    )
     own = [np.sort(random.permutation(40)[: random.integers(0, 5)]) for _ in arcs]
     starts = np.cumsum([0, *map(len, own)]).astype(np.int32)
     return values, arcs, ArcLabels(np.concatenate(own).astype(np.uint8), starts)
@@ -46,7 +50,9 @@ def every_label(count: int = 255) -> ArcLabels:
 def features_of(
     codes: ArcCodes, templates: ArcTemplates, arcs: Arcs, candidates: ArcLabels, bits: int
 ) -> Floats:
-    """(labels, 2^bits): how often a labelled arc has the feature of each place, by adding one at a time."""
+    """(labels, 2^bits): how often a labelled arc has the feature of each place, by adding one at a
+    time.
+    """
     found = np.zeros((len(candidates.labels), 1 << bits))
     for k in range(len(found)):
         weights = np.zeros(1 << bits, dtype=np.float32)
@@ -93,14 +99,21 @@ def test_weights_are_added_to_what_is_there() -> None:
     values, arcs, candidates = sentence(3, 1)
     scores = np.arange(len(candidates.labels), dtype=np.float64)
     weights = np.ones(1 << 10, dtype=np.float32)
-    assert visit_labels(encoded(values, templates), templates, arcs, candidates, weights, scores, False) == 0
+    assert (
+        visit_labels(
+            encoded(values, templates), templates, arcs, candidates, weights, scores, False
+        )
+        == 0
+    )
     assert scores.tolist() == [k + len(TEMPLATES) for k in range(len(scores))]
 
 
 @pytest.mark.parametrize("bits", [8, 16])
 @pytest.mark.parametrize("dependent", [1, 2, 3])
 def test_labels_of_one_line_have_places_of_their_own(bits: int, dependent: int) -> None:
-    """The 16 most frequent labels share a line; ranks above are in other lines, so that none stands in for another."""
+    """The 16 most frequent labels share a line; ranks above are in other lines, so that none stands
+    in for another.
+    """
     templates = compiled()
     first = templates._replace(head_sides=templates.head_sides[:1])
     values = np.arange(8, dtype=np.int32).reshape(4, 2)

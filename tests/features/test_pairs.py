@@ -1,4 +1,6 @@
-"""Pair features: scores are linear in the weights, changes are exact, what differs has features of its own, templates are checked."""
+"""Pair features: scores are linear in the weights, changes are exact, what differs has features of
+its own, templates are checked.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,8 @@ from egparse.features.pairs import (
     encode_pairs,
     visit_pairs,
 )
-from egparse.structures.arc_graph import ArcGraph, lay_out
-from egparse.tasks.second_order_features import GRANDPARENT_TEMPLATES, SIBLING_TEMPLATES
+from egparse.parsing.second_order.features import GRANDPARENT_TEMPLATES, SIBLING_TEMPLATES
+from egparse.structures.second_order.arc_graph import ArcGraph, lay_out
 
 Floats = npt.NDArray[np.float64]
 
@@ -58,7 +60,9 @@ def alike(n: int) -> npt.NDArray[np.int32]:
 
 
 def features_of(graph: ArcGraph, codes: tuple[PairCodes, PairCodes], bits: int) -> Floats:
-    """(parts, 2^bits): how often a part has the feature of each place, by adding one part at a time."""
+    """(parts, 2^bits): how often a part has the feature of each place, by adding one part at a
+    time.
+    """
     found = np.zeros((graph.pairs[-1], 1 << bits))
     for part in range(len(graph.arcs), len(found)):
         weights = np.zeros(1 << bits, dtype=np.float32)
@@ -78,13 +82,19 @@ def scores_of(
 
 
 def named(graph: ArcGraph) -> dict[tuple[str, int, int, int], int]:
-    """The place of each part, as ``arc_graph`` says: ("sibling", s, h, d), ("grandparent", g, h, d); START is -1, STOP a dependent -2."""
+    """The place of each part, as ``arc_graph`` says: ("sibling", s, h, d), ("grandparent", g, h,
+    d); START is -1, STOP a dependent -2.
+    """
     places = {}
     arcs = [(int(h), int(d)) for h, d in graph.arcs]
     for a, (h, d) in enumerate(arcs):
         place = int(graph.pairs[a])
         if graph.siblings:
-            inward = [s for head, s in arcs if head == h and (s > h) == (d > h) and abs(s - h) < abs(d - h)]
+            inward = [
+                s
+                for head, s in arcs
+                if head == h and (s > h) == (d > h) and abs(s - h) < abs(d - h)
+            ]
             for s in (-1, *sorted(inward, key=lambda s: abs(s - h))):
                 places["sibling", s, h, d] = place
                 place += 1
@@ -139,9 +149,9 @@ def test_a_word_that_is_its_own_grandparent_scores_nothing() -> None:
 
 def test_all_pairs_of_distinct_words_have_features_of_their_own() -> None:
     n = 6
-    values = np.stack([np.arange(n + 1), 7 + np.arange(n + 1), 40 + np.arange(n + 1)], axis=1).astype(
-        np.int32
-    )
+    values = np.stack(
+        [np.arange(n + 1), 7 + np.arange(n + 1), 40 + np.arange(n + 1)], axis=1
+    ).astype(np.int32)
     graph = laid_out(every_arc(n), n)
     codes = encoded(values, over_names(SIBLING_TEMPLATES), over_names(GRANDPARENT_TEMPLATES))
     weights = np.random.default_rng(4).normal(size=1 << 18).astype(np.float32)
@@ -209,7 +219,9 @@ def test_what_lies_beyond_either_end_differs_from_the_other_end_and_from_words()
 def test_directions_are_told_apart() -> None:
     n = 5
     graph = laid_out(every_arc(n), n)
-    groups = groups_of(graph, features_of(graph, encoded(alike(n), ["s.form"], ["g.form h.form"]), 16))
+    groups = groups_of(
+        graph, features_of(graph, encoded(alike(n), ["s.form"], ["g.form h.form"]), 16)
+    )
     found: dict[tuple[object, ...], set[int]] = {}
     for (kind, third, head, dependent), group in groups.items():
         if kind == "grandparent" and third > 0:
@@ -222,7 +234,9 @@ def test_directions_are_told_apart() -> None:
 
 
 def test_lengths_are_told_apart_for_templates_without_words() -> None:
-    """From a sibling to the dependent, or from the head to an innermost one; from a grandparent to the dependent."""
+    """From a sibling to the dependent, or from the head to an innermost one; from a grandparent to
+    the dependent.
+    """
     n = 5
     graph = laid_out([(0, d) for d in range(1, n + 1)] + [(h, h + 1) for h in range(1, n)], n)
     for templates in ((["s.upos"], ["g.upos"]), (["s.form"], ["g.form"])):
@@ -271,7 +285,9 @@ def test_encoding_is_that_of_each_position_alone() -> None:
         ("form", "form"),
     ],
 )
-def test_a_faulty_template_is_refused_with_its_cell_and_what_was_expected(text: str, cell: str) -> None:
+def test_a_faulty_template_is_refused_with_its_cell_and_what_was_expected(
+    text: str, cell: str
+) -> None:
     with pytest.raises(ConfigError) as fault:
         compile_pair_templates([*SIBLINGS, text], SIBLING_PLACES, NAMES, 1)
     assert str(fault.value) == (

@@ -21,7 +21,9 @@ def name_of(path: Path) -> str:
 
 
 def room_of(path: Path) -> str:
-    """The folder directly below the package in which a module lives; for a file at the top, its own name."""
+    """The folder directly below the package in which a module lives; for a file at the top, its own
+    name.
+    """
     first = path.relative_to(PACKAGE).parts[0]
     return first.removesuffix(".py")
 
@@ -33,14 +35,18 @@ def tree_of(path: Path) -> ast.Module:
 
 
 class Import(NamedTuple):
-    """One imported module; ``target`` is a room of the package or the top-level name of another package."""
+    """One imported module; ``target`` is a room of the package or the top-level name of another
+    package.
+    """
 
     line: int
     target: str
 
 
 def imports_of(tree: ast.Module) -> Iterator[Import]:
-    """Every import of a module, at whatever depth and for whatever purpose, but of the standard library."""
+    """Every import of a module, at whatever depth and for whatever purpose, but of the standard
+    library.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]

@@ -1,4 +1,6 @@
-"""What no module of the package does: run code that comes from data, load tensor libraries, print."""
+"""What no module of the package does: run code that comes from data, load tensor libraries,
+print.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,16 @@ from pathlib import Path
 import pytest
 from house.package import MODULES, name_of, room_of, tree_of
 
-FORBIDDEN_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "marshal", "shelve", "torch"}
+FORBIDDEN_MODULES = {
+    "pickle",
+    "cPickle",
+    "dill",
+    "cloudpickle",
+    "joblib",
+    "marshal",
+    "shelve",
+    "torch",
+}
 FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__"}
 FORBIDDEN_OPTIONS = {"allow_pickle"}
 
@@ -56,5 +67,7 @@ def test_the_check_sees_what_it_forbids(source: str, use: str) -> None:
 
 
 def test_the_check_lets_pass_what_it_allows() -> None:
-    source = '"""Never pickle, never eval()."""\nimport re\nre.compile("a")\nprint(1)\nself.evaluate(1)'
+    source = (
+        '"""Never pickle, never eval()."""\nimport re\nre.compile("a")\nprint(1)\nself.evaluate(1)'
+    )
     assert list(uses_of(ast.parse(source), may_print=True)) == []

@@ -13,7 +13,18 @@ MAX_LINES = 600
 SOURCES = sorted(
     path for folder in ("egparse", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")
 )
-SUBJECTLESS = {"utils", "util", "helpers", "helper", "misc", "common", "base", "core", "tools", "types"}
+SUBJECTLESS = {
+    "utils",
+    "util",
+    "helpers",
+    "helper",
+    "misc",
+    "common",
+    "base",
+    "core",
+    "tools",
+    "types",
+}
 MIRRORS = {"cli", "pipes"}
 """Rooms whose files are named after what they put within reach."""
 
@@ -38,7 +49,10 @@ def test_every_module_says_what_it_is(path: Path) -> None:
         assert isinstance(first, ast.ImportFrom), (
             "expected from __future__ import annotations after the docstring"
         )
-        assert (first.module, [alias.name for alias in first.names]) == ("__future__", ["annotations"])
+        assert (first.module, [alias.name for alias in first.names]) == (
+            "__future__",
+            ["annotations"],
+        )
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
@@ -55,11 +69,15 @@ def test_everything_public_is_documented(path: Path) -> None:
 
 def test_every_room_is_a_package() -> None:
     folders = {path.parent for path in MODULES}
-    assert [name_of(folder) for folder in sorted(folders) if not (folder / "__init__.py").is_file()] == []
+    assert [
+        name_of(folder) for folder in sorted(folders) if not (folder / "__init__.py").is_file()
+    ] == []
 
 
 def test_every_file_has_a_subject_of_its_own() -> None:
-    """No two modules share a name, but for the commands and components that mirror what they call."""
+    """No two modules share a name, but for the commands and components that mirror what they
+    call.
+    """
     homes: dict[str, list[str]] = defaultdict(list)
     for path in MODULES:
         if path.stem not in {"__init__", "__main__"} and room_of(path) not in MIRRORS:

@@ -35,7 +35,9 @@ def run_ci(folder: Path, readme: str) -> subprocess.CompletedProcess[str]:
     (folder / ".ci").mkdir()
     shutil.copy(ROOT / ".ci" / "run", folder / ".ci" / "run")
     (folder / "README.md").write_text(readme, encoding="utf-8")
-    return subprocess.run([folder / ".ci" / "run"], capture_output=True, text=True, cwd="/", check=False)
+    return subprocess.run(
+        [folder / ".ci" / "run"], capture_output=True, text=True, cwd="/", check=False
+    )
 
 
 @pytest.mark.parametrize(
@@ -68,7 +70,9 @@ def test_scripts_are_executable_and_parse(script: str) -> None:
 
 
 def test_the_checks_stop_at_the_first_failure(tmp_path: Path) -> None:
-    """With a Python that fails, the first step is the only one, and its status is that of the whole."""
+    """With a Python that fails, the first step is the only one, and its status is that of the
+    whole.
+    """
     python = tmp_path / "python"
     python.write_text("#!/bin/sh\nexit 5\n")
     python.chmod(0o755)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hub.local_server import Site, serving
 
-from egparse.hub.offers import find_offer, mirrored
+from egparse.hub.catalogue import find_offer, mirrored
 
 SENTENCE = "# text = Hello {k}\n1\tHello\thello\tINTJ\t_\t_\t0\troot\t_\t_\n\n"
 CORPUS = "".join(SENTENCE.format(k=k) for k in range(10_000)).encode()

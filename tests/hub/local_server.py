@@ -19,10 +19,11 @@ class Request(NamedTuple):
 
 @dataclass
 class Site:
-    """The files of a server by path, and how it sends them; ``faults`` are used up, one a request, then all goes well.
+    """The files of a server by path, and how it sends them; ``faults`` are used up, one a request,
+    then all goes well.
 
-    ``cut``: the connection ends after half of what was announced. ``short``: the length that is announced, and sent, is a half.
-    ``stall``: half is sent, then nothing until ``released`` is set.
+    ``cut``: the connection ends after half of what was announced. ``short``: the length that is
+    announced, and sent, is a half. ``stall``: half is sent, then nothing until ``released`` is set.
     """
 
     files: dict[str, bytes]

@@ -9,12 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tasks.sample import quick_model, sample
+from sample_treebank import quick_model, sample
 
 from egparse.errors import ConfigError, ModelFileError
 from egparse.evaluation.report import evaluate, report_as_json
+from egparse.hub.card_metadata import Facts, Scores, Source, facts_of, load_facts
 from egparse.hub.cards import card
-from egparse.hub.facts import Facts, Scores, Source, facts_of, load_facts
 
 FACTS = """
 description = "Something for tests."
@@ -51,7 +51,11 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def rows_of(text: str, first: str) -> list[list[str]]:
     """The rows of the tables that start with this cell."""
-    rows = [re.split(r"(?<!\\) ?\| ?", line)[1:-1] for line in text.splitlines() if line.startswith("| ")]
+    rows = [
+        re.split(r"(?<!\\) ?\| ?", line)[1:-1]
+        for line in text.splitlines()
+        if line.startswith("| ")
+    ]
     return [row for row in rows if row[0] == first]
 
 
@@ -68,11 +72,17 @@ def test_the_facts_beside_a_model_are_found(model: Path) -> None:
 def test_a_card_says_what_file_it_is_about(model: Path) -> None:
     text = card(model, facts_of(model))
     assert text.startswith("# en_test\n\nSomething for tests.\n")
-    assert rows_of(text, "SHA-256") == [["SHA-256", f"`{hashlib.sha256(model.read_bytes()).hexdigest()}`"]]
+    assert rows_of(text, "SHA-256") == [
+        ["SHA-256", f"`{hashlib.sha256(model.read_bytes()).hexdigest()}`"]
+    ]
     assert rows_of(text, "Licence") == [["Licence", "CC BY-SA 4.0"]]
-    assert rows_of(text, "Layers")[0][1].startswith("sentence starts, UPOS, XPOS, FEATS, entities, heads")
+    assert rows_of(text, "Layers")[0][1].startswith(
+        "sentence starts, UPOS, XPOS, FEATS, entities, heads"
+    )
     assert "commit 0123abc" in rows_of(text, "Trained with")[0][1]
-    assert rows_of(text, "training") == [["training", "60", f"{sum(map(len, sample('train')[:60])):,}"]]
+    assert rows_of(text, "training") == [
+        ["training", "60", f"{sum(map(len, sample('train')[:60])):,}"]
+    ]
     assert "parser.bits = 16" in text
     assert "Parser: arc-factored, projective trees." in text
     assert text.endswith("* Only for tests.\n* Not for print | not for show.\n")
@@ -98,7 +108,9 @@ def test_scores_come_with_intervals_and_with_what_was_given(model: Path) -> None
 
 def test_a_card_needs_no_facts(model: Path) -> None:
     text = card(model, Facts(), "another")
-    assert text.startswith("# another\n\nA model of egparse for the language `en`: sentence starts, ")
+    assert text.startswith(
+        "# another\n\nA model of egparse for the language `en`: sentence starts, "
+    )
     assert rows_of(text, "Licence") == [["Licence", "not stated"]]
     assert "## Scores" not in text
     assert "No test scores were given" in text
@@ -107,7 +119,9 @@ def test_a_card_needs_no_facts(model: Path) -> None:
 def test_every_table_has_as_many_cells_in_each_row(model: Path) -> None:
     for block in card(model, facts_of(model)).split("\n\n"):
         if block.startswith("| "):
-            assert len({len(re.split(r"(?<!\\)\|", line)) for line in block.splitlines()}) == 1, block
+            assert len({len(re.split(r"(?<!\\)\|", line)) for line in block.splitlines()}) == 1, (
+                block
+            )
 
 
 def test_what_the_model_was_trained_on_from_is_named(model: Path, tmp_path: Path) -> None:
@@ -125,7 +139,10 @@ def test_what_the_model_was_trained_on_from_is_named(model: Path, tmp_path: Path
         ("[[sources]]\nlicence = 'x'", "sources.0.name: field required"),
         ("licence = ", "expected facts of a model in TOML, got: "),
         ("[scores]\npredicted = 'no.json'", "no.json: expected scores in JSON, got: "),
-        ("[scores]\npredicted = 'a.json'", "a.json: expected what 'egparse evaluate --json' writes"),
+        (
+            "[scores]\npredicted = 'a.json'",
+            "a.json: expected what 'egparse evaluate --json' writes",
+        ),
         ("scores = 1", "scores: input should be a dictionary or an instance of scores, got 1"),
     ],
 )

@@ -13,12 +13,14 @@ from pathlib import Path
 import pytest
 from cli.program import CORPORA, complaint, first_sentences
 from hub.local_server import Site
-from tasks.sample import quick_model
+from sample_treebank import quick_model
 
 from egparse.cli.app import main
 
 
-def run(*arguments: object, text: str | None = None, status: int = 0) -> subprocess.CompletedProcess[str]:
+def run(
+    *arguments: object, text: str | None = None, status: int = 0
+) -> subprocess.CompletedProcess[str]:
     """Run ``python -m egparse`` in the environment as it is now."""
     command = [sys.executable, "-m", "egparse", *map(str, arguments)]
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
@@ -54,7 +56,9 @@ def test_parse_takes_a_name(named: Path) -> None:
 def test_evaluate_inspect_and_jobs_take_a_name(named: Path, tmp_path: Path) -> None:
     gold = first_sentences(CORPORA / "en_sample-dev.conllu", 10, tmp_path / "gold.conllu")
     assert shown("parse", "xx_test", gold, "--jobs", 2) == shown("parse", named, gold)
-    assert "\nxx_test, from the words alone\n" in shown("evaluate", "xx_test", gold, "--bootstrap", 0)
+    assert "\nxx_test, from the words alone\n" in shown(
+        "evaluate", "xx_test", gold, "--bootstrap", 0
+    )
     assert json.loads(shown("inspect", "xx_test", "--json"))["path"] == str(named)
 
 
@@ -63,7 +67,9 @@ def test_evaluate_inspect_and_jobs_take_a_name(named: Path, tmp_path: Path) -> N
 )
 def test_an_unknown_name_is_one_line(named: Path, arguments: tuple[str, ...]) -> None:
     text = complaint(*arguments)
-    assert text.startswith("yy_test: expected the path or the name of a model, got neither; installed: ")
+    assert text.startswith(
+        "yy_test: expected the path or the name of a model, got neither; installed: "
+    )
     assert text.endswith("did you mean xx_test?")
 
 
@@ -71,7 +77,9 @@ def test_models_shows_what_is_there(named: Path) -> None:
     (named.parent / "zz_bad.msgpack").write_text("no model")
     text = run("models").stdout
     (row,) = (
-        line for line in text.splitlines() if line.startswith("xx_test  ") and line.endswith(named.name)
+        line
+        for line in text.splitlines()
+        if line.startswith("xx_test  ") and line.endswith(named.name)
     )
     assert row.split()[1] == "en"
     assert ["name", *quick_model().layers] in [line.split() for line in text.splitlines()]
@@ -86,8 +94,13 @@ def test_models_shows_what_is_there(named: Path) -> None:
 
 
 def test_models_reads_no_weights() -> None:
-    program = "import sys; from egparse.cli.models import models; models(); print({'numba', 'spacy', 'scipy'} & {*sys.modules})"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    program = (
+        "import sys; from egparse.cli.commands.models import models; models(); "
+        "print({'numba', 'spacy', 'scipy'} & {*sys.modules})"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert done.stdout == "set()\n"
 
 
@@ -98,18 +111,24 @@ def test_download_prints_paths_and_little_else(site: Site, home: Path) -> None:
         str(folder / f"fr_sequoia-ud-{part}.conllu") for part in ("train", "dev", "test")
     ]
     assert done.stderr == (
-        "UD_French-Sequoia r2.16, LGPL-LR: 3 files; the SHA-256 of the first download is kept in .sha256 files\n"
+        "UD_French-Sequoia r2.16, LGPL-LR: 3 files; the SHA-256 of the first download is kept in "
+        ".sha256 files\n"
     )
     again = run("download", "UD_French-Sequoia", "--quiet")
     assert (again.stdout, again.stderr) == (done.stdout, "")
     assert len(site.requests) == 3
-    (row,) = (line for line in run("models").stdout.splitlines() if line.startswith("UD_French-Sequoia "))
+    (row,) = (
+        line for line in run("models").stdout.splitlines() if line.startswith("UD_French-Sequoia ")
+    )
     assert row.endswith("yes")
 
 
-def test_download_faults_are_one_line(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_download_faults_are_one_line(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert complaint("download", "UD_French-Sequioa") == (
-        "UD_French-Sequioa: expected a name that 'egparse models' lists, got another; did you mean UD_French-Sequoia?"
+        "UD_French-Sequioa: expected a name that 'egparse models' lists, got another; did you "
+        "mean UD_French-Sequoia?"
     )
     site.files.clear()
     assert complaint("download", "UD_French-Sequoia", "--output", tmp_path / "own").endswith(

@@ -1,4 +1,6 @@
-"""Downloads from a server that cuts, lies, forgets and falls silent: all or nothing, and nothing twice."""
+"""Downloads from a server that cuts, lies, forgets and falls silent: all or nothing, and nothing
+twice.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,8 @@ from hub.conftest import CORPUS
 from hub.local_server import Site
 
 from egparse.hub import transfer
+from egparse.hub.catalogue import MODEL, TREEBANK, Offer, RemoteFile, find_offer, offers
 from egparse.hub.fetch import fetch, folder_of, is_there
-from egparse.hub.offers import MODEL, TREEBANK, Offer, RemoteFile, find_offer, offers
 from egparse.hub.transfer import DownloadError
 
 NAME = "corpus.conllu"
@@ -64,7 +66,8 @@ def test_what_is_there_is_checked_and_not_downloaded_again(site: Site, tmp_path:
     assert len(site.requests) == 1
     path.write_bytes(CORPUS[:-1] + b"x")
     with pytest.raises(
-        DownloadError, match=r"corpus.conllu: expected SHA-256 .*, got .*: altered since its download"
+        DownloadError,
+        match=r"corpus.conllu: expected SHA-256 .*, got .*: altered since its download",
     ):
         fetch(offer, tmp_path / "own")
     assert path.read_bytes() == CORPUS[:-1] + b"x"
@@ -72,7 +75,9 @@ def test_what_is_there_is_checked_and_not_downloaded_again(site: Site, tmp_path:
 
 def test_somebody_elses_file_is_left_alone(site: Site, tmp_path: Path) -> None:
     (tmp_path / NAME).write_text("mine")
-    with pytest.raises(DownloadError, match="expected no file, or one that was downloaded, got another"):
+    with pytest.raises(
+        DownloadError, match="expected no file, or one that was downloaded, got another"
+    ):
         fetch(offer_of(site), tmp_path)
     assert (tmp_path / NAME).read_text() == "mine"
 
@@ -84,7 +89,9 @@ def test_a_known_checksum_is_required(site: Site, home: Path, kind: str) -> None
     (path,) = fetch(right)
     assert path.read_bytes() == data
     assert names(path.parent) == [NAME]
-    assert path.parent == (home / "models" if kind == MODEL else home / "treebanks" / "r1" / "UD_Test")
+    assert path.parent == (
+        home / "models" if kind == MODEL else home / "treebanks" / "r1" / "UD_Test"
+    )
 
 
 def test_wrong_bytes_are_refused(site: Site, tmp_path: Path) -> None:
@@ -98,7 +105,9 @@ def test_wrong_bytes_are_refused(site: Site, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("data", [b"<html>Log in first</html>\n\n", b"", b"# text = cut\n1\tcu"])
 def test_what_is_no_corpus_is_refused(site: Site, tmp_path: Path, data: bytes) -> None:
-    with pytest.raises(DownloadError, match="expected whole sentences in CoNLL-U, got something else"):
+    with pytest.raises(
+        DownloadError, match="expected whole sentences in CoNLL-U, got something else"
+    ):
         fetch(offer_of(site, data), tmp_path / "own")
     assert names(tmp_path / "own") == []
 
@@ -108,7 +117,9 @@ def test_a_length_that_lies_is_seen(site: Site, tmp_path: Path, known: bool) -> 
     """The server announces half, and sends that."""
     site.faults = ["short"]
     offer = offer_of(site, sha256=sha256(CORPUS) if known else None)
-    with pytest.raises(DownloadError, match="got other bytes" if known else "expected whole sentences"):
+    with pytest.raises(
+        DownloadError, match="got other bytes" if known else "expected whole sentences"
+    ):
         fetch(offer, tmp_path / "own")
     assert names(tmp_path / "own") == []
     assert fetch(offer, tmp_path / "own")[0].read_bytes() == CORPUS
@@ -128,11 +139,14 @@ def test_a_transfer_that_is_cut_goes_on_by_itself(site: Site, tmp_path: Path) ->
     assert heard[-1] == (NAME, len(CORPUS), len(CORPUS))
 
 
-def test_a_transfer_that_is_always_cut_fails_and_can_be_taken_up(site: Site, tmp_path: Path) -> None:
+def test_a_transfer_that_is_always_cut_fails_and_can_be_taken_up(
+    site: Site, tmp_path: Path
+) -> None:
     site.faults = ["cut"] * transfer.ATTEMPTS
     offer = offer_of(site)
     with pytest.raises(
-        DownloadError, match=f"expected {len(CORPUS):,} bytes, got [0-9,]+ and no more; run it again to go on"
+        DownloadError,
+        match=f"expected {len(CORPUS):,} bytes, got [0-9,]+ and no more; run it again to go on",
     ):
         fetch(offer, tmp_path / "own")
     (part,) = names(tmp_path / "own")
@@ -167,12 +181,16 @@ def test_what_cannot_be_continued_is_sent_again(site: Site, tmp_path: Path, chan
 def test_a_missing_file_is_named(site: Site, tmp_path: Path) -> None:
     offer = offer_of(site)
     del site.files["/" + NAME]
-    with pytest.raises(DownloadError, match=f"{site.base}/{NAME}: expected a file, got 404 Not Found"):
+    with pytest.raises(
+        DownloadError, match=f"{site.base}/{NAME}: expected a file, got 404 Not Found"
+    ):
         fetch(offer, tmp_path / "own")
     assert names(tmp_path / "own") == []
 
 
-def test_without_a_network_the_reason_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_network_the_reason_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("EGPARSE_MIRROR", "http://127.0.0.1:9")  # nobody listens there
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with pytest.raises(
@@ -182,7 +200,9 @@ def test_without_a_network_the_reason_is_said(tmp_path: Path, monkeypatch: pytes
     assert names(tmp_path / "own") == []
 
 
-def test_a_silent_server_is_given_up(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_server_is_given_up(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(transfer, "TIMEOUT", (0.2, 0.2))
     monkeypatch.setattr(transfer, "ATTEMPTS", 1)
     site.faults = ["stall"]
@@ -200,7 +220,9 @@ def test_a_place_that_cannot_be_written_is_named(site: Site, tmp_path: Path) -> 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_without_permission_is_named(site: Site, tmp_path: Path) -> None:
     (tmp_path / "own").mkdir(mode=0o500)
-    with pytest.raises(DownloadError, match=r"own/corpus.conllu: cannot be written: Permission denied"):
+    with pytest.raises(
+        DownloadError, match=r"own/corpus.conllu: cannot be written: Permission denied"
+    ):
         fetch(offer_of(site), tmp_path / "own")
 
 
@@ -208,7 +230,9 @@ def test_downloads_of_one_file_at_once_wait_for_each_other(site: Site, tmp_path:
     site.faults = ["cut"]
     offer, found = offer_of(site), []
     threads = [
-        threading.Thread(target=lambda: found.append(fetch(offer, tmp_path / "own")[0].read_bytes()))
+        threading.Thread(
+            target=lambda: found.append(fetch(offer, tmp_path / "own")[0].read_bytes())
+        )
         for _ in range(4)
     ]
     for thread in threads:
@@ -223,7 +247,15 @@ def test_downloads_of_one_file_at_once_wait_for_each_other(site: Site, tmp_path:
 def test_a_killed_download_holds_nobody_up_and_is_taken_up(site: Site, tmp_path: Path) -> None:
     site.faults = ["stall"]
     own = tmp_path / "own"
-    command = [sys.executable, "-m", "egparse", "download", "UD_French-Sequoia", "--output", str(own)]
+    command = [
+        sys.executable,
+        "-m",
+        "egparse",
+        "download",
+        "UD_French-Sequoia",
+        "--output",
+        str(own),
+    ]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
         for _ in range(3000):
             if any(path.stat().st_size > transfer.CHUNK for path in own.glob(".*.part")):

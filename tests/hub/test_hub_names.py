@@ -6,13 +6,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from tasks.sample import quick_model
+from sample_treebank import quick_model
 
 import egparse
 from egparse.errors import ModelFileError
-from egparse.hub import places
-from egparse.hub.names import find_model
-from egparse.hub.offers import MODEL, find_offer, offers
+from egparse.hub import model_paths as places
+from egparse.hub.catalogue import MODEL, find_offer, offers
+from egparse.hub.resolve import find_model
 
 
 def put(path: Path, text: str = "") -> Path:
@@ -29,7 +29,10 @@ def install(site: Path, package: str, model: str) -> Path:
         site / f"{package}-1.0.dist-info" / "METADATA",
         f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n",
     )
-    put(site / f"{package}-1.0.dist-info" / "entry_points.txt", f"[egparse_models]\n{model} = {package}\n")
+    put(
+        site / f"{package}-1.0.dist-info" / "entry_points.txt",
+        f"[egparse_models]\n{model} = {package}\n",
+    )
     return put(site / package / f"{model}.msgpack", "packaged")
 
 
@@ -64,7 +67,9 @@ def test_the_order_is_path_user_shipped_package(
     assert "xx_egparse_test" not in sys.modules
 
 
-def test_a_folder_does_not_hide_a_model(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_does_not_hide_a_model(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "xx_test").mkdir()
     with pytest.raises(ModelFileError, match=r"^xx_test: a directory, not a model file$"):
@@ -74,12 +79,16 @@ def test_a_folder_does_not_hide_a_model(tmp_path: Path, home: Path, monkeypatch:
 
 
 @pytest.mark.parametrize("path", ["xx/yy", "./xx", "xx.msgpack", "", "/nowhere/xx.msgpack"])
-def test_what_is_no_name_is_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+def test_what_is_no_name_is_a_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ModelFileError) as caught:
         find_model(path)
     expected = (
-        f"{path}: cannot be read: No such file or directory" if path else ": a directory, not a model file"
+        f"{path}: cannot be read: No such file or directory"
+        if path
+        else ": a directory, not a model file"
     )
     assert str(caught.value) == expected
 
@@ -91,7 +100,9 @@ def test_an_unknown_name_says_what_there_is(home: Path, shipped: Path) -> None:
     with pytest.raises(ModelFileError) as caught:
         find_model("XX_tast")
     text = str(caught.value)
-    assert text.startswith("XX_tast: expected the path or the name of a model, got neither; installed: ")
+    assert text.startswith(
+        "XX_tast: expected the path or the name of a model, got neither; installed: "
+    )
     assert "xx_test, yy_test" in text
     assert "'egparse download' can get" in text
     assert text.endswith("; did you mean xx_test?")
@@ -135,7 +146,10 @@ def test_the_catalogue_is_whole() -> None:
     for offer in found:
         assert find_offer(offer.name) == offer
         assert offer.licence
-        assert all(file.address.startswith("https://") and file.name in file.address for file in offer.files)
+        assert all(
+            file.address.startswith("https://") and file.name in file.address
+            for file in offer.files
+        )
         assert offer.kind != MODEL or all(file.sha256 for file in offer.files)
     assert find_offer("UD_French-Sequoia").files[0].address == (  # type: ignore[union-attr]
         "https://raw.githubusercontent.com/UniversalDependencies/UD_French-Sequoia/r2.16/fr_sequoia-ud-train.conllu"

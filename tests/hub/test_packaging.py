@@ -1,4 +1,6 @@
-"""Installable spaCy packages: what is in them, and that pip and spaCy make of them what they should."""
+"""Installable spaCy packages: what is in them, and that pip and spaCy make of them what they
+should.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,12 @@ from pathlib import Path
 import pytest
 import spacy
 from house.package import ROOT
-from tasks.sample import quick_model
+from sample_treebank import quick_model
 
 from egparse.errors import EgparseError
+from egparse.hub.card_metadata import Facts, Source
 from egparse.hub.distributions import licence_expression
-from egparse.hub.facts import Facts, Source
-from egparse.pipes.packaging import (
+from egparse.spacy_components.packaging import (
     SPACY_VERSIONS,
     Package,
     components_of,
@@ -39,7 +41,9 @@ FACTS = Facts(
     author="Ada Böhm",
     email="ada@example.org",
     address="https://example.org",
-    sources=(Source(name="A treebank", address="https://example.org/treebank", licence="CC BY 4.0"),),
+    sources=(
+        Source(name="A treebank", address="https://example.org/treebank", licence="CC BY 4.0"),
+    ),
 )
 
 TEXT = "A dog barks in Paris. It is big."
@@ -49,12 +53,12 @@ import json, spacy
 nlp = spacy.load("en_egparse_test")
 doc = nlp({TEXT!r})
 models = len({{id(pipe.model) for _, pipe in nlp.pipeline}})
-found = [[token.head.i for token in doc], [token.dep_ for token in doc], [token.tag_ for token in doc]]
+found = [[t.head.i for t in doc], [t.dep_ for t in doc], [t.tag_ for t in doc]]
 print(json.dumps([nlp.pipe_names, models, found, nlp.meta["license"]]), flush=True)
 """
 
 LIST = """
-from egparse.hub.places import stored_models
+from egparse.hub.model_paths import stored_models
 print(*(stored.place for stored in stored_models() if stored.name == "en_test"))
 """
 
@@ -80,7 +84,11 @@ def expected(model: Path) -> list[object]:
     for name in names:
         nlp.add_pipe(name, config={"model": str(model)})
     doc = nlp(TEXT)
-    found = [[token.head.i for token in doc], [token.dep_ for token in doc], [token.tag_ for token in doc]]
+    found = [
+        [token.head.i for token in doc],
+        [token.dep_ for token in doc],
+        [token.tag_ for token in doc],
+    ]
     return [names, 1, found, FACTS.licence]
 
 
@@ -106,7 +114,8 @@ def test_spacy_and_the_command_line_find_an_installed_package(
     target = tmp_path / "installed"
     options = ("--no-deps", "--no-index", "--no-compile", "--quiet", "--disable-pip-version-check")
     run(sys.executable, "-m", "pip", "install", *options, "--target", target, made.files[0])
-    # another model of the same name, which comes before that of the package, changes nothing in spaCy
+    # another model of the same name, which comes before that of the package, changes nothing in
+    # spaCy
     (home / "models").mkdir(parents=True)
     replace(quick_model(), parser=None, labeller=None).save(home / "models" / "en_test.msgpack")
     described, listed = run(
@@ -120,7 +129,9 @@ def test_spacy_and_the_command_line_find_an_installed_package(
 def test_a_fresh_environment_installs_the_wheel_and_loads_it(
     made: Package, model: Path, tmp_path: Path
 ) -> None:
-    """It borrows egparse and what that needs from this one; pip checks that the package asks for nothing else."""
+    """It borrows egparse and what that needs from this one; pip checks that the package asks for
+    nothing else.
+    """
     folder = tmp_path / "environment"
     venv.create(folder, with_pip=True)
     python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
@@ -150,12 +161,15 @@ def test_wheels_of_egparse_and_of_the_package_are_all_that_is_needed(
     run(*pip, "install", wheel, made.files[0])
     assert json.loads(run(python, "-c", LOAD)) == expected(model)
     installed = {
-        own["name"] for own in json.loads(run(python, "-m", "egparse", "models", "--json"))["installed"]
+        own["name"]
+        for own in json.loads(run(python, "-m", "egparse", "models", "--json"))["installed"]
     }
     assert {"en_test", "en_ewt", "fr_sequoia"} <= installed
 
 
-def test_a_package_has_the_model_once_and_is_laid_out_as_spacy_has_it(made: Package, model: Path) -> None:
+def test_a_package_has_the_model_once_and_is_laid_out_as_spacy_has_it(
+    made: Package, model: Path
+) -> None:
     assert (made.name, made.version, made.model) == ("en_egparse_test", "0.1.0", "en_test")
     (stored,) = made.folder.rglob("*.msgpack")
     assert stored == made.folder / made.name / "en_test.msgpack"
@@ -206,7 +220,9 @@ def test_the_same_model_gives_the_same_bytes(
 def test_what_is_there_is_replaced_only_when_told(model: Path, tmp_path: Path) -> None:
     first = package(model, FACTS, tmp_path, wheel=False)
     assert first.files == ()
-    with pytest.raises(EgparseError, match="0: expected no such folder, or --force to replace it, got one"):
+    with pytest.raises(
+        EgparseError, match="0: expected no such folder, or --force to replace it, got one"
+    ):
         package(model, FACTS, tmp_path, wheel=False)
     (first.folder / "mine.txt").touch()
     again = package(model, FACTS, tmp_path, wheel=False, force=True)
@@ -241,7 +257,9 @@ def test_what_fails_leaves_nothing_behind(model: Path, tmp_path: Path) -> None:
         ("_", "grc", "grc_egparse_model", "grc_model"),
     ],
 )
-def test_names_are_made_from_those_of_models(stem: str, language: str, name: str, found_as: str) -> None:
+def test_names_are_made_from_those_of_models(
+    stem: str, language: str, name: str, found_as: str
+) -> None:
     assert default_name(stem, language) == name
     assert model_name(name) == found_as
 
@@ -258,7 +276,8 @@ def test_bad_names_are_refused(model: Path, tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("version", ["", "v1", "1.", "1-2", "../1", "1.0 ", "one"])
 def test_bad_versions_are_refused(model: Path, tmp_path: Path, version: str) -> None:
     with pytest.raises(
-        EgparseError, match=re.escape(f"version: expected one such as 1.0.2 or 1.1.0rc1, got {version!r}")
+        EgparseError,
+        match=re.escape(f"version: expected one such as 1.0.2 or 1.1.0rc1, got {version!r}"),
     ):
         package(model, FACTS, tmp_path, version=version)
 
@@ -275,7 +294,12 @@ def test_a_language_that_spacy_does_not_know_is_refused(tmp_path: Path) -> None:
 
 def test_there_are_components_for_the_layers_of_the_model_only() -> None:
     whole = quick_model()
-    assert components_of(whole) == ("egparse_senter", "egparse_tagger", "egparse_parser", "egparse_ner")
+    assert components_of(whole) == (
+        "egparse_senter",
+        "egparse_tagger",
+        "egparse_parser",
+        "egparse_ner",
+    )
     tags = {layer: tagger for layer, tagger in whole.taggers.items() if layer == "upos"}
     assert components_of(replace(whole, taggers=tags, parser=None, labeller=None)) == (
         "egparse_senter",
@@ -286,7 +310,10 @@ def test_there_are_components_for_the_layers_of_the_model_only() -> None:
 def test_tokenisers_that_are_extras_of_spacy_are_asked_for() -> None:
     header = {"language": "en", "needs_egparse": "0.1.0"}
     assert requirements_of(header) == ["egparse>=0.1.0"]
-    assert requirements_of({**header, "language": "ja"}) == ["egparse>=0.1.0", f"spacy[ja]{SPACY_VERSIONS}"]
+    assert requirements_of({**header, "language": "ja"}) == [
+        "egparse>=0.1.0",
+        f"spacy[ja]{SPACY_VERSIONS}",
+    ]
 
 
 def test_scores_have_the_names_of_spacy() -> None:

@@ -9,8 +9,8 @@ import pytest
 from house.package import ROOT
 
 import egparse
+from egparse.hub.card_metadata import facts_of
 from egparse.hub.cards import card
-from egparse.hub.facts import facts_of
 from egparse.readers.corpus import read_corpus
 from egparse.sentences import Sentence
 

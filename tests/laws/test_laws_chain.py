@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from egparse.structures import chain
-from egparse.structures.chain import Floats, Ints
+from egparse.structures.chains import chain
+from egparse.structures.chains.chain import Floats, Ints
 
 sizes = pytest.mark.parametrize(("n", "n_labels"), [(30, 20), (80, 7), (200, 3)])
 candidates = pytest.mark.parametrize("listed", [False, True], ids=["full", "listed"])
@@ -43,7 +43,9 @@ def test_every_word_has_one_label_and_every_gap_one_transition(
 ) -> None:
     parts, starts, labels = sentence(n, n_labels, listed, spread)
     marginals = chain.marginals(parts, starts, labels, n_labels).marginals
-    np.testing.assert_allclose(np.add.reduceat(marginals[: starts[-1]], starts[:-1]), 1.0, rtol=1e-9)
+    np.testing.assert_allclose(
+        np.add.reduceat(marginals[: starts[-1]], starts[:-1]), 1.0, rtol=1e-9
+    )
     assert marginals[starts[-1] :].sum() == pytest.approx(n - 1, rel=1e-9)
     assert marginals.min() >= 0.0
 
@@ -88,7 +90,8 @@ def test_log_partition_lies_between_the_best_and_the_best_times_all(
 
 
 def test_full_and_listed_candidates_agree() -> None:
-    # one label that no word may have turns the vectorised path into the one that looks transitions up
+    # one label that no word may have turns the vectorised path into the one that looks transitions
+    # up
     n, n_labels = 40, 5
     parts, starts, labels = sentence(n, n_labels, False)
     wider = np.full((n_labels + 1, n_labels + 1), -math.inf)

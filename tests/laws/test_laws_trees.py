@@ -9,12 +9,17 @@ import pytest
 from oracles.trees import is_projective, is_single_rooted, is_tree
 from structures.tree_contract import TreeStructure
 
-from egparse.structures import nonprojective, projective
-from egparse.structures.dependency_trees import Floats, entropy
+from egparse.structures.trees import nonprojective, projective
+from egparse.structures.trees.dependency_trees import Floats, entropy
 
-STRUCTURES = [pytest.param(projective, id="projective"), pytest.param(nonprojective, id="nonprojective")]
+STRUCTURES = [
+    pytest.param(projective, id="projective"),
+    pytest.param(nonprojective, id="nonprojective"),
+]
 both_structures = pytest.mark.parametrize("structure", STRUCTURES)
-both_roots = pytest.mark.parametrize("single_root", [True, False], ids=["single-root", "multi-root"])
+both_roots = pytest.mark.parametrize(
+    "single_root", [True, False], ids=["single-root", "multi-root"]
+)
 lengths = pytest.mark.parametrize("n", [30, 80])
 
 
@@ -25,7 +30,9 @@ def random_scores(n: int, spread: float = 2.0) -> Floats:
 def log_count(structure: TreeStructure, n: int, single_root: bool) -> float:
     """Log of the number of trees over n words."""
     if structure is projective:
-        count = math.comb(3 * n - 2, n - 1) // n if single_root else math.comb(3 * n, n) // (2 * n + 1)
+        count = (
+            math.comb(3 * n - 2, n - 1) // n if single_root else math.comb(3 * n, n) // (2 * n + 1)
+        )
     else:
         count = n ** (n - 1) if single_root else (n + 1) ** (n - 1)
     return math.log(count)
@@ -38,14 +45,18 @@ def test_zero_scores_count_the_trees(structure: TreeStructure, n: int, single_ro
     result = structure.marginals(np.zeros((n + 1, n + 1)), single_root)
     expected = log_count(structure, n, single_root)
     assert result.log_partition == pytest.approx(expected, rel=1e-12, abs=1e-12)
-    assert entropy(result, np.zeros((n + 1, n + 1))) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    assert entropy(result, np.zeros((n + 1, n + 1))) == pytest.approx(
+        expected, rel=1e-12, abs=1e-12
+    )
 
 
 @both_structures
 @both_roots
 @lengths
 @pytest.mark.parametrize("spread", [2.0, 50.0, 1e4])
-def test_every_word_has_one_head(structure: TreeStructure, n: int, single_root: bool, spread: float) -> None:
+def test_every_word_has_one_head(
+    structure: TreeStructure, n: int, single_root: bool, spread: float
+) -> None:
     result = structure.marginals(random_scores(n, spread), single_root)
     assert math.isfinite(result.log_partition)
     assert (result.marginals >= 0.0).all()
@@ -69,7 +80,8 @@ def test_marginals_are_the_gradient(structure: TreeStructure, single_root: bool)
         above[head, dependent] += step
         below[head, dependent] -= step
         slope = (
-            structure.log_partition(above, single_root) - structure.log_partition(below, single_root)
+            structure.log_partition(above, single_root)
+            - structure.log_partition(below, single_root)
         ) / (2 * step)
         assert slope == pytest.approx(marginals[head, dependent], abs=1e-8)
 
@@ -77,9 +89,14 @@ def test_marginals_are_the_gradient(structure: TreeStructure, single_root: bool)
 @both_structures
 @both_roots
 @lengths
-def test_a_constant_adds_itself_once_a_word(structure: TreeStructure, n: int, single_root: bool) -> None:
+def test_a_constant_adds_itself_once_a_word(
+    structure: TreeStructure, n: int, single_root: bool
+) -> None:
     scores = random_scores(n)
-    plain, raised = structure.marginals(scores, single_root), structure.marginals(scores + 7.25, single_root)
+    plain, raised = (
+        structure.marginals(scores, single_root),
+        structure.marginals(scores + 7.25, single_root),
+    )
     assert raised.log_partition == pytest.approx(plain.log_partition + 7.25 * n, rel=1e-13)
     np.testing.assert_allclose(raised.marginals, plain.marginals, atol=1e-11)
 
@@ -115,7 +132,9 @@ def test_in_the_limit_of_large_scores_the_best_tree_has_all_the_mass(
 
 @both_structures
 @both_roots
-def test_k_best_trees_start_with_the_best_and_never_rise(structure: TreeStructure, single_root: bool) -> None:
+def test_k_best_trees_start_with_the_best_and_never_rise(
+    structure: TreeStructure, single_root: bool
+) -> None:
     scores = random_scores(30)
     trees = structure.k_best(scores, 10, single_root)
     values = [tree.score for tree in trees]
@@ -131,13 +150,20 @@ def test_k_best_trees_start_with_the_best_and_never_rise(structure: TreeStructur
 @both_roots
 def test_projective_trees_are_trees(single_root: bool) -> None:
     scores = random_scores(50)
-    assert projective.argmax(scores, single_root).score <= nonprojective.argmax(scores, single_root).score
-    assert projective.log_partition(scores, single_root) < nonprojective.log_partition(scores, single_root)
+    assert (
+        projective.argmax(scores, single_root).score
+        <= nonprojective.argmax(scores, single_root).score
+    )
+    assert projective.log_partition(scores, single_root) < nonprojective.log_partition(
+        scores, single_root
+    )
 
 
 @both_structures
 @both_roots
-def test_a_chain_of_allowed_arcs_is_the_only_tree(structure: TreeStructure, single_root: bool) -> None:
+def test_a_chain_of_allowed_arcs_is_the_only_tree(
+    structure: TreeStructure, single_root: bool
+) -> None:
     n = 60
     scores = np.full((n + 1, n + 1), -math.inf)
     scores[np.arange(n), np.arange(1, n + 1)] = 1.5

@@ -1,4 +1,6 @@
-"""A problem small enough to write out: every structure listed, features as matrices; and what independent solvers make of it."""
+"""A problem small enough to write out: every structure listed, features as matrices; and what
+independent solvers make of it.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from egparse.learners.problem import Floats
 
 
 class EnumeratedProblem:
-    """Example i has the structures ``structures[i]`` (count, parts), the first of them correct, and ``features[i]`` (parts, d)."""
+    """Example i has the structures ``structures[i]`` (count, parts), the first of them correct, and
+    ``features[i]`` (parts, d).
+    """
 
     def __init__(self, structures: list[Floats], features: list[Floats]) -> None:
         self.structures, self.features = structures, features
@@ -70,11 +74,14 @@ def random_problem(seed: int, n: int = 12, d: int = 6) -> EnumeratedProblem:
         else:
             parts = int(random.integers(2, 5))
             own = np.array(
-                [[(code >> bit) & 1 for bit in range(parts)] for code in range(2**parts)], dtype=float
+                [[(code >> bit) & 1 for bit in range(parts)] for code in range(2**parts)],
+                dtype=float,
             )
         random.shuffle(own)
         structures.append(own)
-    return EnumeratedProblem(structures, [random.normal(size=(own.shape[1], d)) for own in structures])
+    return EnumeratedProblem(
+        structures, [random.normal(size=(own.shape[1], d)) for own in structures]
+    )
 
 
 def log_linear_optimum(problem: EnumeratedProblem, c: float) -> float:
@@ -92,12 +99,16 @@ def log_linear_optimum(problem: EnumeratedProblem, c: float) -> float:
 
     start = np.zeros(len(problem.v))
     return float(
-        minimize(objective, start, jac=True, method="L-BFGS-B", options={"ftol": 1e-14, "gtol": 1e-9}).fun
+        minimize(
+            objective, start, jac=True, method="L-BFGS-B", options={"ftol": 1e-14, "gtol": 1e-9}
+        ).fun
     )
 
 
 def max_margin_optimum(problem: EnumeratedProblem, c: float) -> float:
-    """min sum_i max_y (cost + w . F'(y - gold)) + C/2 |w|^2, as a quadratic program in w and one slack an example, by SLSQP."""
+    """min sum_i max_y (cost + w . F'(y - gold)) + C/2 |w|^2, as a quadratic program in w and one
+    slack an example, by SLSQP.
+    """
     d, n = len(problem.v), len(problem.structures)
     rows, bounds = [], []
     for i in range(n):

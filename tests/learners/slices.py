@@ -1,4 +1,6 @@
-"""Training problems of real sentences: a chain, words by themselves, and trees of both kinds, from the sample treebank."""
+"""Training problems of real sentences: a chain, words by themselves, and trees of both kinds, from
+the sample treebank.
+"""
 
 from __future__ import annotations
 
@@ -6,36 +8,42 @@ import itertools
 from collections.abc import Callable
 
 import numpy as np
-from tasks.sample import sample
+from sample_treebank import sample
 
 from egparse.features.arcs import compile_arc_templates, encode_arcs
 from egparse.features.sequence import observed_rows
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import compile_templates
+from egparse.fitting.config import TrainConfig
 from egparse.learners.learner import VectorProblem
+from egparse.parsing.arc_parser import codes_for
+from egparse.parsing.arc_problem import TreeProblem, Trees
+from egparse.parsing.candidates import build_arc_filter, candidates_with_correct
+from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, ArcColumns
 from egparse.sentences import Sentence
-from egparse.tasks.arc_columns import ARC_TEMPLATES, BETWEEN, ArcColumns
-from egparse.tasks.arc_filter import build_arc_filter, candidates_with_correct
-from egparse.tasks.config import TrainConfig
-from egparse.tasks.corpus_columns import build_columns
-from egparse.tasks.parser import codes_for
-from egparse.tasks.sequence_model import build_index, keys_of
-from egparse.tasks.sequence_problem import SequenceProblem
-from egparse.tasks.tree_problem import TreeProblem, Trees
+from egparse.tagging.sequence_model import build_index, keys_of
+from egparse.tagging.sequence_problem import SequenceProblem
+from egparse.training.columns import build_columns
 
 
 def sentences(count: int, longest: int = 15) -> list[Sentence]:
     """The first short ones of the training part."""
-    return list(itertools.islice((own for own in sample("train") if 3 <= len(own) <= longest), count))
+    return list(
+        itertools.islice((own for own in sample("train") if 3 <= len(own) <= longest), count)
+    )
 
 
 def sequence(bigrams: bool, count: int = 15) -> VectorProblem:
-    """Universal tags of the sentences, with the form, its neighbours and its suffix; with label bigrams or without."""
+    """Universal tags of the sentences, with the form, its neighbours and its suffix; with label
+    bigrams or without.
+    """
     chosen = sentences(count)
     columns = build_columns(chosen, ("upos",), TrainConfig(layers=("upos",)))
     words = columns.words([own.forms for own in chosen])
     labels = columns.labels["upos"]
-    templates = compile_templates(["form[0]", "form[-1]", "form[1]", "suffix3[0]"], columns.names, pads=True)
+    templates = compile_templates(
+        ["form[0]", "form[-1]", "form[1]", "suffix3[0]"], columns.names, pads=True
+    )
     gold = columns.label_numbers(chosen, "upos")
     candidates = all_labels(len(gold), len(labels))
     keys = keys_of(templates, words.values, words.starts)
@@ -45,15 +53,21 @@ def sequence(bigrams: bool, count: int = 15) -> VectorProblem:
     support = np.zeros((len(labels), len(labels)), dtype=bool)
     support[gold[inside - 1], gold[inside]] = True
     return SequenceProblem(
-        attributes=attributes, word_starts=words.starts, gold=gold,
-        candidates=candidates.labels, candidate_starts=candidates.starts,
-        rows=observed_rows(attributes, gold, len(index), len(labels)), n_labels=len(labels),
+        attributes=attributes,
+        word_starts=words.starts,
+        gold=gold,
+        candidates=candidates.labels,
+        candidate_starts=candidates.starts,
+        rows=observed_rows(attributes, gold, len(index), len(labels)),
+        n_labels=len(labels),
         support=support if bigrams else None,
-    )  # fmt: skip
+    )
 
 
 def tree(trees: Trees, count: int = 15) -> VectorProblem:
-    """Trees over the arcs that the filter leaves, with all built-in features and the tags of the corpus."""
+    """Trees over the arcs that the filter leaves, with all built-in features and the tags of the
+    corpus.
+    """
     chosen = sentences(count)
     heads = [np.array(own.heads, dtype=np.int32) for own in chosen]
     columns = build_columns(chosen, ("heads",), TrainConfig(layers=("heads",)))
@@ -64,15 +78,25 @@ def tree(trees: Trees, count: int = 15) -> VectorProblem:
     templates = compile_arc_templates(ARC_TEMPLATES, arc_columns.names, BETWEEN)
     values = arc_columns.values(words)
     rows = [
-        values[first + i : end + i + 1] for i, (first, end) in enumerate(itertools.pairwise(words.starts))
+        values[first + i : end + i + 1]
+        for i, (first, end) in enumerate(itertools.pairwise(words.starts))
     ]
     codes = [codes_for(templates, len(own) - 1) for own in rows]
     for own, code in zip(rows, codes, strict=True):
         encode_arcs(own, templates, code)
     arc_filter = build_arc_filter(rows, heads, arc_columns.names.index("upos"), -1, 0.1)
-    arcs = [candidates_with_correct(own, right, arc_filter) for own, right in zip(rows, heads, strict=True)]
+    arcs = [
+        candidates_with_correct(own, right, arc_filter)
+        for own, right in zip(rows, heads, strict=True)
+    ]
     return TreeProblem(
-        codes=codes, arcs=arcs, heads=heads, templates=templates, bits=14, trees=trees, single_root=True
+        codes=codes,
+        arcs=arcs,
+        heads=heads,
+        templates=templates,
+        bits=14,
+        trees=trees,
+        single_root=True,
     )
 
 

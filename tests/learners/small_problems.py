@@ -1,4 +1,6 @@
-"""Problems of the tasks, small enough for tests of learners: random sentences, and a slice of the sample treebank."""
+"""Problems of the tasks, small enough for tests of learners: random sentences, and a slice of the
+sample treebank.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,9 @@ import numpy.typing as npt
 
 from egparse.features.arcs import ArcCodes, ArcTemplates, compile_arc_templates, encode_arcs
 from egparse.features.sequence import all_rows
+from egparse.parsing.arc_problem import TreeProblem, Trees
 from egparse.readers.corpus import read_corpus
-from egparse.tasks.sequence_problem import SequenceProblem
-from egparse.tasks.tree_problem import TreeProblem, Trees
+from egparse.tagging.sequence_problem import SequenceProblem
 
 Ints = npt.NDArray[np.int32]
 
@@ -22,7 +24,9 @@ CORPUS = Path(__file__).resolve().parents[2] / "corpora" / "en_sample-train.conl
 
 
 def sequences(seed: int = 1, *, bigrams: bool = True, listed: bool = True) -> SequenceProblem:
-    """Five sentences of one to five words, four labels; ``listed``: some words have fewer candidates."""
+    """Five sentences of one to five words, four labels; ``listed``: some words have fewer
+    candidates.
+    """
     random, n_labels = np.random.default_rng(seed), 4
     starts = np.cumsum([0, 3, 1, 5, 4, 2])
     words = int(starts[-1])
@@ -44,13 +48,16 @@ def sequences(seed: int = 1, *, bigrams: bool = True, listed: bool = True) -> Se
 def trees(
     seed: int = 1, *, kind: Trees = "projective", single_root: bool = True, chains: bool = True
 ) -> TreeProblem:
-    """Five sentences of one to five words; all arcs; in the correct trees each word hangs from the word before.
+    """Five sentences of one to five words; all arcs; in the correct trees each word hangs from the
+    word before.
 
     Without ``chains`` the third sentence has a tree with crossing arcs.
     """
     random = np.random.default_rng(seed)
     columns = [
-        np.stack([random.integers(0, 6, size=n + 1), random.integers(0, N_TAGS, size=n + 1)], axis=1)
+        np.stack(
+            [random.integers(0, 6, size=n + 1), random.integers(0, N_TAGS, size=n + 1)], axis=1
+        )
         for n in (3, 1, 4, 5, 2)
     ]
     heads = [np.arange(len(own) - 1, dtype=np.int32) for own in columns]

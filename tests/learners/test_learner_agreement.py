@@ -1,4 +1,6 @@
-"""All learners of one convex problem reach the same optimum, whatever the structure: small random problems and slices of a treebank."""
+"""All learners of one convex problem reach the same optimum, whatever the structure: small random
+problems and slices of a treebank.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ MARGIN = (math.inf, 1.0)
 def best(
     name: str, problem: VectorProblem, config: LearnerConfig, gap: float, most: int, **options: Any
 ) -> tuple[float, float]:
-    """Least primal and greatest dual of a run that ends at the relative gap, or after so many passes."""
+    """Least primal and greatest dual of a run that ends at the relative gap, or after so many
+    passes.
+    """
     problem.reset()
     learner = build(name, problem, config, **options)
     state = learner.initialise(3.0)
@@ -49,21 +53,27 @@ def best(
     return primal, dual
 
 
-def agree_log_linear(problem: VectorProblem, c: float, multiclass: bool, sgd_passes: int = 2000) -> None:
+def agree_log_linear(
+    problem: VectorProblem, c: float, multiclass: bool, sgd_passes: int = 2000
+) -> None:
     config = LearnerConfig(c=c)
     bounds = {name: best(name, problem, config, 2e-5, 3000) for name in WITH_BOUND}
     optimum = max(dual for _, dual in bounds.values())
     for name, (primal, _) in bounds.items():
         assert primal == pytest.approx(optimum, rel=1e-4), name
     if c >= 2:  # its rate, 1 / (1 + k / n), outruns a weaker pull towards 0
-        assert best("sgd", problem, config, 0.0, sgd_passes, eta0=1.0)[0] == pytest.approx(optimum, rel=0.05)
+        assert best("sgd", problem, config, 0.0, sgd_passes, eta0=1.0)[0] == pytest.approx(
+            optimum, rel=0.05
+        )
     for name in MAXENT if multiclass else ():
         assert best(name, problem, config, 2e-5, 3000)[0] == pytest.approx(optimum, rel=1e-4), name
 
 
 def agree_max_margin(problem: VectorProblem, c: float) -> None:
     config = LearnerConfig(beta=MARGIN[0], gamma=MARGIN[1], c=c)
-    """The optimum lies between the dual of EG and the primal of the cutting plane; EG's own primal has kinks to jump to and fro at."""
+    """The optimum lies between the dual of EG and the primal of the cutting plane; EG's own primal
+    has kinks to jump to and fro at.
+    """
     primal, dual = best("cutting-plane", problem, config, 2e-4, 500)
     _, eg_dual = best("eg-online", problem, config, 5e-4, 300)
     assert primal == pytest.approx(dual, rel=1e-3)

@@ -1,4 +1,6 @@
-"""The average of weights: either convention against the plain mean, against a second vector of weights, and what it costs."""
+"""The average of weights: either convention against the plain mean, against a second vector of
+weights, and what it costs.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def visits(problem: VectorProblem) -> list[tuple[int, Floats | None]]:
     return drawn
 
 
-def changes_of(problem: VectorProblem, average: WeightAverage, i: int, changes: Floats | None) -> None:
+def changes_of(
+    problem: VectorProblem, average: WeightAverage, i: int, changes: Floats | None
+) -> None:
     if changes is not None:
         problem.add(i, changes)
         average.changed(i, changes.copy())
@@ -75,7 +79,9 @@ def test_mean_of_the_weights_before_or_after_each_change(name: str, first: str) 
     kept = [array.tobytes() for array in problem.vectors()]
     with average.exposed():
         close = digits(name)
-        np.testing.assert_allclose(read(problem), np.mean(seen, axis=0), rtol=close, atol=10 * close)
+        np.testing.assert_allclose(
+            read(problem), np.mean(seen, axis=0), rtol=close, atol=10 * close
+        )
     assert [array.tobytes() for array in problem.vectors()] == kept
 
 
@@ -99,7 +105,9 @@ def test_moments_of_parts_are_a_second_vector_of_weights(name: str) -> None:
             late.add(i, t * changes)
     expected = read(problem) - read(late) / VISITS
     with average.exposed():
-        np.testing.assert_allclose(read(problem), expected, rtol=digits(name), atol=10 * digits(name))
+        np.testing.assert_allclose(
+            read(problem), expected, rtol=digits(name), atol=10 * digits(name)
+        )
 
 
 def test_the_features_are_visited_once_a_mean() -> None:

@@ -1,4 +1,6 @@
-"""Batch EG keeps what is proven of it, and exponentiated gradient of every order finds one optimum."""
+"""Batch EG keeps what is proven of it, and exponentiated gradient of every order finds one
+optimum.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +12,32 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from learners.enumerated import EnumeratedProblem, log_linear_optimum, max_margin_optimum, random_problem
+from learners.enumerated import (
+    EnumeratedProblem,
+    log_linear_optimum,
+    max_margin_optimum,
+    random_problem,
+)
 from learners.slices import SLICES
 from scipy.special import logsumexp
 
 from egparse.errors import ConfigError, EgparseError
-from egparse.learners.eg import EGConfig, Loss, OnlineEG
-from egparse.learners.eg_batch import BatchEG, EGBatchConfig, EGBatchState, proven_rate, squared_radii
+from egparse.learners.eg.batch import (
+    BatchEG,
+    EGBatchConfig,
+    EGBatchState,
+    proven_rate,
+    squared_radii,
+)
+from egparse.learners.eg.online import EGConfig, Loss, OnlineEG
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.registry import build
 from egparse.learners.vectors import read
 
-LOSSES = {"log-linear": LearnerConfig(c=2.0), "max-margin": LearnerConfig(beta=math.inf, gamma=1.0, c=2.0)}
+LOSSES = {
+    "log-linear": LearnerConfig(c=2.0),
+    "max-margin": LearnerConfig(beta=math.inf, gamma=1.0, c=2.0),
+}
 OPTIMA = {"log-linear": log_linear_optimum, "max-margin": max_margin_optimum}
 losses = pytest.mark.parametrize("loss", list(LOSSES))
 drawn = given(st.integers(0, 10_000), st.sampled_from([0.5, 2.0, 20.0]))
@@ -50,7 +66,9 @@ def weights_of(problem: EnumeratedProblem, state: EGBatchState) -> np.ndarray:
 @losses
 @settings(max_examples=8)
 @drawn
-def test_every_step_at_the_proven_rate_gains_what_is_proven(loss: Loss, seed: int, c: float) -> None:
+def test_every_step_at_the_proven_rate_gains_what_is_proven(
+    loss: Loss, seed: int, c: float
+) -> None:
     """Collins et al. 2008, Corollary 1."""
     problem = random_problem(seed, n=6)
     eg = BatchEG(problem, EGBatchConfig(loss=loss, c=c, rate="proven"))
@@ -78,7 +96,11 @@ def test_log_linear_dual_closes_in_geometrically(seed: int, c: float) -> None:
     distance = divergence(best, log_alphas(problem, state.theta))
     for step in range(1, 60):
         eg.iterate(state)
-        assert -1e-8 <= optimum - state.dual <= math.exp(-state.eta * step) / state.eta * distance + 1e-8
+        assert (
+            -1e-8
+            <= optimum - state.dual
+            <= math.exp(-state.eta * step) / state.eta * distance + 1e-8
+        )
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -96,17 +118,23 @@ def test_max_margin_dual_closes_in_with_the_steps(seed: int) -> None:
 
 @settings(max_examples=20)
 @drawn
-def test_the_proven_rate_is_at_most_that_of_the_paper_at_the_true_maximum(seed: int, c: float) -> None:
+def test_the_proven_rate_is_at_most_that_of_the_paper_at_the_true_maximum(
+    seed: int, c: float
+) -> None:
     problem = random_problem(seed)
     true = np.array([(problem.differences(i)[0] ** 2).sum(axis=1).max() for i in range(12)])
     radii = squared_radii(problem)
     assert (radii >= true - 1e-9).all()
     assert not problem.v.any()
-    assert proven_rate(true, EGBatchConfig(c=c)) >= 1 / (1 + 12 * true.max() / c)  # the sum is at most n |A|
+    assert proven_rate(true, EGBatchConfig(c=c)) >= 1 / (
+        1 + 12 * true.max() / c
+    )  # the sum is at most n |A|
 
 
 def test_radii_know_of_parts_that_occur_twice() -> None:
-    """One structure has its only part twice, the other once: |F'(z - y)| is the norm of the part."""
+    """One structure has its only part twice, the other once: |F'(z - y)| is the norm of the
+    part.
+    """
     for gold in ([1.0], [2.0]):
         structures = [np.array([gold, [3.0 - gold[0]], [0.0]])]
         problem = EnumeratedProblem(structures, [np.array([[3.0, 4.0]])])
@@ -192,7 +220,9 @@ def test_a_fixed_rate_that_is_too_large_is_named() -> None:
             eg.iterate(state)
             duals.append(state.dual)
 
-    with pytest.raises(EgparseError, match=r"fixed learning rate to raise the dual, got .* with eta = 5"):
+    with pytest.raises(
+        EgparseError, match=r"fixed learning rate to raise the dual, got .* with eta = 5"
+    ):
         until_it_falls()
     assert eg.certificate(state).dual == duals[-1]  # the step is taken back
     np.testing.assert_allclose(problem.v, weights_of(problem, state), atol=1e-12)
@@ -211,7 +241,9 @@ def test_cyclic_order_is_that_of_the_corpus() -> None:
 
 
 def test_online_as_published_is_a_choice_of_the_registry() -> None:
-    eg = build("eg-online", random_problem(8), LearnerConfig(c=3.0, seed=4), published=True, eta=0.25)
+    eg = build(
+        "eg-online", random_problem(8), LearnerConfig(c=3.0, seed=4), published=True, eta=0.25
+    )
     assert isinstance(eg, OnlineEG)
     assert eg.config == EGConfig(c=3.0, seed=4, share=1.0, eta=0.25)
 
@@ -232,5 +264,7 @@ def test_options_that_do_not_fit(name: str, options: dict[str, object], message:
 
 
 def test_losses_without_this_dual_are_named() -> None:
-    with pytest.raises(ConfigError, match=r"expects the loss log-linear .* got beta = 1, gamma = 1"):
+    with pytest.raises(
+        ConfigError, match=r"expects the loss log-linear .* got beta = 1, gamma = 1"
+    ):
         build("eg-batch", random_problem(9), LearnerConfig(gamma=1.0))

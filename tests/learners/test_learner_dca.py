@@ -1,4 +1,6 @@
-"""Dual coordinate ascent: its step, what it promises of the dual, its average, and losses that come out below zero."""
+"""Dual coordinate ascent: its step, what it promises of the dual, its average, and losses that come
+out below zero.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,9 @@ def linearised(problem: VectorProblem, i: int, loss: Loss) -> tuple[float, Float
 def test_step_is_that_of_the_paper(name: str, beta: float, gamma: float, c: float) -> None:
     problem = PROBLEMS[name]()
     learner, state = learner_of(problem, beta, gamma, c)
-    digits = 1e-9 if name in ("enumerated", "chain", "words") else 2e-5  # trees have weights in float32
+    digits = (
+        1e-9 if name in ("enumerated", "chain", "words") else 2e-5
+    )  # trees have weights in float32
     capped = set()
     for turn in range(4 * learner.n):
         i = turn % learner.n
@@ -68,7 +72,9 @@ def test_step_is_that_of_the_paper(name: str, beta: float, gamma: float, c: floa
         loss, gradient, norm = linearised(problem, i, Loss(beta, gamma))
         eta = min(1 / c, loss / norm) if norm > 0 else 0.0
         learner.update(state, i)
-        np.testing.assert_allclose(read(problem), before - eta * gradient, rtol=digits, atol=digits / c)
+        np.testing.assert_allclose(
+            read(problem), before - eta * gradient, rtol=digits, atol=digits / c
+        )
         assert state.squared_norm == pytest.approx(squared_norm(problem), rel=1e-9, abs=1e-12)
         if norm > 0:
             capped.add(eta == 1 / c)
@@ -81,7 +87,9 @@ def test_step_is_that_of_the_paper(name: str, beta: float, gamma: float, c: floa
 @losses
 @pytest.mark.parametrize("c", [0.3, 3.0])
 def test_the_dual_rises_by_what_is_promised(beta: float, gamma: float, c: float) -> None:
-    """-L*(mu) at mu = eta C g is at least the value of the mixture of gold and zbar's distribution, of which mu is the gradient."""
+    """-L*(mu) at mu = eta C g is at least the value of the mixture of gold and zbar's distribution,
+    of which mu is the gradient.
+    """
     problem = random_problem(3)
     learner, state = learner_of(problem, beta, gamma, c)
     for turn in range(4 * learner.n):
@@ -170,7 +178,9 @@ def test_certificate_is_of_the_exposed_weights() -> None:
 
 
 class Underestimated(EnumeratedProblem):
-    """Inference that finds too little: log Z and the maximum come out smaller than they are, and the paper would not learn."""
+    """Inference that finds too little: log Z and the maximum come out smaller than they are, and
+    the paper would not learn.
+    """
 
     short = 20.0
 
@@ -229,7 +239,9 @@ def test_marginals_bound_the_loss(name: str, beta: float, gamma: float) -> None:
 
 
 def test_a_correct_tree_that_inference_excludes_is_learned_until_it_wins() -> None:
-    """With crossing arcs the loss of a projective model has no lower bound; its bound from marginals teaches all the same."""
+    """With crossing arcs the loss of a projective model has no lower bound; its bound from
+    marginals teaches all the same.
+    """
     problem = trees(chains=False)
     learner, state = learner_of(problem, c=5.0)
     negative = 0.0

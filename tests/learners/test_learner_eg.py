@@ -1,4 +1,6 @@
-"""Online EG as an optimiser: monotone, certified, and at the optimum that independent solvers find."""
+"""Online EG as an optimiser: monotone, certified, and at the optimum that independent solvers
+find.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +8,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from learners.enumerated import EnumeratedProblem, log_linear_optimum, max_margin_optimum, random_problem
+from learners.enumerated import (
+    EnumeratedProblem,
+    log_linear_optimum,
+    max_margin_optimum,
+    random_problem,
+)
 from learners.small_problems import sample_trees, trees
 
 from egparse.errors import ConfigError
 from egparse.learners.certificate import Certificate
-from egparse.learners.eg import EGConfig, EGState, Loss, OnlineEG
-from egparse.learners.eg_step import Parts, propose_in_groups
-from egparse.learners.visits import LEAST, choose, visit_chances
-from egparse.tasks.tree_problem import Trees
+from egparse.learners.eg.example_sampling import LEAST, choose, visit_chances
+from egparse.learners.eg.online import EGConfig, EGState, Loss, OnlineEG
+from egparse.learners.eg.step import Parts, propose_in_groups
+from egparse.parsing.arc_problem import Trees
 
 losses = pytest.mark.parametrize("loss", ["log-linear", "max-margin"])
 searches = pytest.mark.parametrize("published", [False, True], ids=["quadratic", "as-published"])
@@ -23,7 +30,9 @@ seeds = pytest.mark.parametrize("seed", [1, 2])
 
 def configured(loss: Loss, published: bool, c: float = 2.0) -> EGConfig:
     return (
-        EGConfig.as_published(loss=loss, c=c) if published else EGConfig(loss=loss, c=c, search="quadratic")
+        EGConfig.as_published(loss=loss, c=c)
+        if published
+        else EGConfig(loss=loss, c=c, search="quadratic")
     )
 
 
@@ -37,7 +46,9 @@ def run_until(eg: OnlineEG, gap: float, most: int = 400) -> list[Certificate]:
     return certificates
 
 
-def dual_of(problem: EnumeratedProblem, state: EGState, config: EGConfig) -> tuple[float, np.ndarray]:
+def dual_of(
+    problem: EnumeratedProblem, state: EGState, config: EGConfig
+) -> tuple[float, np.ndarray]:
     """The dual value and v, from theta alone."""
     value, v = 0.0, np.zeros_like(problem.v)
     for i, structures in enumerate(problem.structures):
@@ -47,7 +58,9 @@ def dual_of(problem: EnumeratedProblem, state: EGState, config: EGConfig) -> tup
         log_z = problem.marginals(i, theta, marginals)
         value += log_z - theta @ marginals
         if config.loss == "max-margin":
-            value += problem.cost(i) @ marginals + problem.cost_constant(i) - (log_z - theta @ marginals)
+            value += (
+                problem.cost(i) @ marginals + problem.cost_constant(i) - (log_z - theta @ marginals)
+            )
         v += problem.features[i].T @ (problem.gold(i) - marginals)
     return value - v @ v / (2 * state.c), v
 
@@ -169,9 +182,11 @@ def test_callback_hears_of_every_visit() -> None:
 @pytest.mark.parametrize("kind", ["spread", "one", "none"])
 def test_visits_do_the_share_of_the_work(share: float, kind: str) -> None:
     random = np.random.default_rng(1)
-    gains = {"spread": np.exp(4 * random.normal(size=500)), "one": np.eye(500)[3], "none": np.zeros(500)}[
-        kind
-    ]
+    gains = {
+        "spread": np.exp(4 * random.normal(size=500)),
+        "one": np.eye(500)[3],
+        "none": np.zeros(500),
+    }[kind]
     sizes = random.uniform(1, 30, size=500)
     chances = visit_chances(gains, sizes, share)
     assert chances @ sizes == pytest.approx(share * sizes.sum(), rel=1e-6)
@@ -226,7 +241,9 @@ def test_rates_for_groups_lead_to_the_same_optimum(kind: Trees) -> None:
 
 
 def test_a_group_whose_alternatives_all_shift_keeps_its_place() -> None:
-    """Adding a constant to all heads of a word changes no tree's probability, and must not change the step's either."""
+    """Adding a constant to all heads of a word changes no tree's probability, and must not change
+    the step's either.
+    """
     stored = np.array([0.2, 0.8, 0.5, 0.5], dtype=np.float32)
     groups = np.array([1, 1, 2, 2], dtype=np.int16)
     rule = GROUPED.rule(2.0)
@@ -234,7 +251,9 @@ def test_a_group_whose_alternatives_all_shift_keeps_its_place() -> None:
 
     def moved(scores: np.ndarray) -> np.ndarray:
         trial = np.empty(4)
-        parts = Parts(np.zeros(4, dtype=np.float32), stored, scores, scores, trial, np.empty(4), np.empty(4))
+        parts = Parts(
+            np.zeros(4, dtype=np.float32), stored, scores, scores, trial, np.empty(4), np.empty(4)
+        )
         propose_in_groups(parts, rule, 0.5, groups, np.empty(6))
         return trial
 

@@ -1,4 +1,6 @@
-"""MIRA: Hildreth's procedure against its optimality conditions, one structure against dual coordinate ascent, and k of them."""
+"""MIRA: Hildreth's procedure against its optimality conditions, one structure against dual
+coordinate ascent, and k of them.
+"""
 
 from __future__ import annotations
 
@@ -53,10 +55,14 @@ problems = pytest.mark.parametrize("name", PROBLEMS)
 
 @st.composite
 def programs(draw: st.DrawFn) -> tuple[Floats, Floats, float]:
-    """Gram matrices of up to six vectors, some of them alike or zero, with margins of either sign."""
+    """Gram matrices of up to six vectors, some of them alike or zero, with margins of either
+    sign.
+    """
     k, d = draw(st.integers(1, 6)), draw(st.integers(1, 4))
     cell = st.integers(-8, 8).map(lambda number: number / 4)
-    vectors = np.array(draw(st.lists(st.lists(cell, min_size=d, max_size=d), min_size=k, max_size=k)))
+    vectors = np.array(
+        draw(st.lists(st.lists(cell, min_size=d, max_size=d), min_size=k, max_size=k))
+    )
     margins = np.array(
         draw(st.lists(st.integers(-50, 50).map(lambda number: number / 10), min_size=k, max_size=k))
     )
@@ -94,7 +100,12 @@ def test_hildreth_says_when_it_is_not_done() -> None:
 @pytest.mark.parametrize(
     ("gram", "margins", "upper", "message"),
     [
-        (np.eye(2), [1.0], 1.0, r"expected gram \(k, k\) and margins \(k,\), got \(2, 2\) and \(1,\)"),
+        (
+            np.eye(2),
+            [1.0],
+            1.0,
+            r"expected gram \(k, k\) and margins \(k,\), got \(2, 2\) and \(1,\)",
+        ),
         (np.eye(1), [1.0], 0.0, "expected 0 < upper < inf, got 0"),
         (np.eye(1), [1.0], INF, "got inf"),
     ],
@@ -121,7 +132,9 @@ def test_one_best_is_dual_coordinate_ascent(name: str, c: float) -> None:
 @problems
 @pytest.mark.parametrize("c", [0.3, 30.0])
 def test_one_best_is_the_closed_form(name: str, c: float) -> None:
-    """alpha = min(1/C, (cost - margin) / |difference|^2) (Crammer et al. 2006, PA-I, with the structure of greatest loss)."""
+    """alpha = min(1/C, (cost - margin) / |difference|^2) (Crammer et al. 2006, PA-I, with the
+    structure of greatest loss).
+    """
     problem = PROBLEMS[name]()
     mira = MIRA(problem, MIRAConfig(c=c))
     state = mira.initialise()
@@ -136,13 +149,17 @@ def test_one_best_is_the_closed_form(name: str, c: float) -> None:
         norm = twin.add(i, difference)
         mira.update(state, i)
         alpha = min(1 / c, max(0.0, loss) / norm) if norm > 0 else 0.0
-        np.testing.assert_allclose(read(problem), before + alpha * read(twin), rtol=2e-5, atol=1e-5 / c)
+        np.testing.assert_allclose(
+            read(problem), before + alpha * read(twin), rtol=2e-5, atol=1e-5 / c
+        )
 
 
 @problems
 @pytest.mark.parametrize("c", [0.3, 5.0])
 def test_all_structures_solve_the_whole_problem(name: str, c: float) -> None:
-    """With every structure as a constraint the step is that of eq. 11: its value equals that of the dual, no gap left."""
+    """With every structure as a constraint the step is that of eq. 11: its value equals that of the
+    dual, no gap left.
+    """
     problem = PROBLEMS[name]()
     mira = MIRA(problem, MIRAConfig(c=c, k=60, tolerance=1e-8, max_sweeps=1_000_000))
     state = mira.initialise()
@@ -261,7 +278,11 @@ def test_loss_falls_on_the_sample(kind: str, k: int) -> None:
     [
         ({"beta": 1.0}, {}, "MIRA expects a loss of margins .beta = inf., got beta = 1"),
         ({}, {"k": 0}, "MIRA expects k >= 1"),
-        ({}, {"k": 2}, "k = 2 expects a problem that lists its k best structures .* got EnumeratedProblem"),
+        (
+            {},
+            {"k": 2},
+            "k = 2 expects a problem that lists its k best structures .* got EnumeratedProblem",
+        ),
         ({"c": -1.0}, {}, "expected c > 0"),
     ],
 )
@@ -269,7 +290,12 @@ def test_configurations_that_cannot_work(
     config: dict[str, float], options: dict[str, int], message: str
 ) -> None:
     with pytest.raises(ConfigError, match=message):
-        build("mira", random_problem(1), LearnerConfig(**{"beta": INF, "gamma": 1.0, **config}), **options)  # type: ignore[arg-type]
+        build(
+            "mira",
+            random_problem(1),
+            LearnerConfig(**{"beta": INF, "gamma": 1.0, **config}),
+            **options,
+        )  # type: ignore[arg-type]
 
 
 def test_an_example_without_structures_is_an_error() -> None:

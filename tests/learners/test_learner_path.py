@@ -1,4 +1,6 @@
-"""The path over C: every point of it is an optimum that independent solvers find, and the way along it is the short one."""
+"""The path over C: every point of it is an optimum that independent solvers find, and the way along
+it is the short one.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +10,25 @@ from itertools import islice, pairwise
 
 import numpy as np
 import pytest
-from learners.enumerated import EnumeratedProblem, log_linear_optimum, max_margin_optimum, random_problem
+from learners.enumerated import (
+    EnumeratedProblem,
+    log_linear_optimum,
+    max_margin_optimum,
+    random_problem,
+)
 
 from egparse.errors import ConfigError, EgparseError
-from egparse.learners.eg import EGConfig, EGState, Loss, OnlineEG
-from egparse.learners.path import PathConfig, PathPoint, follow
+from egparse.learners.eg.online import EGConfig, EGState, Loss, OnlineEG
+from egparse.learners.eg.path import PathConfig, PathPoint, follow
 
 losses = pytest.mark.parametrize("loss", ["log-linear", "max-margin"])
 seeds = pytest.mark.parametrize("seed", [1, 2])
 
 
 def optimum_at(problem: EnumeratedProblem, loss: Loss, c: float) -> float:
-    """By solvers of other kinds. C |w|^2 is |w'|^2 for features and weights in another unit: all are asked for C = 2, which suits them."""
+    """By solvers of other kinds. C |w|^2 is |w'|^2 for features and weights in another unit: all
+    are asked for C = 2, which suits them.
+    """
     features = [own * math.sqrt(2.0 / c) for own in problem.features]
     solver = log_linear_optimum if loss == "log-linear" else max_margin_optimum
     return solver(EnumeratedProblem(problem.structures, features), 2.0)
@@ -84,7 +93,9 @@ def test_books_are_kept_through_changes_of_c(loss: Loss) -> None:
             theta, marginals = state.theta[own].astype(np.float64), np.empty(structures.shape[1])
             entropy = problem.marginals(i, theta, marginals) - theta @ marginals
             value += (
-                entropy if loss == "log-linear" else problem.cost(i) @ marginals + problem.cost_constant(i)
+                entropy
+                if loss == "log-linear"
+                else problem.cost(i) @ marginals + problem.cost_constant(i)
             )
             v += problem.features[i].T @ (problem.gold(i) - marginals)
         np.testing.assert_allclose(problem.v, v, atol=1e-5)
@@ -130,7 +141,10 @@ def test_a_budget_of_passes_ends_a_c_and_is_recorded() -> None:
 def test_the_same_seed_gives_the_same_path() -> None:
     def walked(seed: int) -> list[tuple[float, ...]]:
         learner, state = begun(random_problem(6), seed=seed)
-        return [point._replace(cpu_seconds=0.0) for point in follow(learner, state, PathConfig(c_from=10.0))]
+        return [
+            point._replace(cpu_seconds=0.0)
+            for point in follow(learner, state, PathConfig(c_from=10.0))
+        ]
 
     assert walked(1) == walked(1)
     assert walked(1) != walked(2)
@@ -153,7 +167,9 @@ def test_points_come_as_they_are_solved() -> None:
         (1000.0, 1000 * 0.7**23, 0.7, [1000 * 0.7**k for k in range(24)]),
     ],
 )
-def test_the_constants_of_a_path(c_from: float, c_to: float, decay: float, constants: list[float]) -> None:
+def test_the_constants_of_a_path(
+    c_from: float, c_to: float, decay: float, constants: list[float]
+) -> None:
     found = PathConfig(c_from=c_from, c_to=c_to, decay=decay).constants
     assert found == pytest.approx(constants)
     assert (found[0], found[-1]) == (c_from, c_to)

@@ -20,7 +20,9 @@ MOST_MISTAKES = 3000  # of the problems drawn, by the bound
 
 
 class HesitantProblem(EnumeratedProblem):
-    """Of the best structures it takes the last, so that a tie with the correct one, the first, is a mistake."""
+    """Of the best structures it takes the last, so that a tie with the correct one, the first, is a
+    mistake.
+    """
 
     def maximum(self, i: int, potentials: np.ndarray, out: np.ndarray) -> float:
         scores = (self.structures[i] @ potentials)[::-1]
@@ -46,7 +48,9 @@ class SingleProblem(HesitantProblem):
 
 @st.composite
 def separable(draw: st.DrawFn) -> tuple[HesitantProblem, float]:
-    """A problem that some vector separates, and the bound (R / gamma)^2 by the margin of that vector."""
+    """A problem that some vector separates, and the bound (R / gamma)^2 by the margin of that
+    vector.
+    """
     d = draw(st.integers(2, 4))
     integers = st.integers(-4, 4)
     separator = draw(arrays.arrays(np.int64, d, elements=integers)).astype(float)
@@ -56,7 +60,9 @@ def separable(draw: st.DrawFn) -> tuple[HesitantProblem, float]:
         parts = draw(st.integers(2, 3))
         own = np.eye(parts)
         if draw(st.booleans()):
-            own = np.array([[(code >> bit) & 1 for bit in range(parts)] for code in range(2**parts)], float)
+            own = np.array(
+                [[(code >> bit) & 1 for bit in range(parts)] for code in range(2**parts)], float
+            )
         phi = draw(arrays.arrays(np.int64, (parts, d), elements=integers)).astype(float)
         order = np.argsort(-(own @ phi @ separator), kind="stable")
         own = own[order]
@@ -72,7 +78,9 @@ def separable(draw: st.DrawFn) -> tuple[HesitantProblem, float]:
 
 
 @given(separable(), st.booleans())
-def test_mistakes_are_bounded_by_the_margin(drawn: tuple[HesitantProblem, float], shuffle: bool) -> None:
+def test_mistakes_are_bounded_by_the_margin(
+    drawn: tuple[HesitantProblem, float], shuffle: bool
+) -> None:
     problem, bound = drawn
     learner = Perceptron(problem, PerceptronConfig(averaged=False, shuffle=shuffle))
     state = learner.initialise()

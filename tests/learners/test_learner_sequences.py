@@ -1,4 +1,6 @@
-"""EG on sentences: the compiled sweep steps as the generic learner does, and finds CRFsuite's optimum."""
+"""EG on sentences: the compiled sweep steps as the generic learner does, and finds CRFsuite's
+optimum.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,8 @@ import numpy as np
 import pytest
 
 from egparse.features.sequence import all_rows, observed_rows
-from egparse.learners.eg import EGConfig, Loss, OnlineEG
-from egparse.tasks.sequence_problem import SequenceProblem
+from egparse.learners.eg.online import EGConfig, Loss, OnlineEG
+from egparse.tagging.sequence_problem import SequenceProblem
 
 TRAIN = Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "conll2000" / "train.txt"
 
@@ -81,21 +83,31 @@ def test_gap_closes_on_sentences() -> None:
 
 def test_faults_of_candidates() -> None:
     arguments: dict[str, Any] = {
-        "attributes": np.zeros((2, 1), np.int32), "word_starts": np.array([0, 2]), "rows": all_rows(1, 3),
-        "n_labels": 3, "support": None, "candidate_starts": np.array([0, 2, 4]),
-    }  # fmt: skip
+        "attributes": np.zeros((2, 1), np.int32),
+        "word_starts": np.array([0, 2]),
+        "rows": all_rows(1, 3),
+        "n_labels": 3,
+        "support": None,
+        "candidate_starts": np.array([0, 2, 4]),
+    }
     with pytest.raises(ValueError, match="correct label of every word among its candidates"):
         SequenceProblem(
-            gold=np.array([0, 2], np.int32), candidates=np.array([0, 1, 0, 1], np.uint16), **arguments
+            gold=np.array([0, 2], np.int32),
+            candidates=np.array([0, 1, 0, 1], np.uint16),
+            **arguments,
         )
     with pytest.raises(ValueError, match="ascending order"):
         SequenceProblem(
-            gold=np.array([0, 1], np.int32), candidates=np.array([1, 0, 0, 1], np.uint16), **arguments
+            gold=np.array([0, 1], np.int32),
+            candidates=np.array([1, 0, 0, 1], np.uint16),
+            **arguments,
         )
 
 
 def slice_of_chunking(sentences: int) -> tuple[list[list[list[str]]], list[list[str]]]:
-    """Attributes and tags of the first sentences: the word, its neighbours and their parts of speech."""
+    """Attributes and tags of the first sentences: the word, its neighbours and their parts of
+    speech.
+    """
     if not TRAIN.exists():
         pytest.skip("the CoNLL-2000 data is not here")
     attributes, tags = [], []
@@ -104,10 +116,15 @@ def slice_of_chunking(sentences: int) -> tuple[list[list[list[str]]], list[list[
         around = [["", ""], *table, ["", ""]]
         attributes.append(
             [
-                [f"{name}={around[k + at][column]}" for name, at, column in zip("abcde", (1, 1, 0, 2, 0), (0, 1, 1, 1, 0), strict=True)]
+                [
+                    f"{name}={around[k + at][column]}"
+                    for name, at, column in zip(
+                        "abcde", (1, 1, 0, 2, 0), (0, 1, 1, 1, 0), strict=True
+                    )
+                ]
                 for k in range(len(table))
             ]
-        )  # fmt: skip
+        )
         tags.append([row[2] for row in table])
     return attributes, tags
 
@@ -117,7 +134,9 @@ def crfsuite_optimum(
 ) -> float:
     pycrfsuite = pytest.importorskip("pycrfsuite")
     trainer = pycrfsuite.Trainer(algorithm="lbfgs", verbose=False)
-    trainer.set_params({"c1": 0.0, "c2": c / 2, "max_iterations": 2000, "epsilon": 1e-7, "delta": 1e-9})
+    trainer.set_params(
+        {"c1": 0.0, "c2": c / 2, "max_iterations": 2000, "epsilon": 1e-7, "delta": 1e-9}
+    )
     for own, correct in zip(attributes, tags, strict=True):
         trainer.append(own, correct)
     trainer.train(str(model))
@@ -128,7 +147,11 @@ def test_optimum_is_that_of_crfsuite(tmp_path: Path) -> None:
     attributes, tags = slice_of_chunking(80)
     optimum = crfsuite_optimum(attributes, tags, 1.0, tmp_path / "model")
     numbers: dict[str, int] = {}
-    flat = [[numbers.setdefault(name, len(numbers)) for name in row] for own in attributes for row in own]
+    flat = [
+        [numbers.setdefault(name, len(numbers)) for name in row]
+        for own in attributes
+        for row in own
+    ]
     names = sorted({tag for own in tags for tag in own})
     starts = np.cumsum([0] + [len(own) for own in tags])
     gold = np.array([names.index(tag) for own in tags for tag in own], dtype=np.int32)

@@ -1,4 +1,6 @@
-"""SGD: the step as the paper writes it, the choice of the rate, the optimum of independent solvers, divergence."""
+"""SGD: the step as the paper writes it, the choice of the rate, the optimum of independent solvers,
+divergence.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,12 @@ import math
 
 import numpy as np
 import pytest
-from learners.enumerated import EnumeratedProblem, log_linear_optimum, max_margin_optimum, random_problem
+from learners.enumerated import (
+    EnumeratedProblem,
+    log_linear_optimum,
+    max_margin_optimum,
+    random_problem,
+)
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.learner import LearnerConfig
@@ -48,7 +55,11 @@ def test_max_margin_optimum() -> None:
     for _ in range(300):
         learner.iterate(state)
     optimum = max_margin_optimum(problem, 2.0)
-    assert optimum * (1 - 1e-9) <= learner.certificate(state).primal == pytest.approx(optimum, rel=1e-2)
+    assert (
+        optimum * (1 - 1e-9)
+        <= learner.certificate(state).primal
+        == pytest.approx(optimum, rel=1e-2)
+    )
 
 
 @pytest.mark.parametrize("loss", [LOG_LINEAR, HINGE, SOFTMAX_MARGIN, OTHER])
@@ -66,9 +77,13 @@ def test_every_loss_improves(loss: Loss) -> None:
 
 
 @pytest.mark.parametrize("loss", [LOG_LINEAR, HINGE, PERCEPTRON])
-@pytest.mark.parametrize(("c", "eta0"), [(0.0, 0.3), (2.0, 0.1), (100.0, 0.1), (12.0, 1.0), (300.0, 0.1)])
+@pytest.mark.parametrize(
+    ("c", "eta0"), [(0.0, 0.3), (2.0, 0.1), (100.0, 0.1), (12.0, 1.0), (300.0, 0.1)]
+)
 def test_lazy_scaling_is_the_dense_step(loss: Loss, c: float, eta0: float) -> None:
-    """The scale shrinks beyond what is let pass, is 0 (c = 12: all is forgotten), or changes its sign (c = 300)."""
+    """The scale shrinks beyond what is let pass, is 0 (c = 12: all is forgotten), or changes its
+    sign (c = 300).
+    """
     problem = random_problem(2)
     learner = SGD(problem, SGDConfig(loss=loss, c=c, eta0=eta0))
     state, n = learner.initialise(), 12
@@ -146,7 +161,9 @@ def enlarged(problem: EnumeratedProblem, factor: float) -> EnumeratedProblem:
 
 def test_rates_that_diverge_are_out() -> None:
     learner = SGD(enlarged(random_problem(1), 1e160), SGDConfig(c=1.0))
-    with pytest.raises(EgparseError, match=r"expected one of the rates .* to keep the primal finite"):
+    with pytest.raises(
+        EgparseError, match=r"expected one of the rates .* to keep the primal finite"
+    ):
         learner.iterate(learner.initialise())
     learner = SGD(random_problem(1), SGDConfig(c=1e300))
     with pytest.raises(EgparseError, match="expected one of the rates"):

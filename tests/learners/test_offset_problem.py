@@ -1,4 +1,6 @@
-"""Scores that are there before anything is learned: the optimum is that of the problem with them, and its certificate holds."""
+"""Scores that are there before anything is learned: the optimum is that of the problem with them,
+and its certificate holds.
+"""
 
 from __future__ import annotations
 
@@ -53,9 +55,13 @@ def optimum(problem: EnumeratedProblem, base: Floats, c: float, beta: float, gam
 
 @pytest.mark.parametrize("name", ["eg-online", "eg-cyclic", "eg-batch", "lbfgs", "cg"])
 @pytest.mark.parametrize("seed", [1, 2])
-def test_log_linear_learners_reach_the_optimum_around_the_base_and_prove_it(name: str, seed: int) -> None:
+def test_log_linear_learners_reach_the_optimum_around_the_base_and_prove_it(
+    name: str, seed: int
+) -> None:
     problem, base, offsets = with_base(random_problem(seed), seed)
-    learner = build(name, OffsetProblem(problem, offsets, beta=1.0, gamma=0.0), LearnerConfig(c=0.7))
+    learner = build(
+        name, OffsetProblem(problem, offsets, beta=1.0, gamma=0.0), LearnerConfig(c=0.7)
+    )
     state = learner.initialise(3.0)
     for _ in range(200):
         learner.iterate(state)
@@ -73,7 +79,9 @@ def test_max_margin_of_eg_and_of_cutting_planes_meet(seed: int) -> None:
     config = LearnerConfig(beta=MARGIN[0], gamma=MARGIN[1], c=2.0)
     duals = {}
     for name in ("eg-online", "cutting-plane"):
-        learner = build(name, OffsetProblem(problem, offsets, beta=MARGIN[0], gamma=MARGIN[1]), config)
+        learner = build(
+            name, OffsetProblem(problem, offsets, beta=MARGIN[0], gamma=MARGIN[1]), config
+        )
         state = learner.initialise(3.0)
         for _ in range(300 if name == "eg-online" else 60):
             learner.iterate(state)
@@ -95,23 +103,32 @@ def test_primal_learners_see_the_loss_with_offsets(name: str, beta: float, gamma
     problem, base, offsets = with_base(random_problem(3), 3)
     config = LearnerConfig(beta=beta, gamma=gamma, c=2.0)
     options = {"averaged": False} if name == "dca" else {"eta0": 0.1}
-    learner = build(name, OffsetProblem(problem, offsets, beta=beta, gamma=gamma), config, **options)
+    learner = build(
+        name, OffsetProblem(problem, offsets, beta=beta, gamma=gamma), config, **options
+    )
     state = learner.initialise()
     before = objective(problem, base, 2.0, beta, gamma, base)
     for _ in range(3):
         learner.iterate(state)
     w = base + state.scale * problem.v
-    assert learner.certificate(state).primal == pytest.approx(objective(problem, base, 2.0, beta, gamma, w))
+    assert learner.certificate(state).primal == pytest.approx(
+        objective(problem, base, 2.0, beta, gamma, w)
+    )
     assert objective(problem, base, 2.0, beta, gamma, w) < before
 
 
 def test_the_perceptron_corrects_what_the_base_gets_wrong() -> None:
     problem, base, offsets = with_base(random_problem(4), 4)
-    learner = build("perceptron", OffsetProblem(problem, offsets, beta=math.inf, gamma=0.0), LearnerConfig())
+    learner = build(
+        "perceptron", OffsetProblem(problem, offsets, beta=math.inf, gamma=0.0), LearnerConfig()
+    )
     state = learner.initialise()
 
     def wrong(w: Floats) -> int:
-        return sum(int((problem.differences(i)[0] @ w).argmax() != 0) for i in range(len(problem.structures)))
+        return sum(
+            int((problem.differences(i)[0] @ w).argmax() != 0)
+            for i in range(len(problem.structures))
+        )
 
     learner.iterate(state)
     first = problem.v.copy()
@@ -140,7 +157,10 @@ def test_mira_takes_its_margins_from_base_and_weights() -> None:
 def test_a_base_of_zeros_is_none(make: type) -> None:
     problem: VectorProblem = make(1)
     certificates = []
-    for own in (problem, OffsetProblem(problem, np.zeros(problem.part_starts[-1]), beta=1.0, gamma=0.0)):
+    for own in (
+        problem,
+        OffsetProblem(problem, np.zeros(problem.part_starts[-1]), beta=1.0, gamma=0.0),
+    ):
         learner = build("eg-online", own, LearnerConfig(c=1.0))
         state = learner.initialise(3.0)
         for _ in range(150):
@@ -154,7 +174,9 @@ def test_the_greater_c_the_nearer_is_the_base() -> None:
     problem, _, offsets = with_base(random_problem(5), 5)
     lengths = []
     for c in (1.0, 100.0, 1e6):
-        learner = build("eg-online", OffsetProblem(problem, offsets, beta=1.0, gamma=0.0), LearnerConfig(c=c))
+        learner = build(
+            "eg-online", OffsetProblem(problem, offsets, beta=1.0, gamma=0.0), LearnerConfig(c=c)
+        )
         state = learner.initialise(3.0)
         for _ in range(60):
             learner.iterate(state)
@@ -164,7 +186,9 @@ def test_the_greater_c_the_nearer_is_the_base() -> None:
 
 
 def test_what_a_problem_has_beside_its_contract() -> None:
-    """Groups and k best structures are passed on; a compiled sweep, which knows of no offsets, is not."""
+    """Groups and k best structures are passed on; a compiled sweep, which knows of no offsets, is
+    not.
+    """
     for make in (sequences, trees):
         problem = make(1)
         own = OffsetProblem(problem, np.zeros(problem.part_starts[-1]), beta=1.0, gamma=0.0)

@@ -1,9 +1,9 @@
 """The counting of conlleval as a machine that walks gold and guessed tags side by side.
 
-A re-implementation of how the script of CoNLL-2000 counts, with no notion of a span as an object: two
-predicates say whether a chunk ends or starts between two neighbouring tags, and one flag says whether the
-current gold chunk has been matched so far. The pairs of prefixes are those of the script, and those with S or
-from E to B that its ports for IOBES add.
+A re-implementation of how the script of CoNLL-2000 counts, with no notion of a span as an object:
+two predicates say whether a chunk ends or starts between two neighbouring tags, and one flag says
+whether the current gold chunk has been matched so far. The pairs of prefixes are those of the
+script, and those with S or from E to B that its ports for IOBES add.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ class Counts:
 
 
 def count(gold: Sequence[Sequence[str]], guessed: Sequence[Sequence[str]]) -> Counts:
-    """Run the machine over all sentences, a sentence break being an uncounted ``O`` on both sides."""
+    """Run the machine over all sentences, a sentence break being an uncounted ``O`` on both
+    sides.
+    """
     counts = Counts()
     previous_gold = previous_guess = ("O", "")
     matching = False

@@ -1,8 +1,9 @@
-"""Projective trees of a few words with the parts of second order that each holds: what ``sibling_trees`` and ``grandparent_trees``
-must agree with.
+"""Projective trees of a few words with the parts of second order that each holds: what
+``sibling_trees`` and ``grandparent_trees`` must agree with.
 
-Written from the definitions alone, and sharing nothing with the package: ``siblings[h][s][d]`` where s is the modifier of h
-next to d among those between h and d, s = h if there is none; ``grandparents[g][h][d]`` for h > 0.
+Written from the definitions alone, and sharing nothing with the package: ``siblings[h][s][d]``
+where s is the modifier of h next to d among those between h and d, s = h if there is none;
+``grandparents[g][h][d]`` for h > 0.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ Part = tuple[int, int, int]
 
 
 class SecondOrderFacts(NamedTuple):
-    """The distribution over trees with probability proportional to exp(score), listed out; parts that no tree holds are absent."""
+    """The distribution over trees with probability proportional to exp(score), listed out; parts
+    that no tree holds are absent.
+    """
 
     log_partition: float
     arcs: dict[tuple[int, int], float]
@@ -43,7 +46,9 @@ def grandparent_parts(heads: Heads) -> list[Part]:
 
 
 def second_order_score(arcs: Any, siblings: Any, grandparents: Any, heads: Sequence[int]) -> float:
-    """The sum of the scores of a tree's parts; the scores are arrays, ``grandparents`` may be None."""
+    """The sum of the scores of a tree's parts; the scores are arrays, ``grandparents`` may be
+    None.
+    """
     heads = tuple(heads)
     terms = [arcs[heads[d], d] for d in range(1, len(heads))]
     terms += [siblings[part] for part in sibling_parts(heads)]
@@ -52,8 +57,12 @@ def second_order_score(arcs: Any, siblings: Any, grandparents: Any, heads: Seque
     return math.fsum(map(float, terms)) if min(terms) > -math.inf else -math.inf
 
 
-def second_order_facts(arcs: Any, siblings: Any, grandparents: Any, single_root: bool) -> SecondOrderFacts:
-    """Log-partition, marginals and best score of the projective trees over ``len(arcs) - 1`` words."""
+def second_order_facts(
+    arcs: Any, siblings: Any, grandparents: Any, single_root: bool
+) -> SecondOrderFacts:
+    """Log-partition, marginals and best score of the projective trees over ``len(arcs) - 1``
+    words.
+    """
     trees = all_trees(len(arcs) - 1, single_root, True)
     weighed = [(second_order_score(arcs, siblings, grandparents, heads), heads) for heads in trees]
     weighed = [(score, heads) for score, heads in weighed if score > -math.inf]

@@ -1,8 +1,8 @@
 """Every label sequence of a few words, by enumeration: what the chain algorithms must agree with.
 
 Word k has candidate labels ``labels[k]``, scored by ``unary[k]`` in the same order;
-``transitions[previous][next]`` is indexed by label. A sequence scores the sum of both; ``-inf`` forbids.
-Shares nothing with the package.
+``transitions[previous][next]`` is indexed by label. A sequence scores the sum of both; ``-inf``
+forbids. Shares nothing with the package.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from typing import NamedTuple
 
 
 class SequenceFacts(NamedTuple):
-    """What the distribution over sequences with probability proportional to exp(score) is, listed out."""
+    """What the distribution over sequences with probability proportional to exp(score) is, listed
+    out.
+    """
 
     log_partition: float
     unary: list[list[float]]
@@ -40,7 +42,9 @@ def sequence_score(
     """The score of the sequence whose word k takes its candidate number ``choice[k]``."""
     chosen = [candidates[place] for candidates, place in zip(labels, choice, strict=True)]
     total = sum(scores[place] for scores, place in zip(unary, choice, strict=True))
-    return total + sum(transitions[previous][following] for previous, following in itertools.pairwise(chosen))
+    return total + sum(
+        transitions[previous][following] for previous, following in itertools.pairwise(chosen)
+    )
 
 
 def sequence_facts(

@@ -1,7 +1,8 @@
 """Every dependency tree of a few words, by enumeration: what the tree algorithms must agree with.
 
-Written from the definitions alone, with itertools, and sharing nothing with the package. Conventions: words
-1..n, the root at 0, ``heads[dependent]`` with ``heads[0] == -1``, ``scores[head][dependent]``.
+Written from the definitions alone, with itertools, and sharing nothing with the package.
+Conventions: words 1..n, the root at 0, ``heads[dependent]`` with ``heads[0] == -1``,
+``scores[head][dependent]``.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ Heads = tuple[int, ...]
 
 
 class TreeFacts(NamedTuple):
-    """What the distribution over trees with probability proportional to exp(score) is, listed out."""
+    """What the distribution over trees with probability proportional to exp(score) is, listed
+    out.
+    """
 
     log_partition: float
     marginals: list[list[float]]
@@ -61,7 +64,9 @@ def all_trees(n: int, single_root: bool, projective: bool) -> tuple[Heads, ...]:
     """Every tree over n words of the given kind."""
     candidates = (
         (-1, *heads)
-        for heads in itertools.product(*[[h for h in range(n + 1) if h != d] for d in range(1, n + 1)])
+        for heads in itertools.product(
+            *[[h for h in range(n + 1) if h != d] for d in range(1, n + 1)]
+        )
     )
     return tuple(
         heads
@@ -78,9 +83,13 @@ def tree_score(scores: Sequence[Sequence[float]], heads: Sequence[int]) -> float
 
 
 def tree_facts(scores: Sequence[Sequence[float]], single_root: bool, projective: bool) -> TreeFacts:
-    """Log-partition, marginals, entropy and all scores of the trees over ``len(scores) - 1`` words."""
+    """Log-partition, marginals, entropy and all scores of the trees over ``len(scores) - 1``
+    words.
+    """
     size = len(scores)
-    weighed = [(tree_score(scores, heads), heads) for heads in all_trees(size - 1, single_root, projective)]
+    weighed = [
+        (tree_score(scores, heads), heads) for heads in all_trees(size - 1, single_root, projective)
+    ]
     weighed = [(score, heads) for score, heads in weighed if score > -math.inf]
     marginals = [[0.0] * size for _ in range(size)]
     if not weighed:
@@ -91,4 +100,6 @@ def tree_facts(scores: Sequence[Sequence[float]], single_root: bool, projective:
         for dependent in range(1, size):
             marginals[heads[dependent]][dependent] += math.exp(score - log_z)
     entropy = math.fsum(math.exp(score - log_z) * (log_z - score) for score, _ in weighed)
-    return TreeFacts(log_z, marginals, entropy, sorted((score for score, _ in weighed), reverse=True))
+    return TreeFacts(
+        log_z, marginals, entropy, sorted((score for score, _ in weighed), reverse=True)
+    )

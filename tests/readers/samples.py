@@ -37,7 +37,9 @@ FULL = "\n".join(
         "# sent_id = s-1",
         "# text = Del vamos a Roma",
         "1-2\tDel\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No",
-        row(1, "De", 3, lemma="de", upos="ADP", xpos="IN", feats="A=B", deprel="case", deps="3:case"),
+        row(
+            1, "De", 3, lemma="de", upos="ADP", xpos="IN", feats="A=B", deprel="case", deps="3:case"
+        ),
         row(2, "el", 3, lemma="el", upos="DET", deprel="det"),
         row(3, "vamos", 0, lemma="ir", upos="VERB", deprel="root", misc="Gloss=go|NE=B-X"),
         row("3.1", "e", "_", deps="3:x"),

@@ -24,10 +24,17 @@ def by_package(text: str) -> list[Sentence]:
     sentences = []
     for tokens in conllu.parse(text, field_parsers=AS_TEXT):
         words = [token for token in tokens if isinstance(token["id"], int)]
-        misc = [dict(item.partition("=")[::2] for item in token["misc"].split("|")) for token in words]
+        misc = [
+            dict(item.partition("=")[::2] for item in token["misc"].split("|")) for token in words
+        ]
         columns = {
             name: tuple(token[key] for token in words)
-            for name, key in (("forms", "form"), ("lemmas", "lemma"), ("upos", "upos"), ("xpos", "xpos"))
+            for name, key in (
+                ("forms", "form"),
+                ("lemmas", "lemma"),
+                ("upos", "upos"),
+                ("xpos", "xpos"),
+            )
         }
         sentences.append(
             Sentence(
@@ -44,7 +51,8 @@ def by_package(text: str) -> list[Sentence]:
 
 
 @pytest.mark.parametrize(
-    "name", ["ud/en_ewt-ud-dev.conllu", "ud/fr_sequoia-ud-dev.conllu", "ud/la_perseus-ud-test.conllu"]
+    "name",
+    ["ud/en_ewt-ud-dev.conllu", "ud/fr_sequoia-ud-dev.conllu", "ud/la_perseus-ud-test.conllu"],
 )
 def test_real_treebanks(name: str) -> None:
     path = corpus(name)
@@ -59,7 +67,10 @@ def test_real_treebanks_are_written_byte_for_byte(name: str) -> None:
     stream = io.StringIO()
     write_conllu(sentences, stream)
     assert stream.getvalue() == text
-    bare = [s.with_layers(upos=["X"] * len(s), heads=[-1] * len(s), spans=["O"] * len(s)) for s in sentences]
+    bare = [
+        s.with_layers(upos=["X"] * len(s), heads=[-1] * len(s), spans=["O"] * len(s))
+        for s in sentences
+    ]
     stream = io.StringIO()
     write_conllu(bare, stream)
     again = list(read_conllu(io.StringIO(stream.getvalue())))
@@ -89,7 +100,9 @@ CELLS = st.text(
     min_size=1,
     max_size=6,
 )
-TAGS = st.sampled_from(["_", "SpaceAfter=No", "NE=B-A", "Gloss=x|NE=B-B", "NE=B-A|SpaceAfter=No", "XNE=B-A"])
+TAGS = st.sampled_from(
+    ["_", "SpaceAfter=No", "NE=B-A", "Gloss=x|NE=B-B", "NE=B-A|SpaceAfter=No", "XNE=B-A"]
+)
 
 
 @st.composite
@@ -104,7 +117,14 @@ def sentences(draw: st.DrawFn) -> str:
             range_end = draw(st.integers(word + 1, n))
             lines.append(f"{word}-{range_end}\t{draw(CELLS)}" + "\t_" * 7 + "\tSpaceAfter=No")
         head = draw(st.integers(1, word - 1)) if word > 1 else 0
-        cells = [str(word), *(draw(CELLS) for _ in range(5)), str(head), draw(CELLS), draw(CELLS), draw(TAGS)]
+        cells = [
+            str(word),
+            *(draw(CELLS) for _ in range(5)),
+            str(head),
+            draw(CELLS),
+            draw(CELLS),
+            draw(TAGS),
+        ]
         lines.append("\t".join(cells))
         if word > range_end and draw(st.integers(0, 4)) == 0:
             lines.append(f"{word}.1\t{draw(CELLS)}" + "\t_" * 8)

@@ -76,7 +76,10 @@ def test_layouts(format: str, text: str, sentence: Sentence) -> None:
             "a O\n \nb X\n",
             "f:3: expected a tag O or TYPE after one of B, I, E, S, L, U and a hyphen, got 'X'",
         ),
-        ("a B-\n", "f:1: expected a tag O or TYPE after one of B, I, E, S, L, U and a hyphen, got 'B-'"),
+        (
+            "a B-\n",
+            "f:1: expected a tag O or TYPE after one of B, I, E, S, L, U and a hyphen, got 'B-'",
+        ),
         ("-DOCSTART- O\n\nc O\na NN", "f:4: expected a tag O"),
     ],
 )
@@ -104,7 +107,9 @@ def test_a_given_scheme_limits_the_tags() -> None:
 
 
 def test_choices_are_checked_at_once() -> None:
-    with pytest.raises(ValueError, match="expected a format of conll2000, conll2002, conll2003, got 'conll'"):
+    with pytest.raises(
+        ValueError, match="expected a format of conll2000, conll2002, conll2003, got 'conll'"
+    ):
         read_columns(io.StringIO(), "conll")
     with pytest.raises(ValueError, match="expected a layer of ner, chunk, got 'pos'"):
         read_columns(io.StringIO(), "conll2003", layer="pos")
@@ -117,10 +122,17 @@ def test_writing_what_was_read() -> None:
     stream = io.StringIO()
     assert write_columns(sentences, stream, "conll2003") == 2
     assert stream.getvalue() == TEXT_2003
-    for scheme, tag in (("iob1", "I-ORG"), ("iob2", "B-ORG"), ("iobes", "S-ORG"), ("bilou", "U-ORG")):
+    for scheme, tag in (
+        ("iob1", "I-ORG"),
+        ("iob2", "B-ORG"),
+        ("iobes", "S-ORG"),
+        ("bilou", "U-ORG"),
+    ):
         assert f"EU NNP I-NP {tag}\n" in format_sentence(sentences[0], "conll2003", scheme=scheme)
     changed = sentences[0].with_layers(spans=("O", "B-X", "I-X", "O"), xpos="abcd")
-    expected = "-DOCSTART- -X- -X- O\n\nEU a I-NP O\nrejects b I-VP B-X\nGerman c I-NP I-X\n# d I-NP O\n\n"
+    expected = (
+        "-DOCSTART- -X- -X- O\n\nEU a I-NP O\nrejects b I-VP B-X\nGerman c I-NP I-X\n# d I-NP O\n\n"
+    )
     assert format_sentence(changed, "conll2003") == expected
     assert "EU NNP B-NP I-ORG\n" in format_sentence(
         read(TEXT_2003, layer="chunk")[0], "conll2003", layer="chunk", scheme="iob2"

@@ -137,7 +137,10 @@ FAULTS = {
         GOOD.replace("\tb\t", "\t\t"),
         "2: expected a value or _ in every column, got nothing in column 2",
     ),
-    "empty last cell": (GOOD[:-1], "2: expected a value or _ in every column, got nothing in column 10"),
+    "empty last cell": (
+        GOOD[:-1],
+        "2: expected a value or _ in every column, got nothing in column 10",
+    ),
     "ID": (row(1) + "\n" + row(3, head=1), "2: expected the ID 2, got '3'"),
     "ID twice": (row(1) + "\n" + row(1, head=1), "2: expected the ID 2, got '1'"),
     "ID of other digits": (row(1) + "\n" + row("٢", head=1), "2: expected the ID 2, got '٢'"),
@@ -153,7 +156,9 @@ FAULTS = {
         "1: expected a multiword token within the 2 words, got '1-3'",
     ),
     "range in a range": (
-        "\n".join([row("1-2", head="_"), row(1), row("2-3", head="_"), row(2, head=1), row(3, head=1)]),
+        "\n".join(
+            [row("1-2", head="_"), row(1), row("2-3", head="_"), row(2, head=1), row(3, head=1)]
+        ),
         "3: expected no multiword token before the one that ends at word 2 is over, got '2-3'",
     ),
     "range late": (
@@ -166,10 +171,19 @@ FAULTS = {
     ),
     "HEAD": (row(1, head="x"), "1: expected a head from 0 to 1 or _, got 'x'"),
     "HEAD with sign": (row(1, head="+0"), "1: expected a head from 0 to 1 or _, got '+0'"),
-    "head below": (row(1) + "\n" + row(2, head=-1), "2: expected a head from 0 to 2 or _, got '-1'"),
+    "head below": (
+        row(1) + "\n" + row(2, head=-1),
+        "2: expected a head from 0 to 2 or _, got '-1'",
+    ),
     "head out of range": (row(1) + "\n" + row(2, head=3), "2: expected a head from 0 to 2, got 3"),
-    "head far out": (row(1) + "\n" + row(2, head=10**30), "2: expected a head from 0 to 2 or _, got '1000"),
-    "own head": (row(1) + "\n" + row(2, head=2), "2: expected a head other than the word itself, got 2"),
+    "head far out": (
+        row(1) + "\n" + row(2, head=10**30),
+        "2: expected a head from 0 to 2 or _, got '1000",
+    ),
+    "own head": (
+        row(1) + "\n" + row(2, head=2),
+        "2: expected a head other than the word itself, got 2",
+    ),
     "cycle": (
         "\n".join([row(1), row(2, head=3), row(3, head=2)]),
         "2: expected a tree, got the cycle 2 -> 3 -> 2",
@@ -178,7 +192,10 @@ FAULTS = {
         row(1, head=2) + "\n" + row(2, head=1),
         "1: expected a word with head 0, got a sentence without a root",
     ),
-    "two roots": (row(1) + "\n" + row(2), "2: expected one root, got a second word with head 0 after word 1"),
+    "two roots": (
+        row(1) + "\n" + row(2),
+        "2: expected one root, got a second word with head 0 after word 1",
+    ),
     "tag": (
         row(1, misc="NE=LOC"),
         "1: expected a tag O or TYPE after one of B, I, E, S, L, U and a hyphen, got 'LOC'",
@@ -209,7 +226,9 @@ def test_bytes_that_are_not_utf8() -> None:
     bad: list[CorpusError] = []
     assert len(read(text, skip_bad=True, on_bad=bad.append)) == 2
     assert [error.line for error in bad] == [15]
-    assert fault("a\tb".encode("utf-16")).startswith("c.conllu:1: expected UTF-8 text, got the byte 0xff")
+    assert fault("a\tb".encode("utf-16")).startswith(
+        "c.conllu:1: expected UTF-8 text, got the byte 0xff"
+    )
 
 
 def test_skipping_reports_each_bad_sentence() -> None:
@@ -223,7 +242,9 @@ def test_skipping_reports_each_bad_sentence() -> None:
 
 def test_a_text_stream_that_cannot_decode() -> None:
     stream = io.TextIOWrapper(io.BytesIO(b"1\t\xff"), encoding="utf-8")
-    with pytest.raises(CorpusError, match=r"<stream>:1: expected text that its stream can decode, got utf-8"):
+    with pytest.raises(
+        CorpusError, match=r"<stream>:1: expected text that its stream can decode, got utf-8"
+    ):
         list(read_conllu(stream))
 
 

@@ -39,7 +39,10 @@ def test_columns() -> None:
         ("# a\n" + TEXT, "x:1: expected 10 tab-separated columns, got 1 in '# a'"),
         (TEXT.replace("2\tb", "1-2\tb"), "x:2: expected the ID 2, got '1-2'"),
         (TEXT.replace("1\ta", "1.1\ta"), "x:1: expected the ID 1, got '1.1'"),
-        (TEXT.replace("\t0\tY", "\t2\tY"), "x:2: expected a head other than the word itself, got 2"),
+        (
+            TEXT.replace("\t0\tY", "\t2\tY"),
+            "x:2: expected a head other than the word itself, got 2",
+        ),
         (TEXT.replace("\t0\tY", "\tz\tY"), "x:2: expected a head from 0 to 2 or _, got 'z'"),
     ],
 )
@@ -59,21 +62,25 @@ def test_writing_keeps_the_projective_columns() -> None:
     (sentence,) = read(TEXT)
     assert format_sentence(sentence) == TEXT
     changed = sentence.with_layers(upos=("N", "V"), heads=(2, 0))
-    assert format_sentence(changed) == TEXT.replace("\tn\t", "\tN\t").replace("\tv\t", "\tV\t").replace(
-        "\t0\tX\t0", "\t2\tX\t0"
-    )
+    assert format_sentence(changed) == TEXT.replace("\tn\t", "\tN\t").replace(
+        "\tv\t", "\tV\t"
+    ).replace("\t0\tX\t0", "\t2\tX\t0")
 
 
 def test_from_and_to_conllu() -> None:
     (sentence,) = read(TEXT)
-    assert conllu.format_sentence(sentence) == TEXT.replace("0\tX\n", "_\t_\n").replace("1\tZ\n", "_\t_\n")
+    assert conllu.format_sentence(sentence) == TEXT.replace("0\tX\n", "_\t_\n").replace(
+        "1\tZ\n", "_\t_\n"
+    )
     (from_conllu,) = conllu.read_conllu(io.StringIO(FULL))
     (back,) = read(format_sentence(from_conllu))
     assert back.forms == from_conllu.forms
     assert back.heads == from_conllu.heads
 
 
-@pytest.mark.parametrize(("name", "sentences", "words"), [("train", 2949, 75822), ("test", 563, 19206)])
+@pytest.mark.parametrize(
+    ("name", "sentences", "words"), [("train", 2949, 75822), ("test", 563, 19206)]
+)
 def test_spanish_corpus(name: str, sentences: int, words: int) -> None:
     path = corpus(f"conll2007/esp.{name}")
     read = list(read_conllx(path, require_trees=True))

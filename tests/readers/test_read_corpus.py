@@ -133,4 +133,7 @@ def test_what_is_written_can_be_read(format: str) -> None:
 def test_a_byte_order_mark_is_dropped_wherever_a_line_begins_with_one() -> None:
     joined = "\ufeffa DT B-X\nb NN I-X\n\n\ufeffc NN O\n"
     for text in (io.StringIO(joined), io.BytesIO(joined.encode())):
-        assert [sentence.forms for sentence in read_corpus(text, "conll2002")] == [("a", "b"), ("c",)]
+        assert [sentence.forms for sentence in read_corpus(text, "conll2002")] == [
+            ("a", "b"),
+            ("c",),
+        ]

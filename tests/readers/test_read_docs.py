@@ -25,7 +25,9 @@ def spoken(sentence: Sentence) -> str:
 
 
 def test_words_spaces_sentences() -> None:
-    sentences = list(read_text('Hello  world. "How are\nyou?" I asked.\n \t\nMr. Smith, e.g. (here)\n\n\n'))
+    sentences = list(
+        read_text('Hello  world. "How are\nyou?" I asked.\n \t\nMr. Smith, e.g. (here)\n\n\n')
+    )
     assert [spoken(s) for s in sentences] == [
         "Hello world. ",
         '"How are you?" ',
@@ -66,9 +68,13 @@ def test_faults(tmp_path: Path) -> None:
         list(read_text(tmp_path / "none.txt"))
     with pytest.raises(CorpusError, match="t:3: expected UTF-8 text, got the byte 0xe4"):
         list(read_text(io.BytesIO(b"a\n\nb\xe4 c\n"), name="t"))
-    with pytest.raises(CorpusError, match="t:2: expected UTF-8 text, got an end inside a character"):
+    with pytest.raises(
+        CorpusError, match="t:2: expected UTF-8 text, got an end inside a character"
+    ):
         list(read_text(io.BytesIO(b"a\n\xc3"), name="t"))
-    with pytest.raises(CorpusError, match=r"<text>:2: expected UTF-8 text, got the lone surrogate '.udc80'"):
+    with pytest.raises(
+        CorpusError, match=r"<text>:2: expected UTF-8 text, got the lone surrogate '.udc80'"
+    ):
         list(read_text("a\n\udc80"))
     with pytest.raises(ValueError, match="expected a positive number of words, got 0"):
         read_text("a", max_words=0)
@@ -128,7 +134,11 @@ def test_the_file_is_not_read_ahead() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from(" \n\r\t.,!?\"'()")), max_size=60))
+@given(
+    st.text(
+        st.one_of(st.characters(codec="utf-8"), st.sampled_from(" \n\r\t.,!?\"'()")), max_size=60
+    )
+)
 def test_no_letter_is_lost(text: str) -> None:
     sentences = list(read_text(text, "xx"))
     assert "".join("".join("".join(s.forms) for s in sentences).split()) == "".join(text.split())

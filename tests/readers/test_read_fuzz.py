@@ -1,4 +1,6 @@
-"""Broken files of every kind end in sentences or CorpusError, and what was read can be written and read."""
+"""Broken files of every kind end in sentences or CorpusError, and what was read can be written and
+read.
+"""
 
 from __future__ import annotations
 

@@ -80,7 +80,9 @@ def test_faults_are_found_where_tags_are_refused(tags: list[str], scheme: str | 
 
 
 def test_refusals() -> None:
-    with pytest.raises(ValueError, match="expected a scheme of iob1, iob2, iobes, bilou, got 'bio'"):
+    with pytest.raises(
+        ValueError, match="expected a scheme of iob1, iob2, iobes, bilou, got 'bio'"
+    ):
         to_iob2(["O"], "bio")
     with pytest.raises(ValueError, match="expected a scheme"):
         from_iob2(["O"], "bio")

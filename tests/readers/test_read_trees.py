@@ -10,7 +10,9 @@ from egparse.readers.trees import find_missing_head, find_tree_fault
 
 
 def is_tree(heads: tuple[int, ...], single_root: bool) -> bool:
-    """Every word reaches 0 or a word without a head in at most n steps; roots are as many as allowed."""
+    """Every word reaches 0 or a word without a head in at most n steps; roots are as many as
+    allowed.
+    """
     if single_root and heads.count(0) > 1:
         return False
     for start in range(1, len(heads) + 1):
@@ -34,7 +36,10 @@ def test_all_head_sequences(n: int, single_root: bool) -> None:
 
 def test_out_of_range_and_missing() -> None:
     assert find_tree_fault((), True) is None
-    assert str(find_tree_fault((0, 5), True)) == "TreeFault(word=2, expected='a head from 0 to 2', got='5')"
+    assert (
+        str(find_tree_fault((0, 5), True))
+        == "TreeFault(word=2, expected='a head from 0 to 2', got='5')"
+    )
     assert find_tree_fault((0, -2), True) is not None
     assert find_missing_head((0, 1)) is None
     missing = find_missing_head((0, -1))

@@ -1,4 +1,6 @@
-"""Writing CoNLL-U: what is replaced, what is kept byte for byte, what is written without a source."""
+"""Writing CoNLL-U: what is replaced, what is kept byte for byte, what is written without a
+source.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def test_unchanged_is_unchanged() -> None:
 
 def test_empty_layers_keep_their_cells() -> None:
     empty: tuple[str, ...] = ()
-    layers = dict.fromkeys(("upos", "xpos", "feats", "heads", "deprels", "spans", "lemmas", "misc"), empty)
+    layers = dict.fromkeys(
+        ("upos", "xpos", "feats", "heads", "deprels", "spans", "lemmas", "misc"), empty
+    )
     assert changed_lines(FULL, **layers) == {}
 
 
@@ -63,7 +67,10 @@ def test_spans_go_into_misc() -> None:
         9: "NE=B-Z|SpaceAfter=No",
         10: "NE=B-LOC",
     }
-    assert one(format_sentence(one(FULL).with_layers(spans=["O"] * 5))).misc[3:] == ("SpaceAfter=No", "_")
+    assert one(format_sentence(one(FULL).with_layers(spans=["O"] * 5))).misc[3:] == (
+        "SpaceAfter=No",
+        "_",
+    )
     plain = row(1, misc="Alpha=1|SpaceAfter=No") + "\n\n"
     assert one(format_sentence(one(plain).with_layers(spans=["B-A"]))).misc == (
         "Alpha=1|SpaceAfter=No|NE=B-A",
@@ -72,7 +79,13 @@ def test_spans_go_into_misc() -> None:
 
 def test_spans_that_mean_the_same_are_not_touched() -> None:
     text = "\n".join(
-        [row(1, misc="NE=I-A"), row(2, head=1, misc="NE=I-A"), row(3, head=1, misc="NE=S-A"), "", ""]
+        [
+            row(1, misc="NE=I-A"),
+            row(2, head=1, misc="NE=I-A"),
+            row(3, head=1, misc="NE=S-A"),
+            "",
+            "",
+        ]
     )
     assert changed_lines(text) == {}
     assert len(changed_lines(text, spans=["B-A", "I-A", "I-A"])) == 2
@@ -102,7 +115,9 @@ def test_without_a_source() -> None:
 
 
 def test_forms_and_tags_cannot_break_the_file() -> None:
-    written = format_sentence(Sentence(("a\tb", "c\nd", "e\r"), upos=("\t", "", "\n"), sentence_id="i\nj"))
+    written = format_sentence(
+        Sentence(("a\tb", "c\nd", "e\r"), upos=("\t", "", "\n"), sentence_id="i\nj")
+    )
     assert one(written).forms == ("a\\tb", "c\\nd", "e\\r")
     assert one(written).upos == ("\\t", "_", "\\n")
     assert one(written).sentence_id == "i\\nj"

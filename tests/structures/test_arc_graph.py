@@ -1,6 +1,7 @@
 """The places of parts in an arc graph and the parts of a tree, against their definitions.
 
-Also what the tests of pruned and loopy trees share: sparse graphs at random, and their trees by enumeration.
+Also what the tests of pruned and loopy trees share: sparse graphs at random, and their trees by
+enumeration.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles.trees import Heads, all_trees
 
-from egparse.structures.arc_graph import ArcGraph, lay_out, mark_tree
+from egparse.structures.second_order.arc_graph import ArcGraph, lay_out, mark_tree
 
 Floats = npt.NDArray[np.float64]
 Part = tuple[str, int, int, int]
-"""A kind, and three words: (h, h, d) for arcs, starts and stops, (h, s, d) for siblings, (g, h, d) for grandparents."""
+"""A kind, and three words: (h, h, d) for arcs, starts and stops, (h, s, d) for siblings, (g, h, d)
+for grandparents.
+"""
 
 FORBIDDEN = -math.inf
 ROOTS = pytest.mark.parametrize("single_root", [True, False], ids=["single", "multi"])
@@ -65,14 +68,18 @@ def tree_parts(heads: Heads) -> set[Part]:
 
 
 class Listed(NamedTuple):
-    """The distribution over the candidates' trees: log Z, the marginals of parts, all scores above -inf, best first."""
+    """The distribution over the candidates' trees: log Z, the marginals of parts, all scores above
+    -inf, best first.
+    """
 
     log_partition: float
     marginals: Floats
     ranked: list[float]
 
 
-def listed(graph: ArcGraph, potentials: Floats, single_root: bool, projective: bool = True) -> Listed:
+def listed(
+    graph: ArcGraph, potentials: Floats, single_root: bool, projective: bool = True
+) -> Listed:
     """What enumeration says."""
     parts = parts_of(graph)
     arcs = {(int(h), int(d)) for h, d in graph.arcs}
@@ -83,7 +90,10 @@ def listed(graph: ArcGraph, potentials: Floats, single_root: bool, projective: b
             rows.append([part in held for part in parts])
     table = np.array(rows, dtype=bool).reshape(len(rows), len(parts))
     scores = np.array(
-        [math.fsum(potentials[row]) if (potentials[row] > FORBIDDEN).all() else FORBIDDEN for row in table]
+        [
+            math.fsum(potentials[row]) if (potentials[row] > FORBIDDEN).all() else FORBIDDEN
+            for row in table
+        ]
     )
     if not (scores > FORBIDDEN).any():
         return Listed(FORBIDDEN, np.zeros(len(parts)), [])
@@ -117,18 +127,24 @@ class Pruned(NamedTuple):
 
 @st.composite
 def pruned(draw: st.DrawFn, max_words: int = 5) -> Pruned:
-    """Candidates with and without a tree; potentials of up to 1e4 in size, with ties and forbidden parts of every kind."""
+    """Candidates with and without a tree; potentials of up to 1e4 in size, with ties and forbidden
+    parts of every kind.
+    """
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     size = draw(st.integers(1, max_words)) + 1
     density = draw(st.sampled_from([0.4, 0.7, 1.0]))
-    every = [(h, d) for h in range(size) for d in range(1, size) if h != d and rng.random() < density]
+    every = [
+        (h, d) for h in range(size) for d in range(1, size) if h != d and rng.random() < density
+    ]
     arcs = np.array(every, dtype=np.int16).reshape(len(every), 2)
     graph = lay_out(rng.permutation(arcs), size, draw(st.booleans()), draw(st.booleans()))
     spread = draw(st.sampled_from([0.0, 1.0, 30.0, 1e4]))
     potentials = rng.uniform(-spread, spread, graph.pairs[-1])
     if draw(st.booleans()):
         potentials = np.sign(potentials) * spread
-    potentials[rng.random(len(potentials)) < draw(st.sampled_from([0.0, 0.0, 0.1, 0.3]))] = FORBIDDEN
+    potentials[rng.random(len(potentials)) < draw(st.sampled_from([0.0, 0.0, 0.1, 0.3]))] = (
+        FORBIDDEN
+    )
     return Pruned(graph, potentials)
 
 
@@ -153,7 +169,9 @@ def test_arcs_and_their_parts_lie_as_documented(n: int, siblings: bool, grandpar
     assert len(parts) == graph.pairs[-1]
     for a, arc in enumerate(arcs):
         own = parts[graph.pairs[a] : graph.pairs[a + 1]]
-        assert all((part[2] if part[0] == "grandparent" else part[1], part[3]) == arc for part in own)
+        assert all(
+            (part[2] if part[0] == "grandparent" else part[1], part[3]) == arc for part in own
+        )
 
 
 def test_the_order_of_arcs_does_not_matter() -> None:

@@ -1,4 +1,5 @@
-"""Belief propagation: exact where it should be, a stationary estimate elsewhere, and no nan whatever the potentials.
+"""Belief propagation: exact where it should be, a stationary estimate elsewhere, and no nan
+whatever the potentials.
 
 And the search for the best tree by it.
 """
@@ -21,11 +22,18 @@ from structures.test_arc_graph import (
     random_potentials,
 )
 
-from egparse.structures.arc_graph import ArcGraph, Ints, lay_out, mark_tree
-from egparse.structures.dependency_trees import NO_HEAD
-from egparse.structures.loopy_trees import Annealing, Outcome, Schedule, find_tree, propagate, workspace
-from egparse.structures.pruned_best import best_tree
-from egparse.structures.pruned_trees import inside_outside
+from egparse.structures.second_order.arc_graph import ArcGraph, Ints, lay_out, mark_tree
+from egparse.structures.second_order.loopy import (
+    Annealing,
+    Outcome,
+    Schedule,
+    find_tree,
+    propagate,
+    workspace,
+)
+from egparse.structures.second_order.projective import inside_outside
+from egparse.structures.second_order.projective_log import best_tree
+from egparse.structures.trees.dependency_trees import NO_HEAD
 
 EXAMPLES = settings(max_examples=80, deadline=None)
 TREES = pytest.mark.parametrize("is_projective", [True, False], ids=["projective", "nonprojective"])
@@ -42,7 +50,9 @@ def propagated(
 ) -> tuple[Outcome, Floats]:
     marginals = np.zeros(len(potentials))
     work = workspace(len(graph.into) - 2, is_projective=is_projective)
-    outcome = propagate(graph, potentials, is_projective, single_root, schedule, with_pairs, marginals, work)
+    outcome = propagate(
+        graph, potentials, is_projective, single_root, schedule, with_pairs, marginals, work
+    )
     return outcome, marginals
 
 
@@ -74,7 +84,9 @@ def test_without_pairs_it_is_exact(is_projective: bool, single_root: bool, drawn
 
 @TREES
 @PAIRS
-def test_weak_pairs_are_nearly_exact(is_projective: bool, siblings: bool, grandparents: bool) -> None:
+def test_weak_pairs_are_nearly_exact(
+    is_projective: bool, siblings: bool, grandparents: bool
+) -> None:
     for seed in range(5):
         graph = random_graph(4, 4, seed, siblings, grandparents)
         potentials = near_exact(graph, 0.1, seed)
@@ -131,7 +143,9 @@ def test_damping_reaches_the_same_point(is_projective: bool) -> None:
     graph = random_graph(10, 4, 6)
     potentials = near_exact(graph, 0.5, 7)
     plain, marginals = propagated(graph, potentials, is_projective)
-    damped, again = propagated(graph, potentials, is_projective, schedule=TO_THE_END._replace(damping=0.5))
+    damped, again = propagated(
+        graph, potentials, is_projective, schedule=TO_THE_END._replace(damping=0.5)
+    )
     assert damped.sweeps > plain.sweeps
     assert damped.log_partition == pytest.approx(plain.log_partition, abs=1e-8)
     np.testing.assert_allclose(again, marginals, atol=1e-8)
@@ -178,7 +192,9 @@ def test_forbidden_parts_have_no_probability(is_projective: bool, single_root: b
             if kind == "grandparent" and (g, h) == (h - 1, d - 1):
                 forbidden[place] = False
         potentials[forbidden] = FORBIDDEN
-        outcome, marginals = propagated(graph, potentials, is_projective, single_root, Schedule(50, 1e-8))
+        outcome, marginals = propagated(
+            graph, potentials, is_projective, single_root, Schedule(50, 1e-8)
+        )
         assert np.isfinite(outcome.log_partition)
         assert np.isfinite(marginals).all()
         assert not marginals[forbidden].any()
@@ -224,7 +240,7 @@ def test_it_is_near_the_exact_distribution_of_projective_trees() -> None:
     assert 1e-4 < np.concatenate(errors).mean() < 0.03
 
 
-# --- the search for the best tree ------------------------------------------------------------------------
+# --- the search for the best tree -----------------------------------------------------------------
 
 
 def found(
@@ -249,7 +265,9 @@ def score_of(graph: ArcGraph, potentials: Floats, heads: Ints) -> float:
 @ROOTS
 @EXAMPLES
 @given(drawn=pruned(max_words=4))
-def test_search_is_exact_without_pairs(is_projective: bool, single_root: bool, drawn: Pruned) -> None:
+def test_search_is_exact_without_pairs(
+    is_projective: bool, single_root: bool, drawn: Pruned
+) -> None:
     m = len(drawn.graph.arcs)
     graph = lay_out(drawn.graph.arcs, len(drawn.graph.into) - 1, False, False)
     potentials = drawn.potentials[:m]

@@ -1,4 +1,6 @@
-"""Best trees over sparse candidates against enumeration, and laws where enumeration cannot reach."""
+"""Best trees over sparse candidates against enumeration, and laws where enumeration cannot
+reach.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,11 @@ from structures.test_arc_graph import (
     random_potentials,
 )
 
-from egparse.structures import projective
-from egparse.structures.arc_graph import ArcGraph, lay_out, mark_tree
-from egparse.structures.dependency_trees import BestTree, Floats
-from egparse.structures.pruned_best import best_tree, k_best
-from egparse.structures.pruned_trees import inside_outside
+from egparse.structures.second_order.arc_graph import ArcGraph, lay_out, mark_tree
+from egparse.structures.second_order.projective import inside_outside
+from egparse.structures.second_order.projective_log import best_tree, k_best
+from egparse.structures.trees import projective
+from egparse.structures.trees.dependency_trees import BestTree, Floats
 
 EXAMPLES = settings(max_examples=150, deadline=None)
 
@@ -40,7 +42,9 @@ def check_tree(graph: ArcGraph, potentials: Floats, single_root: bool, tree: Bes
     marks = np.empty(len(potentials))
     assert mark_tree(graph, tree.heads, marks) == 0
     size = max(1.0, np.abs(potentials[marks > 0.0]).max())
-    assert potentials[marks > 0.0].sum() == pytest.approx(tree.score, abs=1e-13 * size * len(heads) + 1e-12)
+    assert potentials[marks > 0.0].sum() == pytest.approx(
+        tree.score, abs=1e-13 * size * len(heads) + 1e-12
+    )
 
 
 @ROOTS
@@ -65,7 +69,9 @@ def test_the_k_best_are_the_enumerated_ones_in_order(single_root: bool, drawn: P
     graph, potentials = drawn
     facts = listed(graph, potentials, single_root)
     found = k_best(graph, potentials, 12, single_root)
-    np.testing.assert_allclose([tree.score for tree in found], facts.ranked[:12], rtol=1e-12, atol=1e-10)
+    np.testing.assert_allclose(
+        [tree.score for tree in found], facts.ranked[:12], rtol=1e-12, atol=1e-10
+    )
     assert len({tuple(tree.heads) for tree in found}) == len(found)
     for tree in found:
         check_tree(graph, potentials, single_root, tree)

@@ -1,4 +1,6 @@
-"""Trees over sparse candidates against enumeration, the dense dynamic programs, and laws where enumeration cannot reach."""
+"""Trees over sparse candidates against enumeration, the dense dynamic programs, and laws where
+enumeration cannot reach.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,12 @@ from structures.test_arc_graph import (
     random_potentials,
 )
 
-from egparse.structures import grandparent_trees, pruned_trees, sibling_trees
-from egparse.structures.arc_graph import ArcGraph, lay_out
-from egparse.structures.loopy_trees import Schedule, propagate, workspace
-from egparse.structures.pruned_best import log_inside_outside, new_chart
-from egparse.structures.pruned_trees import inside_outside
+from egparse.structures import grandparent_trees, sibling_trees
+from egparse.structures.second_order import projective as pruned_trees
+from egparse.structures.second_order.arc_graph import ArcGraph, lay_out
+from egparse.structures.second_order.loopy import Schedule, propagate, workspace
+from egparse.structures.second_order.projective import inside_outside
+from egparse.structures.second_order.projective_log import log_inside_outside, new_chart
 from egparse.structures.semirings import LOG
 
 EXAMPLES = settings(max_examples=200, deadline=None)
@@ -34,20 +37,27 @@ def marginals_of(graph: ArcGraph, potentials: Floats, single_root: bool) -> tupl
     return inside_outside(graph, potentials, single_root, marginals), marginals
 
 
-def log_marginals_of(graph: ArcGraph, potentials: Floats, single_root: bool) -> tuple[float, Floats]:
+def log_marginals_of(
+    graph: ArcGraph, potentials: Floats, single_root: bool
+) -> tuple[float, Floats]:
     marginals = np.full(len(potentials), np.nan)
     return log_inside_outside(graph, potentials, single_root, LOG, marginals), marginals
 
 
-@pytest.mark.parametrize("way", [marginals_of, log_marginals_of], ids=["probabilities", "logarithms"])
+@pytest.mark.parametrize(
+    "way", [marginals_of, log_marginals_of], ids=["probabilities", "logarithms"]
+)
 @ROOTS
 @EXAMPLES
 @given(drawn=pruned())
-def test_distribution_is_that_of_the_enumerated_trees(way: object, single_root: bool, drawn: Pruned) -> None:
+def test_distribution_is_that_of_the_enumerated_trees(
+    way: object, single_root: bool, drawn: Pruned
+) -> None:
     graph, potentials = drawn
     facts = listed(graph, potentials, single_root)
     log_z, marginals = way(graph, potentials, single_root)  # type: ignore[operator]
-    # a rounding error of the scores is a relative error of the probabilities, and an absolute one of log Z
+    # a rounding error of the scores is a relative error of the probabilities, and an absolute one
+    # of log Z
     size = max(1.0, np.abs(potentials[np.isfinite(potentials)]).max(initial=0.0))
     np.testing.assert_allclose(log_z, facts.log_partition, rtol=1e-12, atol=1e-12 + 1e-14 * size)
     np.testing.assert_allclose(marginals, facts.marginals, rtol=1e-12 * size + 1e-11, atol=1e-12)
@@ -76,7 +86,10 @@ def test_all_candidates_give_the_dense_trees(single_root: bool, n: int) -> None:
             elif kind in ("start", "sibling"):
                 potentials[place], expected[place] = siblings[g, h, d], dense.siblings[g, h, d]
             elif kind == "grandparent":
-                potentials[place], expected[place] = grandparents[g, h, d], dense.grandparents[g, h, d]
+                potentials[place], expected[place] = (
+                    grandparents[g, h, d],
+                    dense.grandparents[g, h, d],
+                )
         log_z, marginals = marginals_of(graph, potentials, single_root)
         assert log_z == pytest.approx(dense.log_partition, abs=1e-11)
         scored = np.array([kind != "stop" for kind, *_ in places])
@@ -129,7 +142,9 @@ def test_marginals_are_the_gradient_of_the_log_partition(
         above, below = potentials.copy(), potentials.copy()
         above[place] += step
         below[place] -= step
-        slope = marginals_of(graph, above, single_root)[0] - marginals_of(graph, below, single_root)[0]
+        slope = (
+            marginals_of(graph, above, single_root)[0] - marginals_of(graph, below, single_root)[0]
+        )
         assert slope / (2 * step) == pytest.approx(marginals[place], abs=1e-8)
 
 
@@ -186,7 +201,8 @@ def share_of_trees(graph: ArcGraph, potentials: Floats, single_root: bool) -> fl
 def test_logarithms_decide_where_probabilities_underflow(single_root: bool) -> None:
     graph = lay_out(
         np.array(
-            [(h, d) for h in range(21) for d in range(1, 21) if h in (d - 1, d + 1, 21 - d)], dtype=np.int16
+            [(h, d) for h in range(21) for d in range(1, 21) if h in (d - 1, d + 1, 21 - d)],
+            dtype=np.int16,
         ),
         21,
         True,
@@ -219,7 +235,9 @@ def test_long_sentences_are_no_trouble(single_root: bool, spread: float) -> None
 
 @pytest.mark.compiled_only
 @ROOTS
-def test_without_pairs_it_is_the_arc_factored_distribution_of_a_long_sentence(single_root: bool) -> None:
+def test_without_pairs_it_is_the_arc_factored_distribution_of_a_long_sentence(
+    single_root: bool,
+) -> None:
     n = 600
     graph = random_graph(n, 3, 15)
     m = len(graph.arcs)
@@ -229,6 +247,8 @@ def test_without_pairs_it_is_the_arc_factored_distribution_of_a_long_sentence(si
     arcs_alone = lay_out(graph.arcs, n + 1, False, False)
     expected = np.zeros(m)
     work = workspace(n, is_projective=True)
-    outcome = propagate(arcs_alone, potentials[:m], True, single_root, Schedule(), True, expected, work)
+    outcome = propagate(
+        arcs_alone, potentials[:m], True, single_root, Schedule(), True, expected, work
+    )
     assert log_z == pytest.approx(outcome.log_partition, rel=1e-11)
     np.testing.assert_allclose(marginals[:m], expected, atol=1e-9)

@@ -11,9 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from oracles.sequences import SequenceFacts, sequence_facts, sequence_score
 
-from egparse.structures import chain
-from egparse.structures.chain import Floats, Ints
-from egparse.structures.exponentials import exponentials
+from egparse.structures.chains import chain
+from egparse.structures.chains.chain import Floats, Ints
+from egparse.structures.vector_exp import exponentials
 
 FORBIDDEN = float("-inf")
 
@@ -29,7 +29,9 @@ class Drawn(NamedTuple):
 
     @property
     def unary(self) -> list[list[float]]:
-        return [self.parts[a:b].tolist() for a, b in zip(self.starts[:-1], self.starts[1:], strict=True)]
+        return [
+            self.parts[a:b].tolist() for a, b in zip(self.starts[:-1], self.starts[1:], strict=True)
+        ]
 
     @property
     def transitions(self) -> list[list[float]]:
@@ -48,7 +50,9 @@ def laid_out(candidates: list[list[int]], n_labels: int, parts: npt.ArrayLike) -
 
 @st.composite
 def sentences(draw: st.DrawFn) -> Drawn:
-    """Up to five words and four labels, all labels at each word or some; ties, -inf, and hundreds of nats."""
+    """Up to five words and four labels, all labels at each word or some; ties, -inf, and hundreds
+    of nats.
+    """
     n_labels = draw(st.integers(1, 4))
     n_words = draw(st.integers(1, 5))
     everything = list(range(n_labels))
@@ -56,13 +60,17 @@ def sentences(draw: st.DrawFn) -> Drawn:
     full = draw(st.booleans())
     candidates = [everything if full else draw(subset) for _ in range(n_words)]
     size = sum(len(own) for own in candidates) + n_labels**2
-    wide = st.one_of(st.sampled_from([0.0, 0.0, 1.0, FORBIDDEN]), st.floats(-3, 3), st.floats(-500, 500))
+    wide = st.one_of(
+        st.sampled_from([0.0, 0.0, 1.0, FORBIDDEN]), st.floats(-3, 3), st.floats(-500, 500)
+    )
     cell = draw(st.sampled_from([wide, st.sampled_from([0.0, 1.0, FORBIDDEN]), st.floats(-2, 2)]))
     return laid_out(candidates, n_labels, draw(st.lists(cell, min_size=size, max_size=size)))
 
 
 SUBNORMAL = laid_out([[0, 1, 2]] * 3, 3, [0, 0, 0, 0, 305, 0, 0, 0, 0, 0, 0, 420, 0, 0, 0, 0, 0, 0])
-"""Label 0 at the second word has e^-725 of the mass there, of which half the digits are lost, and half of the mass at the end."""
+"""Label 0 at the second word has e^-725 of the mass there, of which half the digits are lost, and
+half of the mass at the end.
+"""
 
 
 @settings(max_examples=100, deadline=None)
@@ -100,9 +108,12 @@ def test_scales_that_underflow_are_redone_in_logarithms(candidates: list[list[in
     assert result.marginals[: drawn.starts[1]] == pytest.approx(drawn.facts.unary[0], abs=1e-12)
 
 
-@pytest.mark.parametrize("candidates", [[[0, 1]] * 3, [[0, 1], [0, 1], [0, 1], [0]]], ids=["full", "listed"])
+@pytest.mark.parametrize(
+    "candidates", [[[0, 1]] * 3, [[0, 1], [0, 1], [0, 1], [0]]], ids=["full", "listed"]
+)
 def test_a_label_that_underflows_and_comes_back(candidates: list[list[int]]) -> None:
-    # label 1 loses 720 nats at the first word, which scaled probabilities flush to 0; label 0 loses 400 at each of two words after
+    # label 1 loses 720 nats at the first word, which scaled probabilities flush to 0; label 0 loses
+    # 400 at each of two words after
     unary = [0.0, -720.0, 0.0, 400.0, 0.0, 400.0, *[0.0] * (len(candidates) - 3)]
     back = 0.0 if len(candidates) > 3 else FORBIDDEN
     drawn = laid_out(candidates, 2, [*unary, 0.0, FORBIDDEN, back, 0.0])
@@ -130,13 +141,17 @@ def test_impossible_sentence() -> None:
         ([0, 2], [1, 0], 6, "ascending"),
     ],
 )
-def test_arrays_that_do_not_fit(starts: list[int], labels: list[int], size: int, message: str) -> None:
+def test_arrays_that_do_not_fit(
+    starts: list[int], labels: list[int], size: int, message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
         chain.marginals(np.zeros(size), np.array(starts, np.int32), np.array(labels, np.int32), 2)
 
 
 def test_exponentials_to_the_last_digits() -> None:
-    scores = np.concatenate([np.linspace(-708, 0, 2001), np.linspace(-1e-12, 0, 5), [-np.inf, -1e9, -709.0]])
+    scores = np.concatenate(
+        [np.linspace(-708, 0, 2001), np.linspace(-1e-12, 0, 5), [-np.inf, -1e9, -709.0]]
+    )
     out = np.empty_like(scores)
     exponentials(scores, np.empty_like(scores), out)
     np.testing.assert_allclose(out[1:-3], np.exp(scores[1:-3]), rtol=1e-15)

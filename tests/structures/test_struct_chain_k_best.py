@@ -10,15 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.sequences import sequence_facts, sequence_score
 
-from egparse.structures import chain, multiclass
-from egparse.structures.chain_k_best import Floats, Ints, k_best
+from egparse.structures.chains import chain, multiclass
+from egparse.structures.chains.k_best import Floats, Ints, k_best
 
 CELLS = [st.sampled_from([0.0, 0.0, 1.0, float("-inf")]), st.floats(-3, 3)]
 
 
 @st.composite
 def sentences(draw: st.DrawFn) -> tuple[Floats, Ints, list[list[int]], int]:
-    """Parts, starts, candidate labels, and the number of labels: up to four words and three labels, with ties and -inf."""
+    """Parts, starts, candidate labels, and the number of labels: up to four words and three labels,
+    with ties and -inf.
+    """
     n_labels, n_words = draw(st.integers(1, 3)), draw(st.integers(1, 4))
     subset = st.lists(st.integers(0, n_labels - 1), min_size=1, unique=True).map(sorted)
     candidates = [draw(subset) for _ in range(n_words)]
@@ -36,7 +38,9 @@ def test_scores_are_those_of_enumeration(
 ) -> None:
     parts, starts, candidates, n_labels = drawn
     unary = [parts[a:b].tolist() for a, b in itertools.pairwise(starts)]
-    transitions = parts[starts[-1] :].reshape(n_labels, n_labels) if bigrams else np.zeros((n_labels,) * 2)
+    transitions = (
+        parts[starts[-1] :].reshape(n_labels, n_labels) if bigrams else np.zeros((n_labels,) * 2)
+    )
     labels = np.concatenate([np.array(own, dtype=np.int32) for own in candidates])
     given_parts = parts if bigrams else parts[: starts[-1]]
     found = k_best(given_parts, starts, labels, n_labels if bigrams else 0, k)
@@ -68,7 +72,9 @@ def test_faults() -> None:
     starts, labels = np.array([0, 2], dtype=np.int32), np.array([0, 1], dtype=np.int32)
     with pytest.raises(ValueError, match="expected k >= 1, got 0"):
         k_best(np.zeros(6), starts, labels, 2, 0)
-    with pytest.raises(ValueError, match=r"expected 6 parts \(2 candidates, 2 labels\), got shape \(5,\)"):
+    with pytest.raises(
+        ValueError, match=r"expected 6 parts \(2 candidates, 2 labels\), got shape \(5,\)"
+    ):
         k_best(np.zeros(5), starts, labels, 2, 1)
     with pytest.raises(ValueError, match="at least one candidate a word"):
         k_best(np.zeros(2), np.array([0, 2, 2], dtype=np.int32), labels, 0, 1)

@@ -1,4 +1,6 @@
-"""Chains of order 1 to 3 against enumeration, against the chain of order 1, and by laws; the batch decoder too."""
+"""Chains of order 1 to 3 against enumeration, against the chain of order 1, and by laws; the batch
+decoder too.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from egparse.structures import chain
-from egparse.structures import higher_order_chain as higher
-from egparse.structures.chain import Floats, Ints
-from egparse.structures.higher_order_k_best import k_best
-from egparse.structures.shared_chain import best_sequences as best_of_order_one
-from egparse.structures.shared_higher_order_chain import best_sequences
+from egparse.structures.chains import chain
+from egparse.structures.chains import higher_order as higher
+from egparse.structures.chains.batch import best_sequences as best_of_order_one
+from egparse.structures.chains.chain import Floats, Ints
+from egparse.structures.chains.higher_order_batch import best_sequences
+from egparse.structures.chains.higher_order_k_best import k_best
 
 FORBIDDEN = float("-inf")
 
@@ -37,7 +39,9 @@ class Drawn(NamedTuple):
         return self.parts, self.starts, self.labels, self.n_labels, self.order
 
     def places(self, choice: tuple[int, ...]) -> list[int]:
-        """The parts of the sequence whose word k takes its candidate number ``choice[k]``, one for each unit of count."""
+        """The parts of the sequence whose word k takes its candidate number ``choice[k]``, one for
+        each unit of count.
+        """
         path = [own[place] for own, place in zip(self.candidates, choice, strict=True)]
         found = [int(start) + place for start, place in zip(self.starts, choice, strict=False)]
         begin = int(self.starts[-1])
@@ -77,7 +81,9 @@ def laid_out(candidates: list[list[int]], n_labels: int, order: int, parts: npt.
 
 @st.composite
 def sentences(draw: st.DrawFn, order: int | None = None) -> Drawn:
-    """Up to five words and three labels, all labels at each word or some; ties, -inf, and hundreds of nats."""
+    """Up to five words and three labels, all labels at each word or some; ties, -inf, and hundreds
+    of nats.
+    """
     own_order = draw(st.integers(1, 3)) if order is None else order
     n_labels, n_words = draw(st.integers(1, 3)), draw(st.integers(1, 5))
     everything = list(range(n_labels))
@@ -120,7 +126,9 @@ def test_order_one_is_the_chain(drawn: Drawn) -> None:
     ours, theirs = higher.marginals(*drawn.arguments), chain.marginals(*plain)
     np.testing.assert_allclose(ours.log_partition, theirs.log_partition, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(ours.marginals, theirs.marginals, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(higher.argmax(*drawn.arguments).score, chain.argmax(*plain).score, rtol=1e-12)
+    np.testing.assert_allclose(
+        higher.argmax(*drawn.arguments).score, chain.argmax(*plain).score, rtol=1e-12
+    )
 
 
 @settings(max_examples=80, deadline=None)
@@ -141,7 +149,9 @@ def test_faults_of_k_best() -> None:
     starts, labels = np.array([0, 2], dtype=np.int32), np.array([0, 1], dtype=np.int32)
     with pytest.raises(ValueError, match="expected k >= 1 and an order of at least 1, got 0 and 2"):
         k_best(np.zeros(14), starts, labels, 2, 2, 0)
-    with pytest.raises(ValueError, match=r"expected 14 parts \(2 candidates, 2 labels\), got shape \(6,\)"):
+    with pytest.raises(
+        ValueError, match=r"expected 14 parts \(2 candidates, 2 labels\), got shape \(6,\)"
+    ):
         k_best(np.zeros(6), starts, labels, 2, 2, 1)
     with pytest.raises(ValueError, match="at least one candidate a word"):
         k_best(np.zeros(14), np.array([0, 2, 2], dtype=np.int32), labels, 2, 2, 1)
@@ -152,7 +162,8 @@ def long_sentence(n: int, n_labels: int, order: int, *, listed: bool, spread: fl
     candidates = [list(range(n_labels))] * n
     if listed:
         candidates = [
-            np.flatnonzero(random.random(n_labels) < 0.5).tolist() or [k % n_labels] for k in range(n)
+            np.flatnonzero(random.random(n_labels) < 0.5).tolist() or [k % n_labels]
+            for k in range(n)
         ]
     size = sum(map(len, candidates)) + higher.n_ngrams(n_labels, order)
     return laid_out(candidates, n_labels, order, random.normal(size=size) * spread)
@@ -185,14 +196,18 @@ def test_one_label_a_word_and_one_ngram_of_each_length_at_each_end(
     )
     begin = int(drawn.starts[-1])
     for m in range(1, order + 1):
-        assert marginals[begin : begin + n_labels ** (m + 1)].sum() == pytest.approx(n - m, rel=1e-9)
+        assert marginals[begin : begin + n_labels ** (m + 1)].sum() == pytest.approx(
+            n - m, rel=1e-9
+        )
         begin += n_labels ** (m + 1)
     assert marginals.min() >= 0.0
 
 
 @sizes
 @lists
-def test_marginals_are_the_gradient_of_log_partition(n: int, n_labels: int, order: int, listed: bool) -> None:
+def test_marginals_are_the_gradient_of_log_partition(
+    n: int, n_labels: int, order: int, listed: bool
+) -> None:
     drawn = long_sentence(n, n_labels, order, listed=listed, spread=1.0)
     marginals, rest = higher.marginals(*drawn.arguments).marginals, drawn.arguments[1:]
     step = 1e-5
@@ -216,7 +231,8 @@ def test_log_partition_lies_between_the_best_and_the_best_times_all(
 
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_a_state_that_underflows_and_comes_back(order: int) -> None:
-    # label 1 loses 720 nats at word 0, which scaled probabilities flush to 0; label 0 loses 400 at each of two words after
+    # label 1 loses 720 nats at word 0, which scaled probabilities flush to 0; label 0 loses 400 at
+    # each of two words after
     n_labels, n = 2, 3
     unary = [0.0, -720.0, 0.0, 400.0, 0.0, 400.0]
     bigrams = [0.0, FORBIDDEN, FORBIDDEN, 0.0]
@@ -263,7 +279,9 @@ def test_arrays_that_do_not_fit(
     starts: list[int], labels: list[int], size: int, order: int, message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        higher.marginals(np.zeros(size), np.array(starts, np.int32), np.array(labels, np.int32), 2, order)
+        higher.marginals(
+            np.zeros(size), np.array(starts, np.int32), np.array(labels, np.int32), 2, order
+        )
 
 
 class Batch(NamedTuple):
@@ -281,13 +299,21 @@ class Batch(NamedTuple):
 def batch(seed: int, lengths: list[int], n_labels: int, order: int, spread: float) -> Batch:
     random = np.random.default_rng(seed)
     sentences = np.cumsum([0, *lengths]).astype(np.int64)
-    candidates = [np.flatnonzero(random.random(n_labels) < 0.7).tolist() or [0] for _ in range(sum(lengths))]
+    candidates = [
+        np.flatnonzero(random.random(n_labels) < 0.7).tolist() or [0] for _ in range(sum(lengths))
+    ]
     starts = np.cumsum([0, *map(len, candidates)]).astype(np.int64)
     ngrams = [random.normal(size=(n_labels,) * (m + 2)).astype(np.float32) for m in range(order)]
     opening = random.normal(size=n_labels).astype(np.float32)
     labels = np.array([label for own in candidates for label in own], dtype=np.uint16)
     return Batch(
-        random.normal(scale=spread, size=len(labels)), starts, labels, sentences, ngrams, opening, candidates
+        random.normal(scale=spread, size=len(labels)),
+        starts,
+        labels,
+        sentences,
+        ngrams,
+        opening,
+        candidates,
     )
 
 
@@ -327,7 +353,9 @@ def test_the_decoder_agrees_with_the_structure(
         best = higher.argmax(*drawn.arguments).score
         choice = tuple(among.index(label) for label, among in zip(path, candidates, strict=True))
         if best > FORBIDDEN:
-            assert float(drawn.parts[drawn.places(choice)].sum()) == pytest.approx(best, rel=1e-9, abs=1e-9)
+            assert float(drawn.parts[drawn.places(choice)].sum()) == pytest.approx(
+                best, rel=1e-9, abs=1e-9
+            )
 
 
 def test_the_decoder_of_order_one_and_two_agree_where_trigrams_say_nothing() -> None:
@@ -335,7 +363,9 @@ def test_the_decoder_of_order_one_and_two_agree_where_trigrams_say_nothing() -> 
     chosen = np.empty((3, len(own.candidates)), dtype=np.int32)
     best_of_order_one(*own[:4], own.ngrams[0], own.opening, chosen[0])
     best_sequences(*own[:6], None, chosen[1])
-    best_sequences(*own[:4], [own.ngrams[0], np.zeros((6, 6, 6), np.float32)], own.opening, None, chosen[2])
+    best_sequences(
+        *own[:4], [own.ngrams[0], np.zeros((6, 6, 6), np.float32)], own.opening, None, chosen[2]
+    )
     assert (chosen == chosen[0]).all()
 
 

@@ -8,10 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.sequences import sequence_facts
 
-from egparse.structures import multiclass
+from egparse.structures.chains import multiclass
 
 FORBIDDEN = float("-inf")
-cells = st.one_of(st.sampled_from([0.0, 0.0, 1.0, FORBIDDEN]), st.floats(-3, 3), st.floats(-800, 800))
+cells = st.one_of(
+    st.sampled_from([0.0, 0.0, 1.0, FORBIDDEN]), st.floats(-3, 3), st.floats(-800, 800)
+)
 blocks = st.lists(st.lists(cells, min_size=1, max_size=4), min_size=1, max_size=4)
 
 
@@ -20,7 +22,9 @@ blocks = st.lists(st.lists(cells, min_size=1, max_size=4), min_size=1, max_size=
 def test_choices_are_those_of_enumeration(scores: list[list[float]]) -> None:
     starts = np.cumsum([0] + [len(own) for own in scores]).astype(np.int32)
     parts = np.concatenate(scores)
-    facts = sequence_facts(scores, [list(range(len(own))) for own in scores], np.zeros((4, 4)).tolist())
+    facts = sequence_facts(
+        scores, [list(range(len(own))) for own in scores], np.zeros((4, 4)).tolist()
+    )
     result = multiclass.marginals(parts, starts)
     np.testing.assert_allclose(result.log_partition, facts.log_partition, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(result.marginals, np.concatenate(facts.unary), rtol=1e-9, atol=1e-12)

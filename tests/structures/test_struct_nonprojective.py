@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from structures.tree_contract import check_argmax, check_distribution, check_k_best, score_matrices
 
-from egparse.structures import nonprojective
-from egparse.structures.chu_liu_edmonds import chu_liu_edmonds, search_workspace
-from egparse.structures.dependency_trees import Floats
-from egparse.structures.halving import plan_halving
-from egparse.structures.nonprojective_log import log_matrix_tree
+from egparse.structures.trees import nonprojective
+from egparse.structures.trees.chu_liu_edmonds import chu_liu_edmonds, search_workspace
+from egparse.structures.trees.dependency_trees import Floats
+from egparse.structures.trees.leave_one_out import plan_halving
+from egparse.structures.trees.nonprojective_log import log_matrix_tree
 
 EXAMPLES = settings(max_examples=150, deadline=None)
 
@@ -25,7 +25,9 @@ def random_scores(n: int, spread: float, seed: int = 0) -> Floats:
 
 @EXAMPLES
 @given(scores=score_matrices(), single_root=st.booleans())
-def test_the_distribution_is_that_of_the_enumerated_trees(scores: Floats, single_root: bool) -> None:
+def test_the_distribution_is_that_of_the_enumerated_trees(
+    scores: Floats, single_root: bool
+) -> None:
     check_distribution(nonprojective, scores, single_root, projective=False)
 
 
@@ -37,7 +39,9 @@ def test_no_tree_scores_more_than_the_best(scores: Floats, single_root: bool) ->
 
 @settings(max_examples=60, deadline=None)
 @given(scores=score_matrices(max_words=4), k=st.integers(1, 9), single_root=st.booleans())
-def test_the_k_best_trees_have_the_k_highest_scores(scores: Floats, k: int, single_root: bool) -> None:
+def test_the_k_best_trees_have_the_k_highest_scores(
+    scores: Floats, k: int, single_root: bool
+) -> None:
     check_k_best(nonprojective, scores, k, single_root, projective=False)
 
 
@@ -59,7 +63,9 @@ def test_scaling_and_logarithms_agree(spread: float, single_root: bool) -> None:
 
 
 def attracting_pairs(n: int, strength: float) -> Floats:
-    """Words 1-2, 3-4 .. want each other as heads: best heads form cycles, the Laplacian is near singular."""
+    """Words 1-2, 3-4 .. want each other as heads: best heads form cycles, the Laplacian is near
+    singular.
+    """
     scores = random_scores(n, 1.0)
     for word in range(1, n, 2):
         scores[word, word + 1] += strength
@@ -69,15 +75,21 @@ def attracting_pairs(n: int, strength: float) -> Floats:
 
 @pytest.mark.parametrize("single_root", [True, False])
 def test_a_nearly_singular_laplacian_costs_no_digits(single_root: bool) -> None:
-    """With 40 nats between cycles and trees, scaled rates suffice; an inverse would have no digit left."""
+    """With 40 nats between cycles and trees, scaled rates suffice; an inverse would have no digit
+    left.
+    """
     scores = attracting_pairs(20, 40.0)
     work = nonprojective.workspace(20)
     discount = nonprojective._root_discount(scores, work.shifts) if single_root else 0.0
     assert nonprojective._scaled_rates(scores, discount, work) > -math.inf
     marginals = np.zeros_like(scores)
-    assert nonprojective._eliminate_all(21, marginals, work) > -math.inf, "the first way must do here"
+    assert nonprojective._eliminate_all(21, marginals, work) > -math.inf, (
+        "the first way must do here"
+    )
     _, expected = log_marginals(scores, single_root)
-    np.testing.assert_allclose(nonprojective.marginals(scores, single_root).marginals, expected, rtol=1e-9)
+    np.testing.assert_allclose(
+        nonprojective.marginals(scores, single_root).marginals, expected, rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize("single_root", [True, False])

@@ -1,4 +1,6 @@
-"""Projective trees against enumeration, and each of the three ways to their marginals against the others."""
+"""Projective trees against enumeration, and each of the three ways to their marginals against the
+others.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from structures.tree_contract import check_argmax, check_distribution, check_k_best, score_matrices
 
-from egparse.structures import projective
-from egparse.structures.dependency_trees import Floats
-from egparse.structures.projective_log import log_inside, log_inside_outside
+from egparse.structures.trees import projective
+from egparse.structures.trees.dependency_trees import Floats
+from egparse.structures.trees.projective_log import log_inside, log_inside_outside
 
 EXAMPLES = settings(max_examples=150, deadline=None)
 
@@ -23,7 +25,9 @@ def random_scores(n: int, spread: float, seed: int = 0) -> Floats:
 
 @EXAMPLES
 @given(scores=score_matrices(), single_root=st.booleans())
-def test_the_distribution_is_that_of_the_enumerated_trees(scores: Floats, single_root: bool) -> None:
+def test_the_distribution_is_that_of_the_enumerated_trees(
+    scores: Floats, single_root: bool
+) -> None:
     check_distribution(projective, scores, single_root, projective=True)
 
 
@@ -35,7 +39,9 @@ def test_no_tree_scores_more_than_the_best(scores: Floats, single_root: bool) ->
 
 @EXAMPLES
 @given(scores=score_matrices(), k=st.integers(1, 9), single_root=st.booleans())
-def test_the_k_best_trees_have_the_k_highest_scores(scores: Floats, k: int, single_root: bool) -> None:
+def test_the_k_best_trees_have_the_k_highest_scores(
+    scores: Floats, k: int, single_root: bool
+) -> None:
     check_k_best(projective, scores, k, single_root, projective=True)
 
 
@@ -53,7 +59,9 @@ def test_scaling_and_logarithms_agree(spread: float, single_root: bool) -> None:
 
 
 def conflicting_scores(n: int, strength: float) -> Floats:
-    """Every word wants its mirror image in the sentence as its head: the best heads are far from a tree."""
+    """Every word wants its mirror image in the sentence as its head: the best heads are far from a
+    tree.
+    """
     scores = random_scores(n, 1.0)
     for dependent in range(1, n + 1):
         scores[n + 1 - dependent, dependent] += strength

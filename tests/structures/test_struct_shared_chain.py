@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles.sequences import sequence_facts
 
-from egparse.structures.shared_chain import best_sequences
+from egparse.structures.chains.batch import best_sequences
 
 
 @given(
@@ -28,7 +28,8 @@ def test_the_best_score_is_that_of_enumeration(
         transitions[generator.random(size=transitions.shape) < 0.2] = -np.inf
     sentences = np.cumsum([0, *lengths]).astype(np.int64)
     lists = [
-        np.flatnonzero(generator.random(n_labels) < 0.7).tolist() or [0] for _ in range(int(sentences[-1]))
+        np.flatnonzero(generator.random(n_labels) < 0.7).tolist() or [0]
+        for _ in range(int(sentences[-1]))
     ]
     starts = np.cumsum([0, *map(len, lists)]).astype(np.int64)
     labels = np.concatenate(lists).astype(np.uint16)

@@ -8,9 +8,16 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
-from oracles.trees import all_trees, is_projective, is_single_rooted, is_tree, tree_facts, tree_score
+from oracles.trees import (
+    all_trees,
+    is_projective,
+    is_single_rooted,
+    is_tree,
+    tree_facts,
+    tree_score,
+)
 
-from egparse.structures.dependency_trees import BestTree, Floats, TreeMarginals, entropy
+from egparse.structures.trees.dependency_trees import BestTree, Floats, TreeMarginals, entropy
 
 FORBIDDEN = float("-inf")
 
@@ -35,13 +42,17 @@ def score_matrices(draw: st.DrawFn, max_words: int = 5) -> npt.NDArray[np.float6
         st.floats(-400, 400),
     )
     kinds = draw(st.sampled_from([cell, st.sampled_from([0.0, 1.0, FORBIDDEN]), st.floats(-2, 2)]))
-    scores = np.array(draw(st.lists(kinds, min_size=size * size, max_size=size * size))).reshape(size, size)
+    scores = np.array(draw(st.lists(kinds, min_size=size * size, max_size=size * size))).reshape(
+        size, size
+    )
     scores[:, 0] = np.nan
     np.fill_diagonal(scores, np.nan)
     return scores
 
 
-def check_distribution(structure: TreeStructure, scores: Floats, single_root: bool, projective: bool) -> None:
+def check_distribution(
+    structure: TreeStructure, scores: Floats, single_root: bool, projective: bool
+) -> None:
     """Log Z, every marginal and the entropy are those of the enumerated trees."""
     facts = tree_facts(scores.tolist(), single_root, projective)
     result = structure.marginals(scores, single_root)
@@ -53,7 +64,9 @@ def check_distribution(structure: TreeStructure, scores: Floats, single_root: bo
     np.testing.assert_allclose(entropy(result, scores), facts.entropy, atol=1e-8)
 
 
-def check_argmax(structure: TreeStructure, scores: Floats, single_root: bool, projective: bool) -> None:
+def check_argmax(
+    structure: TreeStructure, scores: Floats, single_root: bool, projective: bool
+) -> None:
     """The best tree is a tree of the kind, scores what it says, and no tree scores more."""
     facts = tree_facts(scores.tolist(), single_root, projective)
     best = structure.argmax(scores, single_root)
@@ -71,7 +84,9 @@ def check_tree(tree: BestTree, scores: Floats, single_root: bool, projective: bo
     assert is_tree(heads)
     assert not single_root or is_single_rooted(heads)
     assert not projective or is_projective(heads)
-    np.testing.assert_allclose(tree.score, tree_score(scores.tolist(), heads), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        tree.score, tree_score(scores.tolist(), heads), rtol=1e-12, atol=1e-12
+    )
 
 
 def check_k_best(
@@ -80,7 +95,9 @@ def check_k_best(
     """The k best trees are distinct, of the kind, and have the k highest scores."""
     facts = tree_facts(scores.tolist(), single_root, projective)
     trees = structure.k_best(scores, k, single_root)
-    np.testing.assert_allclose([tree.score for tree in trees], facts.ranked[:k], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        [tree.score for tree in trees], facts.ranked[:k], rtol=1e-12, atol=1e-12
+    )
     assert len({tuple(tree.heads.tolist()) for tree in trees}) == len(trees)
     for tree in trees:
         assert tuple(tree.heads.tolist()) in all_trees(len(scores) - 1, single_root, projective)

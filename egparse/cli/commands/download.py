@@ -1,0 +1,130 @@
+"""``egparse download``: a model or a UD treebank from its public address."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from egparse.cli import tables
+from egparse.cli.exit_codes import reported
+from egparse.cli.options import QuietOption, examples
+from egparse.errors import EgparseError
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
+
+    from egparse.hub.catalogue import Offer
+    from egparse.hub.transfer import Listener
+
+EPILOG = examples(
+    "egparse download UD_French-Sequoia",
+    "egparse download UD_English-EWT --output corpora",
+    "EGPARSE_MIRROR=http://mirror.example egparse download UD_Latin-Perseus",
+    "",
+    "egparse models lists what can be downloaded.",
+)
+
+
+def download(
+    offer: Offer, folder: Path | None = None, listener: Listener | None = None
+) -> list[Path]:
+    """Get the files of a model or a treebank, in the user's folder or in the one given.
+
+    Raises DownloadError where they cannot be had.
+    """
+    from egparse.hub.fetch import fetch
+
+    return fetch(offer, folder, listener or (lambda *_: None))
+
+
+def download_cli(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="A model or a treebank that egparse models lists.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="DIRECTORY",
+            help="Where to put the files; else in the user cache.",
+        ),
+    ] = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Download a model, or the train, dev and test files of a UD treebank.
+
+    Prints the paths of the files, one a line. What is there already is checked, not downloaded
+    again; what was interrupted goes on where it stopped. A file appears under its name when all of
+    it has come and its checksum is right. Where no checksum is known, that of the first download is
+    kept beside the file (.sha256) and checked from then on.
+
+    $EGPARSE_HOME is where to keep models and corpora instead of the user cache; $EGPARSE_MIRROR an
+    address to ask instead of the public one.
+    """
+    with reported():
+        from egparse.hub.catalogue import find_offer
+
+        offer = find_offer(name)
+        if offer is None:
+            print(_installed(name))
+            return
+        with _progress(quiet) as listener:
+            paths = download(offer, output, listener)
+        print("\n".join(map(str, paths)))
+        if not quiet:
+            sys.stdout.flush()
+            print(_told(offer), file=sys.stderr)
+
+
+def _installed(name: str) -> Path:
+    """The file of a model that came with egparse or a package. Raises EgparseError: there is none
+    of that name either.
+    """
+    from egparse.hub.catalogue import offers
+    from egparse.hub.model_paths import stored_models
+    from egparse.hub.resolve import close_to
+
+    for stored in stored_models():
+        if stored.name == name:
+            return stored.path
+    known = close_to(name, [offer.name for offer in offers()])
+    raise EgparseError(f"{name}: expected a name that 'egparse models' lists, got another{known}")
+
+
+def _told(offer: Offer) -> str:
+    files = tables.things(len(offer.files), "file")
+    unknown = any(file.sha256 is None for file in offer.files)
+    checked = "first download is kept in .sha256 files" if unknown else "catalogue is right"
+    return f"{offer.name} {offer.release}, {offer.licence}: {files}; the SHA-256 of the {checked}"
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Listener | None]:
+    """A bar for each file on a terminal; elsewhere nothing."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    bars: dict[str, TaskID] = {}
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(20, complete_style="default", finished_style="default"),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True, highlight=False)) as progress:
+
+        def show(name: str, size: int, total: int | None) -> None:
+            if name not in bars:
+                bars[name] = progress.add_task(name, total=total)
+            progress.update(bars[name], completed=size, total=total)
+
+        yield show

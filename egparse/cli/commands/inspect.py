@@ -1,0 +1,220 @@
+"""``egparse inspect``: what is in a model, how it was trained, and what weighs most in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from egparse.cli import tables
+from egparse.cli.exit_codes import reported
+from egparse.cli.options import FactsOption, JsonOption, ModelArgument, examples
+from egparse.errors import EgparseError
+
+EPILOG = examples(
+    "egparse inspect model.msgpack",
+    "egparse inspect model.msgpack --layer spans --features 30",
+    "egparse inspect model.msgpack --json > model.json",
+    "egparse inspect model.msgpack --card > model.md",
+)
+
+_WIDTH = 78
+_LABEL_LINES = 5
+"""Of each label set; those of features have hundreds."""
+
+
+def inspect(model: Path, *, features: int = 10, layer: str | None = None) -> dict[str, Any]:
+    """What a model, given by path or name, holds, as plain data; ``features`` strongest weights of
+    each layer, or of one.
+
+    Raises EgparseError for a layer that the model does not have.
+    """
+    from egparse.hub.resolve import find_model
+    from egparse.storage.model_file import read_header
+
+    path = find_model(model)
+    header = read_header(path)  # what is no model is refused before numba is imported
+    from egparse.pipeline.model import Model
+
+    loaded = Model.load(path)
+    if layer is not None and layer not in loaded.layers:
+        raise EgparseError(f"{path}: expected a layer of {', '.join(loaded.layers)}, got {layer!r}")
+    layers = [layer] if layer else loaded.layers
+    return {
+        "path": str(path),
+        "bytes": path.stat().st_size,
+        **{key: header[key] for key in ("format", "version", "package_version", "payload_sha256")},
+        "language": loaded.language,
+        "layers": list(loaded.layers),
+        "sizes": loaded.sizes(),
+        "labels": {name: list(labels) for name, labels in header.get("labels", {}).items()},
+        "record": dict(loaded.record),
+        "configuration": dict(loaded.config_table),
+        "features": {name: _strongest(loaded.strongest(name, features)) for name in layers},
+    }
+
+
+def model_card(model: Path, facts: Path | None = None) -> str:
+    """The card of a model, given by path or name, in Markdown; see ``hub.facts`` and ``hub.cards``.
+
+    Raises EgparseError for what is no model, and for faulty facts.
+    """
+    from egparse.hub.card_metadata import facts_of
+    from egparse.hub.cards import card
+    from egparse.hub.resolve import find_model
+
+    path = find_model(model)
+    return card(path, facts_of(path, facts))
+
+
+def inspect_cli(
+    model: ModelArgument,
+    features: Annotated[
+        int,
+        typer.Option(
+            "--features",
+            metavar="N",
+            min=0,
+            help="How many of each layer's strongest features to show.",
+        ),
+    ] = 10,
+    layer: Annotated[
+        str | None,
+        typer.Option(
+            "--layer",
+            metavar="LAYER",
+            help="Only the features of this layer, such as upos or deprels.",
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+    as_card: Annotated[
+        bool,
+        typer.Option("--card", help="A model card in Markdown instead, with what the facts say."),
+    ] = False,
+    facts: FactsOption = None,
+) -> None:
+    """Show what is in a model, and how it was trained."""
+    if as_card and as_json:
+        raise typer.BadParameter("expected --json or --card, got both", param_hint="'--card'")
+    if facts is not None and not as_card:
+        raise typer.BadParameter("facts are for --card only", param_hint="'--facts'")
+    with reported():
+        if as_card:
+            print(model_card(model, facts), end="")
+            return
+        found = inspect(model, features=features, layer=layer)
+        if as_json:
+            print(json.dumps(tables.finite(found), ensure_ascii=False, indent=2))
+        else:
+            print("\n".join(_described(found)))
+
+
+def _strongest(features: Sequence[tuple[str, str, float]]) -> list[dict[str, Any]]:
+    return [
+        {"attribute": attribute, "label": label, "weight": weight}
+        for attribute, label, weight in features
+    ]
+
+
+def _described(found: Mapping[str, Any]) -> Iterator[str]:
+    yield tables.record(
+        [
+            ("model", f"{found['path']} ({tables.size(found['bytes'])})"),
+            (
+                "format",
+                f"{found['format']} {found['version']}, written by egparse "
+                f"{found['package_version']}",
+            ),
+            ("SHA-256", found["payload_sha256"]),
+            ("language", found["language"]),
+        ]
+    )
+    yield tables.section("Layers", _size_table(found["sizes"]))
+    for name, labels in found["labels"].items():
+        yield tables.section(f"Labels of {name} ({len(labels):,})", _wrapped(labels))
+    yield tables.section("Training", _training(found["record"]))
+    yield tables.section(
+        "Configuration, where it is not the default", _configuration(found["configuration"])
+    )
+    for name, features in found["features"].items():
+        if features:
+            yield tables.section(f"Strongest features of {name}", _feature_table(features))
+
+
+def _size_table(sizes: Mapping[str, Mapping[str, int]]) -> str:
+    rows = [
+        (
+            layer,
+            *(tables.count(own[key]) for key in ("labels", "attributes", "weights")),
+            tables.size(own["bytes"]),
+        )
+        for layer, own in sizes.items()
+    ]
+    return tables.table(("layer", "labels", "attributes", "weights", "memory"), rows, "lrrrr")
+
+
+def _training(record: Mapping[str, Any]) -> str:
+    facts = [
+        (name.replace("_", " "), _shown(value))
+        for name, value in record.items()
+        if name not in ("tasks", "bases")
+    ]
+    facts += [
+        ("base", f"{base['name']}, SHA-256 {base['payload_sha256']}")
+        for base in record.get("bases", ())
+    ]
+    tasks = record.get("tasks", {})
+    facts += [("trees", task["trees"]) for task in tasks.values() if "trees" in task]
+    rows = [
+        (
+            layer,
+            _shown(task.get("iteration")),
+            *tables.nats(task["primal"], task["dual"]),
+            tables.gap(task["relative_gap"]),
+            tables.per_cent(task.get("score")),
+            _shown(task.get("stopped", tables.NOTHING)).replace("development", "dev"),
+        )
+        for layer, task in tasks.items()
+    ]
+    headings = ("layer", "pass", "primal", "dual", "gap %", "dev", "stopped after")
+    parts = [tables.record(facts)] if facts else []
+    return "\n\n".join([*parts, *([tables.table(headings, rows, "lrrrrrl")] if rows else [])])
+
+
+def _feature_table(features: Sequence[Mapping[str, Any]]) -> str:
+    rows = [(one["attribute"], one["label"], f"{one['weight']:+.4f}") for one in features]
+    return tables.table(("attribute", "label", "weight"), rows, "llr")
+
+
+def _configuration(configuration: Mapping[str, Any]) -> str:
+    from egparse.hub.cards import changed_settings
+
+    return (
+        tables.record((name, _shown(value)) for name, value in changed_settings(configuration))
+        or "all as by default"
+    )
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return " ".join(map(str, value)) if len(value) <= 6 else f"{len(value)} values"
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: tables.NOTHING}[value]
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _wrapped(labels: Sequence[str]) -> str:
+    """Labels in a few lines of a width that a terminal has, and how many more there are."""
+    lines, line = [], ""
+    for number, label in enumerate(labels):
+        if len(line) + 1 + len(label) <= _WIDTH or not line:
+            line = f"{line} {label}".lstrip()
+            continue
+        lines.append(line)
+        if len(lines) == _LABEL_LINES:
+            return "\n".join([*lines, f"... and {len(labels) - number:,} more (--json shows all)"])
+        line = label
+    return "\n".join([*lines, line])

@@ -1,0 +1,134 @@
+"""``egparse models``: the models that are found by name, and what can be downloaded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from egparse.cli import tables
+from egparse.cli.exit_codes import reported
+from egparse.cli.options import JsonOption, examples
+from egparse.errors import EgparseError
+
+EPILOG = examples(
+    "egparse models",
+    "egparse models --json > models.json",
+)
+
+
+def models() -> dict[str, list[dict[str, Any]]]:
+    """What is installed, in the order in which names are looked up, and what can be downloaded, as
+    plain data.
+
+    Of model files the headers are read, not the weights. A name that comes twice means the first;
+    the others are ``hidden``.
+    """
+    from egparse.hub.catalogue import offers
+    from egparse.hub.fetch import folder_of, is_there
+    from egparse.hub.model_paths import stored_models
+
+    installed: list[dict[str, Any]] = []
+    for stored in stored_models():
+        hidden = any(stored.name == other["name"] for other in installed)
+        installed.append(
+            {"name": stored.name, "path": str(stored.path), "place": stored.place, "hidden": hidden}
+            | _described(stored.path)
+        )
+    available = [
+        {
+            **{
+                key: getattr(offer, key)
+                for key in ("name", "kind", "language", "licence", "release")
+            },
+            "downloaded": str(folder_of(offer)) if is_there(offer) else None,
+            "files": [file._asdict() for file in offer.files],
+        }
+        for offer in offers()
+    ]
+    return {"installed": installed, "available": available}
+
+
+def models_cli(as_json: JsonOption = False) -> None:
+    """List the models that are found by name, and what can be downloaded."""
+    with reported():
+        found = models()
+        if as_json:
+            print(json.dumps(tables.finite(found), ensure_ascii=False, indent=2))
+        else:
+            print("\n".join(_shown(found)))
+
+
+def _described(path: Path) -> dict[str, Any]:
+    """What the header of a model file says; ``fault`` says why it cannot be used."""
+    from egparse.storage.model_file import read_header
+
+    try:
+        header, size = read_header(path), path.stat().st_size
+    except EgparseError as error:
+        return {"fault": str(error)}
+    record = header.get("record", {})
+    scores = {layer: task.get("score") for layer, task in record.get("tasks", {}).items()}
+    return {
+        "language": header.get("language"),
+        "bytes": size,
+        "sha256": header["payload_sha256"],
+        "layers": header.get("layers", []),
+        "development_scores": {layer: scores.get(layer) for layer in header.get("layers", [])},
+        "record": {name: value for name, value in record.items() if name != "tasks"},
+    }
+
+
+def _shown(found: Mapping[str, list[dict[str, Any]]]) -> Iterator[str]:
+    usable = [one for one in found["installed"] if "fault" not in one]
+    if usable:
+        rows = [
+            (
+                one["name"],
+                one["language"],
+                tables.size(one["bytes"]),
+                one["sha256"][:12],
+                _where(one),
+            )
+            for one in usable
+        ]
+        yield "Installed\n" + tables.table(
+            ("name", "language", "size", "SHA-256", "file"), rows, "llrll"
+        )
+        yield tables.section("Layers, with scores on development data where known", _scores(usable))
+    else:
+        yield "Installed: no models. What 'egparse train' writes is used by its path."
+    if faulty := [one["fault"] for one in found["installed"] if "fault" in one]:
+        yield tables.section("Cannot be used", "\n".join(faulty))
+    yield tables.section("To be had by 'egparse download NAME'", _offers(found["available"]))
+    if not any(one["kind"] == "model" for one in found["available"]):
+        yield "\nNo models are published for download yet."
+
+
+def _where(one: Mapping[str, Any]) -> str:
+    return f"{one['path']} (hidden by the one above)" if one["hidden"] else str(one["path"])
+
+
+def _scores(installed: Sequence[Mapping[str, Any]]) -> str:
+    layers = list(dict.fromkeys(layer for one in installed for layer in one["layers"]))
+    rows = [
+        (one["name"], *(_score(one["development_scores"], layer) for layer in layers))
+        for one in installed
+    ]
+    return tables.table(("name", *layers), rows, "l" + "r" * len(layers))
+
+
+def _score(scores: Mapping[str, float | None], layer: str) -> str:
+    if layer not in scores:
+        return tables.NOTHING
+    return "yes" if scores[layer] is None else tables.per_cent(scores[layer])
+
+
+def _offers(available: Sequence[Mapping[str, Any]]) -> str:
+    columns = ("name", "kind", "language", "release", "licence")
+    rows = [
+        (*(one[column] for column in columns), "yes" if one["downloaded"] else tables.NOTHING)
+        for one in available
+    ]
+    return tables.table((*columns, "here"), rows, "llllll")

@@ -1,0 +1,433 @@
+"""``egparse train``: from an annotated corpus to a model, its history and its development
+scores.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
+
+import typer
+
+from egparse.cli import corpora, progress, tables
+from egparse.cli.exit_codes import INTERRUPTED, complain, reported, uninterrupted
+from egparse.cli.history import History
+from egparse.cli.kernel_cache import NOTICE, kernels_are_compiled
+from egparse.cli.options import (
+    ConfigOption,
+    CorpusArgument,
+    DevOption,
+    FormatOption,
+    JsonOption,
+    QuietOption,
+    SkipBadOption,
+    examples,
+)
+from egparse.cli.scores import score_table
+from egparse.cli.task_progress import FINAL_HEADINGS, HEADINGS, Standings
+from egparse.errors import EgparseError
+
+if TYPE_CHECKING:
+    from egparse.evaluation.report import Report
+    from egparse.fitting.config import TrainConfig
+    from egparse.fitting.progress import Iteration, Listener, Step
+    from egparse.pipeline.model import Model
+    from egparse.training.continuation import Base
+    from egparse.training.run import Trained
+
+EPILOG = examples(
+    "egparse train corpora/en_sample-train.conllu --dev corpora/en_sample-dev.conllu",
+    "egparse train train.txt --format conll2000 --output chunker.msgpack",
+    "egparse train corpus.conllu --config configs/max-margin.toml --set parser.c=5",
+    "egparse train corpus.conllu --learner perceptron",
+    "egparse train corpus.conllu --learner hmm --set 'layers=[\"upos\"]'",
+    'egparse train corpus.conllu --set \'layers=["upos", "heads"]\' --seed 7',
+    "egparse train --base en_ewt mine.conllu --output mine.msgpack",
+)
+
+_SHOWN_FAULTS = 5
+Say: TypeAlias = Callable[[str], None]
+
+
+class Training(NamedTuple):
+    """What came of it: files, what was read, each task's standing, and the scores of the
+    development part, before and after.
+    """
+
+    output: Path
+    history: Path
+    sentences: int
+    words: int
+    skipped: int
+    trained: Trained
+    standings: Standings
+    report: Report | None
+    cpu_seconds: float
+    base: Base | None = None
+    base_report: Report | None = None
+
+
+def train(
+    corpus: Path,
+    output: Path,
+    config: TrainConfig,
+    *,
+    dev: Path | None = None,
+    format: str | None = None,
+    skip_bad: bool = False,
+    base: Base | None = None,
+    say: Say = lambda text: None,
+    listener: Listener | None = None,
+) -> Training:
+    """Read, train, write the model and its history, and evaluate on the development part.
+
+    With a ``base`` training goes on from it, and ``config`` is one of
+    ``egparse.training.continuation.configure``.
+
+    ``say`` is told in words what was found, ``listener`` how training goes. Raises EgparseError and
+    OSError before training where the input is faulty or the output cannot be written;
+    KeyboardInterrupt where nothing has been trained.
+    """
+    begun = time.process_time()
+    check_writable(output)
+    read = _read(corpus, "corpus", config, format, skip_bad, say)
+    dev_read = _read(dev, "development", config, format, skip_bad, say) if dev else None
+    if dev_read is None and base is None and config.hold_out > 0:
+        say(_held_out(config.hold_out))
+    if not kernels_are_compiled():
+        say(NOTICE)
+    from egparse.training import run as training
+
+    train_on = training.train
+    if base is not None:
+        from functools import partial
+
+        from egparse.training.continuation import (
+            continue_training,
+            layers_to_continue,
+            share_held_out,
+        )
+
+        if dev_read is None and config.hold_out > 0:
+            say(_held_out(share_held_out(len(read.sentences), config)))
+        layers = layers_to_continue(base.model, read.sentences, config)
+        say(
+            f"base         {base.name}: {', '.join(base.model.layers)}; goes on learning "
+            f"{', '.join(layers)}"
+        )
+        train_on = partial(continue_training, base)
+    standings = Standings()
+    with History(output) as history:
+        listeners: list[Listener] = [standings, history, *([listener] if listener else [])]
+        try:
+            trained = train_on(
+                read.sentences, dev_read.sentences if dev_read else None, config, _all_of(listeners)
+            )
+        except KeyboardInterrupt:
+            say("Nothing has been trained yet, so nothing is written.")
+            raise
+        with uninterrupted():
+            trained.model.save(output)
+            history.keep()
+    return Training(
+        output=output,
+        history=history.path,
+        sentences=len(read.sentences),
+        words=sum(map(len, read.sentences)),
+        skipped=len(read.skipped) + (len(dev_read.skipped) if dev_read else 0),
+        trained=trained,
+        standings=standings,
+        report=_report(trained.model, trained),
+        cpu_seconds=time.process_time() - begun,
+        base=base,
+        base_report=None if base is None else _report(base.model, trained),
+    )
+
+
+def read_base(model: str, table: dict[str, Any], name: str) -> tuple[Base, TrainConfig]:
+    """The model to go on from, given by path or name, and its configuration with what ``table``
+    says in its place.
+
+    Raises EgparseError for what is no model, or a setting that does not fit it.
+    """
+    from egparse.hub.resolve import find_model
+    from egparse.storage.model_file import read_header
+
+    path = find_model(model)
+    checksum = read_header(path)[
+        "payload_sha256"
+    ]  # what is no model is refused before numba is imported
+    from egparse.pipeline.model import Model
+    from egparse.training.continuation import Base, configure
+
+    base = Base(Model.load(path), path.name, checksum)
+    return base, configure(base.model, table, name)
+
+
+def check_writable(output: Path) -> None:
+    """Raise EgparseError where a model could not be written, before time is spent on it."""
+    target = Path(os.path.realpath(output))
+    if target.is_dir():
+        raise EgparseError(f"{output}: expected the name of a file to write, got a folder")
+    if target.exists() and not target.is_file():
+        raise EgparseError(f"{output}: expected the name of a file to write, got something else")
+    if not target.parent.is_dir():
+        raise EgparseError(f"{output}: cannot be written: there is no folder {target.parent}")
+    if not os.access(target.parent, os.W_OK):
+        raise EgparseError(
+            f"{output}: cannot be written: no permission for the folder {target.parent}"
+        )
+
+
+def training_as_json(done: Training) -> dict[str, Any]:
+    """What came of it as plain data."""
+    from egparse.evaluation.report import report_as_json
+
+    return {
+        "model": str(done.output),
+        "history": str(done.history),
+        "interrupted": done.trained.interrupted,
+        "sentences": done.sentences,
+        "words": done.words,
+        "skipped": done.skipped,
+        "held_out": done.trained.held_out,
+        "layers": list(done.trained.model.layers),
+        "tasks": {standing.task: standing.as_json() for standing in done.standings.trained()},
+        "cpu_seconds": round(done.cpu_seconds, 3),
+        "development": None if done.report is None else report_as_json(done.report),
+        "base": done.base
+        and {
+            "name": done.base.name,
+            "payload_sha256": done.base.checksum,
+            "development": None if done.base_report is None else report_as_json(done.base_report),
+        },
+    }
+
+
+def _list_learners(wanted: bool) -> None:
+    if not wanted:
+        return
+    from egparse.learners.registry import LEARNERS
+
+    rows = [(name, entry.summary) for name, entry in LEARNERS.items()]
+    print(tables.table(("learner", "what it is"), rows, "ll"))
+    raise typer.Exit
+
+
+def train_cli(
+    corpus: CorpusArgument,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the model.")
+    ] = Path("model.msgpack"),
+    dev: DevOption = None,
+    config: ConfigOption = None,
+    override: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Change a setting, such as parser.c=5; may be repeated.",
+        ),
+    ] = None,
+    learner: Annotated[
+        str | None,
+        typer.Option(
+            "--learner",
+            metavar="NAME",
+            help="The learner of all tasks, but for those that --set chooses one for; "
+            "--list-learners names them.",
+        ),
+    ] = None,
+    list_learners: Annotated[
+        bool,
+        typer.Option(
+            "--list-learners",
+            callback=_list_learners,
+            is_eager=True,
+            help="Show the learners and exit.",
+        ),
+    ] = False,
+    format: FormatOption = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            "--seed", metavar="N", help="Same seed, same machine: same model, bit by bit."
+        ),
+    ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option(
+            "--language",
+            metavar="CODE",
+            help="Whose rules split plain text into words: en, de, ...",
+        ),
+    ] = None,
+    base: Annotated[
+        str | None,
+        typer.Option(
+            "--base",
+            metavar="MODEL",
+            help="Go on from this model, a file or a name: its weights are where the new ones are "
+            "pulled to.",
+        ),
+    ] = None,
+    skip_bad: SkipBadOption = False,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Train a model on everything that a corpus annotates.
+
+    Finds out from the columns what there is: UPOS, XPOS, FEATS, entities or chunks, trees and their
+    labels. Training of a task stops when its duality gap is small or its development score no
+    longer grows; the best model is kept. Beside the model a history is written, with a record for
+    each pass. Ctrl-C keeps the best model so far.
+
+    With --base a model goes on learning, from a few dozen sentences or more: words, tags and labels
+    may be new. Settings are those of the base; what the corpus does not annotate stays as it is.
+    --set closeness=N, 10 by default, says how strongly the weights are held to those of the base.
+    """
+    with reported():
+        from egparse.fitting.config import TASKS, check_config, load_table
+
+        # what --set says of one task goes before what --learner says of all
+        learners = (
+            [f"{task}.learner={json.dumps(learner)}" for task in TASKS]
+            if learner is not None
+            else []
+        )
+        table = load_table(config, [*learners, *(override or [])]) | _given(
+            seed=seed, language=language
+        )
+        name = str(config) if config else "configuration"
+        source, settings = (
+            read_base(base, table, name) if base is not None else (None, check_config(table, name))
+        )
+        say = _silence if quiet else _say
+        with progress.shown(quiet) as listener:
+            done = train(
+                corpus,
+                output,
+                settings,
+                dev=dev,
+                format=format,
+                skip_bad=skip_bad,
+                base=source,
+                say=say,
+                listener=listener,
+            )
+        if as_json:
+            print(json.dumps(tables.finite(training_as_json(done)), ensure_ascii=False, indent=2))
+        else:
+            print(summary(done))
+        if done.trained.interrupted:
+            sys.stdout.flush()
+            complain(f"interrupted; the best model so far is in {output}")
+            raise typer.Exit(INTERRUPTED)
+
+
+def summary(done: Training) -> str:
+    """The final tables: tasks, development scores, files."""
+    rows = [standing.final_row() for standing in done.standings.trained()]
+    parts = [
+        tables.section(
+            "Training: the pass that is kept (objective in nats), CPU time of all",
+            tables.table(FINAL_HEADINGS, rows, "l" + "r" * len(HEADINGS)),
+        )
+    ]
+    if done.report is not None:
+        held_out = ", held out" if done.trained.held_out else ""
+        title = (
+            f"Development part{held_out}, from the words alone: "
+            f"{corpora.described(done.trained.dev)}"
+        )
+        parts.append(tables.section(title, score_table(done.report)))
+    if done.report is not None and done.base_report is not None:
+        parts.append(
+            tables.section("Before and after", _before_and_after(done.base_report, done.report))
+        )
+    files = [
+        ("model", f"{done.output} ({tables.size(done.output.stat().st_size)})"),
+        ("history", str(done.history)),
+    ]
+    return "\n".join(
+        [*parts, "", tables.record([*files, ("CPU time", tables.seconds(done.cpu_seconds))])]
+    )
+
+
+def _read(
+    path: Path, name: str, config: TrainConfig, format: str | None, skip_bad: bool, say: Say
+) -> corpora.Corpus:
+    multiple_roots = None if config.parser.single_root else True
+    read = corpora.read(path, format, skip_bad=skip_bad, multiple_roots=multiple_roots)
+    for fault in read.skipped[:_SHOWN_FAULTS]:
+        say(f"skipped      {fault}")
+    if len(read.skipped) > _SHOWN_FAULTS:
+        say(f"skipped      {len(read.skipped) - _SHOWN_FAULTS:,} more")
+    say(f"{name:<11}  {path}: {corpora.described(read.sentences)}")
+    if name == "corpus":
+        say(f"annotated    {corpora.layers_described(read.sentences)}")
+    return read
+
+
+def _held_out(share: float) -> str:
+    """What is said where no development part is named."""
+    if share:
+        return (
+            f"development  {100 * share:g} % of the sentences, held out; --dev names a file instead"
+        )
+    return (
+        "development  none: so few sentences are all needed to learn from; --dev names a file "
+        "to score on"
+    )
+
+
+def _before_and_after(before: Report, after: Report) -> str:
+    """The scores of the base and of the model on the development part."""
+    rows = []
+    for name, own in scores_by_name(after).items():
+        was = scores_by_name(before).get(name)
+        change = tables.NOTHING if was is None else f"{own - was:+.2f}"
+        rows.append((name, tables.per_cent(was), tables.per_cent(own), change))
+    return tables.table(("score", "base", "now", "change"), rows, "lrrr")
+
+
+def scores_by_name(report: Report) -> dict[str, float]:
+    """The F1 of each metric, and of spans as ``NE F1``."""
+    scores = {name: own.f1 for name, own in report.metrics.items()}
+    return scores if report.spans is None else scores | {"NE F1": report.spans.micro.f1}
+
+
+def _report(model: Model, trained: Trained) -> Report | None:
+    """The evaluation of a model on the development part, where there is one."""
+    from egparse.evaluation.report import evaluate
+
+    if not trained.dev:
+        return None
+    predicted = list(model.annotate(trained.dev))
+    return evaluate(trained.dev, predicted, layers=set(model.layers))
+
+
+def _all_of(listeners: list[Listener]) -> Listener:
+    def tell(event: Iteration | Step) -> None:
+        for listener in listeners:
+            listener(event)
+
+    return tell
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    """The options that the user gave."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _silence(text: str) -> None:
+    pass

@@ -1,0 +1,262 @@
+"""``egparse visualize``: a page of trees and entities to look at, with the probabilities behind
+them.
+"""
+
+from __future__ import annotations
+
+import heapq
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice, tee
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from egparse.cli import outputs, tables
+from egparse.cli.exit_codes import reported
+from egparse.cli.kernel_cache import NOTICE, kernels_are_compiled
+from egparse.cli.options import (
+    GoldTagsOption,
+    InputFormat,
+    InputFormatOption,
+    OutputOption,
+    QuietOption,
+    examples,
+)
+from egparse.cli.warnings_shown import told
+from egparse.errors import EgparseError
+
+if TYPE_CHECKING:
+    from egparse.cli.inputs import Input
+    from egparse.pages.annotation_page import View
+    from egparse.pipeline.model import Model
+    from egparse.sentences import Sentence
+
+EPILOG = examples(
+    "egparse visualize model.msgpack letter.txt --output letter.html",
+    "echo 'The cat sat on the mat.' | egparse visualize model.msgpack - > cat.html",
+    "egparse visualize corpus.conllu --output corpus.html",
+    "egparse visualize model.msgpack dev.conllu --compare --output differences.html",
+    "egparse visualize model.msgpack large.txt --least-certain --limit 20 > doubt.html",
+)
+
+LIMIT = 100
+
+
+class Visualized(NamedTuple):
+    """A page, which sentences it shows in words, and whether there are others."""
+
+    page: str
+    shown: str
+    partial: bool
+
+
+def visualize(
+    source: Input,
+    model: Model | None = None,
+    format: InputFormat = InputFormat.AUTO,
+    *,
+    model_name: str = "",
+    limit: int = LIMIT,
+    least_certain: bool = False,
+    compare: bool = False,
+    gold_tags: bool = False,
+) -> Visualized:
+    """A page of what a model says of the source, or without a model of what the source, an
+    annotated corpus, says itself.
+
+    It shows the first ``limit`` sentences (0: all), or those whose heads are least likely to be
+    right. With ``compare`` it marks where the model differs from the source.
+
+    Raises EgparseError where the source is faulty or empty, where it is no corpus and should be
+    one, and where sentences are to be told apart by probabilities that nobody knows.
+    """
+    from egparse.pages.annotation_page import annotation_page
+
+    views = _views(source, source.format(format), model, gold_tags, compare)
+    read: int | None
+    if least_certain:
+        chosen, read = _least_certain(views, limit, source.name)
+    else:
+        chosen = list(islice(views, limit or None))
+        read = len(chosen) if next(views, None) is None else None
+    shown = _amount(len(chosen), read, least_certain)
+    name = "standard input" if source.name == "<stdin>" else Path(source.name).name
+    facts = [f"{shown[0].upper()}{shown[1:]}."]
+    facts += [f"Annotated by {model_name}."] if model_name else []
+    page = annotation_page(
+        chosen, title=name, facts=facts, language=model.language if model else None
+    )
+    return Visualized(page, shown, partial=read != len(chosen))
+
+
+def visualize_cli(
+    first: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MODEL",
+            help="A model by its path or name; if INPUT stands here alone, it is shown as it is "
+            "annotated.",
+        ),
+    ],
+    second: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="INPUT",
+            help="A corpus or a text in UTF-8; - for standard input.",
+            show_default=False,
+        ),
+    ] = None,
+    output: OutputOption = None,
+    limit: Annotated[
+        int, typer.Option("--limit", metavar="N", min=0, help="How many sentences to show; 0: all.")
+    ] = LIMIT,
+    least_certain: Annotated[
+        bool,
+        typer.Option(
+            "--least-certain",
+            help="Of all sentences those whose heads are least likely to be right, the most "
+            "doubtful first.",
+        ),
+    ] = False,
+    compare: Annotated[
+        bool,
+        typer.Option("--compare", help="Mark where the model differs from the annotated INPUT."),
+    ] = False,
+    format: InputFormatOption = InputFormat.AUTO,
+    gold_tags: GoldTagsOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Draw trees and entities on an HTML page, with their probabilities.
+
+    The page is one file that loads nothing. Arcs, tags and entities are the fainter the less
+    probable they are, and say how probable when pointed at. A corpus that is shown without a model
+    has the probabilities that parse --marginals wrote.
+    """
+    with reported():
+        from egparse.cli.inputs import Input
+
+        model, input = (None, first) if second is None else (first, second)
+        if model is None and (compare or gold_tags):
+            option = "--compare" if compare else "--gold-tags"
+            raise typer.BadParameter(f"expected MODEL INPUT with {option}", param_hint="'MODEL'")
+        with Input(input) as source, told(quiet):
+            found = visualize(
+                source,
+                _loaded(model, quiet) if model else None,
+                format,
+                model_name=model.name if model else "",
+                limit=limit,
+                least_certain=least_certain,
+                compare=compare,
+                gold_tags=gold_tags,
+            )
+            with outputs.opened(output) as stream:
+                stream.write(found.page)
+        if not quiet and (output is not None or found.partial):
+            print(found.shown, file=sys.stderr)
+
+
+def _loaded(path: Path, quiet: bool) -> Model:
+    from egparse.hub.resolve import find_model
+
+    found = find_model(path)  # before numba is imported
+    from egparse.pipeline.model import Model
+
+    if not quiet and not kernels_are_compiled():
+        print(NOTICE, file=sys.stderr, flush=True)
+    return Model.load(found)
+
+
+def _views(
+    source: Input, format: InputFormat | None, model: Model | None, gold_tags: bool, compare: bool
+) -> Iterator[View]:
+    from egparse.pages.annotation_page import View
+    from egparse.pages.certainty import with_noted
+
+    if model is None:
+        _require_corpus(source.name, format, "or MODEL and INPUT")
+        found = map(with_noted, _corpus(source, format))
+        return (View(number, sentence) for number, sentence in enumerate(found, 1))
+    if compare:
+        _require_corpus(source.name, format, "for --compare")
+    as_text = format is InputFormat.TEXT
+    read = _text(source, model.language) if as_text else _corpus(source, format, annotated=compare)
+    if compare:
+        read, kept = tee(read)
+        annotated = model.annotate(read, gold_tags=gold_tags, marginals=model.probabilistic)
+        pairs = zip(annotated, kept, strict=True)
+        return (View(number, sentence, other) for number, (sentence, other) in enumerate(pairs, 1))
+    annotated = model.annotate(read, gold_tags=gold_tags, marginals=model.probabilistic)
+    return (View(number, sentence) for number, sentence in enumerate(annotated, 1))
+
+
+def _corpus(
+    source: Input, format: InputFormat | None, annotated: bool = True
+) -> Iterator[Sentence]:
+    """The sentences of a corpus; where only its words are wanted, its annotations may have
+    faults.
+    """
+    from egparse.readers.conllu import SPANS_KEY
+    from egparse.readers.corpus import read_corpus
+
+    spans_key = SPANS_KEY if annotated else None
+    return read_corpus(
+        source.stream,
+        format,
+        name=source.name,
+        trees=annotated,
+        multiple_roots=True,
+        spans_key=spans_key,
+    )
+
+
+def _text(source: Input, language: str) -> Iterator[Sentence]:
+    from egparse.readers.docs import read_text
+
+    sentences = read_text(source.stream, language, name=source.name)
+    first = next(sentences, None)
+    if first is None:
+        raise EgparseError(f"{source.name}: expected something to show, got nothing")
+    return chain([first], sentences)
+
+
+def _require_corpus(name: str, format: InputFormat | None, purpose: str) -> None:
+    if format is InputFormat.TEXT:
+        expected = f"expected an annotated corpus (name column files with --format), {purpose}"
+        raise EgparseError(f"{name}: {expected}, got what looks like none")
+
+
+def _least_certain(views: Iterable[View], limit: int, name: str) -> tuple[list[View], int]:
+    """The views whose sentences are least likely to be right, most doubtful first, and how many
+    there were to choose from.
+    """
+    from egparse.pages.certainty import expected_accuracy
+
+    read = 0
+
+    def doubtful() -> Iterator[tuple[float, int, View]]:
+        nonlocal read
+        for read, view in enumerate(views, 1):  # noqa: B007
+            accuracy = expected_accuracy(view.sentence)
+            if accuracy is not None:
+                yield accuracy, view.number, view
+
+    chosen = heapq.nsmallest(limit, doubtful()) if limit else sorted(doubtful())
+    if not chosen:
+        wanted = (
+            "expected a model that knows probabilities, or a corpus that parse --marginals "
+            "wrote, for --least-certain"
+        )
+        raise EgparseError(f"{name}: {wanted}, got none")
+    return [view for _, _, view in chosen], read
+
+
+def _amount(shown: int, read: int | None, least_certain: bool) -> str:
+    """How many sentences a page shows, of ``read`` or of more than it is known how many."""
+    if least_certain:
+        return f"{tables.things(shown, 'sentence')} of {read:,}, the least certain first"
+    if read is None:
+        return f"the first {tables.things(shown, 'sentence')}; there are more (see --limit)"
+    return tables.things(shown, "sentence")

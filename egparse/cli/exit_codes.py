@@ -1,0 +1,101 @@
+"""What the user sees when a command fails: one line on standard error and an exit code, never a
+traceback.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import NoReturn
+
+import typer
+
+from egparse.errors import EgparseError
+
+USER_ERROR = 2
+INTERRUPTED = 130
+"""128 + SIGINT, as a shell has it."""
+BROKEN_PIPE = 141
+"""128 + SIGPIPE."""
+
+
+@contextmanager
+def reported() -> Iterator[None]:
+    """Turn what a user, the system or the other end of a pipe can cause into an exit code.
+
+    Anything else is a fault of the program and passes.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except EgparseError as error:
+        fail(str(error))
+    except (
+        BrokenPipeError
+    ):  # before OSError, which it is: the reader, such as head, has seen enough
+        _abandon_stdout()
+        raise typer.Exit(BROKEN_PIPE) from None
+    except OSError as error:
+        fail(_described(error))
+    except MemoryError:
+        fail("not enough memory")
+    except KeyboardInterrupt:
+        complain("interrupted")
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def fail(text: str) -> NoReturn:
+    """Say what is wrong and leave."""
+    complain(text)
+    raise typer.Exit(USER_ERROR) from None
+
+
+def complain(text: str) -> None:
+    """One line on standard error, even where it cannot show every character."""
+    line = f"egparse: {text}\n"
+    encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
+    sys.stderr.write(line.encode(encoding, "backslashreplace").decode(encoding))
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Let Ctrl-C wait until the block is done: a second one must not lose what the first one is
+    saving.
+    """
+    in_main = threading.current_thread() is threading.main_thread()
+    if (
+        not in_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    ):  # such as ignored
+        yield
+        return
+    waiting: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: waiting.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if waiting:
+        raise KeyboardInterrupt
+
+
+def _described(error: OSError) -> str:
+    reason = error.strerror or str(error) or type(error).__name__
+    return (
+        f"{os.fsdecode(error.filename)}: {reason}"
+        if isinstance(error.filename, str | bytes)
+        else reason
+    )
+
+
+def _abandon_stdout() -> None:
+    """Point standard output nowhere, so that the interpreter's last flush finds nothing to complain
+    of.
+    """
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

@@ -1,0 +1,116 @@
+"""How far each task has come: what training tells, task by task, for the progress and the final
+table.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from egparse.cli import tables
+
+if TYPE_CHECKING:
+    from egparse.fitting.progress import Iteration, Step
+
+HEADINGS = ("task", "passes", "primal", "dual", "gap %", "dev", "time")
+ALIGN = "lrrrrrr"
+FINAL_HEADINGS = (*HEADINGS[:2], "kept", *HEADINGS[2:])
+WIDTHS = (15, 6, 10, 10, 7, 6, 11)
+"""Characters a column, for displays that cannot know their rows beforehand."""
+
+
+@dataclass
+class Standing:
+    """One task: ``best`` is the pass whose model is kept, ``last`` the one that has been reported
+    last.
+
+    A task without passes of its own (jackknifing) counts ``steps`` instead. ``seconds`` is CPU
+    time.
+    """
+
+    task: str
+    limit: int
+    begun: float
+    passes: int = 0
+    steps: int = 0
+    seconds: float = 0.0
+    best: Iteration | None = None
+    last: Iteration | None = None
+
+    @property
+    def done(self) -> int:
+        """Passes or steps, of ``limit`` at most."""
+        return self.passes or self.steps
+
+    def add(self, event: Iteration) -> None:
+        """Count a pass."""
+        self.passes += 1
+        self.seconds += event.seconds
+        self.last = event
+        if event.best or self.best is None:
+            self.best = event
+
+    def add_step(self, event: Step) -> None:
+        """Take note of how far a task has come that has no passes."""
+        self.limit, self.steps = event.total, event.done
+        self.seconds = time.process_time() - self.begun
+
+    def row(self, event: Iteration | None) -> tuple[str, ...]:
+        """The cells under ``HEADINGS``, with the figures of a pass where there is one."""
+        figures = event and (
+            *tables.nats(event.primal, event.dual),
+            tables.gap(event.relative_gap),
+            tables.per_cent(event.score),
+        )
+        done = f"{self.done}/{self.limit}"
+        return (self.task, done, *(figures or [tables.NOTHING] * 4), tables.seconds(self.seconds))
+
+    def final_row(self) -> tuple[str, ...]:
+        """The cells under ``FINAL_HEADINGS``: the figures of the pass that is kept, and its
+        number.
+        """
+        task, done, *figures = self.row(self.best)
+        kept = tables.NOTHING if self.best is None else str(self.best.iteration)
+        return (task, done, kept, *figures)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data: the figures are those of the pass that was kept."""
+        kept = self.best
+        return {
+            "passes": self.passes,
+            "kept": kept and kept.iteration,
+            "score": kept and kept.score,
+            "primal": kept and kept.primal,
+            "dual": kept and kept.dual,
+            "relative_gap": kept and kept.relative_gap,
+            "cpu_seconds": round(self.seconds, 3),
+        }
+
+
+class Standings:
+    """A listener: the standing of each task, in the order in which they began."""
+
+    def __init__(self) -> None:
+        self.tasks: dict[str, Standing] = {}
+
+    def __call__(self, event: Iteration | Step) -> None:
+        """Take note of an event."""
+        self.update(event)
+
+    def update(self, event: Iteration | Step) -> Standing:
+        """Take note of an event; the standing of its task after it."""
+        from egparse.fitting.progress import Iteration
+
+        standing = self.tasks.get(event.task)
+        if standing is None:
+            standing = self.tasks[event.task] = Standing(event.task, 0, time.process_time())
+        if isinstance(event, Iteration):
+            standing.add(event)
+        else:
+            standing.add_step(event)
+        return standing
+
+    def trained(self) -> list[Standing]:
+        """The tasks of which at least one pass is over."""
+        return [standing for standing in self.tasks.values() if standing.passes]

@@ -1,0 +1,1 @@
+"""The comparisons of the papers, one a file."""

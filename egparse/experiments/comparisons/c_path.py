@@ -1,0 +1,75 @@
+"""A path over C by EG, each C started from the duals of the one before (Collins et al. 2008,
+section 7.1.2): its table.
+"""
+
+from __future__ import annotations
+
+from egparse.experiments.comparisons.comparison import number
+from egparse.experiments.data.problems import Setup
+from egparse.experiments.report.outcome import Table
+from egparse.experiments.report.record import Curve, Point
+from egparse.experiments.report.request import Request
+from egparse.learners.eg.online import EGConfig, OnlineEG
+from egparse.learners.eg.path import PathConfig, follow
+
+_LABEL = "EG, path over C"
+
+
+def trace_path(
+    experiment: str, setup: Setup, path: PathConfig, request: Request
+) -> tuple[Curve, ...]:
+    """One curve of one point for each C; its effective iterations are those of this C alone."""
+    setup.problem.reset()
+    learner = OnlineEG(setup.problem, EGConfig.as_published(seed=request.seed))
+    found = []
+    for own in follow(learner, learner.initialise(setup.gold_theta), path):
+        point = Point(
+            own.iterations,
+            own.effective_iterations,
+            own.cpu_seconds,
+            own.primal,
+            own.dual,
+            setup.score(own.scale),
+        )
+        found.append(
+            Curve(
+                experiment,
+                setup.name,
+                _LABEL,
+                "eg-online",
+                {"published": True},
+                1.0,
+                0.0,
+                own.c,
+                request.seed,
+                (point,),
+                f"a relative duality gap of {path.gap:g}"
+                if own.reached
+                else f"{path.iterations} passes",
+            )
+        )
+        request.tell(
+            f"{setup.name}, {_LABEL}, C = {own.c:g}: {own.effective_iterations:.1f} effective "
+            "iterations"
+        )
+    return tuple(found)
+
+
+def path_table(title: str, setup: Setup, curves: tuple[Curve, ...]) -> Table:
+    """The columns of the paper's Tables 2 and 3."""
+    rows, total = [], 0.0
+    for curve in curves:
+        (point,) = curve.points
+        total += point.effective_iterations
+        rows.append(
+            (
+                f"{curve.c:.4g}",
+                f"{point.effective_iterations:.2f}",
+                f"{total:.2f}",
+                number(point.primal),
+                number(point.dual),
+                f"{point.score:.2f}",
+            )
+        )
+    headings = ("C", "effective iterations", "total", "primal", "dual", setup.score_name)
+    return Table(title, headings, "rrrrrr", rows)

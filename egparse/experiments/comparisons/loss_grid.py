@@ -1,0 +1,164 @@
+"""The loss family between CRF and structured SVM: beta and gamma varied, trained by DCA (Martins et
+al. 2010, Tab. 1).
+
+For each loss the C with the best validation score is reported, with what mistakes cost on the
+validation part (ibid., footnote 1).
+
+We differ in the corpora (see ``dca_curves``), of which English is cut to its first 4,000 training
+sentences; in three values of C for each, around the best of theirs, instead of four. For beta =
+inf, the best tree is found by Chu-Liu-Edmonds instead of a linear program.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from egparse.experiments.comparisons.comparison import DCA, NOTHING, Comparison, Plan, compare
+from egparse.experiments.comparisons.dca_curves import (
+    LATIN_NOTE,
+    Task,
+    english_setup,
+    latin_setup,
+    names_setup,
+)
+from egparse.experiments.comparisons.risks import Risks
+from egparse.experiments.data.problems import Setup
+from egparse.experiments.report.curves import Budget
+from egparse.experiments.report.outcome import Line, Outcome, Panel, Table
+from egparse.experiments.report.record import Curve
+from egparse.experiments.report.request import Request
+
+NAME = "losses"
+SOURCE = "Martins et al. 2010, Tab. 1"
+
+LOSSES = ((1.0, 0.0), (1.0, 1.0), (1.0, 3.0), (1.0, 5.0), (3.0, 1.0), (5.0, 1.0), (math.inf, 1.0))
+"""The columns of the table: beta and gamma; first the CRF, last the structured SVM."""
+
+_QUICK_LOSSES = ((1.0, 0.0), (1.0, 1.0), (5.0, 1.0), (math.inf, 1.0))
+_QUICK_C = (10.0, 1.0)
+_ENGLISH = 4000  # training sentences
+_BELOW = 0.4  # of the range of scores
+_RISKS_NOTE = (
+    "Cost, risk bound and ramp are those of a validation word, the scores of the model as they "
+    "are: E l, log E exp l (l the cost of a "
+    "sentence, E under its Gibbs distribution), and the structured ramp loss. Label sequences "
+    "that predictions avoid count too. "
+    "The greater beta, the smaller the scores that a loss is content with, and the flatter the "
+    "distribution: compare at equal beta."
+)
+
+
+def run(request: Request) -> Outcome:
+    """A grid for names, and two for trees."""
+    tasks = (
+        Task(names_setup, (10.0, 1.0, 0.1), 50, _QUICK_C, 4),
+        Task(lambda asked: english_setup(asked, _ENGLISH), (100.0, 10.0, 1.0), 10, _QUICK_C, 4),
+        Task(latin_setup, (100.0, 10.0, 1.0), 10, _QUICK_C, 4),
+    )
+    grids = [_grid(task, request) for task in tasks]
+    every = [found for grid in grids for found in grid.by_loss.values()]
+    notes = (
+        *dict.fromkeys(note for found in every for note in found.notes),
+        *(() if request.quick else (LATIN_NOTE,)),
+        "C is chosen by the validation score of the last pass; the weights are averaged (Alg. 1).",
+        _RISKS_NOTE,
+    )
+    return Outcome(
+        "Losses between CRF and SVM",
+        SOURCE,
+        {
+            f"{grid.setup.name}: {key}": value
+            for grid in grids
+            for key, value in grid.setup.facts.items()
+        },
+        [curve for found in every for curve in found.curves],
+        [_table(grid) for grid in grids],
+        [*map(_by_passes, grids), *map(_by_c, grids)],
+        notes,
+    )
+
+
+class _Grid(NamedTuple):
+    """What was found on one problem; the losses are (beta, gamma)."""
+
+    setup: Setup
+    by_loss: Mapping[tuple[float, float], Comparison]
+
+
+def _grid(task: Task, request: Request) -> _Grid:
+    setup = task.setup(request)
+    constants = request.values_of_c(task.constants, task.quick_constants)
+    budget = Budget(request.budget(task.passes, task.quick_passes))
+    losses = _QUICK_LOSSES if request.quick else LOSSES
+    found = {
+        loss: compare(Plan(NAME, setup, (DCA,), constants, budget, loss, risks=True), request)
+        for loss in losses
+    }
+    return _Grid(setup, found)
+
+
+def _name(loss: tuple[float, float]) -> str:
+    known = {(1.0, 0.0): " (CRF)", (math.inf, 1.0): " (SVM)"}
+    beta = "inf" if math.isinf(loss[0]) else f"{loss[0]:g}"
+    return f"beta {beta}, gamma {loss[1]:g}{known.get(loss, '')}"
+
+
+def _symbols(loss: tuple[float, float]) -> str:
+    """The name for legends, which have little room."""
+    return _name(loss).replace("beta", "β").replace("gamma", "γ")  # noqa: RUF001
+
+
+def _best(found: Comparison) -> tuple[Curve, Risks | None] | None:
+    c = found.best_c(DCA.label)
+    return next((own for own in zip(found.curves, found.risks, strict=True) if own[0].c == c), None)
+
+
+def _table(grid: _Grid) -> Table:
+    headings = ("loss", "best C", grid.setup.score_name, "test", "cost", "risk bound", "ramp")
+    rows = []
+    for loss, found in grid.by_loss.items():
+        best = _best(found)
+        if best is None:
+            rows.append((_name(loss), *[NOTHING] * 6))
+            continue
+        curve, risks = best
+        test = NOTHING if curve.test is None else f"{curve.test:.2f}"
+        costs = [NOTHING] * 3 if risks is None else [f"{cost:.4f}" for cost in risks]
+        rows.append((_name(loss), f"{curve.c:g}", f"{curve.points[-1].score:.2f}", test, *costs))
+    return Table(grid.setup.name, headings, "lrrrrrr", rows)
+
+
+def _by_passes(grid: _Grid) -> Panel:
+    drawn = []
+    for place, (loss, found) in enumerate(grid.by_loss.items()):
+        best = _best(found)
+        if best is not None:
+            curve, _ = best
+            x, y = zip(
+                *((point.effective_iterations, point.score) for point in curve.points), strict=True
+            )
+            drawn.append(Line(f"{_symbols(loss)}, C = {curve.c:g}", x, y, place))
+    title = f"{grid.setup.name}: each loss at its best C"
+    return Panel(title, "effective iterations", grid.setup.score_name, drawn, bounds=_bounds(drawn))
+
+
+def _by_c(grid: _Grid) -> Panel:
+    drawn = []
+    for place, (loss, found) in enumerate(grid.by_loss.items()):
+        ended = sorted((curve.c, curve.points[-1].score) for curve in found.curves if curve.points)
+        if ended:
+            x, y = zip(*ended, strict=True)
+            drawn.append(Line(_symbols(loss), x, y, place, marked=True))
+    title = f"{grid.setup.name}: after the last pass"
+    return Panel(title, "C", grid.setup.score_name, drawn, log_x=True, bounds=_bounds(drawn))
+
+
+def _bounds(drawn: Sequence[Line]) -> tuple[float, float] | None:
+    """Room for the legend of seven losses below all lines."""
+    values = [value for line in drawn for value in line.y]
+    if not values:
+        return None
+    span = max(values) - min(values) + 0.1
+    return min(values) - _BELOW * span, max(values) + 0.05 * span

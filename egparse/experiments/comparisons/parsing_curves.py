@@ -1,0 +1,95 @@
+"""A log-linear dependency parser: EG against L-BFGS and SGD, for many C.
+
+Globerson et al. 2007, Fig. 4; Collins et al. 2008, Fig. 12 and Tab. 3. We differ in this: the
+Spanish treebank of CoNLL-2007 instead of 2006, its first 2,306 sentences for training and the other
+643 for validation; this project's arc templates, hashed; the primal is drawn as its distance from
+the best lower bound. All pairs of words are arcs, as in the papers.
+"""
+
+from __future__ import annotations
+
+from egparse.experiments.comparisons import comparison
+from egparse.experiments.comparisons.c_path import path_table, trace_path
+from egparse.experiments.comparisons.comparison import (
+    CG,
+    EG,
+    LBFGS,
+    SGD,
+    Comparison,
+    Plan,
+    by_c,
+    compare,
+)
+from egparse.experiments.data.problems import parser
+from egparse.experiments.data.samples import SPANISH_TREES, sample
+from egparse.experiments.report.curves import Budget
+from egparse.experiments.report.outcome import Outcome, Panel
+from egparse.experiments.report.record import Curve
+from egparse.experiments.report.request import Request
+from egparse.learners.eg.path import PathConfig
+
+NAME = "parsing"
+SOURCE = "Globerson et al. 2007, Fig. 4; Collins et al. 2008, Fig. 12 and Tab. 3"
+
+_CONSTANTS = (1000.0, 100.0, 10.0, 1.0)
+_QUICK_CONSTANTS = (10.0, 1.0)
+QUICK_SENTENCES = (80, 40)
+BITS, QUICK_BITS = 20, 14
+
+
+def run(request: Request) -> Outcome:
+    """The comparison, and the path over C."""
+    setup = parser(
+        sample(request, SPANISH_TREES, QUICK_SENTENCES),
+        trees="projective",
+        bits=QUICK_BITS if request.quick else BITS,
+    )
+    constants = request.values_of_c(_CONSTANTS, _QUICK_CONSTANTS)
+    contenders = (EG, LBFGS, SGD) if request.quick else (EG, LBFGS, CG, SGD)
+    found = compare(
+        Plan(NAME, setup, contenders, constants, Budget(request.budget(40, 10))), request
+    )
+    path = PathConfig(
+        c_from=max(constants), c_to=min(constants), decay=0.5 if request.quick else 0.7
+    )
+    path_curves = trace_path(NAME, setup, path, request)
+    tables = [
+        comparison.summary_table("Learners", found),
+        path_table("A path over C, each started from the last", setup, path_curves),
+    ]
+    notes = (
+        *found.notes,
+        comparison.RATES_NOTE,
+    )
+    return Outcome(
+        "Dependency parsing, log-linear",
+        SOURCE,
+        setup.facts,
+        (*found.curves, *path_curves),
+        tables,
+        panels(found),
+        notes,
+    )
+
+
+def panels(found: Comparison) -> list[Panel]:
+    """The primal for each C, then validation accuracy: of EG at its best C against each other
+    learner at every C.
+    """
+    eg = [curve for curve in found.of(EG.label) if curve.c == found.best_c(EG.label)]
+
+    def name(curve: Curve) -> str:
+        return f"{curve.label}, C = {curve.c:g}"
+
+    rivals = [label for label in found.labels if label != EG.label]
+    return [
+        *(comparison.excess_panel(found, c) for c in found.constants),
+        comparison.gap_panel("EG: duality gap", found.of(EG.label), by_c),
+        comparison.objective_panel("EG: primal and dual", found.of(EG.label), found.setup.n, by_c),
+        *(
+            comparison.score_panel(
+                f"EG at its best C, and {label}", found, [*eg, *found.of(label)], name
+            )
+            for label in rivals
+        ),
+    ]

@@ -1,0 +1,175 @@
+"""The cost of the mistakes that a model is to be expected to make on held-out sentences (Martins et
+al. 2010, footnote 1).
+
+The costs are those of training: one for each wrong label or head. The problems here have no correct
+structure, which what is measured does not need: the parser may not consider a correct arc, and a
+tag may be new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from egparse.features.arcs import encode_arcs
+from egparse.features.sequence import score_candidates
+from egparse.features.tag_dictionary import all_labels
+from egparse.features.word_table import Words
+from egparse.losses import HINGE, SOFTMAX_MARGIN, Inference, expected_cost
+from egparse.parsing.arc_parser import Parser, codes_for
+from egparse.parsing.arc_problem import TreeProblem
+from egparse.parsing.candidates import candidate_arcs
+from egparse.structures.chains import chain
+from egparse.tagging.sequence_model import SequenceModel, attributes_of
+from egparse.types import Floats, Ints
+
+
+class Risks(NamedTuple):
+    """Per word. ``expected`` is the expected cost, ``bound`` is log E exp(cost), which is no less;
+    both under the Gibbs distribution.
+
+    ``ramp`` is the structured ramp loss, no less than the cost of the best structure.
+    """
+
+    expected: float
+    bound: float
+    ramp: float
+
+
+def risks(problem: Inference, scores: Iterable[Floats], n_words: int) -> Risks:
+    """The risks where example i has the part scores that come i-th in ``scores``; they may be
+    scratch of the problem's.
+    """
+    totals = np.zeros(3)
+    for i, drawn in enumerate(scores):
+        own = drawn.copy()
+        marginals = np.empty_like(own)
+        totals += (
+            expected_cost(problem, i, own, marginals),
+            SOFTMAX_MARGIN.difference(problem, i, own, marginals),
+            HINGE.difference(problem, i, own, marginals),
+        )
+    return Risks(*(totals / n_words).tolist())
+
+
+class HeldOutTrees:
+    """Sentences of so many words, with the arcs of a problem. A word whose correct head is not
+    among them costs one in every tree.
+    """
+
+    def __init__(self, problem: TreeProblem, lengths: Sequence[int]) -> None:
+        self._problem, self._lengths = problem, lengths
+
+    @classmethod
+    def of(cls, parser: Parser, words: Words, heads: Sequence[Ints]) -> HeldOutTrees:
+        """The candidate arcs are those of the parser."""
+        values = parser.columns.values(words)
+        codes, arcs = [], []
+        for i, (first, end) in enumerate(zip(words.starts, words.starts[1:], strict=False)):
+            own = values[first + i : end + i + 1]
+            codes.append(codes_for(parser.templates, len(own) - 1))
+            encode_arcs(own, parser.templates, codes[-1])
+            room = np.empty((len(own) ** 2, 2), dtype=np.int16)
+            arcs.append(room[: candidate_arcs(own, parser.arc_filter, room)].copy())
+        problem = TreeProblem(
+            codes=codes,
+            arcs=arcs,
+            heads=heads,
+            templates=parser.templates,
+            bits=0,
+            trees=parser.trees,
+            single_root=parser.single_root,
+        )
+        return cls(problem, [len(own) for own in heads])
+
+    def cost(self, i: int) -> Floats:
+        """Minus one on correct arcs."""
+        return self._problem.cost(i)
+
+    def cost_constant(self, i: int) -> float:
+        """The number of words."""
+        return float(self._lengths[i])
+
+    def marginals(self, i: int, potentials: Floats, out: Floats) -> float:
+        """As in training."""
+        return self._problem.marginals(i, potentials, out)
+
+    def maximum(self, i: int, potentials: Floats, out: Floats) -> float:
+        """As in training."""
+        return self._problem.maximum(i, potentials, out)
+
+    def risks(self, parser: Parser) -> Risks:
+        """Those of the parser, which differs from that of ``of`` in nothing but its weights."""
+        self._problem.weights = parser.weights
+        return risks(self, map(self._problem.scores, range(len(self._lengths))), sum(self._lengths))
+
+
+class HeldOutSequences:
+    """Sentences of which every word may have every label, and bigrams of labels.
+
+    ``gold`` (words,) are the correct labels; a word whose label is none of the model's (-1) costs
+    one with any.
+    """
+
+    def __init__(self, words: Words, gold: Ints, n_labels: int) -> None:
+        self._words, self._gold, self._n_labels = words, gold, n_labels
+        longest = int(np.diff(words.starts).max(initial=1))
+        self._starts = np.arange(longest + 1, dtype=np.int32) * n_labels
+        self._labels = np.tile(np.arange(n_labels, dtype=np.int32), longest)
+
+    def cost(self, i: int) -> Floats:
+        """Hamming cost: one for each wrong label."""
+        gold = self._gold[self._words.starts[i] : self._words.starts[i + 1]]
+        known = np.flatnonzero(gold >= 0)
+        out = np.zeros((len(gold) + self._n_labels) * self._n_labels)
+        out[: gold.size * self._n_labels] = 1.0
+        out[known * self._n_labels + gold[known]] = 0.0
+        return out
+
+    def cost_constant(self, i: int) -> float:
+        """0: the cost of the correct labels is 0 as it stands."""
+        return 0.0
+
+    def marginals(self, i: int, potentials: Floats, out: Floats) -> float:
+        """Forward-backward."""
+        result = chain.marginals(potentials, *self._sentence(i))
+        out[:] = result.marginals
+        return result.log_partition
+
+    def maximum(self, i: int, potentials: Floats, out: Floats) -> float:
+        """Viterbi."""
+        best = chain.argmax(potentials, *self._sentence(i))
+        size, n = self._n_labels, len(best.choice)
+        out[:] = 0.0
+        out[np.arange(n) * size + best.choice] = 1.0
+        np.add.at(out, n * size + best.choice[:-1] * size + best.choice[1:], 1.0)
+        return best.score
+
+    def risks(self, model: SequenceModel) -> Risks:
+        """Those of a model of label bigrams, whose transitions may all be finite: no sequence is
+        excluded.
+        """
+        return risks(self, self._scores(model), len(self._gold))
+
+    def _scores(self, model: SequenceModel) -> Iterator[Floats]:
+        words, size = self._words, self._n_labels
+        attributes = attributes_of(model.templates, model.index, words.values, words.starts)
+        candidates = all_labels(len(words.form_ids), size)
+        unary, buffer = np.empty(len(candidates.labels)), np.zeros(size)
+        score_candidates(
+            attributes,
+            model.rows,
+            candidates.starts.astype(np.int32),
+            candidates.labels,
+            buffer,
+            unary,
+        )
+        bigrams = model.transitions.reshape(-1).astype(np.float64)
+        for first, end in zip(words.starts, words.starts[1:], strict=False):
+            yield np.concatenate([unary[first * size : end * size], bigrams])
+
+    def _sentence(self, i: int) -> tuple[Ints, Ints, int]:
+        n = int(self._words.starts[i + 1] - self._words.starts[i])
+        return self._starts[: n + 1], self._labels[: n * self._n_labels], self._n_labels

@@ -1,0 +1,253 @@
+"""Training problems of experiments, each with the score of its model on a validation part."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from egparse.errors import EgparseError
+from egparse.evaluation.quick import attachment
+from egparse.evaluation.spans import score_spans
+from egparse.experiments.classification import ClassifierProblem, error_rate
+from egparse.experiments.comparisons.risks import HeldOutSequences, HeldOutTrees, Risks
+from egparse.experiments.data.samples import Sample
+from egparse.features.tag_dictionary import all_labels
+from egparse.features.templates import columns_of, compile_templates
+from egparse.features.word_table import Columns, Words
+from egparse.fitting.config import SPAN_TEMPLATES, ParserConfig, TrainConfig
+from egparse.learners.eg.online import EGConfig, OnlineEG
+from egparse.learners.learner import VectorProblem
+from egparse.parsing.arc_parser import GOLD_THETA as ARC_THETA
+from egparse.parsing.arc_parser import crossing_arcs, prepare_parser
+from egparse.parsing.arc_problem import Trees
+from egparse.sentences import Sentence
+from egparse.tagging.fit_sequence import GOLD_THETA as LABEL_THETA
+from egparse.tagging.fit_sequence import SequenceExamples, SequenceSettings, prepare
+from egparse.tagging.tagger import Tagger, forbid_invalid_spans
+from egparse.training.columns import build_columns
+from egparse.types import Floats, Ints
+
+_CLASS_THETA = 5.0
+"""Initial theta of correct classes, above the logarithm of their number. The papers do not say
+theirs; from 0, EG takes longer.
+"""
+
+Score = Callable[[float], float]
+"""The score of the model w = scale v, with the v that the problem holds at the moment."""
+
+
+class Setup(NamedTuple):
+    """A problem. ``score`` rates its model on a validation part, ``test`` on another; ``sign`` is 1
+    where greater is better, else -1.
+
+    ``gold_theta`` starts learners in the dual; ``facts`` describe the data. ``risks`` are those of
+    the model on the validation part.
+    """
+
+    name: str
+    problem: VectorProblem
+    score: Score
+    score_name: str
+    sign: int
+    gold_theta: float | Floats
+    facts: Mapping[str, Any]
+    test: Score | None = None
+    risks: Callable[[float], Risks] | None = None
+
+    @property
+    def n(self) -> int:
+        """The number of examples."""
+        return len(self.problem.part_starts) - 1
+
+
+def classifier(name: str, train: tuple[Floats, Ints], dev: tuple[Floats, Ints]) -> Setup:
+    """Vectors (n, d) with their classes (n,); scored by the error in per cent."""
+    n_classes = int(max(train[1].max(), dev[1].max())) + 1
+    problem = ClassifierProblem(*train, n_classes)
+    facts = {
+        "data": name,
+        "training examples": len(train[0]),
+        "validation examples": len(dev[0]),
+        "classes": n_classes,
+        "weights": problem.weights.size,
+    }
+    return Setup(
+        "classes",
+        problem,
+        lambda scale: error_rate(problem, *dev),
+        "validation error (%)",
+        -1,
+        _CLASS_THETA + float(np.log(n_classes)),
+        facts,
+    )
+
+
+def parser(sample: Sample, *, trees: Trees, bits: int, arc_share: float = 0.0) -> Setup:
+    """An arc-factored parser with the tags of the corpus; scored by correct heads in per cent, of
+    the best tree.
+
+    ``arc_share`` as in ``ParserConfig`` (0: every pair of words is an arc, as published). Training
+    sentences whose tree is not of the kind asked for are left out: their loss has no lower bound of
+    0.
+
+    Raises:
+        EgparseError: a sentence without a tree.
+    """
+    kept = [
+        own
+        for own in sample.train
+        if trees == "non-projective" or not crossing_arcs(_heads([own])[0])
+    ]
+    dropped = len(sample.train) - len(kept)
+    sample = sample._replace(train=kept)
+    heads = _heads(sample.train)
+    single_root = all(int(np.count_nonzero(own == 0)) == 1 for own in heads)
+    config = ParserConfig(bits=bits, arc_share=arc_share, single_root=single_root, sharpness=0.0)
+    columns = build_columns(sample.train, ("heads",), TrainConfig(parser=config))
+    words = _tagged(columns, sample.train, ("heads",))
+    learner, _, snapshot = prepare_parser(words, heads, columns, config, trees=trees, seed=1)
+    assert isinstance(learner, OnlineEG)
+    problem: Any = learner.problem
+
+    def scorer(part: Sequence[Sentence]) -> Score:
+        dev_words, correct = _tagged(columns, part, ("heads",)), np.concatenate(_heads(part))
+        return lambda scale: attachment(correct, snapshot(_Scaled(scale)).predict(dev_words))
+
+    @cache
+    def held_out() -> HeldOutTrees:
+        return HeldOutTrees.of(
+            snapshot(_Scaled(1.0)), _tagged(columns, sample.dev, ("heads",)), _heads(sample.dev)
+        )
+
+    lengths = np.maximum(1, np.diff(words.starts))
+    return Setup(
+        "parsing",
+        problem,
+        scorer(sample.dev),
+        "validation accuracy (% of heads)",
+        1,
+        ARC_THETA + np.log(lengths),
+        {
+            **_facts(sample),
+            "arcs": int(problem.part_starts[-1]),
+            "trees": trees,
+            "single root": single_root,
+            "weights": problem.weights.size,
+            "training sentences left out": dropped,
+        },
+        scorer(sample.test) if sample.test else None,
+        lambda scale: held_out().risks(snapshot(_Scaled(scale))),
+    )
+
+
+def entities(sample: Sample) -> Setup:
+    """A linear-chain tagger of entities with the tags of the corpus, in IOB2; scored by F1 of spans
+    in per cent.
+
+    Raises:
+        EgparseError: a sentence whose entities are not annotated.
+    """
+    for sentence in (*sample.train, *sample.dev, *sample.test):
+        if not sentence.spans:
+            raise EgparseError(
+                f"{sample.name}: expected sentences with entities, got "
+                f"{' '.join(sentence.forms[:8])}"
+            )
+    config = TrainConfig(layers=("spans",), spans=replace(TrainConfig().spans, scheme="iob2"))
+    columns = build_columns(sample.train, ("spans",), config)
+    usable = {*columns.lexicon.names, *columns.given(("spans",))}
+    texts = [text for text in SPAN_TEMPLATES if usable.issuperset(columns_of([text]))]
+    words, labels = _tagged(columns, sample.train, ("spans",)), columns.labels["spans"]
+    candidates = all_labels(len(words.form_ids), len(labels))
+    gold = columns.label_numbers(sample.train, "spans")
+    settings = SequenceSettings(
+        compile_templates(texts, columns.names, pads=True),
+        config.spans.min_count,
+        config.spans.all_labels_from,
+        True,
+        lambda own, _: OnlineEG(own, EGConfig()),
+        config.spans.stop,
+    )
+    learner, _, snapshot = prepare(
+        SequenceExamples(words.values, words.starts, gold, candidates, len(labels)), settings
+    )
+    assert isinstance(learner, OnlineEG)
+    problem: Any = learner.problem
+
+    def scorer(part: Sequence[Sentence]) -> Score:
+        dev_words, correct = _tagged(columns, part, ("spans",)), [list(own.spans) for own in part]
+
+        def score(scale: float) -> float:
+            model = forbid_invalid_spans(snapshot(_Scaled(scale)), labels.strings, "iob2")
+            numbers = Tagger(model, None).predict(dev_words).tolist()
+            tags = [labels.strings[number] for number in numbers]
+            found = [
+                tags[first:end] for first, end in itertools.pairwise(dev_words.starts.tolist())
+            ]
+            return float(score_spans(correct, found).micro.f1)
+
+        return score
+
+    @cache
+    def held_out() -> HeldOutSequences:
+        dev_words = _tagged(columns, sample.dev, ("spans",))
+        return HeldOutSequences(dev_words, columns.label_numbers(sample.dev, "spans"), len(labels))
+
+    facts = {
+        **_facts(sample),
+        "labels": len(labels),
+        "weights": sum(own.size for own in problem.vectors()),
+    }
+    theta = LABEL_THETA + float(np.log(len(labels)))
+    return Setup(
+        "entities",
+        problem,
+        scorer(sample.dev),
+        "validation F1 (%)",
+        1,
+        theta,
+        facts,
+        scorer(sample.test) if sample.test else None,
+        lambda scale: held_out().risks(snapshot(_Scaled(scale))),
+    )
+
+
+class _Scaled(NamedTuple):
+    """All of a learner's state that a snapshot looks at."""
+
+    scale: float
+
+
+def _facts(sample: Sample) -> dict[str, Any]:
+    facts: dict[str, Any] = {"data": sample.name}
+    for name, part in (
+        ("training", sample.train),
+        ("validation", sample.dev),
+        ("test", sample.test),
+    ):
+        if part:
+            facts[f"{name} sentences"] = len(part)
+            facts[f"{name} words"] = sum(map(len, part))
+    return facts
+
+
+def _tagged(columns: Columns, sentences: Sequence[Sentence], predicted: Sequence[str]) -> Words:
+    """Words whose tag columns hold what the corpus says, but for the layers to be predicted."""
+    words = columns.words([sentence.forms for sentence in sentences])
+    for layer in columns.given(predicted):
+        columns.fill(words, layer, columns.label_numbers(sentences, layer))
+    return words
+
+
+def _heads(sentences: Sequence[Sentence]) -> list[Ints]:
+    for sentence in sentences:
+        if not sentence.heads or min(sentence.heads) < 0:
+            raise EgparseError(
+                f"expected a head for every word, got none in: {' '.join(sentence.forms[:8])}"
+            )
+    return [np.array(sentence.heads, dtype=np.int32) for sentence in sentences]

@@ -1,0 +1,145 @@
+"""The kernel perceptron as a learner like any other, on problems that can predict by the examples
+it made mistakes on.
+
+A kernel machine has no weight vector: the w of its scores lies in the space of the kernel, and is
+known by the examples it is made of. So v stays 0, and while the model is exposed the problem
+predicts by the machine in its place.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from egparse.errors import ConfigError, EgparseError
+from egparse.experiments.kernels.kernel_perceptron import Kernel, KernelModel, KernelPasses, Rule
+from egparse.experiments.kernels.kernel_problem import KernelProblem
+from egparse.experiments.kernels.vector_kernels import Gaussian, Linear, Polynomial
+from egparse.learners.certificate import Certificate
+from egparse.learners.learner import VectorProblem
+from egparse.types import Floats
+
+KERNELS: dict[str, Callable[..., Kernel]] = {
+    "linear": Linear,
+    "polynomial": Polynomial,
+    "gaussian": Gaussian,
+}
+"""Name -> kernel, by its settings: ``degree`` and ``constant`` of polynomial, ``sigma2`` of
+gaussian.
+"""
+
+_GRAM_BYTES = 8 * 10**9
+
+
+@dataclass
+class KernelState:
+    """The passes made."""
+
+    run: KernelPasses
+    passes: int = 0
+    is_exposed: bool = False
+
+    @property
+    def scale(self) -> float:
+        """v is 0 at any scale."""
+        return 1.0
+
+
+class KernelLearner:
+    """``rule`` says which weights the model predicts by: the average of all, the last, or a vote
+    (``KernelModel``).
+
+    Raises:
+        ConfigError: a problem that cannot take a kernel machine, too many examples, or an unknown
+            kernel or rule.
+    """
+
+    def __init__(
+        self,
+        problem: VectorProblem,
+        *,
+        kernel: str = "linear",
+        rule: Rule = "averaged",
+        shuffle: bool = True,
+        seed: int = 1,
+        **settings: Any,
+    ) -> None:
+        if not isinstance(problem, KernelProblem):
+            raise ConfigError(
+                "kernel-perceptron: a kernel machine has no weight vector, only the examples it "
+                "made mistakes on: it fits problems "
+                f"of vectors that can predict by those; {type(problem).__name__} has a model of "
+                "weights alone"
+            )
+        if kernel not in KERNELS or rule not in ("averaged", "last", "voted"):
+            raise ConfigError(
+                f"kernel-perceptron: expected a kernel among {', '.join(KERNELS)} and a rule "
+                "among averaged, last, voted, "
+                f"got {kernel!r} and {rule!r}"
+            )
+        self.problem, self.rule, self._shuffle, self._seed = problem, rule, shuffle, seed
+        self.kernel = KERNELS[kernel](**settings)
+        self.n = len(problem.part_starts) - 1
+        if 8 * self.n**2 > _GRAM_BYTES:
+            raise ConfigError(
+                "kernel-perceptron keeps the kernel values of all pairs: expected at most "
+                f"{math.isqrt(_GRAM_BYTES // 8):,} "
+                f"examples ({_GRAM_BYTES:,} bytes), got {self.n:,}"
+            )
+
+    def initialise(self, gold_theta: float | Floats = 3.0) -> KernelState:
+        """No mistakes yet; there are no duals for ``gold_theta`` to set."""
+        self.problem.reset()
+        x, y, n_classes = self.problem.inputs()
+        return KernelState(
+            KernelPasses(
+                self.kernel, x, y, label_count=n_classes, seed=self._seed if self._shuffle else None
+            )
+        )
+
+    def iterate(self, state: KernelState) -> None:
+        """One pass over the examples."""
+        state.run.make()
+        state.passes += 1
+
+    def certificate(self, state: KernelState) -> Certificate:
+        """The sum of the perceptron losses max_y s(x_i, y) - s(x_i, y_i) of the model kept (of the
+        averaged one, for votes). No dual.
+
+        Details: ``mistakes`` of the last pass, and the ``supports``, examples with any mistake.
+        """
+        model = state.run.model()
+        y = self.problem.inputs().y
+        scores = state.run.scores(model, "last" if self.rule == "last" else "averaged")
+        loss = float(np.sum(scores.max(axis=1) - scores[np.arange(self.n), y]))
+        if not math.isfinite(loss):
+            raise EgparseError(f"kernel-perceptron: expected a finite loss, got {loss}")
+        last = float(model.mistakes_by_pass[-1]) if model.mistakes_by_pass else 0.0
+        details = {"mistakes": last, "supports": float(len(state.run.supports))}
+        return Certificate(loss, -math.inf, float(state.passes), 0.0, details)
+
+    def model(self, state: KernelState) -> KernelModel:
+        """The machine as it stands."""
+        return state.run.model()
+
+    @contextmanager
+    def exposed(self, state: KernelState) -> Iterator[None]:
+        """While it is open, the problem predicts by the machine. Opened a second time it changes
+        nothing.
+        """
+        if state.is_exposed:
+            yield
+            return
+        model = state.run.model()
+        state.is_exposed = True
+        self.problem.install(lambda x: model.scores(x, self.rule))
+        try:
+            yield
+        finally:
+            self.problem.install(None)
+            state.is_exposed = False

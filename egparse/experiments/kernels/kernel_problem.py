@@ -1,0 +1,33 @@
+"""What a kernel machine needs of a training problem: its vectors, and to be predicted by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from egparse.learners.learner import VectorProblem
+from egparse.types import Floats
+
+
+class Inputs(NamedTuple):
+    """Vectors ``x`` (n, d) with their classes ``y`` (n,), of ``n_classes``."""
+
+    x: Floats
+    y: npt.NDArray[np.integer[Any]]
+    n_classes: int
+
+
+@runtime_checkable
+class KernelProblem(VectorProblem, Protocol):
+    """A problem of vectors, each of one class, that can predict by other scores than those of v."""
+
+    def inputs(self) -> Inputs:
+        """The training examples."""
+
+    def install(self, machine: Callable[[Floats], Floats] | None) -> None:
+        """From now on the classes of (m, d) vectors have the scores (m, n_classes) that ``machine``
+        gives; None: those of v.
+        """

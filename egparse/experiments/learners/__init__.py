@@ -1,0 +1,1 @@
+"""Learners that only the comparisons of the papers need."""

@@ -1,0 +1,250 @@
+"""The generative models as learners like any other: one pass counts, and log probabilities become
+the weights of the problem.
+
+*hmm*: label bigrams P(q | p) and, at each word, its attributes P(a | y); *naive-bayes*: labels P(y)
+and attributes P(a | y), each choice alone (McDonald 2009, "Discriminative versus Generative";
+``hidden_markov``, ``naive_bayes``). Every distribution is (count + lambda) / (total + lambda *
+outcomes). Attributes in groups that exclude each other (the templates of a tagger) are draws of one
+symbol a group, which may be none; each group is a draw of its own. So where templates describe a
+single symbol a word, hmm is the hidden Markov model; with more templates the emission is that of
+naive Bayes, whose draws repeat themselves and whose probabilities are too sure. Attributes without
+groups are multinomial, their values counts.
+
+How the probabilities fit into weights, with c_ay the count of attribute a with label y, and c_0y
+the choices without any of a's group:
+
+    w_ay = log P(a | y) - log P(none | y) = log((c_ay + lambda) / (c_0y + lambda)), w_0y = sum over
+    groups of log P(none | y)  (+ log P(y) without bigrams),  less its mean over labels,
+
+w_0 being the weights of an attribute that all choices have, such as the template ``bias``. These
+scores are log P(x, y) up to a constant of x. A problem may have no weights for pairs that it never
+saw. Then the unseen labels of an attribute, which ought to have the values log(lambda / (c_0y +
+lambda)), share their mean, which is taken off the weights of the seen ones; bigrams never seen
+share one value likewise.
+
+We differ from ``hidden_markov`` where a problem has no weights: the first label is drawn uniformly,
+and sentences have no end. Rare words are those that the problem has no attributes for; they are one
+class.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+
+import numpy as np
+
+from egparse.errors import ConfigError, EgparseError
+from egparse.learners.certificate import Certificate
+from egparse.learners.design import Design, opened
+from egparse.learners.learner import VectorProblem
+from egparse.losses import LOG_LINEAR
+from egparse.types import Floats, Longs, Mask
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountingConfig:
+    """``smoothing`` is the lambda of labels and attributes, ``transition_smoothing`` that of label
+    bigrams.
+
+    Raises:
+        ConfigError: a value that is not positive: what was not seen would be impossible.
+    """
+
+    smoothing: float = 0.001
+    transition_smoothing: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not min(self.smoothing, self.transition_smoothing) > 0:
+            raise ConfigError(f"expected smoothing > 0 and transition_smoothing > 0, got {self}")
+
+
+@dataclass
+class CountingState:
+    """``passes`` asked for, of which the first has counted; ``loss`` is that of the model, once it
+    is known.
+    """
+
+    passes: int = 0
+    loss: float | None = None
+
+    @property
+    def scale(self) -> float:
+        """w = v."""
+        return 1.0
+
+
+class Counting:
+    """``hmm`` (of sequences with label bigrams) or ``naive-bayes`` (of single choices) on a problem
+    that lays its weights open.
+
+    Raises:
+        ConfigError: a problem of another structure, or without an attribute that all choices have.
+        EgparseError: attributes with negative values.
+    """
+
+    def __init__(self, name: str, problem: VectorProblem, config: CountingConfig) -> None:
+        self.name, self.config = name, config
+        self.problem, self._design = opened(name, problem, sequences=name == "hmm")
+        if self._design.values.min(initial=0.0) < 0:
+            raise EgparseError(
+                f"{name}: expected attribute values of at least 0, got "
+                f"{self._design.values.min():g}"
+            )
+        self._common = common_attribute(name, self._design)
+
+    def initialise(self, gold_theta: float | Floats = 3.0) -> CountingState:
+        """v = 0: nothing is counted yet."""
+        self.problem.reset()
+        return CountingState()
+
+    def iterate(self, state: CountingState) -> None:
+        """Count; once is enough, and later passes change nothing."""
+        if not state.passes:
+            design, config = self._design, self.config
+            bigrams = None
+            if design.bigrams is not None:
+                bigrams = bigram_weights(design, design.bigrams, config.transition_smoothing)
+            self.problem.set_weights(pair_weights(design, self._common, config.smoothing), bigrams)
+            state.loss = None
+        state.passes += 1
+
+    def certificate(self, state: CountingState) -> Certificate:
+        """-sum_i log P(y_i | x_i) in nats. There is no regularisation and no dual: the joint
+        likelihood is what counting maximises.
+        """
+        if state.loss is None:
+            problem, loss = self.problem, 0.0
+            room = np.empty(int(np.diff(problem.part_starts).max(initial=0)))
+            for i in range(len(problem.part_starts) - 1):
+                scores = problem.scores(i)
+                loss += LOG_LINEAR.value(problem, i, scores, room[: len(scores)])
+            if not math.isfinite(loss):
+                raise EgparseError(f"{self.name}: expected a finite loss, got {loss}")
+            state.loss = loss
+        return Certificate(state.loss, -math.inf, float(min(1, state.passes)), 0.0)
+
+    def exposed(self, state: CountingState) -> AbstractContextManager[None]:
+        """v is the model's as it stands."""
+        return nullcontext()
+
+
+def common_attribute(name: str, design: Design) -> int:
+    """The first attribute that all choices have, with one value and a weight for every label that
+    occurs.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    n, size = len(design.labels), design.attribute_count
+    values = design.values[design.values != 0]
+    attributes = design.attributes[design.values != 0]
+    highest, lowest = np.full(size, -np.inf), np.full(size, np.inf)
+    np.maximum.at(highest, attributes, values)
+    np.minimum.at(lowest, attributes, values)
+    occurring = np.zeros(design.label_count, dtype=bool)
+    occurring[design.labels] = True
+    known = np.bincount(design.pair_attributes()[occurring[design.pair_labels]], minlength=size)
+    everywhere = (np.bincount(attributes, minlength=size) == n) & (highest == lowest)
+    found = np.flatnonzero(everywhere & (known == occurring.sum()))
+    if not len(found):
+        raise ConfigError(
+            f"{name}: expected an attribute that all examples have, such as the template 'bias' "
+            "or a component that is always 1, "
+            f"for the weights of labels as such; got none"
+        )
+    return int(found[0])
+
+
+def pair_weights(design: Design, common: int, smoothing: float) -> Floats:
+    """(pairs,): the weights of the design's pairs; see the module."""
+    own = design.pair_attributes()
+    counts, examples = pair_counts(design), label_counts(design)
+    if design.groups is None:
+        weights, offsets = _multinomial(design, common, counts, smoothing)
+    else:
+        weights, offsets = _draws(design, common, counts, examples, smoothing)
+    if design.bigrams is None:
+        offsets += np.log((examples + smoothing) / (examples.sum() + smoothing * len(examples)))
+    offsets -= offsets[examples > 0].mean()
+    height = design.values[design.attributes == common][0]
+    return np.where(own == common, offsets[design.pair_labels] / height, weights)
+
+
+def pair_counts(design: Design) -> Floats:
+    """(pairs,): how often attribute and label of each pair occur together, summed values."""
+    count = design.label_count
+    choice = np.repeat(np.arange(len(design.labels)), np.diff(design.row_starts))
+    seen, place = np.unique(design.attributes * count + design.labels[choice], return_inverse=True)
+    totals = np.bincount(place, weights=design.values, minlength=len(seen))
+    wanted = design.pair_attributes() * count + design.pair_labels
+    found = np.minimum(np.searchsorted(seen, wanted), max(0, len(seen) - 1))
+    return np.where(seen[found] == wanted, totals[found], 0.0)
+
+
+def label_counts(design: Design) -> Floats:
+    """(L,)."""
+    return np.bincount(design.labels, minlength=design.label_count).astype(np.float64)
+
+
+def bigram_weights(design: Design, bigrams: Mask, smoothing: float) -> Floats:
+    """(L, L): log P(next | previous), less the mean of those that have no weight; they and what is
+    no bigram of the problem stay 0.
+    """
+    labels, count = design.labels, design.label_count
+    inside = np.ones(len(labels), dtype=bool)
+    inside[design.sequence_starts[:-1][np.diff(design.sequence_starts) > 0]] = False
+    later = np.flatnonzero(inside)
+    cells = np.bincount(labels[later - 1] * count + labels[later], minlength=count * count)
+    counts = cells.reshape(count, count).astype(np.float64)
+    logarithms = np.log(
+        (counts + smoothing) / (counts.sum(axis=1, keepdims=True) + smoothing * count)
+    )
+    shared = float(logarithms[~bigrams].mean()) if not bigrams.all() else 0.0
+    return np.where(bigrams, logarithms - shared, 0.0)
+
+
+def _multinomial(
+    design: Design, common: int, counts: Floats, smoothing: float
+) -> tuple[Floats, Floats]:
+    """log P(a | y) of the attributes but the common one, and nothing for the labels as such."""
+    others = design.pair_attributes() != common
+    totals = np.bincount(
+        design.pair_labels[others], weights=counts[others], minlength=design.label_count
+    ) + smoothing * (design.attribute_count - 1)
+    return np.log((counts + smoothing) / totals[design.pair_labels]), np.zeros(design.label_count)
+
+
+def _draws(
+    design: Design, common: int, counts: Floats, examples: Floats, smoothing: float
+) -> tuple[Floats, Floats]:
+    """The weights of pairs against none of the group, and for each label the sum of log P(none |
+    y).
+    """
+    assert design.groups is not None
+    groups, n_groups = design.groups, int(design.groups.max(initial=0)) + 1
+    choice = np.repeat(np.arange(len(design.labels)), np.diff(design.row_starts))
+    drawn = np.zeros((n_groups, design.label_count))
+    np.add.at(drawn, (groups[design.attributes], design.labels[choice]), 1.0)
+    none = examples - drawn + smoothing  # (groups, L): c_0y + lambda
+    outcomes = np.bincount(groups, minlength=n_groups) + 1.0
+    used = np.bincount(groups, minlength=n_groups) > 0
+    used[groups[common]] = False  # the attribute that all have says nothing
+    offsets = (np.log(none) - np.log(examples + smoothing * outcomes[:, None]))[used].sum(axis=0)
+    unseen = math.log(smoothing) - np.log(none)
+    own = design.pair_attributes()
+    weights = np.log(counts + smoothing) - np.log(none[groups[own], design.pair_labels])
+    return weights - _shared(design, own, unseen)[own], offsets
+
+
+def _shared(design: Design, own: Longs, unseen: Floats) -> Floats:
+    """(A,): what the labels without a weight ought to have, on average; 0 where there are none."""
+    assert design.groups is not None
+    size = design.attribute_count
+    groups = design.groups
+    have = np.bincount(own, weights=unseen[groups[own], design.pair_labels], minlength=size)
+    missing = design.label_count - np.diff(design.pair_starts)
+    rest = unseen.sum(axis=1)[groups] - have
+    shared: Floats = np.divide(rest, missing, out=np.zeros(size), where=missing > 0)
+    return shared

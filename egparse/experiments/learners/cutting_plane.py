@@ -1,0 +1,278 @@
+"""The structured SVM by cutting planes: what Collins et al. 2008 (section 8) compare max-margin
+exponentiated gradient with.
+
+Problem: min over w of R(w) + C/2 |w|^2 with R(w) = sum_i max_y (cost_i(y) - w . psi_iy), psi_iy =
+F_i' (z_i - y). Any choice of one structure an example bounds R from below by a plane: R(w) >= b_k -
+w . g_k, with g_k and b_k the sums of psi and cost. Each step
+
+    1. finds the structures that attain R at w, by one cost-augmented search an example: P(w), and a
+      new plane;
+    2. solves the problem with the planes found so far, in the dual, a quadratic program over the
+      weights a of the planes: max  a . b - |v|^2 / (2C),  v = sum_k a_k g_k,  a >= 0,  sum_k a_k =
+      1;    w = v / C.
+
+Its value is that of a feasible point of the dual of the whole problem (the mixture a of the planes
+is one of structures for each example), so it is a lower bound of the optimum. These are the working
+sets of Tsochantaridis et al. 2004 (Support vector machine learning for interdependent and
+structured output spaces, Alg. 1, margin rescaling) with all examples under one slack, as Joachims
+et al. 2009 (Cutting-plane training of structural SVMs, Alg. 3) have it: the program then is as
+small as the number of steps, not n times that. We differ in the constraint sum a = 1, not <= 1: a
+correct structure that inference cannot reach may have a negative loss.
+
+Memory: a copy of v for each plane; planes without weight for ``patience`` steps are dropped (ibid.,
+section 5).
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import clarabel
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from egparse.errors import ConfigError, EgparseError
+from egparse.learners.certificate import Certificate
+from egparse.learners.learner import VectorProblem
+from egparse.learners.vectors import read, write
+from egparse.losses import HINGE
+from egparse.types import Floats, Longs
+
+_NO_WEIGHT = 1e-9  # interior points are never 0: planes below this share are
+_SETTLED = 1e-3
+"""The relative gap below which a new plane that lifts the dual no further has met the rounding of
+v; above it, no progress.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CuttingPlaneConfig:
+    """``c`` is the regularisation constant C; a plane is dropped after ``patience`` steps without
+    weight.
+
+    Steps end at a relative gap of ``tolerance``.
+
+    Raises:
+        ConfigError: another loss than the structured hinge (beta = inf, gamma = 1), or a value out
+            of range.
+    """
+
+    beta: float = math.inf
+    gamma: float = 1.0
+    c: float = 10.0
+    patience: int = 50
+    tolerance: float = 1e-7
+
+    def __post_init__(self) -> None:
+        if (self.beta, self.gamma) != (HINGE.beta, HINGE.gamma):
+            raise ConfigError(
+                f"cutting planes expect the loss max-margin (beta = inf, gamma = 1), "
+                f"got beta = {self.beta:g}, gamma = {self.gamma:g}"
+            )
+        if not self.c > 0 or self.patience < 1 or not self.tolerance >= 0:
+            raise ConfigError(
+                f"expected c > 0, patience >= 1 and tolerance >= 0, got c = {self.c}, patience = "
+                f"{self.patience}, "
+                f"tolerance = {self.tolerance}"
+            )
+
+
+class Cut(NamedTuple):
+    """The plane that touches R at a w, and P there."""
+
+    primal: float
+    slope: npt.NDArray[np.floating[Any]]
+    height: float
+
+
+@dataclass
+class CuttingPlaneState:
+    """The planes: ``slopes`` g_k, ``heights`` b_k, ``gram`` of the slopes, ``shares`` a_k, and the
+    steps since each had a share.
+
+    ``found`` is the plane at the present w, once somebody has looked.
+    """
+
+    slopes: list[npt.NDArray[np.floating[Any]]]
+    heights: Floats
+    gram: Floats
+    shares: Floats
+    idle: Longs
+    dual: float
+    c: float
+    found: Cut | None = None
+    passes: int = 0
+    finished: bool = False
+
+    @property
+    def scale(self) -> float:
+        """w = v / C."""
+        return 1.0 / self.c
+
+
+class CuttingPlane:
+    """The one-slack structured SVM on a problem; the problem holds v = C w."""
+
+    def __init__(self, problem: VectorProblem, config: CuttingPlaneConfig) -> None:
+        self.problem = problem
+        self.config = config
+        self._twin = problem.twin()
+        self._precision = np.result_type(*problem.vectors())
+        self._best = np.empty(int(np.diff(problem.part_starts).max(initial=0)))
+
+    @property
+    def n(self) -> int:
+        """The number of examples."""
+        return len(self.problem.part_starts) - 1
+
+    def initialise(self, gold_theta: float | Floats = 3.0) -> CuttingPlaneState:
+        """w = 0 and no planes, whatever ``gold_theta``."""
+        self.problem.reset()
+        none = np.empty(0)
+        return CuttingPlaneState(
+            [], none, np.empty((0, 0)), none, np.empty(0, dtype=np.int64), -math.inf, self.config.c
+        )
+
+    def iterate(self, state: CuttingPlaneState) -> None:
+        """One plane and one quadratic program; nothing once it has ``finished``.
+
+        Raises:
+            EgparseError: the objective is not finite, the program has no solution, or far from the
+                optimum a plane lifts nothing.
+        """
+        if state.finished:
+            return
+        cut = self._cut(state)
+        state.passes += 1
+        gap = (cut.primal - state.dual) / max(abs(state.dual), 1e-300)
+        if gap <= self.config.tolerance:
+            state.finished = True
+            return
+        self._include(state, cut)
+        lifted = self._solve(state)
+        if not lifted:
+            state.finished = True
+            if gap > _SETTLED:
+                raise EgparseError(
+                    "cutting planes: expected a new plane to lift the dual, got none at a "
+                    f"relative gap of {gap:.3g}"
+                )
+
+    def certificate(self, state: CuttingPlaneState) -> Certificate:
+        """Primal at the present w, the value of the last program, passes made; the number of planes
+        among the details.
+        """
+        primal = self._cut(state).primal
+        return Certificate(
+            primal,
+            state.dual,
+            float(state.passes),
+            self.config.c,
+            {"planes": float(len(state.slopes))},
+        )
+
+    def exposed(self, state: CuttingPlaneState) -> AbstractContextManager[None]:
+        """v is the model's as it stands."""
+        return nullcontext()
+
+    def _cut(self, state: CuttingPlaneState) -> Cut:
+        """The plane at the present w, searched for once."""
+        if state.found is None:
+            state.found = self._search(state.scale)
+        return state.found
+
+    def _search(self, scale: float) -> Cut:
+        problem, twin = self.problem, self._twin
+        twin.reset()
+        loss, height = 0.0, 0.0
+        for i in range(self.n):
+            scores = problem.scores(i) * scale
+            best = self._best[: len(scores)]
+            loss += HINGE.value(problem, i, scores, best)
+            height += float(problem.cost(i) @ best) + problem.cost_constant(i)
+            np.subtract(problem.gold(i), best, out=best)
+            twin.add(i, best)
+        v = read(problem)
+        primal = loss + scale * float(v @ v) / 2
+        if not math.isfinite(primal):
+            raise EgparseError(f"cutting planes: expected a finite objective, got {primal}")
+        return Cut(primal, read(twin).astype(self._precision), height)
+
+    def _include(self, state: CuttingPlaneState, cut: Cut) -> None:
+        """Drop the planes that are long without a share, and add the new one."""
+        kept = np.flatnonzero(state.idle < self.config.patience)
+        state.slopes = [state.slopes[k] for k in kept]
+        row = np.array([_dot(own, cut.slope) for own in state.slopes])
+        gram = np.empty((len(kept) + 1, len(kept) + 1))
+        gram[:-1, :-1] = state.gram[np.ix_(kept, kept)]
+        gram[-1, :-1] = gram[:-1, -1] = row
+        gram[-1, -1] = _dot(cut.slope, cut.slope)
+        state.slopes.append(cut.slope)
+        state.gram = gram
+        state.heights = np.append(state.heights[kept], cut.height)
+        state.shares = np.append(state.shares[kept], 0.0)
+        state.idle = np.append(state.idle[kept], 0)
+
+    def _solve(self, state: CuttingPlaneState) -> bool:
+        """New shares, and v made of them; False (and nothing changes) if the dual does not rise."""
+        shares = best_shares(state.gram / state.c, state.heights)
+        value = float(shares @ state.heights) - float(shares @ state.gram @ shares) / (2 * state.c)
+        if not value > state.dual:
+            return False
+        state.shares, state.dual, state.found = shares, value, None
+        state.idle = np.where(shares > 0, 0, state.idle + 1)
+        v = np.zeros(len(state.slopes[0]))
+        for k in np.flatnonzero(shares):
+            v += shares[k] * state.slopes[k]
+        write(self.problem, v)
+        return True
+
+
+def best_shares(bend: Floats, heights: Floats) -> Floats:
+    """The a >= 0 with sum a = 1, exactly, that maximises a . heights - a' bend a / 2, by an
+    interior point method (Clarabel).
+
+    ``bend`` (k, k) is positive semidefinite. The program is scaled to numbers about 1; shares below
+    1e-9 are made 0.
+
+    Raises:
+        EgparseError: the solver finds no solution.
+    """
+    k = len(heights)
+    if k == 1:
+        return np.ones(1)
+    unit = max(float(np.abs(bend).max()), float(np.ptp(heights)), 1e-300)
+    constraints = sparse.vstack(
+        [sparse.csc_matrix(np.ones((1, k))), -sparse.identity(k)], format="csc"
+    )
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
+    settings.max_threads = 1
+    solver = clarabel.DefaultSolver(
+        sparse.csc_matrix(np.triu(bend / unit)),
+        -(heights - heights.max()) / unit,  # a constant on all planes changes nothing: sum a = 1
+        constraints,
+        np.concatenate([np.ones(1), np.zeros(k)]),
+        [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(k)],
+        settings,
+    )
+    solution = solver.solve()
+    shares: Floats = np.asarray(solution.x)
+    if not np.isfinite(shares).all() or not shares.max(initial=0.0) > 0:
+        raise EgparseError(
+            f"cutting planes: expected a solution of the quadratic program over {k} planes, got "
+            f"{solution.status}"
+        )
+    shares[shares < _NO_WEIGHT] = 0.0
+    shares /= shares.sum()
+    return shares
+
+
+def _dot(a: npt.NDArray[np.floating[Any]], b: npt.NDArray[np.floating[Any]]) -> float:
+    """The inner product in double precision."""
+    return float(np.einsum("i,i->", a, b, dtype=np.float64))

@@ -1,0 +1,332 @@
+"""L-BFGS and conjugate gradient on the primal, by SciPy: what Collins et al. 2008 (section 7)
+compare exponentiated gradient with.
+
+Primal: min over w of P(w) = sum_i L_i(w) + C/2 |w|^2 for any differentiable loss of
+``egparse.losses``; the gradient is g = C w - sum_i F_i' (z_i - zbar_i), with zbar_i the marginals
+at w. One evaluation of both is one pass over the examples.
+
+The certificate has a dual value though nothing is trained in the dual: the distributions at w are a
+feasible dual point with v = C w - g, and as the loss at w equals its conjugate form there, the dual
+value of that point is
+
+    D = P(w) - |g|^2 / (2C),
+
+which is also the lower bound of the optimum that strong convexity gives.
+
+SciPy's optimisers run to their end in one call, where a learner goes step by step, and restarted at
+every step they would lose what they know of the curvature. So the optimiser runs in a thread of its
+own that does nothing but its arithmetic: it hands over each point, waits, and is handed value and
+gradient. Examples are only looked at in the caller's thread, and the two never run at the same
+time.
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from scipy.optimize import OptimizeResult, minimize
+
+from egparse.errors import ConfigError, EgparseError
+from egparse.learners.certificate import Certificate
+from egparse.learners.learner import VectorProblem
+from egparse.learners.vectors import read, size, squared_norm, write
+from egparse.losses import Loss
+from egparse.types import Floats
+
+Method = Literal["L-BFGS-B", "CG"]
+
+_SETTLED = 1e-3
+"""The relative gap below which an optimiser that finds no further step has met the rounding of v;
+above it, it has failed.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuasiNewtonConfig:
+    """``beta`` and ``gamma`` choose the loss, ``c`` is the regularisation constant C; ``memory`` is
+    the number of steps L-BFGS remembers.
+
+    Steps end at a relative gap of ``tolerance``, or at the relative rounding of v where that is
+    more.
+
+    Raises:
+        ConfigError: a loss without a gradient, or a value out of range.
+    """
+
+    method: Method = "L-BFGS-B"
+    beta: float = 1.0
+    gamma: float = 0.0
+    c: float = 10.0
+    memory: int = 10
+    tolerance: float = 1e-10
+
+    def __post_init__(self) -> None:
+        if self.method not in ("L-BFGS-B", "CG"):
+            raise ConfigError(f"expected a method among L-BFGS-B, CG, got {self.method!r}")
+        if not 0 < self.beta < math.inf or not 0 <= self.gamma < math.inf:
+            raise ConfigError(
+                f"{self.method} expects a differentiable loss (0 < beta < inf, gamma >= 0), "
+                f"got beta = {self.beta:g}, gamma = {self.gamma:g}"
+            )
+        if not self.c > 0 or self.memory < 1 or not self.tolerance >= 0:
+            raise ConfigError(
+                f"expected c > 0, memory >= 1 and tolerance >= 0, got c = {self.c}, memory = "
+                f"{self.memory}, tolerance = {self.tolerance}"
+            )
+
+
+class Evaluation(NamedTuple):
+    """P and its gradient at w."""
+
+    w: Floats
+    value: float
+    gradient: Floats
+
+    def gap(self, c: float) -> float:
+        """P - D."""
+        return float(self.gradient @ self.gradient) / (2 * c)
+
+    def relative_gap(self, c: float) -> float:
+        """The gap as a fraction of the dual value."""
+        dual = abs(self.value - self.gap(c))
+        return self.gap(c) / dual if dual else (math.inf if self.gap(c) else 0.0)
+
+
+@dataclass
+class QuasiNewtonState:
+    """``kept`` is the last accepted point, which v holds; ``evaluations`` counts passes;
+    ``finished``: no step is left to make.
+    """
+
+    kept: Evaluation
+    run: _Run
+    evaluations: int = 1
+    steps: int = 0
+    finished: bool = False
+
+    @property
+    def scale(self) -> float:
+        """v is w itself."""
+        return 1.0
+
+
+class QuasiNewton:
+    """SciPy's L-BFGS-B (without bounds) or CG, one accepted step an ``iterate``."""
+
+    def __init__(self, problem: VectorProblem, config: QuasiNewtonConfig) -> None:
+        self.problem = problem
+        self.config = config
+        self._loss = Loss(config.beta, config.gamma)
+        self._twin = problem.twin()
+        self._expected = np.empty(int(np.diff(problem.part_starts).max(initial=0)))
+        # the optimiser goes by values, in which a gap that is smaller than their rounding is not
+        # seen
+        rounding = max(float(np.finfo(array.dtype).eps) for array in problem.vectors())
+        self._tolerance = max(config.tolerance, rounding)
+
+    @property
+    def n(self) -> int:
+        """The number of examples."""
+        return len(self.problem.part_starts) - 1
+
+    def initialise(self, gold_theta: float | Floats = 3.0) -> QuasiNewtonState:
+        """w = 0, whatever ``gold_theta``, and a first evaluation there."""
+        kept = self._evaluate(np.zeros(size(self.problem)))
+        return QuasiNewtonState(kept, _Run(kept.w, self.config))
+
+    def iterate(self, state: QuasiNewtonState) -> None:
+        """The evaluations up to the next accepted step; none once it has ``finished``.
+
+        Raises:
+            EgparseError: the objective is not finite, or the optimiser finds no step far from the
+                optimum.
+        """
+        if state.finished:
+            return
+        if self._step(state) or self._step_anew(state):
+            state.steps += 1
+            state.finished = state.kept.relative_gap(self.config.c) <= self._tolerance
+        if state.finished:
+            state.run.stop()
+
+    def certificate(self, state: QuasiNewtonState) -> Certificate:
+        """Primal, the dual value that the gradient proves, and effort in passes; |g| and the steps
+        made among the details.
+        """
+        kept = state.kept
+        return Certificate(
+            kept.value,
+            kept.value - kept.gap(self.config.c),
+            float(state.evaluations),
+            self.config.c,
+            {"gradient_norm": float(np.linalg.norm(kept.gradient)), "steps": float(state.steps)},
+        )
+
+    def exposed(self, state: QuasiNewtonState) -> AbstractContextManager[None]:
+        """v is the model's as it stands."""
+        return nullcontext()
+
+    def _step(self, state: QuasiNewtonState) -> bool:
+        """Answer the optimiser until it accepts a step; False if it ends instead."""
+        last = state.kept
+        while True:
+            said = state.run.hear()
+            if isinstance(said, _Ended):
+                write(self.problem, state.kept.w)
+                return False
+            if isinstance(said, _Accepted):
+                state.run.answer(None)
+                state.kept = self._known(state, last, said.w)
+                write(self.problem, state.kept.w)
+                return True
+            last = self._known(state, last, said)
+            state.run.answer(last)
+
+    def _step_anew(self, state: QuasiNewtonState) -> bool:
+        """A step of an optimiser started from the point kept, without curvature; without one, the
+        end is reached or missed.
+        """
+        reason = state.run.ended
+        state.run = _Run(state.kept.w, self.config)
+        if self._step(state):
+            return True
+        gap = state.kept.relative_gap(self.config.c)
+        if gap > _SETTLED:
+            raise EgparseError(
+                f"{self.config.method}: expected steps down to a relative gap of {_SETTLED:g}, "
+                f"got none at {gap:.3g} ({reason})"
+            )
+        state.finished = True
+        return False
+
+    def _known(self, state: QuasiNewtonState, last: Evaluation, w: Floats) -> Evaluation:
+        """What is known of w, or a new evaluation."""
+        for known in (last, state.kept):
+            if np.array_equal(known.w, w):
+                return known
+        state.evaluations += 1
+        return self._evaluate(w)
+
+    def _evaluate(self, w: Floats) -> Evaluation:
+        """P and gradient at w as v can hold it; v is w afterwards."""
+        problem, twin, c = self.problem, self._twin, self.config.c
+        write(problem, w)
+        twin.reset()
+        value = c / 2 * squared_norm(problem)
+        for i in range(self.n):
+            scores = problem.scores(i)
+            expected = self._expected[: len(scores)]
+            value += self._loss.value(problem, i, scores, expected)
+            expected -= problem.gold(i)
+            twin.add(i, expected)
+        gradient = c * read(problem) + read(twin)
+        if not math.isfinite(value) or not np.isfinite(gradient).all():
+            raise EgparseError(f"{self.config.method}: expected a finite objective, got {value}")
+        return Evaluation(w, value, gradient)
+
+
+class _Accepted(NamedTuple):
+    """The optimiser has made a step to w."""
+
+    w: Floats
+
+
+class _Ended(NamedTuple):
+    """The optimiser has returned, or failed."""
+
+    reason: str
+
+
+class _Stop(Exception):
+    """The optimiser is no longer needed: the way out of SciPy's loop."""
+
+
+class _Channel:
+    """The optimiser's end: points and steps go out, evaluations come in."""
+
+    def __init__(self) -> None:
+        self.said: SimpleQueue[Floats | _Accepted | _Ended] = SimpleQueue()
+        self.answers: SimpleQueue[Evaluation | _Stop | None] = SimpleQueue()
+
+    def value_and_gradient(self, w: Floats) -> tuple[float, Floats]:
+        """What the caller's thread finds at w."""
+        found = self._exchange(w.copy())
+        assert found is not None
+        return found.value, found.gradient
+
+    def accepted(self, intermediate_result: OptimizeResult) -> None:
+        """SciPy's callback after a step; it goes by the name of its argument."""
+        self._exchange(_Accepted(np.array(intermediate_result.x)))
+
+    def _exchange(self, message: Floats | _Accepted) -> Evaluation | None:
+        self.said.put(message)
+        answer = self.answers.get()
+        if isinstance(answer, _Stop):
+            raise answer
+        return answer
+
+    def work(self, start: Floats, method: Method, options: dict[str, Any]) -> None:
+        """The thread: SciPy's call from beginning to end."""
+        try:
+            result = minimize(
+                self.value_and_gradient,
+                start,
+                jac=True,
+                method=method,
+                callback=self.accepted,
+                options=options,
+            )
+            self.said.put(_Ended(str(result.message)))
+        except _Stop:
+            self.said.put(_Ended("stopped"))
+        except Exception as error:
+            self.said.put(_Ended(f"{type(error).__name__}: {error}"))
+
+
+class _Run:
+    """The caller's end of an optimiser that runs in its own thread. It ends with this object."""
+
+    def __init__(self, start: Floats, config: QuasiNewtonConfig) -> None:
+        options: dict[str, Any] = {"maxiter": np.iinfo(np.int32).max, "gtol": 0.0}
+        if config.method == "L-BFGS-B":
+            options |= {"maxcor": config.memory, "maxfun": np.iinfo(np.int32).max, "ftol": 0.0}
+        self._channel = _Channel()
+        self._unanswered: Floats | _Accepted | None = None
+        self.ended = ""
+        # the thread knows the channel, not this object, which can so be collected
+        Thread(
+            target=self._channel.work, args=(start.copy(), config.method, options), daemon=True
+        ).start()
+        self._finalizer = weakref.finalize(self, self._channel.answers.put, _Stop())
+
+    def hear(self) -> Floats | _Accepted | _Ended:
+        """What the optimiser says next; the same again as long as it has no answer (an evaluation
+        may be interrupted).
+        """
+        if self.ended:
+            return _Ended(self.ended)
+        if self._unanswered is not None:
+            return self._unanswered
+        said = self._channel.said.get()
+        if isinstance(said, _Ended):
+            self.ended = said.reason
+            self._finalizer.detach()
+        else:
+            self._unanswered = said
+        return said
+
+    def answer(self, evaluation: Evaluation | None) -> None:
+        """Let the optimiser go on."""
+        self._unanswered = None
+        self._channel.answers.put(evaluation)
+
+    def stop(self) -> None:
+        """End the thread."""
+        self._finalizer()

@@ -1,0 +1,130 @@
+"""The maximum-entropy algorithms as learners like any other: one pass over the weights of a
+multiclass problem an ``iterate``.
+
+Their objective (Huang et al. 2009, eq. 3, with counts and sigma^2 = 1 / C) is sum_i L_i(w) + C/2
+|w|^2 of the log-linear loss, over the weights that the problem has: also those of pairs never seen
+in training, whose observed count is 0, and with the candidates of each choice in place of all
+labels, where the problem limits them. The papers have neither; a label that is no candidate has
+S(x, y) = 0.
+
+The objective is C-strongly convex, which bounds it from below: P(w*) >= P(w) - |g|^2 / (2C). That
+is the dual value of certificates.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from scipy.sparse import csr_matrix
+
+from egparse.errors import ConfigError
+from egparse.experiments.maxent.learner import MaxentLearner, MaxentState
+from egparse.experiments.maxent.problem import MaxentProblem, build_maxent
+from egparse.learners.certificate import Certificate
+from egparse.learners.design import Design, opened
+from egparse.learners.learner import LearnerConfig, VectorProblem
+from egparse.types import Floats
+
+_TABLE_BYTES = 8 * 10**9
+
+
+@dataclass
+class AdapterState:
+    """Where the algorithm stands."""
+
+    own: MaxentState
+
+    @property
+    def scale(self) -> float:
+        """w = v."""
+        return 1.0
+
+
+class MaxentAdapter:
+    """``algorithm`` on a problem that lays its weights open; ``options`` are the algorithm's own
+    settings.
+
+    Raises:
+        ConfigError: another loss than log-linear, a problem that is not multiclass, or too large
+            for the table of the algorithm.
+        EgparseError: attributes with negative values.
+    """
+
+    def __init__(
+        self,
+        algorithm: type[MaxentLearner],
+        problem: VectorProblem,
+        config: LearnerConfig,
+        options: dict[str, Any],
+    ) -> None:
+        name = algorithm.name
+        if (config.beta, config.gamma) != (1.0, 0.0):
+            raise ConfigError(
+                f"{name} expects the log-linear loss (beta = 1, gamma = 0), got beta = "
+                f"{config.beta:g}, gamma = {config.gamma:g}"
+            )
+        if not config.c > 0:
+            raise ConfigError(f"{name} expects c > 0, got {config.c}")
+        self.problem, design = opened(name, problem, sequences=False)
+        self.c = config.c
+        self.learner = algorithm(maxent_problem(name, design), sigma2=1.0 / config.c, **options)
+
+    def initialise(self, gold_theta: float | Floats = 3.0) -> AdapterState:
+        """w = 0, whatever ``gold_theta``."""
+        self.problem.reset()
+        return AdapterState(self.learner.initialise())
+
+    def iterate(self, state: AdapterState) -> None:
+        """One pass over the weights.
+
+        Raises:
+            EgparseError: see ``MaxentLearner.iterate``.
+        """
+        self.learner.iterate(state.own)
+        self.problem.set_weights(state.own.w)
+
+    def certificate(self, state: AdapterState) -> Certificate:
+        """The primal, the lower bound that the gradient proves, and the passes made."""
+        gradient = self.learner.gradient(state.own)
+        primal, squared = state.own.objective, float(gradient @ gradient)
+        return Certificate(
+            primal,
+            primal - squared / (2 * self.c),
+            float(state.own.passes),
+            self.c,
+            {"gradient_norm": squared**0.5},
+        )
+
+    def exposed(self, state: AdapterState) -> AbstractContextManager[None]:
+        """v is the model's as it stands."""
+        return nullcontext()
+
+
+def maxent_problem(learner: str, design: Design) -> MaxentProblem:
+    """The design as a maximum-entropy problem with the same weights in the same order.
+
+    Raises:
+        ConfigError: a table of more than 8 GB.
+        EgparseError: attributes with negative values.
+    """
+    n = len(design.labels)
+    contexts = csr_matrix(
+        (design.values, design.attributes, design.row_starts), shape=(n, design.attribute_count)
+    )
+    problem = build_maxent(
+        contexts,
+        design.labels,
+        label_count=design.label_count,
+        pairs=(design.pair_starts, design.pair_labels),
+        candidates=design.candidates,
+    )
+    size = 8 * problem.label_count * problem.context_count
+    if size > _TABLE_BYTES:
+        raise ConfigError(
+            f"{learner} keeps a table of labels by contexts: expected at most {_TABLE_BYTES:,} "
+            f"bytes, got {size:,} "
+            f"({problem.label_count} labels, {problem.context_count:,} contexts)"
+        )
+    return problem

@@ -1,0 +1,126 @@
+"""Coordinate descent: one Newton step and a line search on the objective itself, one weight after
+another (Huang et al. 2009, section 3.2).
+
+A_t(z) = L(w + z e_t) - L(w), the tightest of the sub-problems (eq. 14). Direction d = -A'(0) /
+A''(0) (eq. 15); the step is the first z = lambda d, lambda = 1, beta, beta^2, ..., with A_t(z) <=
+gamma z A'(0) (eq. 16). Near the optimum lambda is 1. O(#nz) a pass and trial.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from egparse.compilation import njit
+from egparse.errors import ConfigError
+from egparse.experiments.maxent.learner import MaxentLearner, MaxentState
+from egparse.experiments.maxent.problem import Features, MaxentProblem
+from egparse.experiments.maxent.tabulation import Table, others, shift_weight
+from egparse.types import Floats
+
+_MOST_TRIALS = 200
+_CERTAIN = 1e-8  # 1 - P below which it is not left to subtraction
+_SMALL = 0.05  # change of a T from which on its logarithm is taken
+_ROUNDING = 1e-13  # of the terms of A'(0): a slope below it is none
+
+
+class CoordinateDescent(MaxentLearner):
+    """Algorithm 1 with A_CD. ``gamma`` in (0, 1/2) and ``beta`` in (0, 1) are those of the line
+    search.
+
+    Raises:
+        ConfigError: constants out of range.
+    """
+
+    name = "cd"
+
+    def __init__(
+        self,
+        problem: MaxentProblem,
+        *,
+        sigma2: float = 10.0,
+        gamma: float = 0.001,
+        beta: float = 0.5,
+    ) -> None:
+        super().__init__(problem, sigma2=sigma2)
+        if not 0 < gamma < 0.5 or not 0 < beta < 1:
+            raise ConfigError(
+                f"cd: expected gamma in (0, 1/2) and beta in (0, 1), got gamma = {gamma}, beta = "
+                f"{beta}"
+            )
+        self.gamma, self.beta = gamma, beta
+
+    def _move(self, state: MaxentState) -> int:
+        return cd_pass(
+            self.problem.features, state.table, state.w, self.precision, self.gamma, self.beta
+        )
+
+
+@njit
+def cd_pass(
+    features: Features, table: Table, w: Floats, precision: float, gamma: float, beta: float
+) -> int:
+    """Step every weight in turn. Returns a feature whose line search failed or -1."""
+    for a in range(features.feature_starts.shape[0] - 1):
+        for t in range(features.feature_starts[a], features.feature_starts[a + 1]):
+            expected, curvature = _derivatives(features, table, a, t)
+            observed, pull = features.observed[t], precision * w[t]
+            slope = expected - observed + pull
+            if abs(slope) <= _ROUNDING * (expected + observed + abs(pull)):
+                continue
+            z = -slope / (curvature + precision)
+            for _ in range(_MOST_TRIALS):
+                linear = z * (pull - observed) + precision / 2 * z * z  # Q_t, eq. 5
+                if _growth(features, table, a, t, z) + linear <= gamma * z * slope:
+                    break
+                z *= beta
+            else:
+                return t
+            shift_weight(features, table, a, t, z)
+            w[t] += z
+    return -1
+
+
+@njit
+def _derivatives(features: Features, table: Table, a: int, t: int) -> tuple[float, float]:
+    """The first and second derivative of A_t at 0, but for Q_t: sum p~ P f and sum p~ P (1 - P)
+    f^2.
+    """
+    label = features.labels[t]
+    exponentials = table.exponentials[label]
+    slope, curvature = 0.0, 0.0
+    for j in range(features.column_starts[a], features.column_starts[a + 1]):
+        k, value = features.column_contexts[j], features.column_values[j]
+        probability = exponentials[k] / table.sums[k]
+        own = features.counts[k] * value * probability
+        slope += own
+        doubt = 1.0 - probability
+        if doubt < _CERTAIN:
+            doubt = others(table, label, k) / table.sums[k]
+        curvature += own * value * doubt
+    return slope, curvature
+
+
+@njit
+def _growth(features: Features, table: Table, a: int, t: int, z: float) -> float:
+    """sum_x p~(x) log(T_{w + z e_t}(x) / T_w(x)), of which the ratio is 1 + P (exp(z f) - 1).
+
+    Small logarithms are replaced by c - c^2 / 2 + c^3 / 3 >= log(1 + c), which is faster and keeps
+    eq. 16 sufficient.
+    """
+    label = features.labels[t]
+    exponentials = table.exponentials[label]
+    total, last, growth = 0.0, 0.0, 0.0
+    for j in range(features.column_starts[a], features.column_starts[a + 1]):
+        k, value = features.column_contexts[j], features.column_values[j]
+        if value != last:
+            last, growth = value, np.expm1(z * value)
+        change = growth * exponentials[k] / table.sums[k]
+        if abs(change) < _SMALL:
+            ratio = change * (1.0 + change * (-0.5 + change / 3.0))
+        elif change > -0.5:
+            ratio = np.log1p(change)
+        else:  # 1 + P (exp(z f) - 1) would cancel
+            left = others(table, label, k) + exponentials[k] * np.exp(z * value)
+            ratio = np.log(left / table.sums[k])
+        total += features.counts[k] * ratio
+    return total

@@ -1,0 +1,127 @@
+"""Running a maximum-entropy learner to a tolerance, with a record of every pass."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from egparse.errors import ConfigError, EgparseError
+from egparse.experiments.maxent.learner import MaxentLearner
+from egparse.types import Floats
+
+# of the first gradient norm: without progress above it something is wrong, below it rounding is the
+# reason
+_STALLED = 1e-4
+
+
+class Record(NamedTuple):
+    """After ``passes`` passes and ``seconds`` of CPU time in training (measurements not counted):
+    L(w) in nats, its relative difference to the given optimum (Huang et al. 2009, eq. 17; nan
+    without one) and the Euclidean norm of its gradient.
+    """
+
+    passes: int
+    seconds: float
+    objective: float
+    relative_difference: float
+    gradient_norm: float
+
+
+class MaxentRun(NamedTuple):
+    """The weights, the records from w = 0 on, and whether the tolerance was met."""
+
+    weights: Floats
+    records: list[Record]
+    converged: bool
+
+    @property
+    def objective(self) -> float:
+        """L at the weights, nats."""
+        return self.records[-1].objective
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaxentStop:
+    """When to stop: after ``passes`` passes or ``seconds`` of CPU time, or at the tolerance.
+
+    Given the ``optimum`` L(w*), ``tolerance`` is the relative difference (eq. 17), otherwise the
+    gradient norm relative to that at w = 0. ``observe`` is called with the weights after each pass,
+    off the clock (accuracy over time); it may look at them, not keep them.
+
+    Raises:
+        ConfigError: limits that are not positive.
+    """
+
+    passes: int = 100
+    tolerance: float = 1e-4
+    optimum: float | None = None
+    seconds: float = math.inf
+    observe: Callable[[Record, Floats], None] | None = None
+
+    def __post_init__(self) -> None:
+        if self.passes < 1 or not self.tolerance >= 0 or not self.seconds > 0:
+            raise ConfigError(
+                f"expected passes >= 1, tolerance >= 0 and seconds > 0, got {self.passes}, "
+                f"{self.tolerance}, {self.seconds}"
+            )
+
+    def record(self, passes: int, seconds: float, objective: float, gradient_norm: float) -> Record:
+        """A record with the relative difference filled in."""
+        optimum = self.optimum
+        difference = math.nan if optimum is None else (objective - optimum) / optimum
+        return Record(passes, seconds, objective, difference, gradient_norm)
+
+    def met(self, records: list[Record]) -> bool:
+        """Whether the last record is within the tolerance."""
+        last = records[-1]
+        if self.optimum is not None:
+            return last.relative_difference <= self.tolerance
+        return last.gradient_norm <= self.tolerance * records[0].gradient_norm
+
+
+def run_learner(learner: MaxentLearner, stop: MaxentStop) -> MaxentRun:
+    """Iterate from w = 0.
+
+    Raises:
+        EgparseError: see ``MaxentLearner.iterate``; or an objective that no longer falls though the
+            gradient is not small.
+    """
+    state = learner.initialise()
+    records: list[Record] = []
+    seconds = 0.0
+    while True:
+        norm = float(np.linalg.norm(learner.gradient(state)))
+        records.append(stop.record(state.passes, seconds, state.objective, norm))
+        if stop.observe:
+            stop.observe(records[-1], state.w)
+        if stop.met(records):
+            return MaxentRun(state.w, records, True)
+        if (
+            state.passes >= stop.passes
+            or seconds >= stop.seconds
+            or _has_stalled(learner.name, records)
+        ):
+            return MaxentRun(state.w, records, False)
+        begin = time.process_time()
+        learner.iterate(state)
+        seconds += time.process_time() - begin
+
+
+def _has_stalled(name: str, records: list[Record]) -> bool:
+    """Whether the last pass left the objective where it was, for want of digits."""
+    if len(records) < 2 or records[-1].objective < records[-2].objective:
+        return False
+    last, first = records[-1].gradient_norm, records[0].gradient_norm
+    if last > _STALLED * first:
+        raise EgparseError(
+            f"{name}: pass {records[-1].passes}: expected the objective to fall from "
+            f"{records[-2].objective:.12g}, "
+            f"got {records[-1].objective:.12g} with a gradient norm of {last:.3g} ({first:.3g} at "
+            "first)"
+        )
+    return True

@@ -1,0 +1,1 @@
+"""What a comparison leaves: records, tables, figures."""

@@ -1,0 +1,120 @@
+"""Run a learner on a problem for so many effective iterations, and record where it stands after
+each pass.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from egparse.errors import EgparseError
+from egparse.experiments.data.problems import Setup
+from egparse.experiments.report.record import Curve, Point
+from egparse.learners.learner import LearnerConfig
+from egparse.learners.registry import LEARNERS, build
+
+_CALLS = 3
+"""Calls of ``iterate`` for each effective iteration, at most: a learner that does not work never
+ends otherwise.
+"""
+
+
+class Budget(NamedTuple):
+    """What a run may take; it ends before that at a relative duality gap of ``gap``."""
+
+    effective_iterations: float
+    cpu_seconds: float = math.inf
+    gap: float = 1e-6
+
+
+class Run(NamedTuple):
+    """A learner with its settings, under a name for figures."""
+
+    experiment: str
+    label: str
+    learner: str
+    options: Mapping[str, Any]
+    config: LearnerConfig
+
+
+def is_known(learner: str) -> bool:
+    """Whether the learner is registered."""
+    return learner in LEARNERS
+
+
+def trace(setup: Setup, run: Run, budget: Budget) -> Curve:
+    """The curve of a run; one that fails on the way (diverges, gets nowhere) keeps its points, and
+    says why it stopped.
+
+    Raises:
+        ConfigError: a learner that does not fit the loss or the options.
+    """
+    setup.problem.reset()
+    learner = build(run.learner, setup.problem, run.config, **run.options)
+    points: list[Point] = []
+    spent, reason, test = 0.0, "", None
+    try:
+        begun = time.process_time()
+        state = learner.initialise(setup.gold_theta)
+        spent += time.process_time() - begun
+        while not reason:
+            begun = time.process_time()
+            learner.iterate(state)
+            spent += time.process_time() - begun
+            certificate = learner.certificate(state)
+            if not math.isfinite(certificate.primal) or math.isnan(certificate.dual):
+                raise EgparseError("the objective is not finite")
+            with (
+                learner.exposed(state),
+                np.errstate(over="ignore"),
+            ):  # models are rounded to float16
+                score = setup.score(state.scale)
+            points.append(
+                Point(
+                    len(points) + 1,
+                    certificate.effective_iterations,
+                    spent,
+                    certificate.primal,
+                    certificate.dual,
+                    score,
+                )
+            )
+            reason = _reason(points, certificate.relative_gap, budget)
+        if setup.test is not None:
+            with learner.exposed(state), np.errstate(over="ignore"):
+                test = setup.test(state.scale)
+    except EgparseError as error:
+        reason = f"failed: {error}"
+    return Curve(
+        run.experiment,
+        setup.name,
+        run.label,
+        run.learner,
+        run.options,
+        run.config.beta,
+        run.config.gamma,
+        run.config.c,
+        run.config.seed,
+        tuple(points),
+        reason,
+        test,
+    )
+
+
+def _reason(points: list[Point], relative_gap: float, budget: Budget) -> str:
+    last = points[-1]
+    if last.effective_iterations >= budget.effective_iterations:
+        return f"{budget.effective_iterations:g} effective iterations"
+    if last.cpu_seconds >= budget.cpu_seconds:
+        return f"{budget.cpu_seconds:g} CPU seconds"
+    if relative_gap <= budget.gap:
+        return f"a relative duality gap of {budget.gap:g}"
+    if len(points) > 1 and last.effective_iterations == points[-2].effective_iterations:
+        return "converged: no more work to do"
+    if len(points) >= _CALLS * budget.effective_iterations:
+        return f"{len(points)} passes"
+    return ""

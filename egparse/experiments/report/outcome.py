@@ -1,0 +1,56 @@
+"""What an experiment has found: curves, tables, and the panels of a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from egparse.experiments.report.record import Curve
+
+
+class Table(NamedTuple):
+    """``align`` holds ``l`` or ``r`` for each column; ``rows`` are texts, as they are shown."""
+
+    title: str
+    headings: Sequence[str]
+    align: str
+    rows: Sequence[Sequence[str]]
+
+
+class Line(NamedTuple):
+    """One line of a panel. ``colour`` numbers a colour of the palette; ``dashed`` and ``marked``
+    tell apart lines of one colour.
+    """
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+    colour: int
+    dashed: bool = False
+    marked: bool = False
+
+
+class Panel(NamedTuple):
+    """One set of axes. ``bounds`` limit y, where first steps would hide all others."""
+
+    title: str
+    x_label: str
+    y_label: str
+    lines: Sequence[Line]
+    log_x: bool = False
+    log_y: bool = False
+    bounds: tuple[float, float] | None = None
+
+
+class Outcome(NamedTuple):
+    """All that is reported. ``source`` names what is reproduced, ``data`` says on what, ``notes``
+    where it differs or is incomplete.
+    """
+
+    title: str
+    source: str
+    data: Mapping[str, Any]
+    curves: Sequence[Curve]
+    tables: Sequence[Table]
+    panels: Sequence[Panel]
+    notes: Sequence[str]

@@ -1,0 +1,66 @@
+"""What a user asks of an experiment, and what it cannot do without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from egparse.errors import ConfigError
+
+
+def _silent(text: str) -> None:
+    """Nobody listens."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """``data`` is the directory of the corpora; ``quick`` takes small problems and few passes.
+
+    ``iterations`` (effective iterations a curve) and ``constants`` (values of C) replace the
+    experiment's own where they are not 0 or empty. ``tell`` hears a line for each curve.
+
+    Raises:
+        ConfigError: a value out of range.
+    """
+
+    data: Path | None = None
+    quick: bool = False
+    seed: int = 1
+    iterations: int = 0
+    constants: tuple[float, ...] = ()
+    tell: Callable[[str], None] = _silent
+
+    def __post_init__(self) -> None:
+        if self.iterations < 0 or any(not c > 0 for c in self.constants):
+            raise ConfigError(
+                f"expected iterations >= 0 and constants > 0, got {self.iterations} and "
+                f"{list(self.constants)}"
+            )
+
+    def budget(self, full: int, quick: int) -> int:
+        """Effective iterations a curve."""
+        return self.iterations or (quick if self.quick else full)
+
+    def values_of_c(self, full: tuple[float, ...], quick: tuple[float, ...]) -> tuple[float, ...]:
+        """The regularisation constants."""
+        return self.constants or (quick if self.quick else full)
+
+    def file(self, name: str) -> Path | None:
+        """A file of the data directory; None where a quick run has none, and does with something
+        smaller.
+
+        Raises:
+            ConfigError: the file is needed and not there.
+        """
+        if self.data is not None:
+            path = self.data / name
+            if path.is_file():
+                return path
+            if not self.quick:
+                raise ConfigError(f"{path}: expected a file of the data directory, got none")
+        elif not self.quick:
+            raise ConfigError(
+                f"expected --data DIRECTORY with {name} in it, or --quick, got neither"
+            )
+        return None

@@ -1,0 +1,201 @@
+"""From a task's configuration to the learner of its problem."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from typing import Any
+
+from egparse.errors import ConfigError
+from egparse.fitting.config import (
+    DEFAULT_LEARNER,
+    LabellerConfig,
+    LearningConfig,
+    SplitterConfig,
+    TaggerConfig,
+    TrainConfig,
+)
+from egparse.learners.learner import Learner, LearnerConfig, VectorProblem
+from egparse.learners.offset_problem import OffsetProblem
+from egparse.learners.registry import LEARNERS, Structure, build
+from egparse.types import Singles
+
+LOSSES = {
+    "log-linear": (1.0, 0.0),
+    "max-margin": (math.inf, 1.0),
+    "softmax-margin": (1.0, 1.0),
+    "perceptron": (math.inf, 0.0),
+}
+"""Name -> beta and gamma of the loss family (``egparse.losses``)."""
+
+_IN_WORDS = {
+    "choices": "labels chosen one by one",
+    "sequences": "label sequences",
+    "trees": "trees",
+}
+_SECTIONS = {"heads": "parser", "deprels": "labeller"}
+"""Layer -> its section of the configuration, where they differ in name."""
+
+CONTINUING = (
+    "eg-online", "eg-cyclic", "eg-batch", "dca", "mira", "lbfgs", "cg", "perceptron", "sgd",
+    "cutting-plane",
+)  # fmt: skip
+"""Learners that take the scores of a base model for granted and learn what is to be added: those
+that see a problem as its contract.
+"""
+
+_WITHOUT_PROBABILITIES = ("perceptron", "mira", "cutting-plane", "parameter-mixing")
+
+
+def build_learner(
+    problem: VectorProblem,
+    config: LearningConfig,
+    seed: int,
+    offsets: Singles | None = None,
+    **own: Any,
+) -> Learner:
+    """The learner that a task's configuration names; ``own`` are settings of online EG that only
+    this task has.
+
+    ``offsets`` are scores of all parts that are there before anything is learned
+    (``egparse.learners.offset_problem``).
+
+    Raises:
+        ConfigError: an unknown learner, or one that does not fit the loss or its options, or learns
+            nothing beside offsets.
+    """
+    beta, gamma = loss_of(config)
+    common = LearnerConfig(beta=beta, gamma=gamma, c=config.c, seed=seed)
+    if offsets is not None:
+        check_continues(config)
+        beta, gamma = LOSSES["perceptron"] if config.learner == "perceptron" else (beta, gamma)
+        problem = OffsetProblem(problem, offsets, beta=beta, gamma=gamma)
+    options = dict(config.options)
+    if config.learner == DEFAULT_LEARNER:
+        options = {
+            "anneal_from": config.anneal_from,
+            "anneal_decay": config.anneal_decay,
+            **own,
+            **options,
+        }
+    return build(config.learner, problem, common, **options)
+
+
+def check_continues(config: LearningConfig) -> None:
+    """Raise ConfigError for a learner that cannot go on from the weights of another model; unknown
+    ones are left to ``build_learner``.
+    """
+    if config.learner in LEARNERS and config.learner not in CONTINUING:
+        raise ConfigError(
+            f"expected a learner that can go on from a base model ({', '.join(CONTINUING)}), got "
+            f"{config.learner!r}"
+        )
+
+
+def check_learners(config: TrainConfig, layers: Iterable[str]) -> None:
+    """Whether each layer's learner fits what the layer is made of, before time is spent on
+    training.
+
+    Raises:
+        ConfigError: one that does not, with what can be done about it. Unknown learners are left to
+            ``build_learner``.
+    """
+    layers = tuple(layers)
+    sections = {layer: _SECTIONS.get(layer, layer) for layer in layers}
+    if "heads" in sections and config.parser.order == 2:
+        sections["heads"] = "second_order"
+    own = {layer: getattr(config, section) for layer, section in sections.items()}
+    misfits = [layer for layer in layers if not fits(own[layer])]
+    if not misfits:
+        return
+    name = own[misfits[0]].learner
+    misfits = [layer for layer in misfits if own[layer].learner == name]
+    tasks = ", ".join(
+        f"{sections[layer]} ({_IN_WORDS[structure_of(own[layer])]})" for layer in misfits
+    )
+    choices = " ".join(f"--set {sections[layer]}.learner={DEFAULT_LEARNER}" for layer in misfits)
+    ways = [f"choose other learners for those ({choices})"]
+    rest = [layer for layer in layers if layer not in misfits]
+    alone = [
+        layer for layer in rest if layer != "deprels" or "heads" in rest
+    ]  # arc labels need a parser
+    if alone:
+        listed = ", ".join(f'"{layer}"' for layer in alone)
+        ways.append(f"train without them (--set 'layers=[{listed}]')")
+    if rest:
+        ways.append(
+            f"choose {name} for one task only (--set {sections[rest[0]]}.learner={name}, no "
+            "--learner)"
+        )
+    chained = [sections[layer] for layer in misfits if structure_of(own[layer]) == "sequences"]
+    if chained and "choices" in LEARNERS[name].fits:
+        ways.append(f"let taggers choose word by word (--set {chained[0]}.bigrams=false)")
+    raise ConfigError(f"{_wanted(name)}, and cannot train {tasks}: {'; or '.join(ways)}")
+
+
+def structure_of(config: LearningConfig) -> Structure:
+    """What a task's examples are."""
+    if isinstance(config, TaggerConfig | SplitterConfig):
+        return "sequences" if config.bigrams else "choices"
+    return "choices" if isinstance(config, LabellerConfig) else "trees"
+
+
+def fits(config: LearningConfig) -> bool:
+    """Whether the learner fits what the task's examples are; unknown learners are left to
+    ``build_learner``.
+    """
+    return config.learner not in LEARNERS or structure_of(config) in LEARNERS[config.learner].fits
+
+
+def _wanted(name: str) -> str:
+    """What a learner fits, in words."""
+    structures = LEARNERS[name].fits
+    if structures == ("vectors",):
+        return (
+            f"{name} has no weight vector, which the models of text are made of; it fits "
+            "classes of vectors only"
+        )
+    return (
+        f"{name} fits {' and '.join(_IN_WORDS[own] for own in structures if own != 'vectors')} only"
+    )
+
+
+def loss_of(config: LearningConfig) -> tuple[float, float]:
+    """Beta and gamma: as given, else those of the named loss; the margin for learners that know
+    nothing else.
+    """
+    beta, gamma = LOSSES[config.loss]
+    if config.learner in ("mira", "cutting-plane"):
+        beta, gamma = LOSSES["max-margin"]
+    return (
+        beta if config.beta is None else config.beta,
+        gamma if config.gamma is None else config.gamma,
+    )
+
+
+def is_probabilistic(config: LearningConfig) -> bool:
+    """Whether exp(score) of the model was fitted as a probability: only then do its marginals mean
+    something.
+    """
+    return config.learner not in _WITHOUT_PROBABILITIES and math.isfinite(loss_of(config)[0])
+
+
+def section_of(layer: str, order: int) -> str:
+    """The section of the configuration that says how a layer is learned; ``order`` is that of the
+    parser.
+    """
+    return "second_order" if layer == "heads" and order > 1 else _SECTIONS.get(layer, layer)
+
+
+def was_probabilistic(table: Mapping[str, Any], layer: str) -> bool:
+    """The same of a layer of a trained model, from the plain values of the configuration that it
+    was trained with.
+
+    What the table does not say is as in the defaults.
+    """
+    section = table.get(section_of(layer, table.get("parser", {}).get("order", 1)), {})
+    known = {
+        field.name: section[field.name] for field in fields(LearningConfig) if field.name in section
+    }
+    return is_probabilistic(LearningConfig(**known))

@@ -1,0 +1,1 @@
+"""Exponentiated gradient in the dual, online and batch."""

@@ -1,0 +1,190 @@
+"""The training problem of the arc-factored parser: hashed arc features over the candidate arcs of
+each sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from egparse.compilation import njit
+from egparse.features.arcs import ArcCodes, ArcTemplates, add_arcs, score_arcs
+from egparse.structures.trees import nonprojective, projective
+from egparse.structures.trees.chu_liu_edmonds import chu_liu_edmonds, search_workspace
+from egparse.structures.trees.dependency_trees import BestTree
+from egparse.types import Floats, Ints, Shorts, Singles
+
+Trees = Literal["projective", "non-projective"]
+
+
+@njit
+def scatter(arcs: Shorts, values: Floats, square: Floats) -> None:
+    """square[head, dependent] = values[r] for the arcs, -inf elsewhere."""
+    square[:, :] = -np.inf
+    for r in range(arcs.shape[0]):
+        square[arcs[r, 0], arcs[r, 1]] = values[r]
+
+
+@njit
+def gather(arcs: Shorts, square: Floats, values: Floats) -> None:
+    """values[r] = square[head, dependent]."""
+    for r in range(arcs.shape[0]):
+        values[r] = square[arcs[r, 0], arcs[r, 1]]
+
+
+class Inference(NamedTuple):
+    """The kernels of one kind of tree; see the structures for their contracts."""
+
+    marginals: Callable[..., float]
+    marginal_workspace: Callable[[int], Any]
+    best: Callable[..., float]
+    best_workspace: Callable[[int], Any]
+    k_best: Callable[[Floats, int, bool], list[BestTree]]
+
+
+INFERENCE = {
+    "projective": Inference(
+        projective.inside_outside,
+        projective.workspace,
+        projective.eisner,
+        projective.workspace,
+        projective.k_best,
+    ),
+    "non-projective": Inference(
+        nonprojective.matrix_tree,
+        nonprojective.workspace,
+        chu_liu_edmonds,
+        search_workspace,
+        nonprojective.k_best,
+    ),
+}
+
+
+class TreeProblem:
+    """Sentence ``i`` has the hashed codes ``codes[i]``, the candidate arcs ``arcs[i]`` (arcs, 2)
+    and the correct ``heads[i]``.
+
+    ``heads[i][d - 1]`` is the head of word d. A correct arc outside the candidates, or a correct
+    tree outside the structure (a non-projective tree for projective inference), is legitimate: its
+    features enter v, its loss has no lower bound of 0.
+    """
+
+    def __init__(
+        self,
+        *,
+        codes: Sequence[ArcCodes],
+        arcs: Sequence[Shorts],
+        heads: Sequence[Ints],
+        templates: ArcTemplates,
+        bits: int,
+        trees: Trees,
+        single_root: bool,
+    ) -> None:
+        self.weights = np.zeros(1 << bits, dtype=np.float32)
+        self._codes, self._arcs, self._templates = codes, arcs, templates
+        self._inference = INFERENCE[trees]
+        self._single_root = single_root
+        self.part_starts = np.cumsum([0] + [len(own) for own in arcs], dtype=np.int64)
+        self._gold = np.concatenate(
+            [_correct(own, correct) for own, correct in zip(arcs, heads, strict=True)]
+        )
+        longest = max((len(own) for own in arcs), default=1)
+        words = max((len(correct) for correct in heads), default=1)
+        self._scores = np.empty(longest)
+        self._cost = np.empty(longest)
+        self._places = np.empty(4096, dtype=np.uint32)
+        self._square = np.empty((words + 1) ** 2)
+        self._marginals = np.empty((words + 1) ** 2)
+        self._marginal_work = self._inference.marginal_workspace(words)
+        self._best_work = self._inference.best_workspace(words)
+        self._heads = np.empty(words + 1, dtype=np.int32)
+
+    def gold(self, i: int) -> Floats:
+        """One on the correct arcs."""
+        return self._gold[self.part_starts[i] : self.part_starts[i + 1]]
+
+    def groups(self, i: int) -> Shorts:
+        """The dependent of each arc: a tree has one arc to each."""
+        return self._arcs[i][:, 1]
+
+    def cost(self, i: int) -> Floats:
+        """Minus one on the correct arcs, so that with the constant each word with a wrong head
+        costs one.
+        """
+        out = self._cost[: len(self._arcs[i])]
+        np.negative(self.gold(i), out=out)
+        return out
+
+    def cost_constant(self, i: int) -> float:
+        """The number of correct arcs among the candidates."""
+        return float(self.gold(i).sum())
+
+    def scores(self, i: int) -> Floats:
+        """Scores of the candidate arcs."""
+        out = self._scores[: len(self._arcs[i])]
+        score_arcs(self._codes[i], self._templates, self._arcs[i], self.weights, self._places, out)
+        return out
+
+    def marginals(self, i: int, potentials: Floats, out: Floats) -> float:
+        """Inside-outside, or the matrix-tree theorem."""
+        square, marginals = self._squares(i)
+        scatter(self._arcs[i], potentials, square)
+        log_z = self._inference.marginals(square, self._single_root, marginals, self._marginal_work)
+        gather(self._arcs[i], marginals, out)
+        return float(log_z)
+
+    def maximum(self, i: int, potentials: Floats, out: Floats) -> float:
+        """The best tree."""
+        square, _ = self._squares(i)
+        scatter(self._arcs[i], potentials, square)
+        heads = self._heads[: len(square)]
+        score = self._inference.best(square, self._single_root, heads, self._best_work)
+        arcs = self._arcs[i]
+        out[:] = heads[arcs[:, 1]] == arcs[:, 0]
+        return float(score)
+
+    def k_best(self, i: int, potentials: Floats, k: int) -> Floats:
+        """The k best trees, (found, arcs), best first."""
+        square, _ = self._squares(i)
+        scatter(self._arcs[i], potentials, square)
+        arcs = self._arcs[i]
+        trees = self._inference.k_best(square, k, self._single_root)
+        found = [tree.heads[arcs[:, 1]] == arcs[:, 0] for tree in trees]
+        return np.array(found, dtype=np.float64).reshape(len(found), len(arcs))
+
+    def add(self, i: int, changes: Floats) -> float:
+        """Move the weights of the features of each arc."""
+        return float(
+            add_arcs(
+                self._codes[i], self._templates, self._arcs[i], changes, self.weights, self._places
+            )
+        )
+
+    def reset(self) -> None:
+        """All weights to zero."""
+        self.weights[:] = 0.0
+
+    def vectors(self) -> tuple[Singles]:
+        """The hashed table."""
+        return (self.weights,)
+
+    def twin(self) -> TreeProblem:
+        """The same sentences with a table of their own."""
+        other = copy(self)
+        other.weights = np.zeros_like(self.weights)
+        return other
+
+    def _squares(self, i: int) -> tuple[Floats, Floats]:
+        size = len(self._codes[i].tags)
+        return (
+            self._square[: size * size].reshape(size, size),
+            self._marginals[: size * size].reshape(size, size),
+        )
+
+
+def _correct(arcs: Shorts, heads: Ints) -> Floats:
+    correct: Floats = (heads[arcs[:, 1] - 1] == arcs[:, 0]).astype(np.float64)
+    return correct

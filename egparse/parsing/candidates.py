@@ -1,0 +1,141 @@
+"""Which arcs are worth scoring: those that are not far less frequent than the best of their
+dependent.
+
+The frequency of an arc is that of being correct, among all pairs of words with the same tags,
+direction, bin of length and number of verbs in between, smoothed. A word keeps the heads whose
+frequency is at least a share of the best one's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from egparse.compilation import njit
+from egparse.features.arcs import LENGTH_BINS
+from egparse.types import Floats, Ints, Shorts, Singles
+
+_CELLS = 54  # 9 bins of length, 2 directions, 0 / 1 / 2 and more verbs in between
+_PRIOR, _PRIOR_PAIRS = 0.1, 10.0  # pseudo-counts of correct arcs and of pairs in each cell
+_WORTH = 200.0  # pairs: how many a base has seen it does not say
+
+
+class ArcFilter(NamedTuple):
+    """``frequency[head tag, dependent tag, cell]``; ``column`` is the column of the tags and
+    ``verb`` the value that verbs have in it.
+
+    ``share`` is how much of the best frequency an arc needs (0 keeps all arcs). The arc to each
+    word from the word (or root) before it is always kept, so that a projective, single-root tree
+    exists.
+    """
+
+    frequency: Singles
+    column: int
+    verb: int
+    share: float
+
+
+def build_arc_filter(
+    sentences: Sequence[Ints],
+    heads: Sequence[Ints],
+    column: int,
+    verb: int,
+    share: float,
+    base: ArcFilter | None = None,
+) -> ArcFilter:
+    """Count over training sentences, whose rows are words after one row for the root.
+
+    What is counted moves the frequencies of a ``base``, over the same tags, which stand for
+    ``_WORTH`` pairs in each cell.
+    """
+    known = 0 if base is None else len(base.frequency)
+    size = max(known, 1 + max((int(own[:, column].max()) for own in sentences), default=0))
+    correct = np.zeros((size, size, _CELLS), dtype=np.float64)
+    pairs = np.zeros((size, size, _CELLS), dtype=np.float64)
+    for own, own_heads in zip(sentences, heads, strict=True):
+        _count(np.ascontiguousarray(own[:, column]), own_heads, verb, correct, pairs)
+    expected, worth = np.full_like(correct, _PRIOR), np.full_like(pairs, _PRIOR_PAIRS)
+    if base is not None:
+        expected[:known, :known] = _WORTH * base.frequency
+        worth[:known, :known] = _WORTH
+    frequency = (correct + expected) / (pairs + worth)
+    return ArcFilter(frequency.astype(np.float32), column, verb, share)
+
+
+def candidates_with_correct(values: Ints, heads: Ints, arc_filter: ArcFilter) -> Shorts:
+    """The candidate arcs of a training sentence, the correct ones among them."""
+    room = np.empty((len(values) ** 2, 2), dtype=np.int16)
+    arcs = room[: candidate_arcs(values, arc_filter, room)]
+    correct = np.stack([heads, np.arange(1, len(values))], axis=1).astype(np.int16)
+    present = np.zeros((len(values), len(values)), dtype=bool)
+    present[arcs[:, 0], arcs[:, 1]] = True
+    missing = correct[~present[correct[:, 0], correct[:, 1]]]
+    return np.ascontiguousarray(np.concatenate([arcs, missing]))
+
+
+@njit(inline=True)
+def _cell(head: int, dependent: int, verbs: Ints) -> int:
+    rightward = 1 if head < dependent else 0
+    length = abs(head - dependent)
+    bin_ = LENGTH_BINS[length] if length < 16 else 8
+    between = verbs[max(head, dependent) - 1] - verbs[min(head, dependent)]
+    return int((2 * bin_ + rightward) * 3 + min(between, 2))
+
+
+@njit
+def _verbs_up_to(tags: Ints, verb: int) -> Ints:
+    """verbs[k]: how many of the positions 0..k hold a verb."""
+    verbs = np.zeros(tags.shape[0], dtype=np.int32)
+    for k in range(1, tags.shape[0]):
+        verbs[k] = verbs[k - 1] + (tags[k] == verb)
+    return verbs
+
+
+@njit
+def _count(
+    tags: Ints,
+    heads: Ints,
+    verb: int,
+    correct: Floats,
+    pairs: Floats,
+) -> None:
+    verbs = _verbs_up_to(tags, verb)
+    for dependent in range(1, tags.shape[0]):
+        for head in range(tags.shape[0]):
+            if head != dependent:
+                cell = _cell(head, dependent, verbs)
+                pairs[tags[head], tags[dependent], cell] += 1.0
+                if heads[dependent - 1] == head:
+                    correct[tags[head], tags[dependent], cell] += 1.0
+
+
+@njit
+def candidate_arcs(values: Ints, arc_filter: ArcFilter, arcs: Shorts) -> int:
+    """List the candidate (head, dependent) pairs of a sentence, row 0 of ``values`` being the root;
+    returns how many.
+    """
+    frequency, share = arc_filter.frequency, arc_filter.share
+    size, n_tags = values.shape[0], frequency.shape[0]
+    tags = np.empty(size, dtype=np.int32)
+    for k in range(size):
+        tag = values[k, arc_filter.column]
+        tags[k] = tag if tag < n_tags else 0
+    verbs = _verbs_up_to(tags, arc_filter.verb)
+    own = np.empty(size, dtype=np.float32)
+    count = 0
+    for dependent in range(1, size):
+        best = np.float32(0.0)
+        for head in range(size):
+            own[head] = 0.0
+            if head != dependent:
+                own[head] = frequency[tags[head], tags[dependent], _cell(head, dependent, verbs)]
+            best = max(best, own[head])
+        least = share * best
+        for head in range(size):
+            if head != dependent and (own[head] >= least or head == dependent - 1):
+                arcs[count, 0] = head
+                arcs[count, 1] = dependent
+                count += 1
+    return count

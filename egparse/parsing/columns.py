@@ -1,0 +1,187 @@
+"""The columns that arc templates name: words, tags and what the context says of a word; and the
+templates themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from egparse.features.sentence_context import COLUMNS as CONTEXT
+from egparse.features.sentence_context import TagKinds, fill_context, tag_kinds
+from egparse.features.vocabulary import BOUNDARY, FIRST_VALUE, UNKNOWN
+from egparse.features.word_table import Columns, Words
+from egparse.types import Ints
+
+BETWEEN = "between"
+"""The column whose values are counted between the ends of an arc."""
+
+_COPIED = {
+    "form": "lower",
+    "stem": "stem",
+    "xpos": "xpos",
+    "upos": "upos",
+    "feats": "feats",
+    "shape": "shape",
+}
+PARSER_INPUTS = tuple(_COPIED.values())
+"""The columns of words that the parser reads."""
+
+_RARE_UNKNOWN = ("lower", "stem")
+_ROOT = 0  # of context columns at the root, which its tags tell from words
+
+ARC_TEMPLATES = (
+    "h.xpos + d.xpos",
+    "h.upos + d.upos",
+    "h.xpos +",
+    "+ d.xpos",
+    "h.xpos h.xpos[+1] + d.xpos[-1] d.xpos",
+    "h.xpos[-1] h.xpos + d.xpos[-1] d.xpos",
+    "h.xpos h.xpos[+1] + d.xpos d.xpos[+1]",
+    "h.xpos[-1] h.xpos + d.xpos d.xpos[+1]",
+    "h.xpos h.xpos[+1] + d.xpos",
+    "h.xpos[-1] h.xpos + d.xpos",
+    "h.xpos + d.xpos d.xpos[+1]",
+    "h.xpos + d.xpos[-1] d.xpos",
+    "h.upos h.upos[+1] + d.upos[-1] d.upos",
+    "h.upos[-1] h.upos + d.upos[-1] d.upos",
+    "h.upos h.upos[+1] + d.upos d.upos[+1]",
+    "h.upos[-1] h.upos + d.upos d.upos[+1]",
+    "h.xpos[-1] h.xpos h.xpos[+1] + d.xpos",
+    "h.xpos + d.xpos[-1] d.xpos d.xpos[+1]",
+    "h.feats + d.feats",
+    "h.xpos + d.marker d.xpos",
+    "h.upos h.marker + d.marker d.upos",
+    "h.xpos h.marker + d.marker d.xpos",
+    "h.xpos h.marker + d.xpos",
+    "h.xpos[-2] h.xpos[-1] h.xpos + d.xpos",
+    "h.xpos h.xpos[+1] h.xpos[+2] + d.xpos",
+    "h.xpos + d.xpos[-2] d.xpos[-1] d.xpos",
+    "h.xpos + d.xpos d.xpos[+1] d.xpos[+2]",
+    "h.upos h.bracket + d.bracket d.upos",
+    "h.form h.xpos +",
+    "h.form +",
+    "+ d.form d.xpos",
+    "+ d.form",
+    "h.form h.xpos + d.form d.xpos",
+    "h.xpos + d.form d.xpos",
+    "h.form + d.form d.xpos",
+    "h.form h.xpos + d.form",
+    "h.form h.xpos + d.xpos",
+    "h.form + d.form",
+    "h.stem + d.stem",
+    "h.stem + d.xpos",
+    "h.xpos + d.stem",
+    "h.form + d.marker",
+    "h.form + d.marker d.xpos",
+    "h.stem + d.marker d.stem",
+    "h.xpos + d.marker d.form",
+    "h.xpos + d.form[-1] d.xpos",
+    "h.xpos + d.form[+1] d.xpos",
+    "h.form[-1] h.xpos + d.xpos",
+    "h.form[+1] h.xpos + d.xpos",
+    "h.bracket + d.bracket d.form",
+    "h.upos h.bracket h.bracket[+1] + d.bracket d.bracket[+1] d.form",
+    "h.xpos + d.shape d.xpos",
+    "h.shape + d.shape",
+    "h.shape + d.form",
+    "h.form + d.shape",
+)
+"""Pairs of conjunctions at the head and at the dependent; see docs/decisions/arc-features.md. The
+first two pair the tags.
+"""
+
+
+class ArcColumns:
+    """Turns the words of a batch into the columns of the parser: one row a word, and one before
+    each sentence for the root.
+
+    Values above the ``limits`` of their columns are unknown to it, but for those ``beyond`` that
+    later training has made known.
+    """
+
+    names = (*_COPIED, *CONTEXT)
+
+    def __init__(
+        self,
+        columns: Columns,
+        limits: Mapping[str, int],
+        beyond: Mapping[str, Sequence[int]] | None = None,
+    ) -> None:
+        self._columns = columns
+        self._limits = dict(limits)
+        self._beyond = {
+            name: np.array(values, dtype=np.int32) for name, values in (beyond or {}).items()
+        }
+        self._kinds = _kinds(columns)
+
+    @classmethod
+    def build(cls, words: Words, columns: Columns, min_form_count: int) -> ArcColumns:
+        """Words rarer than ``min_form_count`` in ``words`` are unknown to the parser."""
+        limits = {}
+        for name in _RARE_UNKNOWN:
+            counts = np.bincount(words.values[:, columns.number(name)])
+            # vocabularies are sorted by count, so the rare values are those above a limit
+            limits[name] = int(np.flatnonzero(counts >= min_form_count).max(initial=0))
+        return cls(columns, limits)
+
+    def over(self, columns: Columns) -> ArcColumns:
+        """The same, over columns in which those that the parser reads keep their numbers."""
+        return ArcColumns(
+            columns, self._limits, {name: own.tolist() for name, own in self._beyond.items()}
+        )
+
+    def extended(self, words: Words, min_form_count: int) -> ArcColumns:
+        """The same, but what was unknown is known if it is in ``words`` at least ``min_form_count``
+        times.
+        """
+        beyond = {}
+        for name, limit in self._limits.items():
+            counts = np.bincount(words.values[:, self._columns.number(name)])
+            frequent = np.flatnonzero(counts >= min_form_count)
+            before = self._beyond.get(name, np.empty(0, dtype=np.int32))
+            beyond[name] = np.union1d(before, frequent[frequent > limit]).tolist()
+        return ArcColumns(self._columns, self._limits, beyond)
+
+    def values(self, words: Words) -> Ints:
+        """Values of shape (words + sentences, columns): sentence i begins with its root, at row
+        ``starts[i] + i``.
+        """
+        n = len(words.form_ids)
+        copied = {name: words.values[:, self._columns.number(name)] for name in _COPIED.values()}
+        for name, limit in self._limits.items():
+            unknown = copied[name] > limit
+            if name in self._beyond:
+                unknown &= ~np.isin(copied[name], self._beyond[name])
+            copied[name] = np.where(unknown, UNKNOWN, copied[name]).astype(np.int32)
+        context = np.zeros((n, len(CONTEXT)), dtype=np.int32)
+        upos, xpos, feats, forms = (
+            np.ascontiguousarray(copied[name]) for name in ("upos", "xpos", "feats", "lower")
+        )
+        fill_context(upos, xpos, feats, forms, words.starts, self._kinds, context)
+        out = np.full((n + words.n_sentences, len(self.names)), _ROOT, dtype=np.int32)
+        out[:, : len(_COPIED)] = BOUNDARY
+        rows = np.arange(n) + np.repeat(np.arange(1, words.n_sentences + 1), np.diff(words.starts))
+        out[rows, : len(_COPIED)] = np.stack(list(copied.values()), axis=1)
+        out[rows, len(_COPIED) :] = context
+        return out
+
+    def to_payload(self) -> dict[str, Any]:
+        """What the model file holds of it."""
+        beyond = {name: own for name, own in self._beyond.items() if len(own)}
+        return {"limits": self._limits, **({"beyond": beyond} if beyond else {})}
+
+    @classmethod
+    def from_payload(cls, payload: Mapping[str, Any], columns: Columns) -> ArcColumns:
+        """The columns of a stored parser."""
+        return cls(columns, payload["limits"], payload.get("beyond"))
+
+
+def _kinds(columns: Columns) -> TagKinds:
+    upos, xpos, feats = (
+        columns.labels[name].strings if name in columns.labels else ()
+        for name in ("upos", "xpos", "feats")
+    )
+    return tag_kinds(upos, xpos, feats, columns.lexicon.vocabularies["lower"].strings, FIRST_VALUE)

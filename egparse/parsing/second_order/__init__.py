@@ -1,0 +1,1 @@
+"""The second-order dependency parser over the arcs that the pruner leaves."""

@@ -1,0 +1,217 @@
+"""All features of one sentence for the second-order parser: arcs, labels of arcs, siblings and
+grandparents, over one table of weights.
+
+The parts of a sentence are those of its graph (``structures.arc_graph``) and, after them, one for
+each candidate label of each arc: an arc of a tree has one label. To the structure an arc weighs
+what all its labels together do: labels are summed out before inference, and get their marginals
+back after it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from egparse.compilation import njit
+from egparse.features.arcs import (
+    ArcCodes,
+    ArcTemplates,
+    add_arcs,
+    compile_arc_templates,
+    encode_arcs,
+    score_arcs,
+)
+from egparse.features.labelled_arcs import ArcLabels, visit_labels
+from egparse.features.pairs import (
+    GRANDPARENT_PLACES,
+    SIBLING_PLACES,
+    PairCodes,
+    PairTemplates,
+    compile_pair_templates,
+    encode_pairs,
+    visit_pairs,
+)
+from egparse.features.sentence_context import N_BETWEEN
+from egparse.parsing.columns import BETWEEN
+from egparse.structures.second_order.arc_graph import ArcGraph
+from egparse.types import Floats, Ints, Singles, UInt32s
+
+SIBLING_TEMPLATES = (
+    "h.xpos s.xpos d.xpos", "h.upos s.upos d.upos", "s.xpos d.xpos", "s.upos d.upos",
+    "h.xpos s.upos d.xpos",
+)  # fmt: skip
+"""Conjunctions at a head h, its modifier d and the next modifier s inward."""
+
+GRANDPARENT_TEMPLATES = (
+    "g.xpos h.xpos d.xpos", "g.upos h.upos d.upos", "g.xpos d.xpos", "g.upos d.upos",
+    "g.upos h.xpos d.xpos",
+)  # fmt: skip
+"""Conjunctions at a word d, its head h and the head g of that."""
+
+LABEL_TEMPLATES = (
+    "h.xpos + d.xpos", "h.upos + d.upos", "+ d.xpos", "+ d.form", "h.form +", "h.form + d.xpos",
+    "h.xpos + d.form", "h.upos + d.form d.xpos", "h.form h.xpos + d.upos", "h.form + d.form",
+    "h.stem + d.stem", "h.feats + d.feats", "h.upos + d.feats", "h.feats + d.upos",
+    "h.xpos + d.xpos[-1] d.xpos", "h.xpos + d.xpos d.xpos[+1]", "h.xpos[-1] h.xpos + d.xpos",
+    "h.xpos h.xpos[+1] + d.xpos", "h.xpos + d.marker d.xpos", "h.form + d.marker",
+    "h.form + d.marker d.xpos", "h.xpos + d.marker d.form", "h.upos h.marker + d.marker d.upos",
+    "h.xpos + d.form[-1] d.xpos", "h.xpos + d.form[+1] d.xpos", "h.shape + d.shape",
+    "h.xpos + d.shape d.xpos", "h.stem + d.xpos", "h.xpos + d.stem",
+)  # fmt: skip
+"""Conjunctions at the ends of an arc that say what label it has."""
+
+
+class Templates(NamedTuple):
+    """Compiled templates of the four kinds."""
+
+    arcs: ArcTemplates
+    labels: ArcTemplates
+    siblings: PairTemplates
+    grandparents: PairTemplates
+
+
+class Codes(NamedTuple):
+    """The hashed templates of one sentence."""
+
+    arcs: ArcCodes
+    labels: ArcCodes
+    siblings: PairCodes
+    grandparents: PairCodes
+
+
+class Parts(NamedTuple):
+    """The parts of one sentence; those of labels begin at ``graph.pairs[-1]``."""
+
+    graph: ArcGraph
+    labels: ArcLabels
+
+
+def compile_templates(
+    arcs: ArcTemplates,
+    columns: Sequence[str],
+    siblings: Sequence[str],
+    grandparents: Sequence[str],
+    labels: Sequence[str],
+) -> Templates:
+    """Compile all kinds over the named columns; those of arcs are compiled already.
+
+    Raises:
+        ConfigError: a template that cannot be read.
+    """
+    return Templates(
+        arcs,
+        compile_arc_templates(labels, columns, BETWEEN),
+        compile_pair_templates(siblings, SIBLING_PLACES, columns, 1),
+        compile_pair_templates(grandparents, GRANDPARENT_PLACES, columns, 2),
+    )
+
+
+@njit
+def encode(values: Ints, templates: Templates) -> Codes:
+    """Hash the templates of a sentence: ``values`` is (n + 1, columns), row 0 the root."""
+    return Codes(
+        _encode_arcs(values, templates.arcs),
+        _encode_arcs(values, templates.labels),
+        encode_pairs(values, templates.siblings),
+        encode_pairs(values, templates.grandparents),
+    )
+
+
+@njit
+def _encode_arcs(values: Ints, templates: ArcTemplates) -> ArcCodes:
+    size = values.shape[0]
+    codes = ArcCodes(
+        np.empty((size, templates.head_columns.shape[0]), dtype=np.uint64),
+        np.empty((size, templates.dependent_columns.shape[0]), dtype=np.uint64),
+        np.empty(size, dtype=np.int32),
+        np.zeros((size, N_BETWEEN), dtype=np.int16),
+    )
+    encode_arcs(values, templates, codes)
+    return codes
+
+
+@njit
+def visit_parts(
+    codes: Codes,
+    templates: Templates,
+    parts: Parts,
+    values: Floats,
+    weights: Singles,
+    places: UInt32s,
+    is_change: bool,
+) -> float:
+    """Write the scores of all parts to ``values``, or add these, times the features, to the
+    weights; returns the exact change of |w|^2.
+
+    One kernel for both: it takes seconds to compile.
+    """
+    graph = parts.graph
+    of_labels = values[graph.pairs[graph.arcs.shape[0]] :]
+    if is_change:
+        grown = add_arcs(codes.arcs, templates.arcs, graph.arcs, values, weights, places)
+    else:
+        grown = 0.0
+        score_arcs(codes.arcs, templates.arcs, graph.arcs, weights, places, values)
+        of_labels[:] = 0.0
+    grown += visit_pairs(graph, codes.siblings, codes.grandparents, weights, values, is_change)
+    return float(
+        grown
+        + visit_labels(
+            codes.labels, templates.labels, graph.arcs, parts.labels, weights, of_labels, is_change
+        )
+    )
+
+
+@njit
+def sum_labels(parts: Parts, potentials: Floats, pooled: Floats, shares: Floats) -> None:
+    """Write the potentials of the graph's parts with labels summed out into arcs, and each label's
+    share of its arc, (labels,).
+    """
+    starts, n = parts.labels.starts, parts.graph.pairs[-1]
+    pooled[:] = potentials[:n]
+    for a in range(starts.shape[0] - 1):
+        first, end = starts[a], starts[a + 1]
+        if first == end:
+            continue
+        highest, total = -np.inf, 0.0
+        for k in range(first, end):
+            highest = max(highest, potentials[n + k])
+        if highest == -np.inf:
+            pooled[a] = -np.inf
+            shares[first:end] = 0.0
+            continue
+        for k in range(first, end):
+            shares[k] = math.exp(potentials[n + k] - highest)
+            total += shares[k]
+        for k in range(first, end):
+            shares[k] /= total
+        pooled[a] += highest + math.log(total)
+
+
+@njit
+def best_labels(parts: Parts, potentials: Floats, pooled: Floats, shares: Floats) -> None:
+    """As ``sum_labels``, with the best label in the place of all: its share is 1."""
+    starts, n = parts.labels.starts, parts.graph.pairs[-1]
+    pooled[:] = potentials[:n]
+    shares[:] = 0.0
+    for a in range(starts.shape[0] - 1):
+        if starts[a] == starts[a + 1]:
+            continue
+        best = starts[a]
+        for k in range(starts[a], starts[a + 1]):
+            if potentials[n + k] > potentials[n + best]:
+                best = k
+        shares[best] = 1.0
+        pooled[a] += potentials[n + best]
+
+
+@njit
+def share_out(parts: Parts, shares: Floats, marginals: Floats) -> None:
+    """Write the marginals of labels: those of their arcs, shared out."""
+    starts, n = parts.labels.starts, parts.graph.pairs[-1]
+    for a in range(starts.shape[0] - 1):
+        for k in range(starts[a], starts[a + 1]):
+            marginals[n + k] = shares[k] * marginals[a]

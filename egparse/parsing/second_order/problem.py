@@ -1,0 +1,268 @@
+"""The training problem of the second-order parser: arcs, labels and pairs of arcs, over the arcs
+that a pruner left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from typing import Literal
+
+import numpy as np
+
+from egparse.compilation import njit
+from egparse.parsing.arc_problem import Trees
+from egparse.parsing.label_candidates import NO_LABEL
+from egparse.parsing.second_order.features import (
+    Codes,
+    Parts,
+    Templates,
+    best_labels,
+    share_out,
+    sum_labels,
+    visit_parts,
+)
+from egparse.structures.second_order import loopy as loopy_trees
+from egparse.structures.second_order.arc_graph import mark_tree
+from egparse.structures.second_order.loopy import Annealing, Schedule, find_tree, propagate
+from egparse.structures.second_order.projective import inside_outside
+from egparse.structures.second_order.projective_log import best_tree, k_best
+from egparse.types import Floats, Ints, Shorts, Singles
+
+Inference = Literal["exact", "loopy"]
+
+_ANNEALING = Annealing()
+"""How loopy inference looks for the best tree."""
+
+
+class SecondOrderProblem:
+    """Sentence ``i`` has the hashed ``codes[i]``, the ``parts[i]``, the correct ``heads[i]`` and
+    label ranks ``ranks[i]``.
+
+    A correct tree that inference does not know of (a non-projective one for projective inference)
+    is legitimate: its features enter v, its loss has no lower bound of 0. With loopy inference
+    marginals are pseudo-marginals and log Z is an estimate (``structures.loopy_trees``): any loss
+    may come out below 0. Of ``calls`` to ``marginals``, the messages of ``unconverged`` had not
+    settled.
+    """
+
+    def __init__(
+        self,
+        *,
+        codes: Sequence[Codes],
+        parts: Sequence[Parts],
+        heads: Sequence[Ints],
+        ranks: Sequence[Ints],
+        templates: Templates,
+        bits: int,
+        trees: Trees,
+        single_root: bool,
+        inference: Inference,
+        schedule: Schedule,
+    ) -> None:
+        self.weights = np.zeros(1 << bits, dtype=np.float32)
+        self._codes, self._parts, self._templates = codes, parts, templates
+        self._is_projective, self._single_root = trees == "projective", single_root
+        self._is_exact, self._schedule = inference == "exact", schedule
+        sizes = [int(own.graph.pairs[-1]) + len(own.labels.labels) for own in parts]
+        self.part_starts = np.cumsum([0, *sizes], dtype=np.int64)
+        self._gold = np.zeros(self.part_starts[-1], dtype=np.float32)
+        for i, own in enumerate(parts):
+            _mark(
+                own, heads[i], ranks[i], self._gold[self.part_starts[i] : self.part_starts[i + 1]]
+            )
+        most = max(sizes, default=1)
+        words = max((len(correct) for correct in heads), default=1)
+        self._scores, self._cost, self._correct, self._pooled, self._shares = np.empty((5, most))
+        self._groups = np.empty(most, dtype=np.int16)
+        self._places = np.empty(4096, dtype=np.uint32)
+        # exact inference makes its own charts
+        self._work = loopy_trees.workspace(
+            1 if self._is_exact else words, is_projective=self._is_projective
+        )
+        self._heads = np.empty(words + 1, dtype=np.int32)
+        self.calls = 0
+        self.unconverged = 0
+
+    def gold(self, i: int) -> Floats:
+        """One on the parts of the correct tree and its labels."""
+        start, end = self.part_starts[i], self.part_starts[i + 1]
+        out = self._correct[: end - start]
+        out[:] = self._gold[start:end]
+        return out
+
+    def groups(self, i: int) -> Shorts:
+        """Arcs with their labels, siblings with START, stops and grandparents, by their dependent:
+        a tree has at most one of each.
+        """
+        out = self._groups[: self.part_starts[i + 1] - self.part_starts[i]]
+        _group(self._parts[i], out)
+        return out
+
+    def cost(self, i: int) -> Floats:
+        """Minus one on the correct arcs, 0 elsewhere, so that with the constant each word with a
+        wrong head costs one.
+        """
+        start, m = self.part_starts[i], len(self._parts[i].graph.arcs)
+        out = self._cost[: self.part_starts[i + 1] - start]
+        out[:] = 0.0
+        out[:m] = -self._gold[start : start + m]
+        return out
+
+    def cost_constant(self, i: int) -> float:
+        """The number of correct arcs among the candidates."""
+        start = self.part_starts[i]
+        return float(self._gold[start : start + len(self._parts[i].graph.arcs)].sum())
+
+    def scores(self, i: int) -> Floats:
+        """Scores of all parts."""
+        out = self._scores[: self.part_starts[i + 1] - self.part_starts[i]]
+        visit_parts(
+            self._codes[i], self._templates, self._parts[i], out, self.weights, self._places, False
+        )
+        return out
+
+    def marginals(self, i: int, potentials: Floats, out: Floats) -> float:
+        """Exact or loopy, with labels summed out."""
+        parts = self._parts[i]
+        n = parts.graph.pairs[-1]
+        pooled, shares = self._pooled[:n], self._shares[: len(out) - n]
+        sum_labels(parts, potentials, pooled, shares)
+        self.calls += 1
+        if self._is_exact:
+            log_z = inside_outside(parts.graph, pooled, self._single_root, out[:n])
+        else:
+            outcome = propagate(
+                parts.graph,
+                pooled,
+                self._is_projective,
+                self._single_root,
+                self._schedule,
+                True,
+                out[:n],
+                self._work,
+            )
+            self.unconverged += outcome.residual > self._schedule.residual
+            log_z = outcome.log_partition
+        share_out(parts, shares, out)
+        return float(log_z)
+
+    def maximum(self, i: int, potentials: Floats, out: Floats) -> float:
+        """The best tree; with loopy inference a tree of high score, the best of those that
+        annealing comes by.
+        """
+        parts = self._parts[i]
+        n = parts.graph.pairs[-1]
+        pooled, shares = self._pooled[:n], self._shares[: len(out) - n]
+        best_labels(parts, potentials, pooled, shares)
+        heads = self._heads[: len(parts.graph.into) - 1]
+        score = (
+            best_tree(parts.graph, pooled, self._single_root, heads)
+            if self._is_exact
+            else find_tree(
+                parts.graph,
+                pooled,
+                self._is_projective,
+                self._single_root,
+                _ANNEALING,
+                heads,
+                self._work,
+            )
+        )
+        mark_tree(parts.graph, heads, out[:n])
+        share_out(parts, shares, out)
+        return float(score)
+
+    def k_best(self, i: int, potentials: Floats, k: int) -> Floats:
+        """The k best trees, each with its best labels, (found, parts), best first; loopy inference
+        finds one.
+        """
+        parts = self._parts[i]
+        n = parts.graph.pairs[-1]
+        best = np.zeros((1, len(potentials)))
+        if not self._is_exact:
+            self.maximum(i, potentials, best[0])
+            return best
+        pooled, shares = self._pooled[:n], self._shares[: len(potentials) - n]
+        best_labels(parts, potentials, pooled, shares)
+        trees = k_best(parts.graph, pooled, k, self._single_root)
+        found = np.zeros((len(trees), len(potentials)))
+        for row, tree in zip(found, trees, strict=True):
+            mark_tree(parts.graph, tree.heads, row[:n])
+            share_out(parts, shares, row)
+        return found
+
+    def add(self, i: int, changes: Floats) -> float:
+        """Move the weights of the features of each part."""
+        return float(
+            visit_parts(
+                self._codes[i],
+                self._templates,
+                self._parts[i],
+                changes,
+                self.weights,
+                self._places,
+                True,
+            )
+        )
+
+    def reset(self) -> None:
+        """All weights to zero."""
+        self.weights[:] = 0.0
+
+    def vectors(self) -> tuple[Singles]:
+        """The hashed table."""
+        return (self.weights,)
+
+    def twin(self) -> SecondOrderProblem:
+        """The same sentences with a table of their own."""
+        other = copy(self)
+        other.weights = np.zeros_like(self.weights)
+        return other
+
+
+@njit
+def _mark(parts: Parts, heads: Ints, ranks: Ints, gold: Singles) -> None:
+    """One on the parts of the correct tree, and on its labels where they are known."""
+    graph, labels = parts.graph, parts.labels
+    n = graph.pairs[-1]
+    whole = np.empty(heads.shape[0] + 1, dtype=np.int32)
+    whole[0] = -1
+    whole[1:] = heads
+    marked = np.zeros(n)
+    mark_tree(graph, whole, marked)
+    gold[:] = 0.0
+    for r in range(n):
+        gold[r] = marked[r]
+    for a in range(graph.arcs.shape[0]):
+        if gold[a] > 0.0:
+            for k in range(labels.starts[a], labels.starts[a + 1]):
+                rank = ranks[graph.arcs[a, 1] - 1]
+                if rank != NO_LABEL and labels.labels[k] == rank:
+                    gold[n + k] = 1.0
+
+
+@njit
+def _group(parts: Parts, groups: Shorts) -> None:
+    """Numbers of groups, each below that of the parts."""
+    graph, labels = parts.graph, parts.labels
+    n_words, n = graph.into.shape[0] - 2, graph.pairs[-1]
+    # grandparents are numbered as they come: there may be few of them, and fewer parts than words
+    # times kinds
+    of_grandparents = np.full(n_words, -1, dtype=np.int16)
+    count = (3 if graph.siblings else 1) * n_words
+    for b in range(graph.blocks.shape[0] - 1):
+        for a in range(graph.blocks[b], graph.blocks[b + 1]):
+            dependent = graph.arcs[a, 1] - 1
+            groups[a] = dependent
+            groups[n + labels.starts[a] : n + labels.starts[a + 1]] = dependent
+            place, end = graph.pairs[a], graph.pairs[a + 1]
+            if graph.siblings:
+                stop = place + a - graph.blocks[b] + 1
+                groups[place:stop] = n_words + dependent
+                groups[stop] = 2 * n_words + dependent
+                place = stop + 1
+            if place < end and of_grandparents[dependent] < 0:
+                of_grandparents[dependent] = count
+                count += 1
+            groups[place:end] = of_grandparents[dependent]

@@ -1,0 +1,1 @@
+"""A trained model: from words to annotated sentences, and to a file and back."""

@@ -1,0 +1,176 @@
+"""The factories that spaCy finds by entry points: names, defaults and what each component sets.
+
+spaCy imports this module in every process that makes a pipeline, also where no component of ours is
+used. So nothing but spaCy itself is imported here, and what a component needs only when it is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Optional
+
+from spacy.language import Language
+
+if TYPE_CHECKING:
+    from egparse.spacy_components.ner import EgparseNer
+    from egparse.spacy_components.parser import EgparseParser
+    from egparse.spacy_components.senter import EgparseSenter
+    from egparse.spacy_components.tagger import EgparseTagger
+
+# spaCy evaluates these annotations when the factory is registered, as a schema of the
+# configuration.
+_Scorer = Optional[Callable[..., Any]]  # noqa: UP045
+_Name = Optional[str]  # noqa: UP045
+
+
+@Language.factory(
+    "egparse_tagger",
+    assigns=["token.tag", "token.pos", "token.morph"],
+    requires=[],
+    default_config={
+        "model": None,
+        "overwrite": False,
+        "probabilities": False,
+        "scorer": {"@scorers": "egparse.tagger_scorer.v1"},
+    },
+    default_score_weights={
+        "tag_acc": 0.34,
+        "pos_acc": 0.33,
+        "morph_acc": 0.33,
+        "morph_per_feat": None,
+        "conll_xpos": 0.0,
+        "conll_upos": 0.0,
+        "conll_ufeats": 0.0,
+    },
+)
+def make_tagger(
+    nlp: Language, name: str, model: _Name, overwrite: bool, probabilities: bool, scorer: _Scorer
+) -> EgparseTagger:
+    """Sets TAG, POS and MORPH; tags that a document has are kept unless ``overwrite``."""
+    from egparse.spacy_components.tagger import EgparseTagger
+
+    return EgparseTagger(
+        nlp.vocab,
+        name,
+        model=model,
+        overwrite=overwrite,
+        probabilities=probabilities,
+        scorer=scorer,
+    )
+
+
+@Language.factory(
+    "egparse_ner",
+    assigns=["doc.ents", "token.ent_iob", "token.ent_type"],
+    requires=[],
+    default_config={
+        "model": None,
+        "overwrite": False,
+        "use_tags": True,
+        "probabilities": False,
+        "scorer": {"@scorers": "egparse.ner_scorer.v1"},
+    },
+    default_score_weights={
+        "ents_f": 1.0,
+        "ents_p": 0.0,
+        "ents_r": 0.0,
+        "ents_per_type": None,
+        "conll_ents_f": 0.0,
+        "conll_ents_p": None,
+        "conll_ents_r": None,
+    },
+)
+def make_ner(
+    nlp: Language,
+    name: str,
+    model: _Name,
+    overwrite: bool,
+    use_tags: bool,
+    probabilities: bool,
+    scorer: _Scorer,
+) -> EgparseNer:
+    """Sets entities; those that a document has are kept unless ``overwrite``. Tags of the document
+    are used if ``use_tags``.
+    """
+    from egparse.spacy_components.ner import EgparseNer
+
+    return EgparseNer(
+        nlp.vocab,
+        name,
+        model=model,
+        overwrite=overwrite,
+        use_tags=use_tags,
+        probabilities=probabilities,
+        scorer=scorer,
+    )
+
+
+@Language.factory(
+    "egparse_parser",
+    assigns=["token.dep", "token.head", "token.is_sent_start", "doc.sents"],
+    requires=[],
+    default_config={
+        "model": None,
+        "overwrite": True,
+        "use_tags": True,
+        "probabilities": False,
+        "scorer": {"@scorers": "egparse.parser_scorer.v1"},
+    },
+    default_score_weights={
+        "conll_uas": 0.0,
+        "conll_las": 0.5,
+        "conll_clas": 0.0,
+        "conll_mlas": None,
+        "dep_uas": 0.0,
+        "dep_las": 0.5,
+        "dep_las_per_type": None,
+        "sents_f": 0.0,
+        "sents_p": None,
+        "sents_r": None,
+    },
+)
+def make_parser(
+    nlp: Language,
+    name: str,
+    model: _Name,
+    overwrite: bool,
+    use_tags: bool,
+    probabilities: bool,
+    scorer: _Scorer,
+) -> EgparseParser:
+    """Sets HEAD, DEP and sentence starts; a parse that a document has is kept unless ``overwrite``,
+    sentence starts always.
+
+    Tags of the document are used if ``use_tags``, missing ones found here.
+    """
+    from egparse.spacy_components.parser import EgparseParser
+
+    return EgparseParser(
+        nlp.vocab,
+        name,
+        model=model,
+        overwrite=overwrite,
+        use_tags=use_tags,
+        probabilities=probabilities,
+        scorer=scorer,
+    )
+
+
+@Language.factory(
+    "egparse_senter",
+    assigns=["token.is_sent_start", "doc.sents"],
+    requires=[],
+    default_config={
+        "model": None,
+        "overwrite": False,
+        "scorer": {"@scorers": "egparse.senter_scorer.v1"},
+    },
+    default_score_weights={"sents_f": 1.0, "sents_p": 0.0, "sents_r": 0.0},
+)
+def make_senter(
+    nlp: Language, name: str, model: _Name, overwrite: bool, scorer: _Scorer
+) -> EgparseSenter:
+    """Sets sentence starts; those that a document has are kept unless ``overwrite``."""
+    from egparse.spacy_components.senter import EgparseSenter
+
+    return EgparseSenter(nlp.vocab, name, model=model, overwrite=overwrite, scorer=scorer)

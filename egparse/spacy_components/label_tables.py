@@ -1,0 +1,113 @@
+"""A model's labels as the numbers that spaCy stores, and back: a table look-up for a whole
+batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from spacy.parts_of_speech import IDS
+from spacy.vocab import Vocab
+
+from egparse.pipeline.model import Model
+from egparse.types import Ints, Mask, UInt64s
+
+UNKNOWN = -1
+"""The number of a label that the model does not know."""
+
+ABSENT = -2
+"""In place of the number of a label: there is none."""
+
+OUTSIDE, INSIDE, BEGINS = 2, 1, 3
+"""spaCy's codes of ENT_IOB."""
+
+UD_ROOT, SPACY_ROOT = "root", "ROOT"
+"""The label of the root of a sentence in UD and in spaCy."""
+
+ATTACHED = "dep"
+"""The label of arcs that say no more: those of white space, and all of a parser without labels.
+spaCy ignores heads without labels.
+"""
+
+
+class SpanTags(NamedTuple):
+    """For each label of spans: its code of ENT_IOB, its ENT_TYPE, and whether a span ends with
+    it.
+    """
+
+    codes: UInt64s
+    types: UInt64s
+    ends: Mask
+
+
+class LabelTables:
+    """The tables of one model for one vocabulary, whose strings they add."""
+
+    def __init__(self, model: Model, vocab: Vocab) -> None:
+        strings = {layer: labels.strings for layer, labels in model.columns.labels.items()}
+        add = vocab.strings.add
+        self.attached, self.root = add(ATTACHED), add(SPACY_ROOT)
+        self.of: dict[str, UInt64s] = {}
+        if "upos" in strings:
+            self.of["upos"] = _hashes(IDS.get(label, 0) for label in strings["upos"])
+            self.upos_as_tags = _hashes(add(label) for label in strings["upos"])
+        if "xpos" in strings:
+            self.of["xpos"] = _hashes(add(label) for label in strings["xpos"])
+        if "feats" in strings:
+            self.of["feats"] = _hashes(
+                vocab.morphology.add(_feats(label)) for label in strings["feats"]
+            )
+        if "deprels" in strings:
+            self.of["deprels"] = _hashes(add(to_spacy(label)) for label in strings["deprels"])
+        self.spans = span_tags(strings["spans"], add) if "spans" in strings else None
+        self._sorted: Mapping[str, tuple[UInt64s, Ints]] = {
+            layer: _by_hash(hashes) for layer, hashes in self.of.items()
+        }
+
+    def numbers(self, layer: str, values: UInt64s) -> Ints:
+        """The label numbers of values that a Doc holds, ``UNKNOWN`` for other labels, ``ABSENT``
+        where it holds none.
+        """
+        hashes, order = self._sorted[layer]
+        if not len(hashes):
+            return np.where(values == 0, ABSENT, UNKNOWN).astype(np.int32)
+        places = np.minimum(np.searchsorted(hashes, values), len(hashes) - 1)
+        found = np.where(hashes[places] == values, order[places], UNKNOWN)
+        return np.where(values == 0, ABSENT, found).astype(np.int32)
+
+
+def to_spacy(deprel: str) -> str:
+    """spaCy's name of a label of arcs."""
+    return SPACY_ROOT if deprel == UD_ROOT else deprel
+
+
+def from_spacy(dep: str) -> str:
+    """UD's name of a label of arcs."""
+    return UD_ROOT if dep == SPACY_ROOT else dep
+
+
+def _feats(label: str) -> str:
+    """What spaCy can hold of it: features with values."""
+    return label if label != "_" and all("=" in part for part in label.split("|")) else ""
+
+
+def span_tags(labels: Sequence[str], add: Callable[[str], int]) -> SpanTags:
+    """The tables of labels in any scheme; ``add`` gives the number of a type."""
+    codes = {"O": OUTSIDE, "B": BEGINS, "S": BEGINS, "U": BEGINS}
+    return SpanTags(
+        _hashes(codes.get(label[:1], INSIDE) for label in labels),
+        _hashes(add(label[2:]) if label[2:] else 0 for label in labels),
+        np.array([label[:1] in "OESLU" for label in labels], dtype=np.bool_),
+    )
+
+
+def _hashes(values: Iterable[int]) -> UInt64s:
+    return np.array(list(values), dtype=np.uint64)
+
+
+def _by_hash(hashes: UInt64s) -> tuple[UInt64s, Ints]:
+    # of labels that spaCy holds as the same, the first
+    kept, first = np.unique(hashes, return_index=True)
+    return kept, first.astype(np.int32)

@@ -1,0 +1,94 @@
+"""``egparse_ner``: the entities of Docs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from spacy.tokens import Doc
+
+from egparse.spacy_components.component import TAG_ATTRIBUTES, EgparsePipe
+from egparse.spacy_components.documents import Batch
+from egparse.spacy_components.label_tables import BEGINS, INSIDE, OUTSIDE, SpanTags
+from egparse.spacy_components.predictions import TAGS, predict
+from egparse.types import Ints, UInt64s
+
+_HELD = ("ENT_IOB", "ENT_TYPE")
+
+
+class EgparseNer(EgparsePipe):
+    """Sets entities: spans of types, as the model was trained on them.
+
+    Entities that a Doc has are kept, and none is found that overlaps them, unless ``overwrite``;
+    what spaCy calls blocked stays so.
+    """
+
+    needs = ("spans",)
+    helps = TAGS
+
+    def annotate(self, docs: Sequence[Doc]) -> None:
+        """Find the entities of Docs."""
+        tags = TAG_ATTRIBUTES if self.use_tags else ()
+        batch = self.read(docs, attributes=(*tags, *(() if self.overwrite else _HELD)))
+        if not batch.n_tokens:
+            return
+        given = self.given_tags(batch) if self.use_tags else {}
+        found = predict(
+            self.required_model, batch.sentences(), self.layers, given, self.asked, self.n_words
+        )
+        spans = self.tables.spans
+        assert spans is not None
+        codes, types = entity_columns(batch, found.values["spans"], spans)
+        if not self.overwrite:
+            codes, types = _keeping(batch, codes, types)
+        batch.put(_HELD, (codes, types))
+        self.keep_probabilities(batch, "ent", found.probabilities.get("spans"))
+
+    def as_spacy(self, layer: str, labels: Sequence[str]) -> tuple[str, ...]:
+        """The types of entities."""
+        if layer != "spans":
+            return super().as_spacy(layer, labels)
+        return tuple(sorted({label[2:] for label in labels if label[2:]}))
+
+
+def entity_columns(batch: Batch, labels: Ints, spans: SpanTags) -> tuple[UInt64s, UInt64s]:
+    """ENT_IOB and ENT_TYPE of tokens from label numbers of words.
+
+    An entity does not begin or end with white space, but goes over what is inside of it. A tag
+    inside of nothing begins one: spaCy refuses Docs with such.
+    """
+    codes, types = spans.codes[labels], spans.types[labels]
+    first = np.zeros(len(labels), dtype=np.bool_)
+    first[batch.starts[:-1]] = True
+    goes_on = (
+        ~first[1:] & (codes[:-1] != OUTSIDE) & ~spans.ends[labels[:-1]] & (types[1:] == types[:-1])
+    )
+    inside = np.concatenate([[False], (codes[1:] == INSIDE) & goes_on])[: len(labels)]
+    codes = np.where((codes == INSIDE) & ~inside, BEGINS, codes).astype(np.uint64)
+    owners = batch.owners()
+    is_word = np.zeros(batch.n_tokens, dtype=np.bool_)
+    is_word[batch.places] = True
+    after = np.append(np.cumsum(is_word), 0)[:-1]  # of a blank: the word after it
+    continued = np.append(codes == INSIDE, False)[np.minimum(after, len(codes))]
+    over = ~is_word & (owners >= 0) & continued
+    padded = np.append(types, np.uint64(0))
+    on_blanks = np.where(over, INSIDE, OUTSIDE).astype(np.uint64)
+    token_codes = on_blanks.copy()
+    token_codes[batch.places] = codes
+    token_types = np.where(over, padded[np.minimum(after, len(codes))], 0).astype(np.uint64)
+    token_types[batch.places] = types
+    return token_codes, token_types
+
+
+def _keeping(batch: Batch, codes: UInt64s, types: UInt64s) -> tuple[UInt64s, UInt64s]:
+    """The entities that Docs have, and those of the columns that do not overlap them."""
+    before, types_before = (batch.held[attribute] for attribute in _HELD)
+    held = (before == BEGINS) | (before == INSIDE)
+    if not held.any():
+        return codes, types
+    # number the found entities, and drop those with a token that is held
+    numbers = np.cumsum(codes == BEGINS) * (codes != OUTSIDE)
+    lost = np.isin(numbers, np.unique(numbers[held & (numbers > 0)])) & (numbers > 0)
+    codes = np.where(held, before, np.where(lost, OUTSIDE, codes)).astype(np.uint64)
+    types = np.where(held, types_before, np.where(lost, 0, types)).astype(np.uint64)
+    return codes, types

@@ -1,0 +1,329 @@
+"""Installable spaCy packages from model files.
+
+A package NAME-VERSION is laid out as spaCy lays out its own::
+
+    NAME-VERSION/pyproject.toml, README.md, meta.json
+    NAME-VERSION/NAME/__init__.py, meta.json
+    NAME-VERSION/NAME/MODEL.msgpack                         the model, once
+    NAME-VERSION/NAME/NAME-VERSION/config.cfg, meta.json    the pipeline, with its tokeniser
+    NAME-VERSION/dist/                                      what was built
+
+Its ``load`` points all components at the model file, which they share in memory. So it is the model
+of this package that they have, whatever else is called MODEL on that machine; the pipeline's own
+configuration says MODEL by name. Two entry points, of the groups ``spacy_models`` and
+``egparse_models``, let spaCy and the command line find it.
+
+spaCy's own ``spacy package`` was not used: its build needs a network, and it would ask for the
+minor release of egparse that it was made with. A model file says itself which format it has and
+since when that can be read, so the package asks for that release or later.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
+from importlib.metadata import metadata
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import spacy
+from spacy.language import Language
+
+from egparse.errors import EgparseError
+from egparse.hub.card_metadata import Facts
+from egparse.hub.cards import card, description_of
+from egparse.hub.distributions import build_sdist, build_wheel, licence_expression, pyproject
+from egparse.hub.model_paths import ENTRY_POINTS, SUFFIX
+from egparse.pipeline.model import Model
+from egparse.spacy_components import shared_models as models
+from egparse.storage.model_file import read_header
+
+MAKER = "egparse"
+"""What stands in the names of packages between the language and the model."""
+
+SPACY_VERSIONS = ">=3.8.15,<4"
+"""The versions of spaCy that egparse itself asks for: the tokeniser is in the package, and all else
+is ours.
+"""
+
+_NAME = re.compile(r"[a-z]+(_[a-z0-9]+)+")
+_VERSION = re.compile(r"\d+(\.\d+)*((a|b|rc)\d+)?(\.post\d+)?(\.dev\d+)?")
+
+_INIT = '''\
+"""The spaCy pipeline {name}: a model of egparse."""
+
+from pathlib import Path
+
+from spacy.util import load_model_from_init_py
+
+__version__ = "{version}"
+
+MODEL = Path(__file__).with_name("{model}")
+COMPONENTS = {components}
+
+
+def load(**overrides):
+    """The pipeline, whose components share the model file beside this module; as ``spacy.load``."""
+    config = {{f"components.{{name}}.model": str(MODEL) for name in COMPONENTS}}
+    overrides["config"] = {{**config, **overrides.get("config", {{}})}}
+    return load_model_from_init_py(__file__, **overrides)
+'''
+
+_USE = """
+## Use
+
+```python
+import spacy
+
+nlp = spacy.load("{name}")
+```
+
+On the command line the model is called `{model}`:
+
+```bash
+egparse parse {model} article.txt
+```
+"""
+
+
+class Package(NamedTuple):
+    """A package that was made: ``model`` is the name by which ``egparse`` finds its model,
+    ``files`` what was built.
+    """
+
+    name: str
+    version: str
+    model: str
+    components: tuple[str, ...]
+    folder: Path
+    files: tuple[Path, ...]
+
+
+def package(
+    path: Path,
+    facts: Facts,
+    output: Path,
+    *,
+    name: str | None = None,
+    version: str = "0.1.0",
+    wheel: bool = True,
+    sdist: bool = False,
+    force: bool = False,
+) -> Package:
+    """Make a package of a model file in the folder ``output``, which holds all of it afterwards, or
+    what it held before.
+
+    Raises:
+        EgparseError: a bad name or version, a package that is there already unless ``force``, a
+            language that spaCy does not know.
+        ModelFileError: not a model, damaged, or of a newer format.
+    """
+    shared = models.load(path)
+    name = name or default_name(path.stem, shared.model.language)
+    _check(name, version, shared.model.language)
+    title = f"{name}-{version}"
+    target = output / title
+    if target.exists() and not force:
+        raise EgparseError(f"{target}: expected no such folder, or --force to replace it, got one")
+    if target.exists() and not (target / name / "meta.json").is_file():
+        raise EgparseError(f"{target}: expected a package to replace, got something else")
+    output.mkdir(parents=True, exist_ok=True)
+    making = output / f".{title}-{secrets.token_hex(4)}.tmp"
+    try:
+        components = _write(making / title, path, shared.model, facts, name, version)
+        (making / title / "dist").mkdir()
+        builds = [build for build, wanted in ((build_wheel, wheel), (build_sdist, sdist)) if wanted]
+        built = [build(making / title, making / title / "dist").name for build in builds]
+        _put(making / title, target, making / "replaced")
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
+    return Package(
+        name,
+        version,
+        model_name(name),
+        components,
+        target,
+        tuple(target / "dist" / file for file in built),
+    )
+
+
+def default_name(stem: str, language: str) -> str:
+    """The name of the package of a model file: ``en_egparse_ewt`` for ``en_ewt`` and for
+    ``ewt``.
+    """
+    plain = re.sub(r"[^a-z0-9]+", "_", stem.lower()).strip("_").removeprefix(f"{language}_")
+    return f"{language}_{MAKER}_{plain.removeprefix(MAKER + '_') or 'model'}"
+
+
+def model_name(name: str) -> str:
+    """The name of the model in a package: ``en_ewt`` for ``en_egparse_ewt``."""
+    language, _, rest = name.partition("_")
+    return f"{language}_{rest.removeprefix(MAKER + '_')}"
+
+
+def components_of(model: Model) -> tuple[str, ...]:
+    """The factories that annotate with all layers of a model.
+
+    The sentence splitter comes first: with it there are sentences also where the parser is left
+    out.
+    """
+    layers = set(model.layers)
+    wanted = {
+        "egparse_senter": True,
+        "egparse_tagger": bool(layers & {"upos", "xpos", "feats"}),
+        "egparse_parser": "heads" in layers,
+        "egparse_ner": "spans" in layers,
+    }
+    return tuple(name for name, is_wanted in wanted.items() if is_wanted)
+
+
+def requirements_of(header: Mapping[str, Any]) -> list[str]:
+    """What a package of a model needs: egparse, and what spaCy's tokeniser for the language needs
+    where that is an extra of spaCy.
+    """
+    language = header["language"]
+    extras = metadata("spacy").get_all("Provides-Extra") or []
+    tokeniser = [f"spacy[{language}]{SPACY_VERSIONS}"] if language in extras else []
+    return [f"egparse>={header['needs_egparse']}", *tokeniser]
+
+
+def _put(folder: Path, target: Path, replaced: Path) -> None:
+    """Move a folder to its place, and what was there to another; all or nothing."""
+    if target.exists():
+        target.rename(replaced)
+    try:
+        folder.rename(target)
+    except OSError:
+        if replaced.exists():
+            replaced.rename(target)
+        raise
+
+
+def _check(name: str, version: str, language: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise EgparseError(
+            "name: expected the language and a name, in a-z, 0-9 and single _, such as "
+            f"en_egparse_ewt, got {name!r}"
+        )
+    if not name.startswith(f"{language}_"):
+        raise EgparseError(
+            f"name: expected one that starts with the model's language, {language}_, got {name!r}"
+        )
+    if not _VERSION.fullmatch(version):
+        raise EgparseError(f"version: expected one such as 1.0.2 or 1.1.0rc1, got {version!r}")
+
+
+def _write(
+    folder: Path, path: Path, model: Model, facts: Facts, name: str, version: str
+) -> tuple[str, ...]:
+    """Write the package, not built yet, and return its components."""
+    module = folder / name
+    pipeline = module / f"{name}-{version}"
+    pipeline.mkdir(parents=True)
+    stored = module / (model_name(name) + SUFFIX)
+    shutil.copyfile(path, stored)
+    nlp = _pipeline(model, stored)
+    components = tuple(nlp.pipe_names)
+    meta = {**nlp.meta, **_meta(read_header(stored), facts, name, version)}
+    nlp.to_disk(pipeline, exclude=components)
+    config = nlp.config.copy()
+    for component in components:
+        config["components"][component]["model"] = model_name(name)
+    config.to_disk(pipeline / "config.cfg")
+    readme = card(path, facts, name) + _USE.format(name=name, model=model_name(name))
+    for place in (folder, module, pipeline):
+        _write_text(place / "meta.json", json.dumps(meta, ensure_ascii=False, indent=2) + "\n")
+    for place in (folder, pipeline):
+        _write_text(place / "README.md", readme)
+    init = _INIT.format(name=name, version=version, model=stored.name, components=components)
+    _write_text(module / "__init__.py", init)
+    _write_text(folder / "pyproject.toml", pyproject(_project(facts, meta, name)))
+    return components
+
+
+def _pipeline(model: Model, stored: Path) -> Language:
+    try:
+        nlp = spacy.blank(model.language)
+    except ImportError as error:
+        raise EgparseError(
+            "language: expected one that spaCy has a tokeniser for here, or xx for any, got "
+            f"{model.language!r}"
+        ) from error
+    for component in components_of(model):
+        nlp.add_pipe(component, config={"model": str(stored)})
+    return nlp
+
+
+def _meta(header: Mapping[str, Any], facts: Facts, name: str, version: str) -> dict[str, Any]:
+    """What spaCy's ``meta.json`` has beyond what it knows of every pipeline."""
+    sources = [
+        {"name": own.name, "url": own.address, "author": own.author, "license": own.licence}
+        for own in facts.sources
+    ]
+    return {
+        "name": name.partition("_")[2],
+        "version": version,
+        "description": facts.description or description_of(header),
+        "author": facts.author,
+        "email": facts.email,
+        "url": facts.address,
+        "license": facts.licence,
+        "spacy_version": SPACY_VERSIONS,
+        "sources": sources,
+        "requirements": requirements_of(header),
+        "performance": performance(facts.scores.predicted or {}),
+    }
+
+
+def performance(scores: Mapping[str, Any]) -> dict[str, float]:
+    """What ``egparse evaluate --json`` found, from words alone, as fractions under the names that
+    the scorers use in spaCy.
+
+    Only what is the same number there: FEATS are those of CoNLL 2018, ``dep_uas`` and ``dep_las``
+    leave punctuation out.
+    """
+    return dict(_performance(scores)) if scores else {}
+
+
+def _performance(scores: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    attachment = scores["conventions"].get("spacy") or {}
+    sentences, spans = scores.get("segmentation") or {}, scores.get("NE") or {}
+    found = {
+        "tag_acc": scores["UPOS"] if scores["XPOS"] is None else scores["XPOS"],
+        "pos_acc": scores["UPOS"],
+        "dep_uas": attachment.get("UAS"),
+        "dep_las": attachment.get("LAS"),
+        "sents_f": sentences.get("Sentences"),
+        **{f"ents_{key}": spans.get(key) for key in ("p", "r", "f")},
+        **{f"conll_{key.lower()}": scores[key] for key in ("UPOS", "XPOS", "UFeats")},
+        **{f"conll_{key.lower()}": scores[key] for key in ("UAS", "LAS", "CLAS", "MLAS")},
+    }
+    for key, value in found.items():
+        if value is not None:
+            yield key, round(value / 100, 6)
+
+
+def _project(facts: Facts, meta: Mapping[str, Any], name: str) -> list[tuple[str, object]]:
+    """The table ``[project]``."""
+    author = {
+        key: value for key, value in (("name", facts.author), ("email", facts.email)) if value
+    }
+    return [
+        ("name", name),
+        ("version", meta["version"]),
+        ("description", " ".join(meta["description"].split())),
+        ("readme", "README.md"),
+        ("requires-python", ">=3.11"),
+        ("license", licence_expression(facts.licence) if facts.licence else ""),
+        ("authors", [author] if author else []),
+        ("urls", {"Homepage": facts.address} if facts.address else {}),
+        ("dependencies", meta["requirements"]),
+        ("entry-points", {"spacy_models": {name: name}, ENTRY_POINTS: {model_name(name): name}}),
+    ]
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", newline="\n")

@@ -1,0 +1,156 @@
+"""``egparse_parser``: HEAD, DEP and sentence starts."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from spacy.tokens import Doc
+
+from egparse.errors import EgparseError
+from egparse.pipeline.model import BATCH_WORDS
+from egparse.spacy_components.component import TAG_ATTRIBUTES, EgparsePipe
+from egparse.spacy_components.documents import Batch, columns_of
+from egparse.spacy_components.label_tables import to_spacy
+from egparse.spacy_components.predictions import TAGS, predict, tagged
+from egparse.spacy_components.senter import STARTS, is_parsed, start_codes
+from egparse.types import Ints, Longs, UInt64s
+
+logger = logging.getLogger(__name__)
+
+
+class ScoredParse(NamedTuple):
+    """One tree of the tokens ``start`` to ``end - 1`` of a Doc: for each the token that is its head
+    (the root's is itself) and its label, and the log probability of the tree in nats, nan where the
+    model knows none.
+    """
+
+    start: int
+    end: int
+    heads: tuple[int, ...]
+    labels: tuple[str, ...]
+    log_probability: float
+
+
+class EgparseParser(EgparsePipe):
+    """Sets a tree for each sentence, in spaCy's terms: the root of a sentence is its own head, with
+    the label ROOT.
+
+    Sentence starts that a Doc has are kept, the others are found first. White space is attached to
+    the word before it with the label ``dep``, or to the one after it where it begins a sentence.
+    Without ``overwrite``, Docs that have a parse are left as they are.
+    """
+
+    needs = ("heads", "deprels")
+    helps = TAGS
+    n_words = BATCH_WORDS
+
+    def annotate(self, docs: Sequence[Doc]) -> None:
+        """Parse Docs in place."""
+        chosen = [doc for doc in docs if self.overwrite or not is_parsed(doc)]
+        batch = self.read(chosen, attributes=TAG_ATTRIBUTES if self.use_tags else ())
+        if not batch.n_tokens:
+            return
+        given = self.given_tags(batch) if self.use_tags else {}
+        found = predict(
+            self.required_model, batch.sentences(), self.layers, given, self.asked, self.n_words
+        )
+        labels = self._label_hashes(found.values["heads"], found.values.get("deprels"))
+        heads = token_heads(batch, found.values["heads"])
+        deps = batch.on_tokens(labels, self.tables.attached)
+        deps[heads == np.arange(len(heads))] = self._roots(batch, heads, deps)
+        relative = (heads - np.arange(len(heads))).view(np.uint64)
+        batch.put(("HEAD", "DEP"), (relative, deps))
+        self._check_starts(batch)
+        self.keep_probabilities(batch, "head", found.probabilities.get("heads"))
+        self.keep_probabilities(batch, "dep", found.probabilities.get("deprels"))
+
+    def _label_hashes(self, heads: Ints, labels: Ints | None) -> UInt64s:
+        if labels is not None:
+            return self.tables.of["deprels"][labels]
+        tables = self.tables
+        return np.where(heads == 0, tables.root, tables.attached).astype(np.uint64)
+
+    def _roots(self, batch: Batch, heads: Longs, deps: UInt64s) -> UInt64s:
+        """The labels of tokens that are their own heads: those of blanks too, in Docs that have
+        nothing else.
+        """
+        own = np.flatnonzero(heads == np.arange(len(heads)))
+        is_word = np.zeros(batch.n_tokens, dtype=np.bool_)
+        is_word[batch.places] = True
+        return np.where(is_word[own], deps[own], self.tables.root)
+
+    def _check_starts(self, batch: Batch) -> None:
+        """spaCy derives sentence starts from trees, in some sweeps that may end before all is right
+        where many arcs cross.
+        """
+        wanted = start_codes(batch).view(np.uint64)
+        if np.array_equal(columns_of(batch.docs, ("SENT_START",))["SENT_START"], wanted):
+            return
+        logger.debug(
+            "%s: spaCy has not derived the sentences from the trees; they are set", self.name
+        )
+        batch.put(("SENT_START",), (wanted,))
+
+    def as_spacy(self, layer: str, labels: Sequence[str]) -> tuple[str, ...]:
+        """Labels of arcs, the root's as ROOT."""
+        return tuple(sorted(map(to_spacy, labels)))
+
+    def k_best(self, doc: Doc, k: int) -> list[list[ScoredParse]]:
+        """For each sentence of a Doc its ``k`` most probable trees, best first; see
+        ``Model.k_best``. The Doc is not changed.
+
+        Raises:
+            ValueError: k < 1.
+            EgparseError: a sentence of more words than are parsed whole.
+        """
+        batch, model = self.read([doc], attributes=TAG_ATTRIBUTES), self.required_model
+        if model.parser is None:
+            raise EgparseError(
+                f"{self.name}: expected a model with heads, got one with {', '.join(model.layers)}"
+            )
+        if not batch.forms:
+            return []
+        words = model.columns.words(batch.sentences())
+        tagged(model, words, self.layers, self.given_tags(batch) if self.use_tags else {})
+        trees = model.parser.k_best(words, k)
+        starts = np.append(np.flatnonzero(start_codes(batch) == STARTS), batch.n_tokens).tolist()
+        found: list[list[ScoredParse]] = [[] for _ in trees]
+        for rank in range(max(map(len, trees), default=0)):
+            flat = np.concatenate([own[min(rank, len(own) - 1)].heads for own in trees]).astype(
+                np.int32
+            )
+            labels = None
+            if model.labeller is not None:
+                labels = model.labeller.predict(words, flat, model.columns)
+            deps = batch.on_tokens(self._label_hashes(flat, labels), self.tables.attached).tolist()
+            heads = token_heads(batch, flat).tolist()
+            for own, kept, (first, end) in zip(trees, found, pairwise(starts), strict=True):
+                if rank < len(own):
+                    names = tuple(self.vocab.strings[dep] for dep in deps[first:end])
+                    known = "heads" in model.probabilistic
+                    score = own[rank].log_probability if known else float("nan")
+                    kept.append(ScoredParse(first, end, tuple(heads[first:end]), names, score))
+        return found
+
+
+def token_heads(batch: Batch, heads: Ints) -> Longs:
+    """The head of each token as a token, shape (tokens,), from the heads of words in their
+    sentences.
+
+    A root is its own head. Of a Doc of nothing but blanks the first is the head of all.
+    """
+    lengths = np.diff(batch.starts)
+    firsts = np.repeat(batch.starts[:-1], lengths)
+    words = np.arange(len(heads))
+    of_words = np.where(heads > 0, firsts + heads - 1, words)
+    owners = batch.owners()
+    first_tokens = np.repeat(batch.token_starts[:-1], np.diff(batch.token_starts))
+    if not len(batch.places):
+        return first_tokens
+    on_tokens = np.where(owners >= 0, batch.places[np.maximum(owners, 0)], first_tokens)
+    on_tokens[batch.places] = batch.places[of_words]
+    return on_tokens

@@ -1,0 +1,125 @@
+"""The scores of Examples: spaCy's own keys, and beside them those of the shared tasks, named
+``conll_...``.
+
+spaCy's ``dep_uas`` and ``dep_las`` leave punctuation out and compare whole labels; ``conll_uas``
+and ``conll_las`` are those of CoNLL 2018, with all words and labels without subtypes
+(``egparse.evaluation.ud``). ``conll_ents_f`` is what conlleval prints. All from 0 to 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from spacy.training import Example
+
+Scores = dict[str, Any]
+
+
+def make_tagger_scorer() -> Callable[..., Scores]:
+    """``egparse.tagger_scorer.v1``."""
+    return tagger_score
+
+
+def make_ner_scorer() -> Callable[..., Scores]:
+    """``egparse.ner_scorer.v1``."""
+    return ner_score
+
+
+def make_parser_scorer() -> Callable[..., Scores]:
+    """``egparse.parser_scorer.v1``."""
+    return parser_score
+
+
+def make_senter_scorer() -> Callable[..., Scores]:
+    """``egparse.senter_scorer.v1``."""
+    return senter_score
+
+
+def tagger_score(examples: Iterable[Example], **settings: Any) -> Scores:
+    """``tag_acc``, ``pos_acc``, ``morph_acc``, ``morph_per_feat``; ``conll_upos``, ``conll_xpos``,
+    ``conll_ufeats``.
+    """
+    from spacy.pipeline.morphologizer import morphologizer_score
+    from spacy.pipeline.tagger import tagger_score as spacy_score
+
+    examples = list(examples)
+    names = {"conll_upos": "UPOS", "conll_xpos": "XPOS", "conll_ufeats": "UFeats"}
+    attributes = {"conll_upos": "POS", "conll_xpos": "TAG", "conll_ufeats": "MORPH"}
+    return {
+        **morphologizer_score(examples, **settings),
+        **spacy_score(examples, **settings),
+        **_conll(examples, names, attributes),
+    }
+
+
+def parser_score(examples: Iterable[Example], **settings: Any) -> Scores:
+    """``dep_uas``, ``dep_las``, ``dep_las_per_type``, ``sents_p/r/f``; ``conll_uas``,
+    ``conll_las``, ``conll_clas``, ``conll_mlas``.
+    """
+    from spacy.pipeline.dep_parser import parser_score as spacy_score
+
+    examples = list(examples)
+    names = {"conll_uas": "UAS", "conll_las": "LAS", "conll_clas": "CLAS", "conll_mlas": "MLAS"}
+    attributes = {name: "POS" if name == "conll_mlas" else "DEP" for name in names}
+    return {**spacy_score(examples, **settings), **_conll(examples, names, attributes)}
+
+
+def senter_score(examples: Iterable[Example], **settings: Any) -> Scores:
+    """``sents_p``, ``sents_r``, ``sents_f``, which are those of CoNLL 2018."""
+    from spacy.pipeline.senter import senter_score as spacy_score
+
+    scores: Scores = spacy_score(examples, **settings)
+    return scores
+
+
+def ner_score(examples: Iterable[Example], **settings: Any) -> Scores:
+    """``ents_p/r/f``, ``ents_per_type``; ``conll_ents_p/r/f``, None where gold and predicted tokens
+    differ.
+    """
+    from spacy.scorer import get_ner_prf
+
+    from egparse.evaluation.spans import score_spans
+    from egparse.spacy_components.doc_to_sentences import entity_tags
+
+    examples = list(examples)
+    scores: Scores = get_ner_prf(examples, **settings)
+    annotated = [
+        own for own in examples if own.reference.has_annotation("ENT_IOB") and len(own.reference)
+    ]
+    pairs = [(entity_tags(own.reference), entity_tags(own.predicted)) for own in annotated]
+    found: tuple[float | None, float | None, float | None] = (None, None, None)
+    if pairs and all(len(gold) == len(system) for gold, system in pairs):
+        micro = score_spans([gold for gold, _ in pairs], [system for _, system in pairs]).micro
+        found = (micro.precision / 100, micro.recall / 100, micro.f1 / 100)
+    return {
+        **scores,
+        **dict(zip(("conll_ents_p", "conll_ents_r", "conll_ents_f"), found, strict=True)),
+    }
+
+
+def _conll(
+    examples: list[Example], names: Mapping[str, str], attributes: Mapping[str, str]
+) -> dict[str, float | None]:
+    """The metrics of CoNLL 2018 under our names, None for what gold does not have or where the
+    texts differ.
+    """
+    from egparse.errors import EgparseError
+    from egparse.evaluation.ud import score
+    from egparse.spacy_components.doc_to_sentences import sentences_of
+
+    scored = [own for own in examples if len(own.reference) and len(own.predicted)]
+    has = {
+        name: any(own.reference.has_annotation(attribute) for own in scored)
+        for name, attribute in attributes.items()
+    }
+    scores: dict[str, float | None] = dict.fromkeys(names)
+    if not any(has.values()):
+        return scores
+    gold = [sentence for own in scored for sentence in sentences_of(own.reference)]
+    system = [sentence for own in scored for sentence in sentences_of(own.predicted)]
+    try:
+        totals = score(gold, system).totals
+    except EgparseError:
+        return scores
+    return {name: totals[metric].f1 / 100 if has[name] else None for name, metric in names.items()}

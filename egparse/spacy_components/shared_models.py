@@ -1,0 +1,157 @@
+"""Models that pipes share: one in memory for each content of a model file, however often and from
+wherever it is loaded.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary
+
+from egparse.errors import EgparseError, ModelFileError
+from egparse.pipeline.model import Model
+from egparse.storage.model_file import MAGIC
+
+_CHECKSUM = slice(len(MAGIC) + 4, len(MAGIC) + 4 + 32)
+"""Where a model file has the SHA-256 of its header, which holds that of the rest."""
+
+_LOADED: WeakValueDictionary[bytes, SharedModel] = WeakValueDictionary()
+
+
+class SharedModel:
+    """A model and, as soon as there is a file of it, the checksum that tells whether another file
+    has the same content.
+
+    Copies are the same object, and so are those that are unpickled in one process: pipes that share
+    a model go on sharing it.
+    """
+
+    def __init__(self, model: Model, checksum: bytes | None = None) -> None:
+        self.model = model
+        self.checksum = checksum
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SharedModel:
+        return self
+
+    def __reduce__(self) -> tuple[Callable[[bytes], SharedModel], tuple[bytes]]:
+        return from_bytes, (self.to_bytes(),)
+
+    def save(self, path: Path) -> None:
+        """Write the model file, atomically."""
+        self.model.save(path)
+        self.checksum = _checksum_of(path)
+        _LOADED.setdefault(self.checksum, self)
+
+    def to_bytes(self) -> bytes:
+        """The model file."""
+        with tempfile.TemporaryDirectory(prefix="egparse-") as folder:
+            path = Path(folder) / "model"
+            self.save(path)
+            return path.read_bytes()
+
+    def is_in(self, path: Path) -> bool:
+        """Whether a file has this content already."""
+        try:
+            return self.checksum is not None and _checksum_of(path) == self.checksum
+        except (OSError, EgparseError):
+            return False
+
+
+def load(path: Path) -> SharedModel:
+    """The model of a file; the one in memory if some pipe has a model of the same content.
+
+    Raises:
+        ModelFileError: not a model, damaged, or of a newer format.
+    """
+    checksum = _checksum_of(path)
+    known = _LOADED.get(checksum)
+    if known is not None:
+        return known
+    return _LOADED.setdefault(checksum, SharedModel(Model.load(path), checksum))
+
+
+def from_bytes(data: bytes) -> SharedModel:
+    """The model of the bytes of a file; see ``load``."""
+    known = _LOADED.get(data[_CHECKSUM])
+    if known is not None:
+        return known
+    with tempfile.TemporaryDirectory(prefix="egparse-") as folder:
+        path = Path(folder) / "model"
+        path.write_bytes(data)
+        return load(path)
+
+
+def resolve(name: str) -> Path:
+    """The model file that a path or the name of an installed model stands for.
+
+    Raises:
+        ModelFileError: there is none.
+    """
+    from egparse.hub.resolve import find_model
+
+    return find_model(name)
+
+
+def _checksum_of(path: Path) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            start = file.read(_CHECKSUM.stop)
+    except OSError as error:
+        raise ModelFileError(
+            f"{path}: expected a readable file, got: {os.strerror(error.errno or 0)}"
+        ) from error
+    if len(start) < _CHECKSUM.stop or not start.startswith(MAGIC):
+        Model.load(path)  # says what is wrong with it
+        raise ModelFileError(f"{path}: expected a model file")
+    return start[_CHECKSUM]
+
+
+FILE = "model.msgpack"
+"""The model file in the folder of a saved pipe."""
+
+ELSEWHERE = "model.txt"
+"""What stands there instead where the pipe of another folder has the same file: the name of that
+folder.
+"""
+
+
+def save_in(shared: SharedModel, folder: Path) -> None:
+    """Put a model into the folder of a pipe: its file, or where another pipe of the same pipeline
+    has just that, its name.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for other in sorted(folder.parent.iterdir()):
+        if other != folder and shared.is_in(other / FILE):
+            (folder / FILE).unlink(missing_ok=True)
+            _write_text(folder / ELSEWHERE, other.name + "\n")
+            return
+    shared.save(folder / FILE)
+    (folder / ELSEWHERE).unlink(missing_ok=True)
+
+
+def load_from(folder: Path) -> SharedModel | None:
+    """The model that ``save_in`` has put there, or None if the pipe had none.
+
+    Raises:
+        ModelFileError: see ``load``.
+    """
+    if (folder / FILE).exists():
+        return load(folder / FILE)
+    if not (folder / ELSEWHERE).exists():
+        return None
+    name = (folder / ELSEWHERE).read_text(encoding="utf-8").strip()
+    path = folder.parent / Path(name).name / FILE
+    if not path.exists():
+        raise ModelFileError(
+            f"{folder}: expected the model of the pipe beside it in {path}, got no such file"
+        )
+    return load(path)
+
+
+def _write_text(path: Path, text: str) -> None:
+    new = path.with_name(path.name + ".new")
+    new.write_text(text, encoding="utf-8")
+    new.replace(path)

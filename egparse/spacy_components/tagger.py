@@ -1,0 +1,81 @@
+"""``egparse_tagger``: TAG, POS and MORPH."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from spacy.symbols import SPACE
+from spacy.tokens import Doc
+
+from egparse.spacy_components.component import TAG_ATTRIBUTES, EgparsePipe
+from egparse.spacy_components.documents import Batch
+from egparse.spacy_components.predictions import TAGS, predict
+from egparse.types import Ints, UInt64s
+
+_ATTRIBUTES: Mapping[str, str] = dict(zip(TAGS, TAG_ATTRIBUTES, strict=True))
+_PROBABILITIES: Mapping[str, str] = {"upos": "pos", "xpos": "tag", "feats": "morph"}
+
+_SPACE_TAG = "_SP"
+"""What spaCy's own pipelines tag white space with."""
+
+
+class EgparseTagger(EgparsePipe):
+    """Sets POS, TAG and MORPH to UPOS, XPOS and FEATS; TAG to UPOS where the model has no XPOS.
+
+    Tags that a Doc has are kept, and later ones are predicted from them, unless ``overwrite``.
+    """
+
+    needs = TAGS
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What TAG may be."""
+        sets = self.label_sets()
+        return sets.get("xpos", sets.get("upos", ()))
+
+    def annotate(self, docs: Sequence[Doc]) -> None:
+        """Tag Docs in place."""
+        batch = self.read(docs, attributes=() if self.overwrite else TAG_ATTRIBUTES)
+        if not batch.n_tokens:
+            return
+        given = {} if self.overwrite else self.given_tags(batch)
+        found = predict(
+            self.required_model, batch.sentences(), self.layers, given, self.asked, self.n_words
+        )
+        attributes, columns = [], []
+        for layer in TAGS:
+            if layer in found.values:
+                attributes.append(_ATTRIBUTES[layer])
+                columns.append(self._column(batch, layer, found.values[layer]))
+                self.keep_probabilities(
+                    batch, _PROBABILITIES[layer], found.probabilities.get(layer)
+                )
+        if "upos" in found.values and "xpos" not in found.values:
+            attributes.append("TAG")
+            columns.append(self._upos_as_tags(batch, found.values["upos"]))
+            self.keep_probabilities(batch, "tag", found.probabilities.get("upos"))
+        batch.put(attributes, columns)
+
+    def _column(self, batch: Batch, layer: str, labels: Ints) -> UInt64s:
+        return self._kept(
+            batch, _ATTRIBUTES[layer], self.tables.of[layer][labels], self._blank(layer)
+        )
+
+    def _upos_as_tags(self, batch: Batch, labels: Ints) -> UInt64s:
+        return self._kept(batch, "TAG", self.tables.upos_as_tags[labels], self._blank("xpos"))
+
+    def _kept(self, batch: Batch, attribute: str, values: UInt64s, blank: int) -> UInt64s:
+        """Values of words as a column of tokens, over which what the Docs have comes first."""
+        column: UInt64s = batch.on_tokens(values, blank)
+        if self.overwrite:
+            return column
+        before = batch.held[attribute]
+        return np.where(before != 0, before, column)
+
+    def _blank(self, layer: str) -> int:
+        if layer == "upos":
+            return int(SPACE)
+        return int(
+            self.vocab.strings.add(_SPACE_TAG) if layer == "xpos" else self.vocab.morphology.add("")
+        )

@@ -1,0 +1,1 @@
+"""Splitting paragraphs into sentences."""

@@ -1,0 +1,109 @@
+"""A sentence splitter: where sentences start inside a paragraph, by a linear-chain CRF over its
+words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from egparse.features.tag_dictionary import Candidates, all_labels
+from egparse.splitting.columns import COLUMNS, Paragraph, paragraph_columns
+from egparse.tagging.sequence_model import SequenceModel
+from egparse.types import Floats, Longs, Mask
+
+SPLITTER = "splitter"
+"""What the task is called in records, in progress and in the configuration."""
+
+N_LABELS = 2
+"""1: a sentence starts here; 0: it does not."""
+
+BATCH_WORDS = 50_000
+"""Words split at a time, or as many as the longest paragraph has: what bounds the memory."""
+
+
+@dataclass(frozen=True)
+class Splitter:
+    """Weights of attributes of the words around a place; immutable, so that threads may share it.
+
+    Without ``spacing`` it was trained on a corpus that does not say where blanks are, and does not
+    look at them.
+    """
+
+    model: SequenceModel
+    spacing: bool = True
+
+    def starts(self, forms: Sequence[str], spaced: Sequence[bool]) -> Mask:
+        """Whether a sentence starts at each word of a paragraph, shape (words,): always at the
+        first one.
+
+        ``forms`` are words as they stand in text (of a multiword token the token), ``spaced[k]``
+        says whether a blank or the end of the paragraph follows word ``k``.
+
+        Raises:
+            ValueError: not as many words as are said to be spaced or not.
+        """
+        return self.split([Paragraph(forms, spaced)])[0]
+
+    def split(self, paragraphs: Sequence[Paragraph]) -> list[Mask]:
+        """``starts`` of many paragraphs, which is quicker than one by one."""
+        found: list[Mask] = []
+        for batch in _batches(paragraphs):
+            values, places = paragraph_columns(batch, spacing=self.spacing)
+            labels = self.model.choose(values, places, _candidates(len(values)))
+            starts = labels == 1
+            starts[_first_words(places)] = True  # whatever the scores say
+            found += np.split(starts, places[1:-1])
+        return found
+
+    def probabilities(self, forms: Sequence[str], spaced: Sequence[bool]) -> Floats:
+        """How probable it is that a sentence starts at each word of a paragraph, shape (words,),
+        from 0 to 1; 1 at the first one.
+        """
+        return self.all_probabilities([Paragraph(forms, spaced)])[0]
+
+    def all_probabilities(self, paragraphs: Sequence[Paragraph]) -> list[Floats]:
+        """``probabilities`` of many paragraphs."""
+        found: list[Floats] = []
+        for batch in _batches(paragraphs):
+            values, places = paragraph_columns(batch, spacing=self.spacing)
+            starts = np.ones(len(values), dtype=np.int32)
+            own = self.model.probabilities(values, places, _candidates(len(values)), starts)
+            own[_first_words(places)] = 1.0
+            found += np.split(own, places[1:-1])
+        return found
+
+    def to_payload(self) -> dict[str, Any]:
+        """What the model file holds of it."""
+        return {"model": self.model.to_payload(), "spacing": self.spacing}
+
+    @classmethod
+    def from_payload(cls, payload: Mapping[str, Any]) -> Splitter:
+        """The splitter of a model file."""
+        return cls(SequenceModel.from_payload(payload["model"], COLUMNS), bool(payload["spacing"]))
+
+
+def _candidates(n_words: int) -> Candidates:
+    return all_labels(n_words, N_LABELS)
+
+
+def _batches(paragraphs: Sequence[Paragraph]) -> list[Sequence[Paragraph]]:
+    """Consecutive paragraphs with at most ``BATCH_WORDS`` words, or a single one with more."""
+    batches: list[Sequence[Paragraph]] = []
+    first = size = 0
+    for number, own in enumerate(paragraphs):
+        if size and size + len(own.forms) > BATCH_WORDS:
+            batches.append(paragraphs[first:number])
+            first, size = number, 0
+        size += len(own.forms)
+    if first < len(paragraphs):
+        batches.append(paragraphs[first:])
+    return batches
+
+
+def _first_words(places: Longs) -> Longs:
+    """The numbers of the words that paragraphs begin with."""
+    return places[:-1][np.diff(places) > 0]

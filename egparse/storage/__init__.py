@@ -1,0 +1,1 @@
+"""The model file and how arrays are stored in it."""

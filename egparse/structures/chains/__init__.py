@@ -1,0 +1,1 @@
+"""Linear chains: log partition, marginals, best and k best label sequences."""

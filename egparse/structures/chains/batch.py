@@ -1,0 +1,165 @@
+"""Many sentences that share tables of label n-grams: the decoder of a tagger, and how sure it may
+be, one call a batch.
+
+The same recursion as ``chain.viterbi``; candidates carry global labels and index the table
+directly, so nothing is copied a sentence. A candidate that no transition could save is passed over:
+its unary score is lower than the best of its word by more than the transitions at both of its sides
+can differ. That never changes the best score, and leaves few candidates a word. Marginals are those
+of ``chain`` and ``higher_order_chain``, sentence by sentence, over the labels that the sentence has
+as candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from egparse.compilation import njit
+from egparse.structures.chains import chain, multiclass
+from egparse.structures.chains import higher_order as higher_order_chain
+from egparse.types import Floats, Ints, Longs, Singles, UInt16s
+
+
+def chosen_marginals(
+    unary: Floats,
+    starts: Longs,
+    labels: UInt16s,
+    sentences: Longs,
+    ngrams: Sequence[Singles],
+    opening: Singles,
+    chosen: Ints,
+    kinds: Ints,
+) -> Floats:
+    """The probability of each word's chosen label, or of one of its kind, shape (words,): its
+    marginal over label sequences.
+
+    Arguments as in ``best_sequences``; ``ngrams`` are the tables of shapes (L, L), (L, L, L), ...,
+    oldest label first. Labels of equal ``kinds[label]``, shape (L,), count as one. nan for a word
+    whose chosen label is -1, and throughout a sentence of which no sequence is allowed. One softmax
+    for all words where no n-gram and no opening has a score, O(parts); else as in ``chain`` or
+    ``higher_order_chain``.
+    """
+    word = np.repeat(np.arange(len(chosen)), np.diff(starts))
+    if not opening.any() and not any(table.any() for table in ngrams):
+        marginals = np.empty(len(unary))
+        multiclass.softmax(unary, starts.astype(np.int32), marginals)
+    else:
+        marginals = np.full(len(unary), np.nan)
+        for first, end in zip(sentences[:-1].tolist(), sentences[1:].tolist(), strict=True):
+            if first < end:
+                begin, last = starts[first], starts[end]
+                marginals[begin:last] = _sentence_marginals(
+                    unary[begin:last],
+                    starts[first : end + 1] - begin,
+                    labels[begin:last],
+                    ngrams,
+                    opening,
+                )
+    alike = (chosen[word] >= 0) & (kinds[labels] == kinds[chosen[word]])
+    found = np.bincount(word[alike], weights=marginals[alike], minlength=len(chosen))
+    return np.where(chosen < 0, np.nan, np.clip(found, 0.0, 1.0))
+
+
+def _sentence_marginals(
+    unary: Floats,
+    starts: Longs,
+    labels: UInt16s,
+    ngrams: Sequence[Singles],
+    opening: Singles,
+) -> Floats:
+    """Marginals of all candidates of one sentence, nan if no sequence is allowed."""
+    own, places = np.unique(labels, return_inverse=True)
+    scores = unary.copy()
+    scores[: starts[1]] += opening[labels[: starts[1]]]
+    tables = [table[np.ix_(*[own] * table.ndim)].reshape(-1) for table in ngrams]
+    parts = np.concatenate([scores, *tables]).astype(np.float64)
+    sentence = (parts, starts.astype(np.int32), places.astype(np.int32), len(own))
+    order = len(ngrams)
+    result = (
+        chain.marginals(*sentence) if order == 1 else higher_order_chain.marginals(*sentence, order)
+    )
+    return (
+        result.marginals[: len(labels)]
+        if np.isfinite(result.log_partition)
+        else np.full(len(labels), np.nan)
+    )
+
+
+@njit
+def best_sequences(
+    unary: Floats,
+    starts: Longs,
+    labels: UInt16s,
+    sentences: Longs,
+    transitions: Singles,
+    opening: Singles,
+    chosen: Ints,
+) -> None:
+    """Write the label of each word into ``chosen``.
+
+    Word k has the candidates ``labels[starts[k]:starts[k + 1]]`` with ``unary`` scores in the same
+    places; sentence i has the words ``sentences[i]:sentences[i + 1]``. ``transitions[previous,
+    next]`` may be -inf; ``opening[label]`` scores the first word's label. Where no sequence is
+    allowed, the words get their first candidates.
+    """
+    lowest, highest = _range_of(transitions)
+    slack = 2.0 * (highest - lowest)  # a word has a transition at each side
+    forbids = not np.isfinite(slack)
+    best = np.empty(unary.shape[0])
+    pointers = np.empty(unary.shape[0], dtype=np.int32)
+    kept = np.empty(unary.shape[0], dtype=np.int32)  # places of the candidates worth following
+    ends = np.empty(starts.shape[0], dtype=np.int64)
+    for i in range(sentences.shape[0] - 1):
+        first, last = sentences[i], sentences[i + 1]
+        if first == last:
+            continue
+        for k in range(first, last):
+            ends[k] = _keep(unary, starts[k], starts[k + 1], slack, forbids, kept)
+            for c in range(starts[k], ends[k]):
+                place = kept[c]
+                top, pointer = -np.inf, -1
+                if k == first:
+                    top = np.float64(opening[labels[place]])
+                else:
+                    for b in range(starts[k - 1], ends[k - 1]):
+                        score = best[b] + transitions[labels[kept[b]], labels[place]]
+                        if score > top or pointer < 0:
+                            top, pointer = score, b
+                best[c] = top + unary[place]
+                pointers[c] = pointer
+        c = starts[last - 1]
+        for b in range(starts[last - 1], ends[last - 1]):
+            if best[b] > best[c]:
+                c = b
+        for k in range(last - 1, first - 1, -1):
+            chosen[k] = labels[kept[c]]
+            c = pointers[c]
+
+
+@njit
+def _range_of(table: Singles) -> tuple[float, float]:
+    lowest, highest = np.inf, -np.inf
+    for p in range(table.shape[0]):
+        for q in range(table.shape[1]):
+            lowest = min(lowest, np.float64(table[p, q]))
+            highest = max(highest, np.float64(table[p, q]))
+    return lowest, highest
+
+
+@njit
+def _keep(unary: Floats, start: int, end: int, slack: float, forbids: bool, kept: Ints) -> int:
+    """List the candidates of a word that can be on a best path, from ``kept[start]`` on; returns
+    the end of the list.
+    """
+    threshold = -np.inf
+    if not forbids:
+        for c in range(start, end):
+            threshold = max(threshold, unary[c])
+        threshold -= slack
+    count = start
+    for c in range(start, end):
+        if unary[c] >= threshold:
+            kept[count] = c
+            count += 1
+    return count

@@ -1,0 +1,1 @@
+"""Sequence taggers and the labeller of arcs."""

@@ -1,0 +1,216 @@
+"""Fit a sequence model: index the attributes, choose the support, and minimise the regularised loss
+by EG.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from egparse.errors import ConfigError
+from egparse.features.sequence import WeightRows
+from egparse.features.support import NEVER, supported_rows
+from egparse.features.tag_dictionary import Candidates
+from egparse.features.templates import Templates
+from egparse.fitting.config import StopConfig
+from egparse.fitting.optimise import Best, optimise
+from egparse.fitting.progress import Listener
+from egparse.learners.eg.batch import BatchEG
+from egparse.learners.eg.online import OnlineEG
+from egparse.learners.learner import Learner, State
+from egparse.structures.chains.higher_order import n_ngrams
+from egparse.tagging.sequence_model import SequenceModel, as_stored, build_index, keys_of
+from egparse.tagging.sequence_problem import SequenceProblem
+from egparse.tagging.warm_start import inherit, keys_with_base
+from egparse.types import Ints, Longs, Mask, Singles
+
+GOLD_THETA = 7.0
+"""Initial theta of correct labels, above the logarithm of the number of candidates: correct with
+probability 0.999.
+
+Where labels are rare, a lower start puts more mass on them than the data has, and takes long to
+undo (docs/decisions/tag-models.md).
+"""
+
+MAX_BYTES = 8 << 30
+"""What label n-grams of an order above 1 may take in training: more is refused rather than tried.
+"""
+# its weight and its support, and scratch of a sentence with all labels: 14 float64, 8 of the
+# structure
+_BYTES_OF_NGRAM = 128
+_BYTES_OF_PART = {
+    OnlineEG: 8,
+    BatchEG: 24,
+}  # learners with duals: theta and marginal, float32; three times float64
+
+
+class SequenceExamples(NamedTuple):
+    """Words with columns ``values``, sentences ``starts``, correct labels ``gold`` and their
+    ``candidates`` (gold among them).
+    """
+
+    values: Ints
+    starts: Longs
+    gold: Ints
+    candidates: Candidates
+    n_labels: int
+
+
+class SequenceSettings(NamedTuple):
+    """What is fitted and how: the fields of TaggerConfig and LabellerConfig that both share,
+    compiled.
+
+    With ``bigrams`` a label looks back at ``order`` labels. ``learner`` takes the problem and the
+    scores that its parts have from the ``base``, a model over the same columns, labels and
+    templates; None without one.
+    """
+
+    templates: Templates
+    min_count: int
+    all_labels_from: int
+    bigrams: bool
+    learner: Callable[[SequenceProblem, Singles | None], Learner]
+    stop: StopConfig
+    order: int = 1
+    base: SequenceModel | None = None
+
+
+class Prepared(NamedTuple):
+    """A learner at its first point, and how to copy the model out of it."""
+
+    learner: Learner
+    state: Any
+    snapshot: Callable[[State], SequenceModel]
+
+
+def fit(
+    examples: SequenceExamples,
+    settings: SequenceSettings,
+    score: Callable[[SequenceModel], float] | None,
+    task: str,
+    listener: Listener,
+) -> Best[SequenceModel]:
+    """The best model by development ``score``, or the last one."""
+    learner, state, snapshot = prepare(examples, settings)
+    return optimise(learner, state, settings.stop, snapshot, score, task, listener)
+
+
+def fit_unwatched(
+    examples: SequenceExamples, settings: SequenceSettings, passes: int
+) -> SequenceModel:
+    """The model after some passes, without certificates: for models that serve one moment, as in
+    jackknifing.
+    """
+    learner, state, snapshot = prepare(examples, settings)
+    for _ in range(passes):
+        learner.iterate(state)
+    with learner.exposed(state):
+        return snapshot(state)
+
+
+def prepare(examples: SequenceExamples, settings: SequenceSettings) -> Prepared:
+    """Index attributes, lay out weights and duals.
+
+    Raises:
+        ConfigError: an order above 1 without bigrams, or one that would need more memory than
+            ``MAX_BYTES``.
+    """
+    support, longer = _supports(examples, settings)
+    keys = keys_of(settings.templates, examples.values, examples.starts)
+    index = build_index(keys, settings.min_count)
+    if settings.base is not None:
+        index = keys_with_base(index, keys, settings.base)
+    attributes = index.numbers(keys)
+    del keys
+    rows = supported_rows(
+        attributes, examples.gold, len(index), examples.n_labels, settings.all_labels_from
+    )
+    inherited = None
+    if settings.base is not None:
+        inherited = inherit(settings.base, index, rows)
+        rows = inherited.rows
+        support, longer = inherited.supports(support, longer)
+    problem = SequenceProblem(
+        attributes=attributes,
+        word_starts=examples.starts,
+        gold=examples.gold,
+        candidates=examples.candidates.labels,
+        candidate_starts=examples.candidates.starts,
+        rows=rows,
+        n_labels=examples.n_labels,
+        support=support,
+        longer=longer,
+    )
+    learner = settings.learner(problem, None if inherited is None else inherited.offsets(problem))
+    if settings.order > 1:
+        size = _BYTES_OF_PART.get(type(learner), 0) * int(problem.part_starts[-1])
+        _check_memory(settings.order, size, f"the duals of {len(examples.starts) - 1} sentences")
+    per_word = len(examples.candidates.labels) / max(1, len(examples.gold))
+
+    def snapshot(state: State) -> SequenceModel:
+        scale = np.float32(state.scale)
+        transitions = problem.transitions * scale
+        if inherited is not None:
+            learned = tuple(table * scale for table in problem.longer)
+            whole = inherited.with_learned(problem.rows.weights * scale, transitions, learned)
+            return replace(whole, rows=whole.rows._replace(weights=as_stored(whole.rows.weights)))
+        if not settings.bigrams:
+            transitions = np.zeros((examples.n_labels, examples.n_labels), dtype=np.float32)
+        weights = WeightRows(rows.starts, rows.labels, as_stored(problem.rows.weights * scale))
+        opening = np.zeros(examples.n_labels, dtype=np.float32)
+        longer = tuple(table * scale for table in problem.longer)
+        return SequenceModel(settings.templates, index, weights, transitions, opening, longer)
+
+    return Prepared(learner, learner.initialise(GOLD_THETA + float(np.log(per_word))), snapshot)
+
+
+def _supports(
+    examples: SequenceExamples, settings: SequenceSettings
+) -> tuple[Mask | None, list[Mask]]:
+    """Which label bigrams have a weight (None: there are none), then which longer n-grams: those
+    seen inside sentences.
+    """
+    order, n_labels = settings.order, examples.n_labels
+    if not settings.bigrams:
+        if order > 1:
+            raise ConfigError(f"order: expected 1 without bigrams, got {order}")
+        return None, []
+    if order > 1:
+        wanted = f"label n-grams of {n_labels} labels"
+        _check_memory(order, _BYTES_OF_NGRAM * n_ngrams(n_labels, order), wanted)
+    bigrams, *longer = observed_ngrams(examples.gold, examples.starts, n_labels, order)
+    # where attributes have a weight for every label, so have bigrams
+    every = settings.all_labels_from != NEVER
+    return np.ones_like(bigrams) if every else bigrams, longer
+
+
+def _check_memory(order: int, size: int, what: str) -> None:
+    if size > MAX_BYTES:
+        raise ConfigError(
+            f"order = {order}: expected {what} to take at most {MAX_BYTES / 2**30:g} GiB of "
+            "memory in training, "
+            f"got {size / 2**30:.1f} GiB; a lower order, fewer labels or fewer candidates take less"
+        )
+
+
+def observed_ngrams(gold: Ints, word_starts: Longs, n_labels: int, order: int) -> tuple[Mask, ...]:
+    """Which label (m + 1)-grams are seen inside sentences, for m = 1..order, shapes (n_labels,) *
+    (m + 1), oldest label first.
+
+    Raises:
+        ConfigError: an order below 1.
+    """
+    if order < 1:
+        raise ConfigError(f"expected an order of label n-grams of at least 1, got {order}")
+    lengths = np.diff(word_starts)
+    place_in_sentence = np.arange(len(gold)) - np.repeat(word_starts[:-1], lengths)
+    masks = []
+    for m in range(1, order + 1):
+        seen = np.zeros((n_labels,) * (m + 1), dtype=np.bool_)
+        ends = np.flatnonzero(place_in_sentence >= m)
+        seen[tuple(gold[ends - back] for back in range(m, -1, -1))] = True
+        masks.append(seen)
+    return tuple(masks)

@@ -1,0 +1,225 @@
+"""The compiled loop of online EG over sentences: the kernels of learner, features and structures,
+called one after another.
+
+Labels that look back at more than one label need the states of ``structures.higher_order_chain``.
+Where they do not, ``memory`` is None: numba then compiles these kernels without that structure,
+which would double the time of a first run.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from egparse.compilation import njit
+from egparse.features.packed import PackedRows, add_words, score_words
+from egparse.learners.eg.step import Duals, Parts, Rule, compare, decide, keep, propose, remember
+from egparse.structures.chains import chain, multiclass
+from egparse.structures.chains import higher_order as higher_order_chain
+from egparse.tagging.sequence_layout import Sentence, SequenceLayout, sentence_of, write_cost
+from egparse.types import Floats, Longs, UInt16s
+
+Memory = higher_order_chain.Workspace | None
+
+
+class SequenceWeights(NamedTuple):
+    """v: attributes with labels, and label n-grams where ``support`` is 1: the tables of
+    ``n_labels``^2, ^3, ... cells, one after the other, each oldest label first.
+    """
+
+    rows: PackedRows
+    ngrams: Floats
+    support: Floats
+    n_labels: int
+
+
+class Scratch(NamedTuple):
+    """Room for the longest sentence; ``buffer`` has one place a label and is zero between calls,
+    ``codes`` one for each choice of as many labels as a label looks back at.
+    """
+
+    chain: chain.Workspace
+    scores: Floats
+    cost: Floats
+    trial: Floats
+    marginals: Floats
+    changes: Floats
+    buffer: Floats
+    codes: Longs
+
+
+@njit
+def score_sentence(
+    weights: SequenceWeights, sentence: Sentence, buffer: Floats, codes: Longs, scores: Floats
+) -> None:
+    """Scores of the candidates, then of the n-grams."""
+    starts, labels, ngrams = sentence.starts, sentence.labels, weights.ngrams
+    score_words(weights.rows, sentence.first, starts, sentence.candidates, buffer, scores)
+    buffer[:] = 0.0
+    own, rest = sentence.n_labels, scores[starts[starts.shape[0] - 1] :]
+    if own == weights.n_labels:  # all labels: vectors instead of look-ups
+        rest[:] = ngrams
+        return
+    codes[:own] = labels
+    begin, table, rows, whole = 0, 0, own, weights.n_labels
+    for m in range(1, sentence.order + 1):
+        for r in range(rows):
+            row, out = (
+                table + codes[r] * weights.n_labels,
+                rest[begin + r * own : begin + (r + 1) * own],
+            )
+            for q in range(own):
+                out[q] = ngrams[row + labels[q]]
+        whole *= weights.n_labels
+        begin, table = begin + rows * own, table + whole
+        if m < sentence.order:
+            rows = _lengthen(labels, weights.n_labels, rows, codes)
+
+
+@njit
+def add_sentence(
+    weights: SequenceWeights, sentence: Sentence, buffer: Floats, codes: Longs, changes: Floats
+) -> float:
+    """Move the weights of the features of each part; returns the change of the squared norm."""
+    starts, labels, ngrams, support = (
+        sentence.starts,
+        sentence.labels,
+        weights.ngrams,
+        weights.support,
+    )
+    grown = add_words(weights.rows, sentence.first, starts, sentence.candidates, buffer, changes)
+    own, rest = sentence.n_labels, changes[starts[starts.shape[0] - 1] :]
+    if own == weights.n_labels:
+        return grown + _add_all(ngrams, support, rest)
+    codes[:own] = labels
+    begin, table, rows, whole = 0, 0, own, weights.n_labels
+    for m in range(1, sentence.order + 1):
+        for r in range(rows):
+            row, change = (
+                table + codes[r] * weights.n_labels,
+                rest[begin + r * own : begin + (r + 1) * own],
+            )
+            for q in range(own):
+                if change[q] != 0.0:
+                    at = row + labels[q]
+                    old = ngrams[at]
+                    new = old + change[q] * support[at]
+                    ngrams[at] = new
+                    grown += (new - old) * (new + old)
+        whole *= weights.n_labels
+        begin, table = begin + rows * own, table + whole
+        if m < sentence.order:
+            rows = _lengthen(labels, weights.n_labels, rows, codes)
+    return grown
+
+
+@njit
+def _lengthen(labels: UInt16s, n_labels: int, rows: int, codes: Longs) -> int:
+    """From the places of label m-grams in a table of all labels to those of (m + 1)-grams, in
+    place; returns how many there are.
+    """
+    own = labels.shape[0]
+    for r in range(rows - 1, -1, -1):  # downwards: no place is overwritten before it is read
+        row = codes[r] * n_labels
+        for q in range(own):
+            codes[r * own + q] = row + labels[q]
+    longer: int = rows * own
+    return longer
+
+
+@njit(fast=True)
+def _add_all(ngrams: Floats, support: Floats, change: Floats) -> float:
+    grown = 0.0
+    for c in range(ngrams.shape[0]):
+        old = ngrams[c]
+        new = old + change[c] * support[c]
+        ngrams[c] = new
+        grown += (new - old) * (new + old)
+    return grown
+
+
+@njit
+def infer(
+    sentence: Sentence, potentials: Floats, work: chain.Workspace, memory: Memory, marginals: Floats
+) -> float:
+    """Forward-backward, or a softmax a word where there are no n-grams."""
+    starts, places, size = sentence.starts, sentence.places, sentence.n_labels
+    if memory is not None:
+        return higher_order_chain.forward_backward(
+            potentials, starts, places, size, sentence.order, memory, marginals
+        )
+    if size == 0:
+        return multiclass.softmax(potentials, starts, marginals)
+    return chain.forward_backward(potentials, starts, places, size, work, marginals)
+
+
+@njit
+def sweep(
+    visits: Longs,
+    rule: Rule,
+    duals: Duals,
+    layout: SequenceLayout,
+    weights: SequenceWeights,
+    scratch: Scratch,
+    memory: Memory,
+) -> tuple[int, float]:
+    """One step on each sentence of ``visits``; returns the evaluations made and the change of
+    |v|^2.
+    """
+    evaluations, grown = 0, 0.0
+    for i in visits:
+        made, change = _visit(i, rule, duals, layout, weights, scratch, memory)
+        evaluations += made
+        grown += change
+    return evaluations, grown
+
+
+@njit
+def _visit(
+    i: int,
+    rule: Rule,
+    duals: Duals,
+    layout: SequenceLayout,
+    weights: SequenceWeights,
+    scratch: Scratch,
+    memory: Memory,
+) -> tuple[int, float]:
+    """As ``OnlineEG.update``."""
+    sentence = sentence_of(layout, i)
+    parts = _parts(i, duals, layout, scratch)
+    score_sentence(weights, sentence, scratch.buffer, scratch.codes, parts.scores)
+    if rule.max_margin:
+        write_cost(layout, i, parts.cost)
+    moved, evaluations, eta = 0.0, 0, duals.eta[i]
+    for _ in range(rule.attempts):
+        evaluations += 1
+        propose(parts, rule, eta)
+        log_z = infer(sentence, parts.trial, scratch.chain, memory, parts.marginals)
+        value, slope = compare(parts, rule, log_z, 0.0)
+        grown = add_sentence(weights, sentence, scratch.buffer, scratch.codes, parts.changes)
+        increase = value - duals.value[i] - grown / (2.0 * rule.c)
+        accepted, eta = decide(rule, eta, increase, slope, grown)
+        moved += grown
+        if accepted:
+            keep(parts)
+            remember(duals, i, value, increase)
+            break
+        for r in range(parts.changes.shape[0]):
+            parts.changes[r] = -parts.changes[r]
+        moved += add_sentence(weights, sentence, scratch.buffer, scratch.codes, parts.changes)
+    duals.eta[i] = eta
+    return evaluations, moved
+
+
+@njit
+def _parts(i: int, duals: Duals, layout: SequenceLayout, scratch: Scratch) -> Parts:
+    begin, end = layout.parts[i], layout.parts[i + 1]
+    size = end - begin
+    return Parts(
+        duals.theta[begin:end],
+        duals.marginals[begin:end],
+        scratch.scores[:size],
+        scratch.cost[:size],
+        scratch.trial[:size],
+        scratch.marginals[:size],
+        scratch.changes[:size],
+    )

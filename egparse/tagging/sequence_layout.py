@@ -1,0 +1,175 @@
+"""Flat arrays that say, for each sentence of a training set, which parts it has: candidate labels,
+then label n-grams.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from egparse.compilation import njit
+from egparse.structures.chains.higher_order import n_ngrams
+from egparse.types import Floats, Ints, Longs, UInt16s
+
+
+class SequenceLayout(NamedTuple):
+    """Sentence ``i`` has the words ``words[i]:words[i + 1]``, and with n words n + 1 entries of
+    ``starts`` from ``words[i] + i`` on.
+
+    Its candidates, ``candidates[candidate_starts[words[i]]:...]``, are labels; ``places`` numbers
+    them within ``label_sets[label_starts[i]:label_starts[i + 1]]``, the L labels of the sentence.
+    Its parts are the candidates, then tables of L^2, ..., L^(order + 1) label n-grams as in
+    ``structures.higher_order_chain`` (none with order 0, where L is 0). ``gold[k]`` is the correct
+    candidate of word k, counted from the first of its sentence.
+    """
+
+    parts: Longs
+    words: Longs
+    starts: Ints
+    candidates: UInt16s
+    candidate_starts: Longs
+    places: Ints
+    label_sets: UInt16s
+    label_starts: Longs
+    gold: Ints
+    order: int
+
+
+class Sentence(NamedTuple):
+    """One sentence's slices; ``n_labels`` is 0 with order 0."""
+
+    first: int
+    starts: Ints
+    candidates: UInt16s
+    places: Ints
+    labels: UInt16s
+    n_labels: int
+    order: int
+
+
+def lay_out(
+    word_starts: Longs, gold: Ints, candidates: UInt16s, candidate_starts: Longs, order: int
+) -> SequenceLayout:
+    """Lay out sentences whose labels look back at ``order`` labels; see ``SequenceProblem`` for the
+    other arguments.
+
+    Raises:
+        ValueError: a word whose correct label is not one of its candidates, or whose candidates do
+            not ascend.
+    """
+    n = len(word_starts) - 1
+    if not _ascend(candidates, candidate_starts):
+        raise ValueError("expected the candidates of each word in ascending order")
+    starts = np.empty(len(gold) + n, dtype=np.int32)
+    places = np.zeros(len(candidates), dtype=np.int32)
+    label_sets: list[UInt16s] = []
+    sizes = np.zeros(n + 1, dtype=np.int64)
+    for i in range(n):
+        own = candidate_starts[word_starts[i] : word_starts[i + 1] + 1]
+        starts[word_starts[i] + i : word_starts[i + 1] + i + 1] = own - own[0]
+        sizes[i + 1] = own[-1] - own[0]
+        if order:
+            labels, inverse = np.unique(candidates[own[0] : own[-1]], return_inverse=True)
+            places[own[0] : own[-1]] = inverse
+            label_sets.append(labels)
+            sizes[i + 1] += n_ngrams(len(labels), order)
+    label_starts = np.zeros(n + 1, dtype=np.int64)
+    if order:
+        label_starts[1:] = np.cumsum([len(labels) for labels in label_sets])
+    layout = SequenceLayout(
+        np.cumsum(sizes),
+        word_starts,
+        starts,
+        candidates,
+        candidate_starts,
+        places,
+        np.concatenate([*label_sets, np.empty(0, dtype=np.uint16)]),
+        label_starts,
+        np.empty(len(gold), dtype=np.int32),
+        order,
+    )
+    if not _find_gold(layout, gold):
+        raise ValueError("expected the correct label of every word among its candidates")
+    return layout
+
+
+@njit
+def sentence_of(layout: SequenceLayout, i: int) -> Sentence:
+    """The slices of sentence i."""
+    words, label_starts = layout.words, layout.label_starts
+    first, end = words[i], words[i + 1]
+    begin, stop = layout.candidate_starts[first], layout.candidate_starts[end]
+    labels = layout.label_sets[label_starts[i] : label_starts[i + 1]]
+    return Sentence(
+        first,
+        layout.starts[first + i : end + i + 1],
+        layout.candidates[begin:stop],
+        layout.places[begin:stop],
+        labels,
+        labels.shape[0],
+        layout.order,
+    )
+
+
+@njit
+def _ascend(candidates: UInt16s, starts: Longs) -> bool:
+    for k in range(starts.shape[0] - 1):
+        for c in range(starts[k] + 1, starts[k + 1]):
+            if candidates[c] <= candidates[c - 1]:
+                return False
+    return True
+
+
+@njit
+def _find_gold(layout: SequenceLayout, correct: Ints) -> bool:
+    gold = layout.gold
+    for i in range(layout.words.shape[0] - 1):
+        sentence = sentence_of(layout, i)
+        starts, candidates = sentence.starts, sentence.candidates
+        for k in range(starts.shape[0] - 1):
+            word = sentence.first + k
+            gold[word] = -1
+            for c in range(starts[k], starts[k + 1]):
+                if candidates[c] == correct[word]:
+                    gold[word] = c
+            if gold[word] < 0:
+                return False
+    return True
+
+
+@njit
+def write_gold(layout: SequenceLayout, i: int, out: Floats) -> None:
+    """One on the correct label of each word; the count of each correct label n-gram."""
+    sentence = sentence_of(layout, i)
+    write_path(
+        sentence, layout.gold[sentence.first : sentence.first + sentence.starts.shape[0] - 1], out
+    )
+
+
+@njit
+def write_path(sentence: Sentence, path: Ints, out: Floats) -> None:
+    """The parts of a label sequence, given by the candidate ``path[k]`` of each word, counted as in
+    ``gold``.
+    """
+    starts, places, size = sentence.starts, sentence.places, sentence.n_labels
+    n = starts.shape[0] - 1
+    out[:] = 0.0
+    for k in range(n):
+        out[path[k]] = 1.0
+        begin, code, power = np.int64(starts[n]), np.int64(places[path[k]]), 1
+        for m in range(1, min(k, sentence.order) + 1):
+            power *= size
+            code += power * places[path[k - m]]
+            out[begin + code] += 1.0
+            begin += power * size
+
+
+@njit
+def write_cost(layout: SequenceLayout, i: int, out: Floats) -> None:
+    """Hamming cost: one for each wrong label, nothing for n-grams."""
+    gold, starts = layout.gold, sentence_of(layout, i).starts
+    out[:] = 0.0
+    out[: starts[starts.shape[0] - 1]] = 1.0
+    for word in range(layout.words[i], layout.words[i + 1]):
+        out[gold[word]] = 0.0

@@ -1,0 +1,193 @@
+"""Attributes, weights and decoding of a task that gives each word a label: the common part of
+taggers and labellers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from egparse.features.index import KeyIndex
+from egparse.features.sequence import WeightRows, score_candidates
+from egparse.features.tag_dictionary import Candidates
+from egparse.features.templates import Templates, compile_templates, extract_keys
+from egparse.storage.compressed_arrays import deflate, inflate
+from egparse.structures.chains import batch as shared_chain
+from egparse.structures.chains import higher_order_batch as shared_higher_order_chain
+from egparse.types import Floats, Ints, Longs, Mask, Singles, UInt16s, UInt64s
+
+
+@dataclass(frozen=True)
+class SequenceModel:
+    """Weights over (attribute, label) pairs and label n-grams: ``transitions[previous, next]`` of
+    bigrams, ``longer`` of trigrams, 4-grams, ..., shapes (n_labels,) * 3, ..., oldest label first;
+    immutable.
+
+    ``opening[label]`` is 0, or -inf for a label that may not begin a sentence. Where a bigram is
+    -inf, so is every sequence with it. Probabilities are those of scores divided by
+    ``temperature``, which does not change what is chosen.
+    """
+
+    templates: Templates
+    index: KeyIndex
+    rows: WeightRows
+    transitions: Singles
+    opening: Singles
+    longer: tuple[Singles, ...] = ()
+    temperature: float = 1.0
+
+    @property
+    def n_labels(self) -> int:
+        """The size of the label set."""
+        return len(self.opening)
+
+    def choose(self, values: Ints, starts: Longs, candidates: Candidates) -> Ints:
+        """The labels of the best label sequence of each sentence."""
+        scores = self._scores(values, starts, candidates)
+        chosen = np.zeros(len(values), dtype=np.int32)
+        shared = (scores, candidates.starts, candidates.labels, starts)
+        if self.longer:
+            ngrams = (self.transitions, *self.longer)
+            shared_higher_order_chain.best_sequences(*shared, ngrams, self.opening, None, chosen)
+        else:
+            shared_chain.best_sequences(*shared, self.transitions, self.opening, chosen)
+        return chosen
+
+    def probabilities(
+        self,
+        values: Ints,
+        starts: Longs,
+        candidates: Candidates,
+        labels: Ints,
+        kinds: Ints | None = None,
+    ) -> Floats:
+        """The marginal probability of each word's label among its candidates, or with ``kinds``,
+        shape (n_labels,), of any label of its kind; nan for the label -1 and where no sequence is
+        allowed.
+
+        At temperature T it is that of all scores divided by T (Guo et al. 2017, section 4.2, scale
+        those of a softmax).
+        """
+        ngrams = [
+            table / np.float32(self.temperature) for table in (self.transitions, *self.longer)
+        ]
+        return shared_chain.chosen_marginals(
+            self._scores(values, starts, candidates) / self.temperature,
+            candidates.starts,
+            candidates.labels,
+            starts,
+            ngrams,
+            self.opening / np.float32(self.temperature),
+            labels,
+            np.arange(self.n_labels, dtype=np.int32) if kinds is None else kinds,
+        )
+
+    def _scores(self, values: Ints, starts: Longs, candidates: Candidates) -> Floats:
+        attributes = attributes_of(self.templates, self.index, values, starts)
+        scores = np.empty(len(candidates.labels))
+        buffer = np.zeros(self.n_labels)
+        places = candidates.starts.astype(np.int32)
+        score_candidates(attributes, self.rows, places, candidates.labels, buffer, scores)
+        return scores
+
+    def allows(self, labels: Ints, starts: Longs) -> Mask:
+        """Whether the label sequence of each sentence has no bigram, and no first label, that is
+        forbidden.
+        """
+        allowed = np.ones(len(labels), dtype=bool)
+        allowed[1:] = self.transitions[labels[:-1], labels[1:]] > -np.inf
+        first = starts[:-1][np.diff(starts) > 0]
+        allowed[first] = self.opening[labels[first]] > -np.inf
+        faults = np.concatenate([[0], np.cumsum(~allowed)])
+        return np.asarray(faults[starts[1:]] == faults[starts[:-1]])
+
+    def to_payload(self) -> dict[str, Any]:
+        """What the model file holds of it."""
+        return {
+            "templates": list(self.templates.texts),
+            "pads": self.templates.pads,
+            "keys": deflate(self.index.keys),
+            "row_lengths": deflate(np.diff(self.rows.starts).astype(np.uint16)),
+            "row_labels": deflate(
+                self.rows.labels.astype(np.uint8 if self.n_labels <= 256 else np.uint16)
+            ),
+            "row_weights": self.rows.weights.astype(np.float16),
+            "transitions": self.transitions,
+            "opening": self.opening,
+            "longer": list(self.longer),
+            "temperature": self.temperature,
+        }
+
+    @classmethod
+    def from_payload(cls, payload: Mapping[str, Any], columns: Sequence[str]) -> SequenceModel:
+        """The model over the named columns.
+
+        Raises:
+            ValueError: tables of label n-grams whose shapes do not fit together.
+        """
+        opening, longer = (
+            payload["opening"],
+            payload.get("longer", ()),
+        )  # no longer n-grams: egparse 0.1.0
+        shapes = [table.shape for table in (payload["transitions"], *longer)]
+        wanted = [(len(opening),) * (m + 2) for m in range(len(shapes))]
+        if shapes != wanted:
+            raise ValueError(f"expected label n-grams of shapes {wanted}, got {shapes}")
+        return cls(
+            compile_templates(payload["templates"], columns, payload["pads"]),
+            KeyIndex(inflate(payload["keys"])),
+            WeightRows(
+                _starts(inflate(payload["row_lengths"])),
+                inflate(payload["row_labels"]).astype(np.uint16),
+                payload["row_weights"].astype(np.float32),
+            ),
+            payload["transitions"].copy(),
+            opening.copy(),
+            tuple(table.copy() for table in longer),
+            payload.get("temperature", 1.0),  # none: egparse 0.1.0
+        )
+
+
+def _starts(lengths: UInt16s) -> Ints:
+    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int32)
+
+
+def without_small_weights(model: SequenceModel, threshold: float) -> SequenceModel:
+    """The model without attribute weights smaller than the threshold, and without attributes that
+    have none left.
+    """
+    keep = np.abs(model.rows.weights) >= threshold
+    kept_before = np.concatenate([[0], np.cumsum(keep)])
+    sizes = np.diff(kept_before[model.rows.starts])
+    used = sizes > 0
+    starts = np.concatenate([[0], np.cumsum(sizes[used])]).astype(np.int32)
+    rows = WeightRows(starts, model.rows.labels[keep], model.rows.weights[keep])
+    return replace(model, index=KeyIndex(model.index.keys[used]), rows=rows)
+
+
+def as_stored(weights: Singles) -> Singles:
+    """Weights rounded as the model file rounds them (float16): what is scored in training is what
+    will be loaded.
+    """
+    return weights.astype(np.float16).astype(np.float32)
+
+
+def keys_of(templates: Templates, values: Ints, starts: Longs) -> UInt64s:
+    """Attribute keys of shape (words, templates), 0 where there is none."""
+    keys = np.empty((len(values), len(templates.texts)), dtype=np.uint64)
+    extract_keys(values, starts, templates.columns, templates.offsets, templates.pads, keys)
+    return keys
+
+
+def attributes_of(templates: Templates, index: KeyIndex, values: Ints, starts: Longs) -> Ints:
+    """Attribute numbers of shape (words, templates), -1 where there is none."""
+    return index.numbers(keys_of(templates, values, starts))
+
+
+def build_index(keys: UInt64s, min_count: int) -> KeyIndex:
+    """Index the keys that occur at least ``min_count`` times."""
+    distinct, counts = np.unique(keys, return_counts=True)
+    return KeyIndex(distinct[(counts >= min_count) & (distinct != 0)])

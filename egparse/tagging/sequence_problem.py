@@ -1,0 +1,248 @@
+"""The training problem of taggers and labellers: attributes at words, candidate labels, and label
+n-grams or none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+
+import numpy as np
+
+from egparse.errors import ConfigError
+from egparse.features.packed import pack, place, unpack
+from egparse.features.sequence import WeightRows
+from egparse.learners.design import Design
+from egparse.learners.eg.step import Duals, Rule
+from egparse.structures.chains import chain, higher_order_k_best, multiclass
+from egparse.structures.chains import higher_order as higher_order_chain
+from egparse.structures.chains import k_best as chain_k_best
+from egparse.tagging.sequence_design import design_of, set_rows
+from egparse.tagging.sequence_eg import (
+    Memory,
+    Scratch,
+    SequenceWeights,
+    add_sentence,
+    infer,
+    score_sentence,
+    sweep,
+)
+from egparse.tagging.sequence_layout import lay_out, sentence_of, write_cost, write_gold, write_path
+from egparse.types import Floats, Ints, Longs, Mask, Singles, UInt16s
+
+
+class SequenceProblem:
+    """Sentence ``i`` has the words ``word_starts[i]:word_starts[i + 1]`` of the flat arrays.
+
+    ``attributes`` is (words, templates), -1 where absent; ``gold`` (words,) the correct labels;
+    word k may have the labels ``candidates[candidate_starts[k]:candidate_starts[k + 1]]``, the
+    correct one among them. ``support[previous, next]`` says which label bigrams have a weight;
+    None: no bigrams, each word chooses alone. ``longer`` says so of label trigrams, 4-grams, ...:
+    tables of shape (n_labels,) * 3, ..., oldest label first; with M of them a label looks back at M
+    + 1 labels, the ``order``. ``rows`` says which (attribute, label) pairs have a weight.
+
+    A learner in the dual keeps eight bytes a part; with order 2, a sentence has 6 KB of them with 9
+    labels, 100 KB with 23, 750 KB with 45.
+
+    Raises:
+        ConfigError: longer n-grams without bigrams, or tables of other shapes.
+        ValueError: a word whose correct label is not one of its candidates, or whose candidates do
+            not ascend.
+    """
+
+    def __init__(
+        self,
+        *,
+        attributes: Ints,
+        word_starts: Longs,
+        gold: Ints,
+        candidates: UInt16s,
+        candidate_starts: Longs,
+        rows: WeightRows,
+        n_labels: int,
+        support: Mask | None,
+        longer: Sequence[Mask] = (),
+    ) -> None:
+        masks = [*([] if support is None else [support]), *longer]
+        _check_shapes(masks, n_labels, len(longer))
+        self.support, self.order = support, len(masks)
+        self._shapes = [mask.shape for mask in masks]
+        self._rows, self._attributes = rows, attributes
+        self._layout = lay_out(word_starts, gold, candidates, candidate_starts, self.order)
+        self.part_starts = self._layout.parts
+        self._placement = place(attributes, rows, n_labels)
+        packed = pack(attributes, rows, self._placement, candidates, candidate_starts, n_labels)
+        flat = np.concatenate([np.empty(0), *(mask.reshape(-1) for mask in masks)])
+        self._weights = SequenceWeights(packed, np.zeros_like(flat), flat, n_labels)
+        longest = int(np.diff(self.part_starts).max(initial=1))
+        labels = int(np.diff(self._layout.label_starts).max(initial=1))
+        self._memory: Memory = None
+        if self.order > 1:
+            room = higher_order_chain.room_for(candidate_starts, word_starts, labels, self.order)
+            self._memory = higher_order_chain.workspace(room, self.order)
+        work = chain.workspace(
+            int(np.diff(candidate_starts[word_starts]).max(initial=1)),
+            int(np.diff(word_starts).max(initial=1)),
+            labels,
+        )
+        buffer = np.zeros(max(packed.dense.shape[1], n_labels))
+        codes = np.empty(labels**self.order, dtype=np.int64)
+        scores, cost, trial, marginals, changes = np.empty((5, longest))
+        self._scratch = Scratch(work, scores, cost, trial, marginals, changes, buffer, codes)
+        self._gold = np.empty(longest)
+        self._cost = np.empty(longest)
+
+    @property
+    def rows(self) -> WeightRows:
+        """v of the (attribute, label) pairs, copied out of the training layout into the rows given
+        at the start.
+        """
+        unpack(self._weights.rows, self._placement, self._rows)
+        return self._rows
+
+    @property
+    def transitions(self) -> Singles:
+        """v of the label bigrams, [previous, next]; (0, 0) without bigrams."""
+        return self._tables()[0].astype(np.float32)
+
+    @property
+    def longer(self) -> tuple[Singles, ...]:
+        """v of the label trigrams, 4-grams, ..., oldest label first."""
+        return tuple(table.astype(np.float32) for table in self._tables()[1:])
+
+    def gold(self, i: int) -> Floats:
+        """One on the correct label of each word; the count of each correct label n-gram."""
+        out = self._gold[: self._size(i)]
+        write_gold(self._layout, i, out)
+        return out
+
+    def cost(self, i: int) -> Floats:
+        """Hamming cost: one for each wrong label."""
+        out = self._cost[: self._size(i)]
+        write_cost(self._layout, i, out)
+        return out
+
+    def cost_constant(self, i: int) -> float:
+        """0: the cost of the correct labels is 0 as it stands."""
+        return 0.0
+
+    def scores(self, i: int) -> Floats:
+        """Scores of the candidates, then of the label n-grams of the sentence's labels."""
+        out, scratch = self._scratch.scores[: self._size(i)], self._scratch
+        score_sentence(
+            self._weights, sentence_of(self._layout, i), scratch.buffer, scratch.codes, out
+        )
+        return out
+
+    def marginals(self, i: int, potentials: Floats, out: Floats) -> float:
+        """Forward-backward, or a softmax a word."""
+        return float(
+            infer(sentence_of(self._layout, i), potentials, self._scratch.chain, self._memory, out)
+        )
+
+    def maximum(self, i: int, potentials: Floats, out: Floats) -> float:
+        """Viterbi, or the best label a word."""
+        sentence = sentence_of(self._layout, i)
+        starts, places, size = sentence.starts, sentence.places, sentence.n_labels
+        choice = np.empty(len(starts) - 1, dtype=np.int32)
+        if self.order == 0:
+            score = multiclass.best_choice(potentials, starts, choice)
+        elif self._memory is None:
+            score = chain.viterbi(potentials, starts, places, size, self._scratch.chain, choice)
+        else:
+            score = higher_order_chain.viterbi(
+                potentials, starts, places, size, self.order, self._memory, choice
+            )
+        write_path(sentence, choice + starts[:-1], out)
+        return float(score)
+
+    def k_best(self, i: int, potentials: Floats, k: int) -> Floats:
+        """The k best label sequences, (found, parts), best first."""
+        sentence = sentence_of(self._layout, i)
+        starts, places, size = sentence.starts, sentence.places, sentence.n_labels
+        if self.order > 1:
+            found = higher_order_k_best.k_best(potentials, starts, places, size, self.order, k)
+        else:
+            found = chain_k_best.k_best(potentials, starts, places, size, k)
+        out = np.empty((len(found.choices), self._size(i)))
+        for own, choice in zip(out, found.choices, strict=True):
+            write_path(sentence, choice + starts[:-1], own)
+        return out
+
+    def add(self, i: int, changes: Floats) -> float:
+        """Move the weights of the features of each part."""
+        sentence, scratch = sentence_of(self._layout, i), self._scratch
+        return float(add_sentence(self._weights, sentence, scratch.buffer, scratch.codes, changes))
+
+    def reset(self) -> None:
+        """All weights to zero."""
+        for array in self.vectors():
+            array[...] = 0.0
+
+    def vectors(self) -> tuple[Floats, ...]:
+        """Dense rows, sparse weights, and a table of label n-grams of each length; cells without
+        support stay 0.
+        """
+        return (self._weights.rows.dense, self._weights.rows.sparse, *self._tables())
+
+    def twin(self) -> SequenceProblem:
+        """The same sentences with weights of their own."""
+        other, packed = copy(self), self._weights.rows
+        packed = packed._replace(
+            dense=np.zeros_like(packed.dense), sparse=np.zeros_like(packed.sparse)
+        )
+        other._weights = self._weights._replace(
+            rows=packed, ngrams=np.zeros_like(self._weights.ngrams)
+        )
+        other._rows = self._rows._replace(weights=np.zeros_like(self._rows.weights))
+        return other
+
+    def sweep(self, order: Longs, rule: Rule, duals: Duals) -> tuple[int, float]:
+        """One EG step on each sentence of ``order``, compiled as a whole."""
+        evaluations, grown = sweep(
+            order, rule, duals, self._layout, self._weights, self._scratch, self._memory
+        )
+        return int(evaluations), float(grown)
+
+    def design(self) -> Design:
+        """Words as choices among labels, for learners that look at single weights."""
+        return design_of(
+            self._attributes, self._rows, self._layout, self._weights.n_labels, self.support
+        )
+
+    def set_weights(
+        self, pairs: Floats, bigrams: Floats | None = None, longer: Sequence[Floats] = ()
+    ) -> None:
+        """Set v: the attribute weights in the order of ``rows``, the label bigrams (None: 0), and
+        the longer n-grams (0 if not given).
+        """
+        self.reset()
+        set_rows(self._weights.rows, self._placement, self._rows, pairs)
+        if bigrams is not None:
+            for table, own in zip(self._tables(), (bigrams, *longer), strict=False):
+                table[...] = own
+
+    def _tables(self) -> tuple[Floats, ...]:
+        """Views of the n-gram weights; (0, 0) for bigrams where there are none."""
+        shapes = self._shapes or [(0, 0)]
+        ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
+        return tuple(
+            own.reshape(shape)
+            for own, shape in zip(np.split(self._weights.ngrams, ends[:-1]), shapes, strict=True)
+        )
+
+    def _size(self, i: int) -> int:
+        return int(self.part_starts[i + 1] - self.part_starts[i])
+
+
+def _check_shapes(masks: Sequence[Mask], n_labels: int, longer: int) -> None:
+    if longer and len(masks) == longer:
+        raise ConfigError(
+            f"expected bigrams where there are longer n-grams, got {longer} tables without them"
+        )
+    shapes, wanted = (
+        [mask.shape for mask in masks],
+        [(n_labels,) * (m + 2) for m in range(len(masks))],
+    )
+    if shapes != wanted:
+        raise ConfigError(f"expected n-gram support of shapes {wanted}, got {shapes}")

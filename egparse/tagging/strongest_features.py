@@ -1,0 +1,33 @@
+"""The strongest weights of a sequence model, in words that a person can read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from egparse.features.word_table import Columns
+from egparse.tagging.sequence_model import SequenceModel
+
+
+def strongest_attributes(
+    model: SequenceModel, columns: Columns, labels: Sequence[str], count: int
+) -> list[tuple[str, str, float]]:
+    """The ``count`` (attribute, label, weight) triples of greatest absolute weight, the greatest
+    first.
+    """
+    weights = model.rows.weights
+    count = min(count, len(weights))
+    if count <= 0:
+        return []
+    places = np.argpartition(-np.abs(weights), count - 1)[:count]
+    places = places[np.argsort(-np.abs(weights[places]), kind="stable")]
+    attributes = np.searchsorted(model.rows.starts, places, side="right") - 1
+    return [
+        (
+            model.templates.describe(int(model.index.keys[attribute]), columns.describe),
+            labels[int(model.rows.labels[place])],
+            float(weights[place]),
+        )
+        for place, attribute in zip(places.tolist(), attributes.tolist(), strict=True)
+    ]

@@ -1,0 +1,126 @@
+"""The columns that label templates name: a word, its head, and its neighbours in the tree."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from egparse.compilation import njit
+from egparse.features.vocabulary import BOUNDARY, FIRST_VALUE
+from egparse.features.word_table import Columns, Words
+from egparse.types import Ints, Longs, Mask
+
+_OF_HEAD = ("lower", "stem", "suffix3", "xpos", "upos", "feats")
+_OF_KIN = ("lower", "xpos", "upos")
+LABELLER_INPUTS = tuple(dict.fromkeys((*_OF_HEAD, *_OF_KIN)))
+"""The columns of words that the labeller reads."""
+
+_RELATIVES = ("grand", "inner", "outer", "first", "last")
+_MEASURES = ("side", "distance", "lefts", "rights")
+
+_DISTANCES = np.array([1, 2, 3, 4, 6, 10, 20])
+
+
+class _Kin(NamedTuple):
+    """For each word the row of a relative (the number of words where there is none), and how many
+    children it has.
+
+    ``inner`` and ``outer`` are the nearest sibling towards the head and away from it, on the same
+    side of the head; ``first`` and ``last`` are the leftmost and the rightmost child.
+    """
+
+    head: Longs
+    grand: Longs
+    inner: Longs
+    outer: Longs
+    first: Longs
+    last: Longs
+    lefts: Longs
+    rights: Longs
+
+
+def tree_column_names(columns: Columns) -> tuple[str, ...]:
+    """The columns of words, then those of the tree."""
+    return (
+        *columns.names,
+        *(f"head_{name}" for name in _OF_HEAD),
+        *(f"{relative}_{name}" for relative in _RELATIVES for name in _OF_KIN),
+        *_MEASURES,
+    )
+
+
+def tree_values(words: Words, heads: Ints, columns: Columns) -> Ints:
+    """Values of shape (words, columns); ``heads`` are positions in the sentence, 0 for the root, -1
+    (missing) as the root.
+    """
+    n = len(words.form_ids)
+    begins = np.repeat(words.starts[:-1], np.diff(words.starts))
+    kin = _find_kin(begins + np.maximum(heads, 0) - 1, heads <= 0, words.starts)
+    rows = np.vstack([words.values, np.full((1, len(columns.names)), BOUNDARY, dtype=np.int32)])
+    of_head = rows[kin.head][:, [columns.number(name) for name in _OF_HEAD]]
+    numbers = [columns.number(name) for name in _OF_KIN]
+    of_kin = [rows[getattr(kin, relative)][:, numbers] for relative in _RELATIVES]
+    place = np.arange(n)
+    side = np.where(kin.head == n, 2, np.where(kin.head < place, 1, 0))
+    distance = np.where(kin.head == n, 0, np.searchsorted(_DISTANCES, np.abs(kin.head - place)))
+    measures = [side, 3 * distance + side, np.minimum(kin.lefts, 4), np.minimum(kin.rights, 4)]
+    return np.ascontiguousarray(
+        np.hstack(
+            [
+                words.values,
+                of_head,
+                *of_kin,
+                *[(measure + FIRST_VALUE)[:, None] for measure in measures],
+            ]
+        ).astype(np.int32)
+    )
+
+
+def _find_kin(heads: Longs, at_root: Mask, starts: Longs) -> _Kin:
+    n = len(heads)
+    table = np.full((5, n + 1), n, dtype=np.int64)
+    counts = np.zeros((2, n + 1), dtype=np.int64)
+    rows = np.where(at_root, n, heads)
+    _fill_kin(rows, starts, table, counts)
+    return _Kin(rows, *table[:, :n], *counts[:, :n])
+
+
+@njit
+def _fill_kin(
+    heads: Longs,
+    starts: Longs,
+    table: Longs,
+    counts: Longs,
+) -> None:
+    """``table`` has a row for grand, inner, outer, first, last; ``counts`` for left and right
+    children.
+    """
+    n = heads.shape[0]
+    latest = np.full(
+        n + 1, n, dtype=np.int64
+    )  # the child of each head that was met last on the side at hand
+    for i in range(starts.shape[0] - 1):
+        for k in range(starts[i], starts[i + 1]):
+            head = heads[k]
+            if head == n:
+                continue
+            table[0, k] = heads[head]
+            if table[3, head] == n:
+                table[3, head] = k
+            table[4, head] = k
+            if k < head:
+                counts[0, head] += 1
+            else:
+                counts[1, head] += 1
+            before = latest[head]
+            if before != n and (before < head) == (k < head):
+                # of two neighbours on one side, the one nearer to the head is the inner sibling of
+                # the other
+                if k < head:
+                    table[1, before] = k
+                    table[2, k] = before
+                else:
+                    table[1, k] = before
+                    table[2, before] = k
+            latest[head] = k

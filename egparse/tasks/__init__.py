@@ -1,1 +1,0 @@
-"""Tasks: templates, structure and weights of taggers, parser and labeller; their training; a model of them all."""

@@ -1,0 +1,1 @@
+"""Training, continuing and tuning all tasks of a model."""

@@ -1,0 +1,79 @@
+"""The columns of a model that goes on learning: those of its base, whose numbers keep their
+meaning, and what is new behind them.
+
+Weights belong to numbers: of forms and their parts, of tags, of labels. So old strings keep their
+numbers, and new ones get the numbers after the last, the most frequent first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from egparse.features.form_statistics import COLUMNS as STATISTICS
+from egparse.features.forms import OBSERVABLES, Lexicon
+from egparse.features.vocabulary import Vocabulary
+from egparse.features.word_table import TAG_LAYERS, Columns
+from egparse.fitting.config import TrainConfig
+from egparse.sentences import Sentence
+from egparse.training.columns import annotated_layers, count_forms, named_columns, tags_of
+
+
+def extend_columns(
+    base: Columns,
+    predicted: Sequence[str],
+    sentences: Sequence[Sentence],
+    layers: Sequence[str],
+    config: TrainConfig,
+) -> Columns:
+    """The columns of a base that predicts some layers, with the forms of the sentences and their
+    labels in the layers to be trained.
+
+    Layers of tags that the base reads from its input get the labels of the sentences too.
+    """
+    lexicon = _extend_lexicon(base.lexicon, sentences, named_columns(layers, config))
+    inputs = base.given(predicted)
+    new_inputs = [
+        layer
+        for layer in annotated_layers(sentences)
+        if layer in TAG_LAYERS and layer not in (*layers, *base.labels)
+    ]
+    named = named_columns([layer for layer in layers if layer not in predicted], config)
+    scheme = base.scheme if "spans" in base.labels else config.spans.scheme
+    labels = dict(base.labels)
+    for layer in (*inputs, *(layer for layer in new_inputs if layer in named), *layers):
+        if layer != "heads":
+            seen = Vocabulary.of(
+                tag for sentence in sentences for tag in tags_of(sentence, layer, scheme)
+            )
+            labels[layer] = _extended(labels.get(layer, Vocabulary(())), seen)
+    statistics = base.statistics
+    if statistics is None and any(name in named for name in STATISTICS):
+        statistics = count_forms(sentences)
+    if statistics is not None:
+        found = count_forms(sentences) if "spans" in layers else None
+        statistics = statistics.extended(found, in_lower_case(lexicon.forms))
+    return Columns(lexicon, labels, scheme, statistics)
+
+
+def in_lower_case(forms: Iterable[str]) -> list[str]:
+    """The forms that statistics are kept of, sorted."""
+    return sorted({form.lower() for form in forms})
+
+
+def _extended(base: Vocabulary, seen: Vocabulary) -> Vocabulary:
+    return Vocabulary(
+        (*base.strings, *(string for string in seen.strings if string not in base.values))
+    )
+
+
+def _extend_lexicon(base: Lexicon, sentences: Sequence[Sentence], named: Sequence[str]) -> Lexicon:
+    counts = Counter(form for sentence in sentences for form in sentence.forms)
+    new = [name for name in named if name in OBSERVABLES and name not in base.names]
+    seen = Lexicon.build(counts, [*base.names, *new], {})
+    vocabularies = {
+        name: _extended(base.vocabularies[name], seen.vocabularies[name]) for name in base.names
+    } | {name: seen.vocabularies[name] for name in new}
+    return Lexicon(
+        vocabularies, [*base.forms, *sorted(form for form in counts if form not in base)]
+    )

@@ -1,0 +1,161 @@
+"""The classifier's problem: the contract of learners, by enumeration and finite differences, and
+its optimum by SciPy.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+
+from egparse.errors import EgparseError
+from egparse.experiments.classification import ClassifierProblem, error_rate
+from egparse.learners.eg.online import EGConfig, OnlineEG
+from egparse.learners.problem import Floats, SweepingProblem
+from egparse.losses import Loss
+
+N, D, K = 30, 5, 4
+
+
+def drawn(seed: int = 0) -> tuple[Floats, np.ndarray]:
+    random = np.random.default_rng(seed)
+    return random.normal(size=(N, D)), random.integers(K, size=N)
+
+
+def problem_at(v: Floats, seed: int = 0) -> ClassifierProblem:
+    problem = ClassifierProblem(*drawn(seed), K)
+    problem.weights[:] = v
+    return problem
+
+
+def random_v(seed: int = 1) -> Floats:
+    return np.random.default_rng(seed).normal(size=(K, D))
+
+
+def test_a_score_is_the_product_of_a_row_and_the_vector() -> None:
+    v = random_v()
+    problem, (x, _) = problem_at(v), drawn()
+    for i in range(N):
+        assert problem.scores(i) == pytest.approx(v @ x[i])
+
+
+def test_parts_are_classes_and_structures_choose_one() -> None:
+    problem, (_, y) = ClassifierProblem(*drawn(), K), drawn()
+    assert np.diff(problem.part_starts).tolist() == [K] * N
+    potentials, out = np.array([0.5, -1.0, 2.0, 2.0]), np.empty(K)
+    choices = np.eye(K)
+    for i in range(N):
+        assert problem.gold(i).tolist() == choices[y[i]].tolist()
+        assert [float(problem.cost(i) @ own) + problem.cost_constant(i) for own in choices] == [
+            float(y[i] != r) for r in range(K)
+        ]
+    scores = choices @ potentials
+    assert problem.marginals(0, potentials, out) == pytest.approx(logsumexp(scores))
+    assert out == pytest.approx(np.exp(scores - logsumexp(scores)) @ choices)
+    assert problem.maximum(0, potentials, out) == scores.max()
+    assert out.tolist() == [0, 0, 1, 0]
+
+
+@pytest.mark.parametrize("loss", [Loss(1.0, 0.0), Loss(3.0, 1.0), Loss(1.0, 2.0)])
+def test_the_gradient_of_a_loss_agrees_with_finite_differences(loss: Loss) -> None:
+    v, expected = random_v(), np.empty(K)
+
+    def total(at: Floats) -> float:
+        problem = problem_at(at)
+        return sum(loss.value(problem, i, problem.scores(i), np.empty(K)) for i in range(N))
+
+    problem, gradient = problem_at(v), problem_at(np.zeros((K, D)))
+    for i in range(N):
+        loss.value(problem, i, problem.scores(i), expected)
+        gradient.add(i, expected - problem.gold(i))
+    for place in [(0, 0), (2, 3), (3, 4)]:
+        step = np.zeros((K, D))
+        step[place] = 1e-6
+        slope = (total(v + step) - total(v - step)) / 2e-6
+        assert gradient.weights[place] == pytest.approx(slope, rel=1e-5, abs=1e-5)
+
+
+def test_adding_reports_the_change_of_the_squared_norm() -> None:
+    problem, squared, random = problem_at(np.zeros((K, D))), 0.0, np.random.default_rng(3)
+    for i in range(N):
+        squared += problem.add(i, random.normal(size=K))
+    assert squared == pytest.approx(float(np.vdot(problem.weights, problem.weights)))
+
+
+def test_a_twin_has_weights_of_its_own() -> None:
+    problem = problem_at(random_v())
+    other = problem.twin()
+    assert not other.weights.any()
+    other.add(0, np.ones(K))
+    assert problem.weights == pytest.approx(random_v())
+    assert problem.vectors()[0] is problem.weights
+    problem.reset()
+    assert not problem.weights.any()
+
+
+@pytest.mark.parametrize("loss", ["log-linear", "max-margin"])
+def test_the_compiled_sweep_takes_the_steps_of_the_learner(loss: str) -> None:
+    config = replace(EGConfig.as_published(c=2.0), loss=loss)
+    one, other = ClassifierProblem(*drawn(), K), ClassifierProblem(*drawn(), K)
+    swept, single = OnlineEG(one, config), OnlineEG(other, config)
+    a, b = swept.initialise(0.0), single.initialise(0.0)
+    assert isinstance(one, SweepingProblem)
+    for _ in range(3):
+        swept.iterate(a)
+        order = b.generator.permutation(N)
+        for i in order:
+            single.update(b, int(i))
+    assert one.weights == pytest.approx(other.weights, abs=1e-5)
+    assert a.evaluations == b.evaluations
+    assert a.squared_norm == pytest.approx(float(np.vdot(one.weights, one.weights)))
+
+
+@pytest.mark.parametrize("c", [0.3, 10.0])
+def test_eg_reaches_the_optimum_of_an_independent_solver(c: float) -> None:
+    x, y = drawn()
+
+    def objective(w: Floats) -> float:
+        scores = x @ w.reshape(K, D).T
+        return float((logsumexp(scores, axis=1) - scores[np.arange(N), y]).sum() + c / 2 * w @ w)
+
+    optimum = float(
+        minimize(objective, np.zeros(K * D), method="L-BFGS-B", options={"maxfun": 10**6}).fun
+    )
+    learner = OnlineEG(ClassifierProblem(x, y, K), EGConfig.as_published(c=c))
+    *_, last = learner.run(learner.initialise(0.0), 150)
+    assert last.dual - 1e-4 <= optimum <= last.primal + 1e-4
+    assert last.gap < 1e-3 * optimum
+
+
+def test_the_max_margin_gap_closes() -> None:
+    learner = OnlineEG(
+        ClassifierProblem(*drawn(), K), replace(EGConfig.as_published(c=2.0), loss="max-margin")
+    )
+    *_, last = learner.run(learner.initialise(0.0), 300)
+    assert -1e-6 < last.relative_gap < 0.01
+    assert math.isfinite(last.primal)
+
+
+def test_the_error_rate_counts_wrong_classes() -> None:
+    x, y = drawn()
+    problem = problem_at(random_v())
+    wrong = sum(int(np.argmax(problem.scores(i))) != y[i] for i in range(N))
+    assert error_rate(problem, x, y) == pytest.approx(100 * wrong / N)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "message"),
+    [
+        (np.zeros((3, 2)), np.zeros(2), "expected vectors .* got shapes"),
+        (np.zeros((0, 2)), np.zeros(0), "expected vectors"),
+        (np.zeros((2, 2)), np.array([0, K]), "numbered below 4, got 0 to 4"),
+        (np.array([[0.0, np.nan]]), np.zeros(1), "expected finite vectors"),
+    ],
+)
+def test_data_that_do_not_fit_are_refused(x: Floats, y: np.ndarray, message: str) -> None:
+    with pytest.raises(EgparseError, match=message):
+        ClassifierProblem(x, y, K)

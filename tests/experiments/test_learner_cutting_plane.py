@@ -1,0 +1,200 @@
+"""Cutting planes: lower bounds that rise to the optimum of the structured SVM, as exponentiated
+gradient finds it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from learners.enumerated import EnumeratedProblem, max_margin_optimum, random_problem
+from learners.slices import SLICES
+from scipy.optimize import minimize
+
+from egparse.errors import ConfigError, EgparseError
+from egparse.experiments.learners.cutting_plane import (
+    CuttingPlane,
+    CuttingPlaneConfig,
+    CuttingPlaneState,
+    best_shares,
+)
+from egparse.learners.learner import LearnerConfig
+from egparse.learners.registry import build
+
+HINGE = {"beta": math.inf, "gamma": 1.0}
+
+
+def primal_of(problem: EnumeratedProblem, w: np.ndarray, c: float) -> float:
+    """The objective by enumeration."""
+    found = (problem.differences(i) for i in range(len(problem.structures)))
+    return sum(float((costs + moved @ w).max()) for moved, costs in found) + c / 2 * float(w @ w)
+
+
+def steps(learner: CuttingPlane, state: CuttingPlaneState, count: int) -> None:
+    """Some steps."""
+    for _ in range(count):
+        learner.iterate(state)
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 10_000), st.sampled_from([0.2, 2.0]))
+def test_bounds_rise_until_they_meet_the_primal(seed: int, c: float) -> None:
+    problem = random_problem(seed)
+    learner = CuttingPlane(problem, CuttingPlaneConfig(c=c))
+    state = learner.initialise()
+    duals, primals = [], []
+    while not state.finished and len(duals) < 150:
+        learner.iterate(state)
+        certificate = learner.certificate(state)
+        duals.append(certificate.dual)
+        primals.append(certificate.primal)
+        assert certificate.primal == pytest.approx(primal_of(problem, problem.v / c, c))
+    assert state.finished
+    assert all(after >= before for before, after in itertools.pairwise(duals))
+    assert min(primals) >= duals[-1] - 1e-9
+    assert certificate.relative_gap < 1e-5
+    assert certificate.effective_iterations == len(duals)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("c", [0.2, 2.0])
+def test_the_optimum_is_that_of_the_whole_program(seed: int, c: float) -> None:
+    problem = random_problem(seed)
+    learner = CuttingPlane(problem, CuttingPlaneConfig(c=c))
+    state = learner.initialise()
+    steps(learner, state, 60)
+    certificate = learner.certificate(state)
+    optimum = max_margin_optimum(problem, c)
+    assert certificate.primal == pytest.approx(optimum, rel=1e-5)
+    assert certificate.dual == pytest.approx(optimum, rel=1e-5)
+
+
+def test_each_bound_is_that_of_a_mixture_of_structures() -> None:
+    problem = random_problem(1)
+    learner = CuttingPlane(problem, CuttingPlaneConfig(c=0.5))
+    state = learner.initialise()
+    for _ in range(12):
+        learner.iterate(state)
+    assert state.shares.sum() == pytest.approx(1.0, abs=1e-14)
+    assert (state.shares >= 0).all()
+    v = sum(share * slope for share, slope in zip(state.shares, state.slopes, strict=True))
+    np.testing.assert_allclose(problem.v, v, atol=1e-12)
+    np.testing.assert_allclose(
+        state.gram, np.array(state.slopes) @ np.array(state.slopes).T, atol=1e-9
+    )
+    assert state.dual == pytest.approx(
+        float(state.shares @ state.heights) - float(v @ v) / (2 * 0.5)
+    )
+
+
+def test_planes_without_a_share_are_dropped_and_nothing_is_lost() -> None:
+    problem = random_problem(2)
+    ends, planes = [], []
+    for patience in (2, 1000):
+        learner = CuttingPlane(problem, CuttingPlaneConfig(c=0.2, patience=patience))
+        state = learner.initialise()
+        for _ in range(200):
+            learner.iterate(state)
+        ends.append(state.dual)
+        planes.append(len(state.slopes))
+    assert ends[0] == pytest.approx(ends[1], rel=1e-5)
+    assert planes[0] < planes[1]
+
+
+@pytest.mark.compiled_only
+@pytest.mark.parametrize("slice_name", list(SLICES))
+def test_agreement_with_exponentiated_gradient_on_sentences(slice_name: str) -> None:
+    config = LearnerConfig(**HINGE, c=100.0)
+    certificates = []
+    for name in ("eg-batch", "cutting-plane"):
+        learner = build(name, SLICES[slice_name](), config)
+        state = learner.initialise()
+        for _ in range(400):
+            learner.iterate(state)
+            certificate = learner.certificate(state)
+            if certificate.relative_gap < 1e-3:
+                break
+        assert -1e-6 < certificate.relative_gap < 1e-3
+        certificates.append(certificate)
+    batch, planes = certificates
+    assert planes.primal == pytest.approx(batch.primal, rel=1e-3)
+    assert planes.dual <= batch.primal * (1 + 1e-6)
+    assert batch.dual <= planes.primal * (1 + 1e-6)
+
+
+def test_a_correct_structure_out_of_reach_lowers_the_optimum_below_zero() -> None:
+    """The loss of an example whose correct structure is no structure has no lower bound of 0 (as
+    for non-projective trees).
+    """
+    structures = [np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])]
+    problem = EnumeratedProblem(structures, [np.array([[9.0, 1.0], [1.0, 0.0], [0.0, -1.0]])])
+    gold = structures[0][0].copy()
+    reachable = EnumeratedProblem([structures[0][1:]], problem.features)
+    reachable.gold = lambda i: gold.copy()  # type: ignore[method-assign]
+    reachable.cost = lambda i: -gold  # type: ignore[method-assign]
+    reachable.cost_constant = lambda i: 1.0  # type: ignore[method-assign]
+    learner = CuttingPlane(reachable, CuttingPlaneConfig(c=2.0))
+    state = learner.initialise()
+    for _ in range(40):
+        learner.iterate(state)
+    certificate = learner.certificate(state)
+    moved = (structures[0][1:] - gold) @ problem.features[0]
+    least = minimize(
+        lambda x: x[2] + x[:2] @ x[:2],
+        np.zeros(3),
+        method="SLSQP",
+        constraints={"type": "ineq", "fun": lambda x: x[2] - 1.0 - moved @ x[:2]},
+    ).fun
+    assert least < -5.0
+    assert certificate.dual == pytest.approx(least, rel=1e-5)
+    assert certificate.primal == pytest.approx(least, rel=1e-5)
+
+
+@settings(max_examples=25)
+@given(
+    st.integers(1, 12), st.integers(1, 6), st.integers(0, 1000), st.sampled_from([1e-4, 1.0, 1e6])
+)
+def test_shares_solve_their_program(k: int, rank: int, seed: int, scale: float) -> None:
+    """Optimality: no plane has a greater slope than those with a share."""
+    random = np.random.default_rng(seed)
+    slopes = random.normal(size=(k, rank))
+    bend, heights = scale * slopes @ slopes.T, scale * random.normal(size=k)
+    shares = best_shares(bend, heights)
+    assert shares.min() >= 0
+    assert shares.sum() == pytest.approx(1.0, abs=1e-12)
+    gradient = (heights - bend @ shares) / scale
+    assert gradient.max() - float(shares @ gradient) <= 1e-6
+
+
+@pytest.mark.parametrize(("beta", "gamma"), [(1.0, 0.0), (math.inf, 0.0), (math.inf, 2.0)])
+def test_other_losses_are_named(beta: float, gamma: float) -> None:
+    with pytest.raises(
+        ConfigError,
+        match=rf"cutting planes expect the loss max-margin .* beta = {beta:g}, gamma = {gamma:g}",
+    ):
+        build("cutting-plane", random_problem(3), LearnerConfig(beta=beta, gamma=gamma))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"patience": 0}, "patience >= 1"), ({"tolerance": -1.0}, "tolerance >= 0")],
+)
+def test_configurations_that_cannot_work(options: dict[str, float], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        build("cutting-plane", random_problem(3), LearnerConfig(**HINGE), **options)
+
+
+def test_an_objective_that_is_not_finite_is_named() -> None:
+    problem = random_problem(4)
+    problem.features[2][0, 0] = np.inf
+    learner = CuttingPlane(problem, CuttingPlaneConfig())
+    state = learner.initialise()
+    with (
+        np.errstate(invalid="ignore"),
+        pytest.raises(EgparseError, match="cutting planes: expected"),
+    ):
+        steps(learner, state, 3)

@@ -1,0 +1,221 @@
+"""Every learner of the registry trains what it fits, and says what does not fit it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import pytest
+from sample_treebank import quick, sample
+
+from egparse.errors import ConfigError
+from egparse.fitting.choose_learner import check_learners, is_probabilistic, loss_of
+from egparse.fitting.config import TASKS, ParserConfig, TrainConfig
+from egparse.fitting.progress import Iteration, Step
+from egparse.learners.registry import LEARNERS
+from egparse.training import run as training
+from egparse.training.run import train
+
+EVERY_LAYER = ("upos", "heads", "deprels")
+
+
+def everywhere(learner: str) -> list[str]:
+    """The overrides that make it the learner of all tasks."""
+    return [f"{task}.learner={learner}" for task in TASKS]
+
+
+def no_check(config: TrainConfig, layers: Iterable[str]) -> None:
+    """In the place of ``check_learners``: leaves it to the learners to refuse."""
+
+
+def fitting(structure: str) -> list[str]:
+    return [name for name, entry in LEARNERS.items() if structure in entry.fits]
+
+
+@pytest.mark.parametrize("learner", fitting("trees"))
+def test_every_learner_of_trees_trains_a_tagger_and_a_parser(learner: str) -> None:
+    config = quick(
+        'layers=["upos", "heads"]',
+        "hold_out=0",
+        "upos.stop.iterations=4",
+        "parser.stop.iterations=4",
+        "upos.c=2",
+        "parser.bits=12",
+        *everywhere(learner),
+    )
+    model = train(sample("train")[:25], sample("dev")[:10], config).model
+    for sentence in model.annotate(sample("dev")[:5]):
+        assert len(sentence.upos) == len(sentence.heads) == len(sentence)
+    assert model.record["tasks"]["upos"]["score"] > 30
+
+
+@pytest.mark.parametrize(
+    "learner", sorted({*fitting("sequences"), *fitting("choices")} - {*fitting("trees")})
+)
+@pytest.mark.parametrize("layer", ["upos", "feats"])
+def test_the_other_learners_train_taggers(learner: str, layer: str) -> None:
+    """With weights for all labels (upos), or for those seen and the candidates of a tag dictionary
+    (feats).
+    """
+    bigrams = "true" if learner == "hmm" else "false"
+    config = quick(
+        f'layers=["{layer}"]',
+        "hold_out=0",
+        f"{layer}.learner={learner}",
+        f"{layer}.bigrams={bigrams}",
+        "feats.c=0.5",
+    )
+    model = train(sample("train")[:120], sample("dev")[:20], config).model
+    assert model.record["tasks"][layer]["score"] > (70 if layer == "upos" else 55)
+    assert all(
+        len(sentence.upos or sentence.feats) == len(sentence)
+        for sentence in model.annotate(sample("dev")[:3])
+    )
+
+
+@pytest.mark.parametrize("learner", ["cd", "naive-bayes"])
+def test_multiclass_learners_train_a_labeller(learner: str) -> None:
+    config = quick(
+        'layers=["heads", "deprels"]',
+        "hold_out=0",
+        f"labeller.learner={learner}",
+        "parser.stop.iterations=4",
+    )
+    record = train(sample("train")[:60], sample("dev")[:20], config).model.record["tasks"]
+    assert record["deprels"]["score"] > 0.7 * record["heads"]["score"]
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("layer", EVERY_LAYER)
+def test_the_check_before_training_and_the_learner_itself_agree(
+    learner: str, layer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training, "check_learners", no_check)
+    config = quick("hold_out=0", "parser.bits=12", *everywhere(learner))
+    layers = ("heads", layer) if layer == "deprels" else (layer,)
+    if layer == "deprels":
+        config = TrainConfig(**{**vars(config), "parser": ParserConfig(bits=12)})
+    try:
+        check_learners(config, layers)
+    except ConfigError:
+        with pytest.raises(ConfigError, match=learner):
+            train(sample("train")[:4], None, TrainConfig(**{**vars(config), "layers": layers}))
+    else:
+        assert learner in fitting(
+            {"upos": "sequences", "heads": "trees", "deprels": "choices"}[layer]
+        )
+
+
+def test_what_does_not_fit_comes_with_ways_out() -> None:
+    check_learners(quick(*everywhere("hmm")), ["upos", "xpos"])
+    check_learners(quick("upos.learner=hmm"), EVERY_LAYER)
+    with pytest.raises(ConfigError) as fault:
+        check_learners(quick(*everywhere("hmm")), EVERY_LAYER)
+    for text in (
+        "hmm fits label sequences only, and cannot train parser (trees), labeller (labels chosen "
+        "one by one)",
+        "--set parser.learner=eg-online --set labeller.learner=eg-online",
+        """--set 'layers=["upos"]'""",
+        "--set upos.learner=hmm, no --learner",
+    ):
+        assert text in str(fault.value)
+    with pytest.raises(ConfigError) as fault:
+        check_learners(quick(*everywhere("gis")), EVERY_LAYER)
+    for text in ("--set upos.bigrams=false", "--set labeller.learner=gis"):
+        assert text in str(fault.value)
+    assert "layers=" not in str(fault.value)  # labels alone have no arcs to go on
+    with pytest.raises(ConfigError, match="kernel-perceptron has no weight vector"):
+        check_learners(quick("xpos.learner=kernel-perceptron"), ["upos", "xpos"])
+
+
+def test_what_does_not_fit_is_said_before_anything_is_trained() -> None:
+    events: list[Iteration | Step] = []
+    config = quick('layers=["upos", "heads"]', "hold_out=0", "parser.learner=hmm")
+    with pytest.raises(
+        ConfigError, match=r"hmm fits label sequences only, and cannot train parser \(trees\)"
+    ):
+        train(sample("train")[:10], None, config, events.append)
+    assert events == []
+
+
+def test_losses_by_name_and_by_number() -> None:
+    assert loss_of(ParserConfig()) == (1.0, 0.0)
+    assert loss_of(ParserConfig(loss="softmax-margin")) == (1.0, 1.0)
+    assert loss_of(ParserConfig(loss="max-margin", gamma=2.0)) == (math.inf, 2.0)
+    assert loss_of(ParserConfig(learner="mira")) == (math.inf, 1.0)
+
+
+def test_only_probabilities_have_marginals() -> None:
+    assert is_probabilistic(ParserConfig())
+    assert is_probabilistic(ParserConfig(learner="dca", beta=3.0))
+    assert not is_probabilistic(ParserConfig(loss="max-margin"))
+    assert not is_probabilistic(ParserConfig(learner="perceptron"))
+
+
+@pytest.mark.parametrize(
+    ("overrides", "expected"),
+    [
+        (["parser.learner=lbgfs"], "expected a learner among"),
+        (["parser.learner=lbfgs", "parser.loss=max-margin"], "beta"),
+        (["parser.loss=softmax-margin"], "exponentiated gradient expects the loss"),
+        (["parser.learner=sgd", "parser.options.eta=1"], "sgd"),
+        (["parser.learner=gis"], "gis fits labels chosen one by one only"),
+        (["parser.learner=kernel-perceptron"], "kernel-perceptron has no weight vector"),
+    ],
+)
+def test_what_does_not_fit_is_said(overrides: list[str], expected: str) -> None:
+    config = quick('layers=["heads"]', "hold_out=0", *overrides)
+    with pytest.raises(ConfigError, match=expected):
+        train(sample("train")[:10], None, config)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "expected"),
+    [
+        (["upos.learner=cd"], "--set upos.bigrams=false"),
+        (["upos.learner=hmm", "upos.bigrams=false"], "hmm fits label sequences only"),
+        (["upos.learner=hmm", "upos.order=2"], "set order = 1"),
+        (["upos.learner=hmm", 'upos.templates=["normal[0]"]'], "such as the template 'bias'"),
+        (["upos.learner=hmm", "upos.loss=max-margin"], "hmm counts and minimises no loss"),
+        (["upos.learner=hmm", "upos.options.smoothing=0"], "smoothing > 0"),
+        (["upos.learner=hmm", "upos.options.lambda=1"], "learner hmm: .*lambda"),
+        (
+            ["upos.learner=gis", "upos.bigrams=false", "upos.loss=max-margin"],
+            "gis expects the log-linear loss",
+        ),
+        (
+            ["upos.learner=cd", "upos.bigrams=false", "upos.options.gamma=2"],
+            "cd: expected gamma in",
+        ),
+    ],
+)
+def test_what_does_not_fit_a_tagger_is_said(overrides: list[str], expected: str) -> None:
+    config = quick('layers=["upos"]', "hold_out=0", *overrides)
+    with pytest.raises(ConfigError, match=expected):
+        train(sample("train")[:10], None, config)
+
+
+@pytest.mark.parametrize(
+    ("layer", "overrides", "expected"),
+    [
+        (
+            "heads",
+            ["parser.learner=gis"],
+            "gis fits choices made one by one .* TreeProblem does not lay them open",
+        ),
+        ("heads", ["parser.learner=kernel-perceptron"], "a kernel machine has no weight vector"),
+        ("upos", ["upos.learner=cd"], "cd fits choices .*set bigrams = false"),
+        (
+            "upos",
+            ["upos.learner=hmm", "upos.bigrams=false"],
+            "hmm fits sequences of labels; .* bigrams = true",
+        ),
+    ],
+)
+def test_learners_themselves_say_what_does_not_fit(
+    layer: str, overrides: list[str], expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training, "check_learners", no_check)
+    config = quick(f'layers=["{layer}"]', "hold_out=0", *overrides)
+    with pytest.raises(ConfigError, match=expected):
+        train(sample("train")[:10], None, config)

@@ -1,0 +1,51 @@
+"""Which tree the parser chooses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sample_treebank import quick, quick_model, sample
+
+from egparse.features.word_table import Words
+from egparse.parsing.arc_parser import Parser
+from egparse.training.run import train
+
+
+def _parser_and_words() -> tuple[Parser, Words]:
+    model = quick_model()
+    assert model.parser is not None
+    words = model.columns.words([sentence.forms for sentence in sample("dev")])
+    for layer in ("upos", "xpos", "feats"):
+        model.columns.fill(words, layer, model.taggers[layer].predict(words))
+    return model.parser, words
+
+
+def test_great_sharpness_chooses_the_tree_of_highest_score() -> None:
+    parser, words = _parser_and_words()
+    best = replace(parser, sharpness=0.0).predict(words)
+    assert (replace(parser, sharpness=100.0).predict(words) == best).mean() > 0.995
+
+
+@pytest.mark.parametrize("trees", ["projective", "non-projective"])
+@pytest.mark.parametrize("sharpness", [0.0, 0.2, 1.5])
+def test_every_choice_is_a_tree_with_one_root(trees: str, sharpness: float) -> None:
+    parser, words = _parser_and_words()
+    heads = replace(parser, trees=trees, sharpness=sharpness).predict(words)
+    for first, end in zip(words.starts, words.starts[1:], strict=False):
+        own = np.concatenate([[0], heads[first:end]])
+        assert (own[1:] == 0).sum() == 1
+        above = own.copy()
+        for _ in own:
+            above = own[above]
+        assert (above == 0).all()
+
+
+def test_max_margin_scores_are_no_probabilities() -> None:
+    config = quick(
+        'layers=["heads"]', "parser.loss=max-margin", "parser.stop.iterations=1", "hold_out=0"
+    )
+    parser = train(sample("train")[:20], None, config).model.parser
+    assert parser is not None
+    assert parser.sharpness == 0.0

@@ -1,0 +1,535 @@
+"""The second-order parser from training to trees: what it finds are trees, limits hold, files and
+batches change nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from oracles.trees import is_projective, is_single_rooted, is_tree
+from sample_treebank import quick, sample
+
+from egparse.errors import ConfigError
+from egparse.features.word_table import Words
+from egparse.fitting.progress import Iteration, Listener, Step, silent
+from egparse.parsing.arc_parser import Parser
+from egparse.parsing.constraints import FREE, ArcLimits
+from egparse.parsing.long_sentences import LONGEST, LongSentenceWarning
+from egparse.parsing.second_order.parser import Pruning, SecondOrderParser
+from egparse.pipeline.constraints import Constraints
+from egparse.pipeline.model import Model
+from egparse.readers.corpus import read_corpus
+from egparse.sentences import Sentence
+from egparse.training.run import train
+
+Ints = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float64]
+
+LATIN = Path(__file__).resolve().parents[3] / "shared" / "data" / "ud"
+TINY = (
+    'layers=["heads"]', "hold_out=0", "parser.order=2", "second_order.bits=16",
+    "second_order.pruner_passes=3", "second_order.stop.iterations=3",
+)  # fmt: skip
+NON_PROJECTIVE = "parser.trees=non-projective"
+
+
+def crossed(sentence: Sentence) -> Sentence:
+    """The last word hangs from the first one, but for the root's arc and those below it: most such
+    arcs cross others.
+    """
+    heads = list(sentence.heads)
+    last = len(heads)
+    above, seen = 1, set()
+    while above and above not in seen and above != last:
+        seen.add(above)
+        above = heads[above - 1]
+    if last >= 4 and above != last and heads[-1] != 0:
+        heads[-1] = 1
+    return replace(sentence, heads=tuple(heads))
+
+
+@cache
+def corpus(count: int = 40, *, crossing: bool = False, labels: bool = True) -> tuple[Sentence, ...]:
+    sentences = sample("train")[:count]
+    if crossing:
+        sentences = tuple(map(crossed, sentences))
+    return sentences if labels else tuple(replace(own, deprels=()) for own in sentences)
+
+
+def trained_on(
+    sentences: tuple[Sentence, ...], *overrides: str, listener: Listener = silent
+) -> Model:
+    return train(sentences, None, quick(*TINY, *overrides), listener).model
+
+
+@cache
+def model_of(*overrides: str) -> Model:
+    """Trained once for all tests that ask for the same."""
+    return trained_on(corpus(), *overrides)
+
+
+def parser_of(model: Model) -> SecondOrderParser:
+    assert isinstance(model.parser, SecondOrderParser)
+    return model.parser
+
+
+def words_of(model: Model, sentences: tuple[Sentence, ...]) -> Words:
+    words = model.columns.words([sentence.forms for sentence in sentences])
+    for layer in ("upos", "xpos", "feats"):
+        model.columns.fill(words, layer, model.columns.label_numbers(sentences, layer))
+    return words
+
+
+def trees_in(heads: Ints, words: Words) -> list[tuple[int, ...]]:
+    return [(-1, *heads[first:end].tolist()) for first, end in itertools.pairwise(words.starts)]
+
+
+def free(words: Words) -> Ints:
+    return np.full(len(words.form_ids), FREE, dtype=np.int32)
+
+
+# --- trees ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("part", ["train", "dev", "test"])
+def test_every_sentence_gets_a_projective_tree_with_one_root(part: str) -> None:
+    model = model_of()
+    words = words_of(model, sample(part))
+    for tree in trees_in(parser_of(model).predict(words), words):
+        assert is_tree(tree)
+        assert is_single_rooted(tree)
+        assert is_projective(tree)
+
+
+def test_it_learns_to_parse() -> None:
+    model = model_of()
+    found = list(model.annotate(corpus()))
+    right = sum(
+        a == b
+        for own, gold in zip(found, corpus(), strict=True)
+        for a, b in zip(own.heads, gold.heads, strict=True)
+    )
+    assert right / sum(map(len, corpus())) > 0.95
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        ("second_order.siblings=false",),
+        ("second_order.grandparents=false",),
+        ("second_order.labels=false",),
+        (
+            "second_order.siblings=false",
+            "second_order.grandparents=false",
+            "second_order.labels=false",
+        ),
+        ("second_order.inference=loopy",),
+        ("parser.single_root=false",),
+        ("second_order.heads=1",),
+        ("parser.learner=perceptron", "parser.sharpness=0"),
+        ("second_order.learner=eg-online", "second_order.gamma=0", "second_order.c=2"),
+        ("second_order.learner=mira",),
+        (NON_PROJECTIVE,),
+        (NON_PROJECTIVE, "parser.single_root=false", "second_order.siblings=false"),
+    ],
+    ids=" ".join,
+)
+def test_whatever_is_scored_and_however_trees_are_found(overrides: tuple[str, ...]) -> None:
+    model = model_of(*overrides)
+    words = words_of(model, sample("dev"))
+    heads, probabilities = parser_of(model).predict_with_probabilities(words)
+    assert (heads == parser_of(model).predict(words)).all()
+    assert (probabilities > 0).all()
+    assert (probabilities <= 1).all()
+    for tree in trees_in(heads, words):
+        assert is_tree(tree)
+        assert is_single_rooted(tree) or "parser.single_root=false" in overrides
+        assert is_projective(tree) or NON_PROJECTIVE in overrides
+    right = np.concatenate([own.heads for own in sample("dev")]) == heads
+    assert right.mean() > 0.6  # the pruner: 0.73
+
+
+@pytest.mark.parametrize("labels", [True, False])
+def test_crossing_trees_are_learned_and_found(labels: bool) -> None:
+    sentences = corpus(crossing=True, labels=labels)
+    model = trained_on(sentences, "second_order.stop.iterations=8")
+    parser = parser_of(model)
+    assert parser.trees == "non-projective"
+    assert not parser.order.exact
+    words = words_of(model, sentences)
+    found = trees_in(parser.predict(words), words)
+    assert all(is_tree(tree) and is_single_rooted(tree) for tree in found)
+    gold = [(-1, *own.heads) for own in sentences]
+    assert sum(not is_projective(tree) for tree in gold) > 10
+    crossing = [a == b for a, b in zip(found, gold, strict=True) if not is_projective(b)]
+    assert np.mean(crossing) > 0.5
+    heads = words_of(model, sample("dev"))
+    assert all(
+        is_tree(tree) and is_single_rooted(tree) for tree in trees_in(parser.predict(heads), heads)
+    )
+
+
+def test_latin_is_learned_and_parsed() -> None:
+    files = sorted(LATIN.glob("**/la_perseus*train*.conllu"))
+    if not files:
+        pytest.skip("the Latin treebank is not here")
+    sentences = tuple(own for own in itertools.islice(read_corpus(files[0]), 60) if len(own) < 30)
+    model = trained_on(sentences)
+    assert parser_of(model).trees == "non-projective"
+    words = words_of(model, sentences)
+    assert all(
+        is_tree(tree) and is_single_rooted(tree)
+        for tree in trees_in(parser_of(model).predict(words), words)
+    )
+
+
+def test_exact_inference_is_refused_for_crossing_trees_before_anything_is_trained() -> None:
+    said: list[object] = []
+    with pytest.raises(
+        ConfigError, match=r'second_order\.inference: expected "loopy" .* non-projective'
+    ):
+        trained_on(corpus(), NON_PROJECTIVE, "second_order.inference=exact", listener=said.append)
+    assert said == []
+
+
+@pytest.mark.parametrize("kind", ["sibling", "grandparent", "label"])
+def test_a_faulty_template_is_refused_before_anything_is_trained(kind: str) -> None:
+    said: list[object] = []
+    with pytest.raises(ConfigError, match=r"h\.nothing"):
+        trained_on(corpus(), f'second_order.{kind}_templates=["h.nothing"]', listener=said.append)
+    assert said == []
+
+
+def test_a_corpus_without_labels_trains_a_parser_without() -> None:
+    model = trained_on(corpus(labels=False))
+    assert len(parser_of(model).dictionary.labels) == 0
+    unlabelled = model_of("second_order.labels=false")
+    assert (parser_of(model).weights == parser_of(unlabelled).weights).all()
+
+
+def test_a_corpus_with_labels_for_some_sentences_trains() -> None:
+    sentences = tuple(replace(own, deprels=()) if i % 2 else own for i, own in enumerate(corpus()))
+    partly = tuple(
+        replace(own, deprels=("_", *own.deprels[1:])) if own.deprels else own for own in sentences
+    )
+    found = list(trained_on(partly).annotate(corpus()))
+    right = sum(
+        a == b
+        for own, gold in zip(found, corpus(), strict=True)
+        for a, b in zip(own.heads, gold.heads, strict=True)
+    )
+    assert right / sum(map(len, corpus())) > 0.9
+
+
+# --- what changes nothing -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("overrides", [(), (NON_PROJECTIVE,), ("second_order.labels=false",)])
+def test_the_payload_holds_all_of_it(overrides: tuple[str, ...]) -> None:
+    model = model_of(*overrides)
+    parser = parser_of(model)
+    again = SecondOrderParser.from_payload(parser.to_payload(), model.columns)
+    words = words_of(model, sample("dev"))
+    for own, other in zip(
+        parser.predict_with_probabilities(words),
+        again.predict_with_probabilities(words),
+        strict=True,
+    ):
+        assert (own == other).all()
+    assert again.order == parser.order
+    assert again.pruning == parser.pruning
+    assert again.temperature == parser.temperature
+
+
+def test_a_model_file_gives_the_same_annotation(tmp_path: Path) -> None:
+    model, path = model_of(), tmp_path / "model.msgpack"
+    model.save(path)
+    again = Model.load(path)
+    assert isinstance(again.parser, SecondOrderParser)
+    for own, other in zip(
+        model.annotate(sample("dev"), marginals=True),
+        again.annotate(sample("dev"), marginals=True),
+        strict=True,
+    ):
+        assert own == other
+
+
+@pytest.mark.parametrize("overrides", [(), (NON_PROJECTIVE,)])
+def test_batches_of_any_size_give_the_same(overrides: tuple[str, ...]) -> None:
+    model = model_of(*overrides)
+    parser, sentences = parser_of(model), (*sample("dev")[:25], replace(sample("dev")[0], forms=()))
+    whole = parser.predict_with_probabilities(words_of(model, sample("dev")[:25]))
+    for size in (1, 4, 9):
+        found = [
+            parser.predict_with_probabilities(words_of(model, sample("dev")[i : min(25, i + size)]))
+            for i in range(0, 25, size)
+        ]
+        for own, parts in zip(whole, zip(*found, strict=True), strict=True):
+            assert own.tobytes() == np.concatenate(parts).tobytes()
+    assert len(sentences) == 26
+
+
+def test_equal_seeds_give_equal_bits() -> None:
+    one, other = (parser_of(trained_on(corpus(20), "seed=5")) for _ in range(2))
+    assert one.weights.tobytes() == other.weights.tobytes()
+    assert one.pruner.weights.tobytes() == other.pruner.weights.tobytes()
+    third = parser_of(trained_on(corpus(20), "seed=6"))
+    assert one.weights.tobytes() != third.weights.tobytes()
+
+
+# --- sentences of unusual length ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("overrides", [(), (NON_PROJECTIVE,), ("parser.single_root=false",)])
+def test_sentences_of_no_one_and_two_words(overrides: tuple[str, ...]) -> None:
+    model = model_of(*overrides)
+    lengths = (1, 0, 2, 1, 0)
+    words = model.columns.words([sample("dev")[0].forms[:n] for n in lengths])
+    heads, probabilities = parser_of(model).predict_with_probabilities(words)
+    assert [len(tree) - 1 for tree in trees_in(heads, words)] == [*lengths]
+    assert all(is_tree(tree) for tree in trees_in(heads, words))
+    assert probabilities[[0, 3]] == pytest.approx([1.0, 1.0])
+    assert (probabilities > 0).all()
+    nothing = model.columns.words([])
+    assert len(parser_of(model).predict(nothing)) == 0
+
+
+def test_a_long_sentence_is_parsed_in_pieces() -> None:
+    model = model_of()
+    forms = list(
+        itertools.islice(
+            itertools.chain.from_iterable(own.forms for own in itertools.cycle(sample("dev"))),
+            LONGEST + 40,
+        )
+    )
+    words = model.columns.words([forms[:7], forms, forms[:9]])
+    with pytest.warns(LongSentenceWarning):
+        heads, probabilities = parser_of(model).predict_with_probabilities(words)
+    trees = trees_in(heads, words)
+    assert all(is_tree(tree) and is_single_rooted(tree) for tree in trees)
+    assert (probabilities > 0).all()
+    assert (probabilities <= 1).all()
+    short = model.columns.words([forms[:7], forms[:9]])
+    assert trees_in(parser_of(model).predict(short), short) == [trees[0], trees[2]]
+
+
+# --- probabilities --------------------------------------------------------------------------------
+
+
+def test_probabilities_are_those_of_the_scores_over_the_temperature() -> None:
+    model = model_of()
+    words = words_of(model, sample("dev"))
+    at = {
+        t: replace(parser_of(model), temperature=t).predict_with_probabilities(words)
+        for t in (0.01, 1.0, 4.0, 1e6)
+    }
+    assert all((own.heads == at[1.0].heads).all() for own in at.values())
+    means = [own.probabilities.mean() for own in at.values()]
+    assert means == sorted(means, reverse=True)
+    likely = replace(
+        parser_of(model), sharpness=100.0, temperature=0.01
+    ).predict_with_probabilities(words)
+    assert likely.probabilities.mean() > 0.98
+    # sharpness chooses trees; at its inverse the temperature asks for the very same marginals
+    sharp = replace(parser_of(model), sharpness=0.25, temperature=4.0).predict_with_probabilities(
+        words
+    )
+    plain = replace(parser_of(model), sharpness=1.0, temperature=4.0).predict_with_probabilities(
+        words
+    )
+    same = sharp.heads == plain.heads
+    assert same.mean() > 0.5
+    assert sharp.probabilities[same] == pytest.approx(plain.probabilities[same], abs=1e-9)
+
+
+def test_what_is_certain_at_first_sight_has_probability_one() -> None:
+    """With one head a word there is nothing left to choose."""
+    model = model_of()
+    parser = replace(parser_of(model), pruning=Pruning(1, 0.0))
+    words = words_of(model, sample("dev"))
+    limits = ArcLimits(parser.predict(words), {}, np.ones(words.n_sentences, dtype=bool))
+    assert (parser.predict_with_probabilities(words, limits).probabilities == 1.0).all()
+
+
+# --- limits ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("overrides", [(), (NON_PROJECTIVE,)])
+def test_fixed_heads_are_kept_and_forbidden_arcs_are_absent(overrides: tuple[str, ...]) -> None:
+    model = model_of(*overrides)
+    parser = parser_of(model)
+    sentences = tuple(own for own in sample("dev") if len(own) >= 3)
+    words = words_of(model, sentences)
+    plain = parser.predict(words)
+    random = np.random.default_rng(1)
+    heads, forbidden, limited = free(words), {}, random.random(len(sentences)) < 0.7
+    for i, (first, end) in enumerate(itertools.pairwise(words.starts)):
+        if not limited[i]:
+            continue
+        n, gold = end - first, np.array(sentences[i].heads)
+        heads[first:end] = np.where(random.random(n) < 0.3, gold, FREE)
+        forbidden[i] = np.zeros((n + 1, n + 1), dtype=bool)
+        wrong = plain[first:end] != gold
+        forbidden[i][plain[first:end][wrong], 1 + np.flatnonzero(wrong)] = True
+    found, probabilities = parser.predict_with_probabilities(
+        words, ArcLimits(heads, forbidden, limited)
+    )
+    assert (found == parser.predict(words, ArcLimits(heads, forbidden, limited))).all()
+    assert (found[heads != FREE] == heads[heads != FREE]).all()
+    assert (probabilities[heads != FREE] == 1.0).all()
+    assert ((probabilities > 0) & (probabilities <= 1)).all()
+    changed = False
+    for i, tree in enumerate(trees_in(found, words)):
+        first, end = words.starts[i], words.starts[i + 1]
+        assert is_tree(tree)
+        assert is_single_rooted(tree)
+        if limited[i]:
+            assert not forbidden[i][list(tree[1:]), np.arange(1, len(tree))].any()
+            changed |= bool((found[first:end] != plain[first:end]).any())
+        else:
+            assert (found[first:end] == plain[first:end]).all()
+    assert changed
+
+
+def test_fixed_heads_that_cross_fall_back_to_the_pruner() -> None:
+    model = model_of()
+    parser = parser_of(model)
+    sentences = tuple(own for own in sample("dev") if len(own) >= 4)
+    words = words_of(model, sentences)
+    heads, limited = free(words), np.arange(len(sentences)) % 2 == 0
+    for first in words.starts[:-1][limited]:
+        heads[first : first + 2] = (3, 4)
+    limits = ArcLimits(heads, {}, limited)
+    found, probabilities = parser.predict_with_probabilities(words, limits)
+    by_pruner = parser.pruner.predict_with_probabilities(words, limits)
+    plain = parser.predict_with_probabilities(words)
+    for i, tree in enumerate(trees_in(found, words)):
+        own = slice(words.starts[i], words.starts[i + 1])
+        assert is_tree(tree)
+        assert is_single_rooted(tree)
+        assert is_projective(tree) != limited[i]
+        expected = by_pruner if limited[i] else plain
+        assert (found[own] == expected.heads[own]).all()
+        assert (probabilities[own] == expected.probabilities[own]).all()
+        if limited[i]:
+            assert tree[1:3] == (3, 4)
+
+
+@pytest.mark.parametrize("crossing", [False, True])
+def test_where_all_heads_are_fixed_they_are_what_comes_out(crossing: bool) -> None:
+    model = model_of()
+    sentences = tuple(map(crossed, sample("dev"))) if crossing else sample("dev")
+    words = words_of(model, sentences)
+    heads = np.concatenate([own.heads for own in sentences]).astype(np.int32)
+    limits = ArcLimits(heads, {}, np.ones(len(sentences), dtype=bool))
+    found = parser_of(model).predict_with_probabilities(words, limits)
+    assert (found.heads == heads).all()
+    assert (found.probabilities == 1.0).all()
+
+
+def test_limits_that_leave_no_tree_are_told() -> None:
+    model = model_of()
+    words = words_of(model, sample("dev")[:3])
+    n = int(words.starts[1])
+    limits = ArcLimits(
+        free(words), {0: np.ones((n + 1, n + 1), dtype=bool)}, np.array([True, False, False])
+    )
+    found = parser_of(model).predict(words, limits)
+    assert (found[:n] == -1).all()
+    assert (found[n:] == parser_of(model).predict(words)[n:]).all()
+
+
+def test_a_long_sentence_may_have_all_its_heads_fixed() -> None:
+    model = model_of()
+    forms = list(itertools.islice(itertools.cycle(sample("dev")[0].forms), LONGEST + 5))
+    sentences = [Sentence(forms=tuple(forms)), sample("dev")[1]]
+    chain = Constraints({"heads": {word: word - 1 for word in range(1, len(forms) + 1)}})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = list(model.annotate(sentences, constraints=[chain, Constraints()]))
+    assert found[0].heads == tuple(range(len(forms)))
+    assert found[1] == next(iter(model.annotate(sentences[1:])))
+
+
+# --- training -------------------------------------------------------------------------------------
+
+
+def stops_at(task: str, iteration: int) -> tuple[Listener, list[object]]:
+    """A listener that interrupts training after a pass of a task (0: before the first), as Ctrl-C
+    does.
+    """
+    said: list[object] = []
+
+    def listener(event: object) -> None:
+        said.append(event)
+        begun = isinstance(event, Step) and iteration == 0 and event.task == task
+        passed = (
+            isinstance(event, Iteration) and event.task == task and event.iteration == iteration > 0
+        )
+        if begun or passed:
+            raise KeyboardInterrupt
+
+    return listener, said
+
+
+def interrupted(task: str, iteration: int) -> Model:
+    listener, _ = stops_at(task, iteration)
+    found = train(corpus(20), None, quick(*TINY), listener)
+    assert found.interrupted
+    return found.model
+
+
+def accuracy(model: Model) -> float:
+    found = [head for own in model.annotate(corpus(20)) for head in own.heads]
+    return float(np.mean(np.array(found) == np.concatenate([own.heads for own in corpus(20)])))
+
+
+def test_training_tells_of_its_two_parts() -> None:
+    said: list[object] = []
+    trained_on(corpus(20), listener=said.append)
+    passes = [(event.task, event.iteration) for event in said if isinstance(event, Iteration)]
+    assert passes == [
+        ("pruner", 1),
+        ("pruner", 2),
+        ("pruner", 3),
+        ("parser", 1),
+        ("parser", 2),
+        ("parser", 3),
+    ]
+
+
+@pytest.mark.parametrize(("task", "iteration"), [("pruner", 2), ("parser", 0)])
+def test_stopped_before_there_is_a_second_order_parser_the_pruner_is_the_parser(
+    task: str, iteration: int
+) -> None:
+    model = interrupted(task, iteration)
+    assert isinstance(model.parser, Parser)
+    assert accuracy(model) > 0.3
+    assert model.record["tasks"]["heads"]["task"] == "pruner"
+
+
+def test_stopped_later_the_best_so_far_is_the_parser() -> None:
+    model = interrupted("parser", 2)
+    assert isinstance(model.parser, SecondOrderParser)
+    assert accuracy(model) > 0.7
+
+
+def test_the_best_pass_on_the_development_part_is_kept() -> None:
+    said: list[object] = []
+    kept = train(
+        corpus(), sample("dev")[:20], quick(*TINY, "second_order.stop.iterations=6"), said.append
+    ).model
+    passes = [event for event in said if isinstance(event, Iteration) and event.task == "parser"]
+    assert all(event.score is not None for event in passes)
+    found = [head for own in kept.annotate(sample("dev")[:20]) for head in own.heads]
+    gold = np.concatenate([own.heads for own in sample("dev")[:20]])
+    assert 100 * np.mean(np.array(found) == gold) == pytest.approx(
+        max(event.score or 0 for event in passes), abs=0.01
+    )

@@ -1,0 +1,417 @@
+"""How probable a model finds what it chooses: marginals by enumeration, given the constraints, and
+their way into files.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from oracles.sequences import sequence_facts
+from oracles.trees import all_trees, tree_score
+from sample_treebank import quick, quick_model, sample
+
+from egparse.errors import EgparseError
+from egparse.evaluation.calibration import calibrations
+from egparse.features.word_table import Words
+from egparse.parsing.arc_parser import Parser, _score_sentence, scratch_for
+from egparse.parsing.constraints import FREE, ArcLimits
+from egparse.parsing.long_sentences import LONGEST, LongSentenceWarning
+from egparse.pipeline.constraints import Constraints
+from egparse.pipeline.model import Model
+from egparse.readers.conllu import format_sentence, read_conllu
+from egparse.sentences import Sentence
+from egparse.storage.model_file import read_model, write_model
+from egparse.structures.chains.batch import chosen_marginals
+from egparse.tagging.tagger import iob2_kinds
+from egparse.training.run import train
+
+Floats = npt.NDArray[np.float64]
+ALL = ("upos", "xpos", "feats", "spans", "heads", "deprels")
+
+
+@cache
+def arc_factored() -> Model:
+    """A model of trees alone, with the arc-factored parser and all arcs as candidates."""
+    config = quick(
+        "hold_out=0", 'layers=["upos", "xpos", "heads"]', "parser.order=1", "parser.arc_share=0"
+    )
+    return train(sample("train")[:60], None, config).model
+
+
+def parser_and_words(sentences: Sequence[Sequence[str]]) -> tuple[Parser, Words]:
+    """The parser of that model, and words with predicted tags."""
+    model = arc_factored()
+    assert isinstance(model.parser, Parser)
+    words = model.columns.words(sentences)
+    for layer, tagger in model.taggers.items():
+        model.columns.fill(words, layer, tagger.predict(words))
+    return model.parser, words
+
+
+def short() -> list[Sequence[str]]:
+    """Sentences of which all trees can be listed."""
+    return [s.forms for part in ("dev", "test", "train") for s in sample(part) if 3 <= len(s) <= 5][
+        :20
+    ]
+
+
+def scored(parser: Parser, words: Words) -> Iterator[tuple[int, int, Floats]]:
+    """First word, end and arc scores of each sentence."""
+    values = parser.columns.values(words)
+    for i, (first, end) in enumerate(itertools.pairwise(words.starts.tolist())):
+        own = values[first + i : end + i + 1]
+        square = np.empty((len(own), len(own)))
+        scratch = scratch_for(parser.templates, len(own))
+        _score_sentence(own, parser.templates, parser.arc_filter, parser.weights, scratch, square)
+        yield first, end, square
+
+
+@cache
+def told() -> tuple[Sentence, ...]:
+    """The test part, annotated with probabilities."""
+    return tuple(quick_model().annotate(sample("test"), marginals=True))
+
+
+# --- chains ---------------------------------------------------------------------------------------
+
+
+@given(
+    lengths=st.lists(st.integers(0, 4), min_size=1, max_size=3),
+    n_labels=st.integers(1, 4),
+    seed=st.integers(0, 10_000),
+    scale=st.sampled_from([0.0, 1.0, 400.0]),
+    forbids=st.booleans(),
+)
+def test_marginals_of_a_batch_are_those_of_enumeration(
+    lengths: list[int], n_labels: int, seed: int, scale: float, forbids: bool
+) -> None:
+    random = np.random.default_rng(seed)
+    transitions = (scale * random.normal(size=(n_labels, n_labels))).astype(np.float32)
+    opening = np.zeros(n_labels, dtype=np.float32)
+    if forbids:
+        transitions[random.random(size=transitions.shape) < 0.3] = -np.inf
+        opening[random.random(n_labels) < 0.3] = -np.inf
+    sentences = np.cumsum([0, *lengths]).astype(np.int64)
+    lists = [
+        np.flatnonzero(random.random(n_labels) < 0.7).tolist() or [0] for _ in range(sum(lengths))
+    ]
+    starts = np.cumsum([0, *map(len, lists)]).astype(np.int64)
+    labels = np.array([label for own in lists for label in own], dtype=np.uint16)
+    unary = random.normal(size=len(labels))
+    chosen = np.array([random.choice([-1, *own]) for own in lists], dtype=np.int32)
+    kinds = random.integers(0, 3, size=n_labels).astype(np.int32)
+    found = chosen_marginals(
+        unary, starts, labels, sentences, [transitions], opening, chosen, kinds
+    )
+    for first, end in itertools.pairwise(sentences.tolist()):
+        own = [unary[starts[k] : starts[k + 1]].tolist() for k in range(first, end)]
+        if first < end:
+            own[0] = [
+                score + float(opening[q]) for score, q in zip(own[0], lists[first], strict=True)
+            ]
+        facts = sequence_facts(own, lists[first:end], transitions.astype(float))  # type: ignore[arg-type]
+        for k in range(first, end):
+            if chosen[k] < 0 or not facts.ranked:
+                assert np.isnan(found[k])
+                continue
+            each = zip(facts.unary[k - first], lists[k], strict=True)
+            expected = sum(p for p, label in each if kinds[label] == kinds[chosen[k]])
+            assert found[k] == pytest.approx(expected, abs=1e-6)
+
+
+def test_longer_ngrams_count_too() -> None:
+    random = np.random.default_rng(3)
+    bigrams, trigrams = (random.normal(size=(3,) * m).astype(np.float32) for m in (2, 3))
+    lists = [[0, 2], [0, 1, 2], [1, 2], [0, 1]]
+    starts = np.cumsum([0, *map(len, lists)])
+    unary = random.normal(size=starts[-1])
+    weights = {}
+    for choice in itertools.product(*map(range, map(len, lists))):
+        path = [own[c] for own, c in zip(lists, choice, strict=True)]
+        score = sum(unary[starts[k] + c] for k, c in enumerate(choice))
+        score += sum(bigrams[a, b] for a, b in itertools.pairwise(path))
+        score += sum(trigrams[tuple(path[k : k + 3])] for k in range(2))
+        weights[tuple(path)] = np.exp(score)
+    best = max(weights, key=weights.__getitem__)
+    found = chosen_marginals(
+        unary,
+        starts,
+        np.concatenate(lists).astype(np.uint16),
+        np.array([0, 4]),
+        [bigrams, trigrams],
+        np.zeros(3, dtype=np.float32),
+        np.array(best, dtype=np.int32),
+        np.arange(3, dtype=np.int32),
+    )
+    total = sum(weights.values())
+    for k, label in enumerate(best):
+        expected = sum(own for path, own in weights.items() if path[k] == label) / total
+        assert found[k] == pytest.approx(expected)
+
+
+def test_tags_that_are_written_alike_count_as_one() -> None:
+    kinds = iob2_kinds(["B-X", "S-X", "I-X", "E-X", "B-Y", "O"]).tolist()
+    assert kinds == [0, 0, 1, 1, 2, 3]
+
+
+def test_a_temperature_flattens_probabilities_and_changes_no_choice() -> None:
+    model = quick_model()
+    for layer, tagger in model.taggers.items():
+        hot = replace(tagger, model=replace(tagger.model, temperature=3.0))
+        found = list(
+            replace(model, taggers={**model.taggers, layer: hot}).annotate(
+                sample("test"), marginals=[layer]
+            )
+        )
+        assert [s.probabilities and tuple(s.probabilities) for s in found] == [(layer,)] * len(
+            found
+        )
+        assert [getattr(s, layer) for s in found] == [getattr(s, layer) for s in told()]
+        assert mean(found, layer) < mean(told(), layer)
+
+
+def mean(sentences: list[Sentence] | tuple[Sentence, ...], layer: str) -> float:
+    return float(np.mean([p for s in sentences if s.probabilities for p in s.probabilities[layer]]))
+
+
+# --- trees ----------------------------------------------------------------------------------------
+
+
+def tree_marginals(
+    square: Floats, heads: list[int], trees: str, temperature: float, fixed: list[int]
+) -> list[float]:
+    """The probability of each arc of a tree among all trees with the fixed heads, by
+    enumeration.
+    """
+    n = len(heads)
+    weights = {
+        other: np.exp(tree_score(square, other) / temperature)  # type: ignore[arg-type]
+        for other in all_trees(n, True, trees == "projective")
+        if all(fixed[d] in (FREE, other[d + 1]) for d in range(n))
+    }
+    total = sum(weights.values())
+    return [
+        sum(w for other, w in weights.items() if other[d + 1] == heads[d]) / total for d in range(n)
+    ]
+
+
+@pytest.mark.parametrize("trees", ["projective", "non-projective"])
+@pytest.mark.parametrize("sharpness", [0.0, 1.5])
+@pytest.mark.parametrize("fixes", [False, True])
+def test_the_probability_of_a_head_is_its_marginal(
+    trees: str, sharpness: float, fixes: bool
+) -> None:
+    parser, words = parser_and_words(short())
+    parser = replace(parser, trees=trees, sharpness=sharpness, temperature=1.7)
+    fixed = np.full(int(words.starts[-1]), FREE, dtype=np.int32)
+    if fixes:
+        fixed[words.starts[:-1]] = 2
+    limits = ArcLimits(fixed, {}, np.ones(words.n_sentences, dtype=bool)) if fixes else None
+    heads, probabilities = parser.predict_with_probabilities(words, limits)
+    assert (heads == parser.predict(words, limits)).all()
+    for first, end, square in scored(parser, words):
+        expected = tree_marginals(
+            square, heads[first:end].tolist(), trees, 1.7, fixed[first:end].tolist()
+        )
+        assert probabilities[first:end] == pytest.approx(expected, abs=1e-6)
+    assert (probabilities[fixed != FREE] == 1.0).all()
+
+
+def test_all_heads_fixed_and_none_possible() -> None:
+    parser, words = parser_and_words(short())
+    heads = parser.predict(words)
+    every = np.ones(words.n_sentences, dtype=bool)
+    assert (
+        parser.predict_with_probabilities(words, ArcLimits(heads, {}, every)).probabilities == 1.0
+    ).all()
+    nowhere = {i: np.ones((n + 1, n + 1), dtype=bool) for i, n in enumerate(np.diff(words.starts))}
+    free = ArcLimits(np.full_like(heads, FREE), nowhere, every)
+    assert np.isnan(parser.predict_with_probabilities(words, free).probabilities).all()
+
+
+def test_in_a_sentence_of_pieces_the_piece_is_what_counts() -> None:
+    forms = list(
+        itertools.chain.from_iterable(own.forms for own in (*sample("train"), *sample("dev")))
+    )
+    parser, words = parser_and_words([forms[: LONGEST + 50], forms[:12]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LongSentenceWarning)
+        heads, probabilities = parser.predict_with_probabilities(words)
+        assert (heads == parser.predict(words)).all()
+    assert ((probabilities >= 0.0) & (probabilities <= 1.0)).all()
+    _, alone = parser_and_words([forms[:12]])
+    assert probabilities[-12:] == pytest.approx(
+        parser.predict_with_probabilities(alone).probabilities
+    )
+
+
+# --- models ---------------------------------------------------------------------------------------
+
+
+def test_annotation_is_the_same_and_every_layer_tells_its_probabilities() -> None:
+    plain = list(quick_model().annotate(sample("test")))
+    assert [replace(own, probabilities=None) for own in told()] == plain
+    assert all(own.probabilities is None for own in plain)
+    for own in told():
+        assert own.probabilities is not None
+        assert tuple(own.probabilities) == ALL
+        for values in own.probabilities.values():
+            assert len(values) == len(own)
+            assert all(value is not None and 0.0 <= value <= 1.0 for value in values)
+    # what was told before is not true of what is annotated anew
+    again = next(quick_model().annotate(told()))
+    assert again.probabilities is None
+
+
+def test_probabilities_do_not_depend_on_the_batch() -> None:
+    alone = [next(quick_model().annotate([own], marginals=True)) for own in sample("test")[:5]]
+    for one, many in zip(alone, told(), strict=False):
+        assert one.probabilities is not None
+        assert many.probabilities is not None
+        for layer in ALL:
+            assert one.probabilities[layer] == pytest.approx(many.probabilities[layer])
+
+
+def test_tags_that_are_kept_have_none_and_what_is_fixed_is_certain() -> None:
+    gold = sample("test")[:8]
+    for own in quick_model().annotate(gold, gold_tags=True, marginals=True):
+        assert own.probabilities is not None
+        assert set(own.probabilities["upos"]) == {None}
+        assert None not in own.probabilities["heads"]
+    for brings, own in zip(
+        gold, quick_model().annotate(gold, respect_input=True, marginals=True), strict=True
+    ):
+        assert own.probabilities is not None
+        for layer in ALL:
+            brought = zip(getattr(brings, layer), own.probabilities[layer], strict=True)
+            sure = [value for cell, value in brought if cell != "_" and value is not None]
+            assert sure == pytest.approx([1.0] * len(sure))
+
+
+def test_a_fixed_tag_that_the_model_does_not_know_has_no_probability_and_others_are_given_it() -> (
+    None
+):
+    own = Sentence(("The", "cat", "sat"))
+    fixed = Constraints().fix("xpos", 2, "NEW").fix("deprels", 1, "new").fix("upos", 3, "NOUN")
+    (found,) = quick_model().annotate([own], constraints=[fixed], marginals=True)
+    assert found.probabilities is not None
+    assert (found.xpos[1], found.deprels[0], found.upos[2]) == ("NEW", "new", "NOUN")
+    assert found.probabilities["xpos"][1] is None
+    assert found.probabilities["deprels"][0] is None
+    assert found.probabilities["upos"][2] == pytest.approx(1.0)
+    assert found.probabilities["xpos"][0] is not None
+
+
+def test_sentences_without_words_are_no_trouble() -> None:
+    first, second = quick_model().annotate([Sentence(()), Sentence(("a",))], marginals=True)
+    assert first.probabilities == dict.fromkeys(ALL, ())
+    assert second.probabilities is not None
+    assert second.probabilities["heads"] == (1.0,)
+
+
+def test_models_without_probabilities_say_so() -> None:
+    layers = 'layers=["upos", "heads"]'
+    config = quick(
+        layers, "parser.order=1", "parser.loss=max-margin", "parser.stop.iterations=1", "hold_out=0"
+    )
+    model = train(sample("train")[:20], None, config).model
+    assert model.probabilistic == ("upos",)
+    wanted = (
+        "^marginals: expected layers learned with a loss that has probabilities, such as "
+        "log-linear, got heads$"
+    )
+    with pytest.raises(EgparseError, match=wanted):
+        next(model.annotate(sample("test"), marginals=True))
+    with pytest.raises(
+        EgparseError, match=r"^marginals: expected layers of the model \(upos, heads\), got xpos$"
+    ):
+        next(model.annotate(sample("test"), marginals=["xpos"]))
+    found = next(model.annotate(sample("test"), marginals=["upos"]))
+    assert found.probabilities is not None
+    assert tuple(found.probabilities) == ("upos",)
+
+
+def test_temperatures_are_fitted_on_the_development_part_and_stored(tmp_path: Path) -> None:
+    model = train(sample("train")[:60], sample("dev"), quick("parser.order=1")).model
+    assert model.parser is not None
+    assert model.labeller is not None
+    temperatures = {layer: own.model.temperature for layer, own in model.taggers.items()}
+    temperatures |= {"heads": model.parser.temperature, "deprels": model.labeller.model.temperature}
+    assert {layer: model.record["tasks"][layer]["temperature"] for layer in ALL} == temperatures
+    assert all(0.2 <= value <= 5.0 and value != 1.0 for value in temperatures.values())
+    before, after = (
+        calibrations(sample("dev"), list(own.annotate(sample("dev"), marginals=True)))
+        for own in (_at_one(model), model)
+    )
+    assert all(after[layer].nll <= before[layer].nll for layer in ("upos", "xpos", "spans"))
+    assert after["heads"].nll <= before["heads"].nll
+    path = tmp_path / "model.msgpack"
+    model.save(path)
+    assert list(Model.load(path).annotate(sample("test"), marginals=True)) == list(
+        model.annotate(sample("test"), marginals=True)
+    )
+
+
+def _at_one(model: Model) -> Model:
+    assert model.parser is not None
+    assert model.labeller is not None
+    return replace(
+        model,
+        taggers={
+            k: replace(v, model=replace(v.model, temperature=1.0)) for k, v in model.taggers.items()
+        },
+        parser=replace(model.parser, temperature=1.0),
+        labeller=replace(model.labeller, model=replace(model.labeller.model, temperature=1.0)),
+    )
+
+
+def test_a_model_file_without_temperatures_loads_with_one(tmp_path: Path) -> None:
+    path = tmp_path / "model.msgpack"
+    _at_one(train(sample("train")[:25], None, quick("parser.order=1", "hold_out=0")).model).save(
+        path
+    )
+    header, payload = read_model(path)
+    for own in (*payload["taggers"].values(), payload["labeller"]):
+        del own["model"]["temperature"]
+    payload["parser"].pop("temperature")
+    old = tmp_path / "old.msgpack"
+    write_model(old, header, payload)
+    assert list(Model.load(old).annotate(sample("test"), marginals=True)) == list(
+        Model.load(path).annotate(sample("test"), marginals=True)
+    )
+
+
+# --- CoNLL-U --------------------------------------------------------------------------------------
+
+ROWS = "1\ta\t_\tX\t_\t_\t_\t_\t_\tSpaceAfter=No|PHead=0.111|PUpos=0.5\n"
+ROWS += "1.1\te\t_\t_\t_\t_\t_\t_\t_\tX=Y\n2\tb\t_\tY\t_\t_\t_\t_\t_\t_\n\n"
+
+
+def test_misc_is_kept_and_what_was_told_before_is_replaced() -> None:
+    (own,) = read_conllu(io.StringIO(ROWS))
+    assert format_sentence(own) == ROWS
+    found = replace(
+        own,
+        spans=("O", "B-X"),
+        probabilities={"heads": (0.97349, None), "spans": (1.0, 0.25), "upos": (None, None)},
+    )
+    cells = [line.split("\t")[9] for line in format_sentence(found).splitlines() if line]
+    assert cells == ["SpaceAfter=No|PHead=0.973|PNE=1.000", "X=Y", "NE=B-X|PNE=0.250"]
+    assert [c.split("\t")[9] for c in format_sentence(found, "Span").splitlines() if c][
+        2
+    ] == "Span=B-X|PSpan=0.250"
+    plain = Sentence(("a",), probabilities={"heads": (0.5,)})
+    assert format_sentence(plain).splitlines()[-2].endswith("\tPHead=0.500")
+    with pytest.raises(ValueError, match="a probability or None for each of 2 words"):
+        format_sentence(replace(own, probabilities={"heads": (0.5,)}))

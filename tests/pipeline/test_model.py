@@ -1,0 +1,220 @@
+"""The whole path: train on a slice of the sample treebank, annotate, save, load, and do it
+again.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sample_treebank import quick, quick_model, sample
+
+from egparse.errors import EgparseError, ModelFileError
+from egparse.fitting.progress import Iteration, Step
+from egparse.pipeline.model import Model, batches
+from egparse.readers.trees import find_tree_fault
+from egparse.sentences import Sentence
+from egparse.storage.model_file import read_model, write_model
+from egparse.training.columns import annotated_layers
+from egparse.training.run import hold_out, train
+
+ALL = ("upos", "xpos", "feats", "spans", "heads", "deprels")
+
+
+def accuracy(found: list[Sentence], layer: str) -> float:
+    pairs = [
+        (a, b)
+        for gold, system in zip(sample("train")[:60], found, strict=True)
+        for a, b in zip(getattr(gold, layer), getattr(system, layer), strict=True)
+    ]
+    return float(np.mean([a == b for a, b in pairs]))
+
+
+def test_every_annotated_layer_is_learned() -> None:
+    model = quick_model()
+    assert model.layers == ALL
+    found = list(model.annotate(sample("train")[:60]))
+    for layer in ALL:
+        assert accuracy(found, layer) > 0.85, layer
+
+
+def test_trees_are_valid_and_spans_are_iob2() -> None:
+    for sentence in quick_model().annotate(sample("test")):
+        assert find_tree_fault(sentence.heads, single_root=True) is None
+        for previous, tag in zip(("O", *sentence.spans), sentence.spans, strict=False):
+            assert not tag.startswith("I-") or previous in (tag, "B-" + tag[2:])
+
+
+def test_what_is_saved_is_what_is_loaded(tmp_path: Path) -> None:
+    model = quick_model()
+    model.save(tmp_path / "a.msgpack")
+    loaded = Model.load(tmp_path / "a.msgpack")
+    before, after = list(model.annotate(sample("test"))), list(loaded.annotate(sample("test")))
+    assert before == after
+    loaded.save(tmp_path / "b.msgpack")
+    assert (tmp_path / "a.msgpack").read_bytes() == (tmp_path / "b.msgpack").read_bytes()
+    assert loaded.record["sentences"] == 60
+    assert loaded.strongest("upos", 3) == model.strongest("upos", 3)
+    assert loaded.sizes() == model.sizes()
+
+
+def test_equal_seeds_give_equal_bytes(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        model = train(sample("train")[:25], sample("dev")[:5], quick()).model
+        replace(model, record={**model.record, "cpu_seconds": 0, "tasks": {}}).save(tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_threads_share_a_model() -> None:
+    model = quick_model()
+    expected = list(model.annotate(sample("test")))
+    with ThreadPoolExecutor(4) as pool:
+        runs = list(pool.map(lambda _: list(model.annotate(sample("test"))), range(8)))
+    assert all(run == expected for run in runs)
+
+
+def test_predictions_do_not_depend_on_the_batch() -> None:
+    model = quick_model()
+    together = list(model.annotate(sample("test")))
+    alone = [next(model.annotate([sentence])) for sentence in sample("test")]
+    assert together == alone
+
+
+def test_gold_tags_are_kept_and_used_where_they_are_given() -> None:
+    gold = sample("test")[:10]
+    stripped = [sentence.with_layers(xpos=()) for sentence in gold]
+    found = list(quick_model().annotate(stripped, gold_tags=True))
+    assert [sentence.upos for sentence in found] == [sentence.upos for sentence in gold]
+    assert all(len(sentence.xpos) == len(sentence) for sentence in found)
+
+
+def test_odd_words_are_annotated() -> None:
+    odd = [
+        Sentence(("☃",)),
+        Sentence(()),
+        Sentence(("\u202eאב", "x" * 5000, "1,000.5", "😀")),
+        Sentence(("a",) * 300),
+    ]
+    for given, found in zip(odd, quick_model().annotate(odd), strict=True):
+        assert len(found.upos) == len(found.heads) == len(given)
+
+
+def test_training_reports_every_pass_with_its_certificate() -> None:
+    events: list[Iteration | Step] = []
+    train(
+        sample("train")[:25],
+        sample("dev")[:5],
+        quick('layers=["upos", "heads"]', "jackknife.folds=2"),
+        events.append,
+    )
+    passes = [event for event in events if isinstance(event, Iteration)]
+    assert {event.task for event in passes} == {"upos", "parser"}
+    for event in passes:
+        assert event.gap == pytest.approx(event.primal - event.dual)
+        assert event.gap >= -1e-6 * abs(event.dual)
+        assert event.score is not None
+    steps = [event for event in events if isinstance(event, Step)]
+    assert [step.done for step in steps if step.task == "upos jackknife"] == [0, 1, 2]
+
+
+def test_ctrl_c_keeps_what_has_been_trained() -> None:
+    def interrupt(event: Iteration | Step) -> None:
+        if isinstance(event, Iteration) and event.task == "xpos" and event.iteration == 2:
+            raise KeyboardInterrupt
+
+    trained = train(sample("train")[:25], None, quick(), interrupt)
+    assert trained.interrupted
+    assert trained.model.layers == ("upos", "xpos")
+    assert list(trained.model.annotate(sample("test")[:3]))
+
+    def at_once(event: Iteration | Step) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(sample("train")[:25], None, quick(), at_once)
+
+
+def test_a_development_part_is_held_out_in_corpus_order() -> None:
+    kept, held = hold_out(sample("train"), 0.1, seed=1)
+    assert len(held) == len(sample("train")) // 10
+    assert sorted([*kept, *held], key=lambda s: s.sentence_id or "") == sorted(
+        sample("train"), key=lambda s: s.sentence_id or ""
+    )
+    assert hold_out(sample("train")[:10], 0.5, 1) == (list(sample("train")[:10]), [])
+
+
+def test_tags_that_are_used_but_not_trained_are_inputs() -> None:
+    corpus = [
+        Sentence(s.forms, xpos=s.xpos, spans=tuple("B-" + tag for tag in s.upos))
+        for s in sample("train")[:40]
+    ]
+    config = quick('layers=["spans"]', 'spans.templates=["xpos[0]", "form[0]"]')
+    model = train(corpus, corpus[:5], config).model
+    assert model.layers == ("spans",)
+    with_tags = list(model.annotate(corpus))
+    without = list(model.annotate([Sentence(sentence.forms) for sentence in corpus]))
+    assert with_tags != without
+
+
+@pytest.mark.parametrize("trees", ["projective", "non-projective"])
+@pytest.mark.parametrize("loss", ["log-linear", "max-margin"])
+def test_both_kinds_of_trees_and_both_losses_train(trees: str, loss: str) -> None:
+    config = quick(
+        'layers=["upos", "heads"]',
+        f'parser.trees="{trees}"',
+        f'parser.loss="{loss}"',
+        f'upos.loss="{loss}"',
+        "parser.c=5",
+        "parser.stop.iterations=25",
+    )
+    model = train(sample("train")[:60], None, config).model
+    # the parser has learned from correct tags, and is asked with correct tags
+    found = list(model.annotate(sample("train")[:60], gold_tags=True))
+    assert accuracy(found, "heads") > 0.75
+
+
+def test_layers_are_found_by_what_the_words_say() -> None:
+    assert annotated_layers(sample("train")[:30]) == ALL
+    assert (
+        annotated_layers([Sentence(("a",), upos=("_",), heads=(-1,), deprels=("_",), spans=("O",))])
+        == ()
+    )
+
+
+@pytest.mark.parametrize(
+    ("sentences", "overrides", "text"),
+    [
+        ([], [], "expected at least one sentence to train on, got none"),
+        ([Sentence(("a",))], [], "expected a corpus with tags, entities or trees, got words alone"),
+        (
+            [Sentence(("a",), upos=("X",))],
+            ['layers=["heads"]'],
+            "expected layers that the corpus annotates (upos), got 'heads'",
+        ),
+    ],
+)
+def test_a_corpus_that_cannot_be_trained_on_is_refused(
+    sentences: list[Sentence], overrides: list[str], text: str
+) -> None:
+    with pytest.raises(EgparseError) as fault:
+        train(sentences, None, quick(*overrides))
+    assert text in str(fault.value)
+
+
+def test_a_model_file_with_missing_parts_is_refused(tmp_path: Path) -> None:
+    quick_model().save(tmp_path / "m")
+    header, payload = read_model(tmp_path / "m")
+    write_model(
+        tmp_path / "n", header, {name: part for name, part in payload.items() if name != "forms"}
+    )
+    with pytest.raises(ModelFileError, match="expected the parts of an egparse model"):
+        Model.load(tmp_path / "n")
+
+
+def test_batches_hold_about_so_many_words() -> None:
+    sizes = [sum(map(len, batch)) for batch in batches(sample("train"), 100)]
+    assert sum(sizes) == sum(map(len, sample("train")))
+    assert all(100 <= size < 140 for size in sizes[:-1])

@@ -1,0 +1,46 @@
+"""A slice of the sample treebank and a configuration that trains on it in seconds."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from egparse.fitting.config import TrainConfig, load_config
+from egparse.pipeline.model import Model
+from egparse.readers.corpus import read_corpus
+from egparse.sentences import Sentence
+from egparse.training.run import train
+
+CORPORA = Path(__file__).resolve().parents[1] / "corpora"
+
+
+@cache
+def sample(part: str) -> tuple[Sentence, ...]:
+    """The sentences of a part of the sample treebank."""
+    return tuple(read_corpus(CORPORA / f"en_sample-{part}.conllu"))
+
+
+def quick(*overrides: str) -> TrainConfig:
+    """Few passes, no jackknifing, an arc-factored parser with a small table."""
+    passes = [
+        f"{task}.stop.iterations=6" for task in ("upos", "xpos", "feats", "spans", "labeller")
+    ]
+    return load_config(
+        None,
+        [
+            *passes,
+            "jackknife.folds=0",
+            "jackknife.passes=2",
+            "parser.order=1",
+            "parser.bits=16",
+            "parser.c=2",
+            "parser.stop.iterations=14",
+            *overrides,
+        ],
+    )
+
+
+@cache
+def quick_model() -> Model:
+    """A model of all layers, trained on 60 sentences."""
+    return train(sample("train")[:60], None, quick("hold_out=0")).model

@@ -1,0 +1,115 @@
+"""Probabilities beside Docs, and the k best trees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sample_treebank import quick_model, sample
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin
+from spacy_components.conftest import blank
+
+from egparse.sentences import Sentence
+
+
+@pytest.fixture
+def sure(model_path: Path) -> Language:
+    return blank(model_path, probabilities=True)
+
+
+def made(nlp: Language, sentences: list[Sentence]) -> Doc:
+    words = [form for own in sentences for form in own.forms]
+    starts = [place == 0 for own in sentences for place in range(len(own))]
+    doc = Doc(nlp.vocab, words=words, sent_starts=starts)
+    for _, proc in nlp.pipeline:
+        doc = proc(doc)
+    return doc
+
+
+def test_they_are_those_of_the_model(sure: Language) -> None:
+    sentences = [Sentence(own.forms) for own in sample("test")[:25]]
+    doc = made(sure, sentences)
+    found = list(quick_model().annotate(sentences, marginals=True))
+    names = {
+        "upos": "pos",
+        "xpos": "tag",
+        "feats": "morph",
+        "spans": "ent",
+        "heads": "head",
+        "deprels": "dep",
+    }
+    for layer, name in names.items():
+        expected = [value for own in found for value in (own.probabilities or {})[layer]]
+        told = [getattr(token._, f"egparse_{name}_prob") for token in doc]
+        assert told == pytest.approx(expected, abs=1e-6), layer
+    for entity in doc.ents:
+        assert entity._.egparse_ent_prob == min(token._.egparse_ent_prob for token in entity)
+
+
+def test_blanks_have_none_and_nothing_is_kept_unasked(sure: Language, nlp: Language) -> None:
+    doc = sure("A dog  barks.")
+    assert [token._.egparse_head_prob is None for token in doc] == [t.is_space for t in doc]
+    plain = nlp("A dog  barks.")
+    assert plain.user_data == {}
+    assert plain[0]._.egparse_head_prob is None
+    assert sure("").user_data == {}
+
+
+def test_they_survive_bytes_and_processes(sure: Language) -> None:
+    doc = sure("A dog  barks in London.")
+    told = [(t._.egparse_head_prob, t._.egparse_tag_prob, t._.egparse_ent_prob) for t in doc]
+    again = Doc(sure.vocab).from_bytes(doc.to_bytes())
+    assert [
+        (t._.egparse_head_prob, t._.egparse_tag_prob, t._.egparse_ent_prob) for t in again
+    ] == told
+    stored = DocBin(docs=[doc], store_user_data=True).get_docs(sure.vocab)
+    assert [t._.egparse_head_prob for t in next(stored)] == [one for one, _, _ in told]
+    (other,) = sure.pipe(["A dog  barks in London."], n_process=2)
+    assert [t._.egparse_head_prob for t in other] == [one for one, _, _ in told]
+    assert {value.dtype for value in doc.user_data.values()} == {np.dtype(np.float32)}
+
+
+def test_kept_tags_have_none(model_path: Path) -> None:
+    nlp = blank(model_path, "egparse_tagger", probabilities=True)
+    doc = nlp.make_doc("The dog barks.")
+    doc[1].tag_ = "FW"
+    doc = nlp.get_pipe("egparse_tagger")(doc)
+    assert [t._.egparse_tag_prob is None for t in doc] == [False, True, False, False]
+
+
+def test_they_go_when_tokens_are_merged(sure: Language) -> None:
+    doc = sure("A dog barks in London.")
+    with doc.retokenize() as retokenizer:
+        retokenizer.merge(doc[0:2])
+    assert {t._.egparse_head_prob for t in doc} == {None}
+
+
+def test_k_best_trees_are_those_of_the_model(nlp: Language) -> None:
+    sentences = [Sentence(own.forms) for own in sample("test")[:8]]
+    doc = made(nlp, sentences)
+    found = nlp.get_pipe("egparse_parser").k_best(doc, 3)
+    expected = list(quick_model().k_best(sentences, 3))
+    assert [len(own) for own in found] == [len(own) for own in expected]
+    for own, scored in zip(found, expected, strict=True):
+        for tree, (sentence, log_probability) in zip(own, scored, strict=True):
+            heads = [
+                0 if head == k else head - tree.start + 1
+                for k, head in enumerate(tree.heads, tree.start)
+            ]
+            assert heads == list(sentence.heads)
+            assert [label.replace("ROOT", "root") for label in tree.labels] == list(
+                sentence.deprels
+            )
+            assert tree.log_probability == pytest.approx(log_probability)
+    assert nlp.get_pipe("egparse_parser").k_best(nlp.make_doc(""), 2) == []
+
+
+def test_k_best_trees_of_docs_with_blanks(nlp: Language) -> None:
+    doc = nlp("  A dog  barks. \n It runs.")
+    trees = nlp.get_pipe("egparse_parser").k_best(doc, 2)
+    assert [(own[0].start, own[0].end) for own in trees] == [
+        (span.start, span.end) for span in doc.sents
+    ]
+    assert all(len(tree.heads) == tree.end - tree.start for own in trees for tree in own)

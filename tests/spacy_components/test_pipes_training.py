@@ -1,0 +1,301 @@
+"""Pipelines that are trained: on Examples, by ``nlp.initialize`` and by spaCy's command line; and
+their scores.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+import spacy
+from house.package import ROOT
+from sample_treebank import sample
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin
+from spacy.training import Example
+from spacy_components.conftest import ALL, blank
+from spacy_components.texts import TEXTS, said
+
+from egparse.errors import EgparseError
+from egparse.evaluation.ud import score
+from egparse.sentences import Sentence
+from egparse.spacy_components.doc_to_sentences import sentences_of
+
+QUICK = {
+    **{
+        task: {"stop": {"iterations": 6}} for task in ("upos", "xpos", "feats", "spans", "labeller")
+    },
+    "jackknife": {"folds": 0},
+    "hold_out": 0.0,
+    "parser": {"order": 1, "bits": 16, "c": 2.0, "stop": {"iterations": 14}},
+}
+
+
+def gold_doc(nlp: Language, sentences: list[Sentence]) -> Doc:
+    """A Doc with everything that some sentences say."""
+    flat = {
+        name: [value for own in sentences for value in getattr(own, name)]
+        for name in ("forms", "upos", "xpos", "feats", "deprels", "spans")
+    }
+    heads, offset = [], 0
+    for own in sentences:
+        heads += [offset + (head - 1 if head else place) for place, head in enumerate(own.heads)]
+        offset += len(own)
+    return Doc(
+        nlp.vocab,
+        words=flat["forms"],
+        spaces=["SpaceAfter=No" not in misc for own in sentences for misc in own.misc],
+        pos=flat["upos"],
+        tags=flat["xpos"],
+        morphs=["" if feats == "_" else feats for feats in flat["feats"]],
+        deps=["ROOT" if label == "root" else label for label in flat["deprels"]],
+        heads=heads,
+        ents=flat["spans"],
+    )
+
+
+def gold_docs(nlp: Language, part: str, count: int) -> list[Doc]:
+    chosen = list(sample(part)[:count])
+    return [gold_doc(nlp, chosen[first : first + 3]) for first in range(0, count, 3)]
+
+
+def examples_of(nlp: Language, part: str = "train", count: int = 60) -> list[Example]:
+    docs = gold_docs(nlp, part, count)
+    return [
+        Example(Doc(nlp.vocab, [t.text for t in own], [bool(t.whitespace_) for t in own]), own)
+        for own in docs
+    ]
+
+
+@pytest.fixture(scope="module")
+def trained() -> Language:
+    nlp = spacy.blank("en")
+    for name in ALL:
+        nlp.add_pipe(name)
+    nlp.config["initialize"]["components"] = {"egparse_tagger": {"training": QUICK}}
+    examples = examples_of(nlp)
+    nlp.initialize(lambda: examples)
+    return nlp
+
+
+def test_overfit_save_load_same(trained: Language, tmp_path: Path) -> None:
+    scores = trained.evaluate(examples_of(trained))
+    assert scores["tag_acc"] > 0.95
+    assert scores["conll_upos"] > 0.95
+    assert scores["conll_las"] > 0.85
+    assert scores["dep_las"] > 0.8
+    assert scores["ents_f"] > 0.9
+    trained.to_disk(tmp_path / "trained")
+    loaded = spacy.load(tmp_path / "trained")
+    assert [said(loaded(text)) for text in TEXTS] == [said(trained(text)) for text in TEXTS]
+    assert len({id(trained.get_pipe(name).model) for name in ALL}) == 1
+
+
+def test_sentence_starts_are_learned_with_the_rest_and_alone(
+    trained: Language, tmp_path: Path
+) -> None:
+    assert trained.get_pipe("egparse_parser").model.splitter is not None
+    nlp = spacy.blank("en")
+    nlp.add_pipe("egparse_senter")
+    examples = examples_of(nlp, count=120)
+    nlp.initialize(lambda: examples)
+    assert nlp.get_pipe("egparse_senter").model.layers == ()
+    assert nlp.evaluate(examples)["sents_f"] > 0.95
+    nlp.to_disk(tmp_path / "senter")
+    loaded = spacy.load(tmp_path / "senter")
+    assert [said(loaded(text)) for text in TEXTS] == [said(nlp(text)) for text in TEXTS]
+
+
+def test_initialize_without_gold_keeps_what_there_is(trained: Language, nlp: Language) -> None:
+    for pipeline in (trained, nlp):
+        before = [said(pipeline(text)) for text in TEXTS]
+        pipeline.initialize()
+        assert [said(pipeline(text)) for text in TEXTS] == before
+    empty = spacy.blank("en")
+    empty.add_pipe("egparse_parser")
+    empty.initialize()
+    with pytest.raises(EgparseError, match="expected a model"):
+        empty("A dog.")
+
+
+def test_a_named_model_is_not_trained_again(nlp: Language) -> None:
+    model = nlp.get_pipe("egparse_parser").model
+    examples = examples_of(nlp, count=3)
+    nlp.initialize(lambda: examples)
+    assert nlp.get_pipe("egparse_parser").model is model
+
+
+def test_a_named_model_that_is_missing_is_told_at_initialize(tmp_path: Path) -> None:
+    nlp = blank(tmp_path / "no.msgpack", "egparse_parser")
+    with pytest.raises(EgparseError, match=r"no\.msgpack"):
+        nlp.initialize()
+
+
+def test_labels_that_are_not_among_the_given_are_refused() -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("egparse_tagger")
+    examples = examples_of(nlp, count=6)
+    with pytest.raises(EgparseError, match="labels of upos: expected those of the settings, got"):
+        nlp.get_pipe("egparse_tagger").initialize(
+            lambda: examples, nlp=nlp, labels={"upos": ["NOUN"]}
+        )
+
+
+def test_tokens_that_do_not_match_are_left_out(trained: Language) -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("egparse_tagger")
+    gold = gold_docs(nlp, "train", 60)
+    examples = [Example(in_pieces(nlp, own), own) for own in gold]
+    assert all(len(own.predicted) > len(own.reference) for own in examples)
+    nlp.get_pipe("egparse_tagger").initialize(
+        lambda: examples, nlp=nlp, training={**QUICK, "layers": ["upos"]}
+    )
+    assert nlp.get_pipe("egparse_tagger").model.layers == ("upos",)
+    scores = nlp.evaluate(examples_of(nlp))
+    assert scores["pos_acc"] > 0.7
+
+
+def in_pieces(nlp: Language, doc: Doc) -> Doc:
+    """The text of a Doc in other tokens: its first word with more than one letter is two."""
+    words, spaces = [t.text for t in doc], [bool(t.whitespace_) for t in doc]
+    place = next(k for k, word in enumerate(words) if len(word) > 1)
+    words[place : place + 1] = [words[place][0], words[place][1:]]
+    return Doc(nlp.vocab, words, [*spaces[:place], False, *spaces[place:]])
+
+
+def test_scores_are_those_of_the_shared_tasks(trained: Language) -> None:
+    examples = examples_of(trained, "test", 30)
+    scores = trained.evaluate(examples)
+    gold = [own for example in examples for own in sentences_of(example.reference)]
+    assert [own.heads for own in gold] == [own.heads for own in sample("test")[:30]]
+    assert [own.deprels for own in gold] == [own.deprels for own in sample("test")[:30]]
+    system = [
+        own for doc in trained.pipe(e.predicted for e in examples) for own in sentences_of(doc)
+    ]
+    totals = score(gold, system).totals
+    for name, metric in (
+        ("las", "LAS"),
+        ("uas", "UAS"),
+        ("clas", "CLAS"),
+        ("upos", "UPOS"),
+        ("xpos", "XPOS"),
+    ):
+        assert scores[f"conll_{name}"] == pytest.approx(totals[metric].f1 / 100)
+    assert scores["dep_las"] != scores["conll_las"]
+    assert scores["conll_ents_f"] == pytest.approx(scores["ents_f"])
+
+
+def test_what_gold_does_not_say_is_not_scored(trained: Language) -> None:
+    doc = trained.make_doc("A dog barks.")
+    scores = trained.evaluate([Example(doc, trained.make_doc("A dog barks."))])
+    assert scores["conll_las"] is None
+    assert scores["conll_upos"] is None
+    assert scores["dep_las"] is None
+
+
+CONFIG = """
+[paths]
+train = {train}
+dev = {train}
+
+[system]
+seed = 1
+
+[nlp]
+lang = "en"
+pipeline = ["egparse_tagger", "egparse_parser"]
+
+[components]
+[components.egparse_tagger]
+factory = "egparse_tagger"
+[components.egparse_parser]
+factory = "egparse_parser"
+{model}
+
+[corpora]
+[corpora.train]
+@readers = "spacy.Corpus.v1"
+path = ${{paths.train}}
+gold_preproc = true
+[corpora.dev]
+@readers = "spacy.Corpus.v1"
+path = ${{paths.dev}}
+gold_preproc = true
+
+[training]
+max_epochs = 1
+max_steps = 1
+eval_frequency = 1
+seed = 1
+
+[initialize]
+
+[initialize.components]
+
+[initialize.components.egparse_tagger]
+training = {quick}
+"""
+
+
+def run_spacy(*arguments: object) -> str:
+    """spaCy's command line, in a process of its own."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore"}
+    command = [sys.executable, "-m", "spacy", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_spacys_command_line(model_path: Path, tmp_path: Path) -> None:
+    nlp = spacy.blank("en")
+    corpus = tmp_path / "train.spacy"
+    DocBin(docs=gold_docs(nlp, "train", 60), store_user_data=True).to_disk(corpus)
+    config = tmp_path / "config.cfg"
+    text = CONFIG.format(train=json.dumps(str(corpus)), model="", quick=json.dumps(QUICK))
+    config.write_text(text, encoding="utf-8")
+    run_spacy("init", "fill-config", config, config)
+    run_spacy("train", config, "--output", tmp_path / "out")
+    scores = tmp_path / "scores.json"
+    run_spacy(
+        "evaluate", tmp_path / "out" / "model-best", corpus, "--gold-preproc", "--output", scores
+    )
+    found = json.loads(scores.read_text(encoding="utf-8"))
+    assert found["tag_acc"] > 0.9
+    assert found["dep_las"] > 0.8
+    assert found["conll_las"] > 0.8
+
+    named = CONFIG.format(
+        train="null", model=f"model = {json.dumps(str(model_path))}", quick=json.dumps(QUICK)
+    )
+    named = named.replace('["egparse_tagger", "egparse_parser"]', '["egparse_parser"]')
+    named = named.split("[corpora]")[0].replace(
+        '[components.egparse_tagger]\nfactory = "egparse_tagger"\n', ""
+    )
+    config.write_text(named, encoding="utf-8")
+    run_spacy("init", "fill-config", config, config)
+    run_spacy("assemble", config, tmp_path / "assembled")
+    assembled, direct = spacy.load(tmp_path / "assembled"), blank(model_path, "egparse_parser")
+    assert [said(assembled(text)) for text in TEXTS] == [said(direct(text)) for text in TEXTS]
+
+    (tmp_path / "packages").mkdir()
+    run_spacy(
+        "package",
+        tmp_path / "assembled",
+        tmp_path / "packages",
+        "--build",
+        "none",
+        "--name",
+        "small",
+    )
+    (meta,) = (tmp_path / "packages").glob("*/meta.json")
+    requirements = json.loads(meta.read_text(encoding="utf-8"))["requirements"]
+    # spaCy asks which distribution has our module, which an editable install does not say
+    assert any(line.startswith("egparse") for line in requirements) == (
+        "egparse" in packages_distributions()
+    )

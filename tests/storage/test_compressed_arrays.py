@@ -1,0 +1,103 @@
+"""Deflated integers come back, and what claims to be some and is not is refused within its claim of
+memory.
+"""
+
+from __future__ import annotations
+
+import tracemalloc
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from egparse.storage.compressed_arrays import (
+    MOST_BYTES,
+    deflate,
+    deflate_lists,
+    inflate,
+    inflate_bytes,
+    inflate_lists,
+)
+
+ARRAYS = st.sampled_from([np.int8, np.uint8, np.uint16, np.uint64]).flatmap(
+    lambda dtype: hnp.arrays(dtype, st.integers(0, 50))
+)
+LISTS = st.dictionaries(
+    st.text(max_size=5), st.lists(st.integers(0, 65_535), max_size=6), max_size=20
+)
+
+
+@given(ARRAYS)
+def test_arrays_come_back(array: np.ndarray) -> None:
+    found = inflate(deflate(array))
+    assert found.dtype == array.dtype
+    np.testing.assert_array_equal(found, array)
+
+
+def test_an_array_that_was_never_deflated_is_itself() -> None:
+    array = np.arange(3)
+    assert inflate(array) is array
+
+
+@given(LISTS)
+def test_lists_come_back_in_their_order(lists: dict[str, list[int]]) -> None:
+    found = inflate_lists(deflate_lists(lists))
+    assert [(string, list(own)) for string, own in found.items()] == list(lists.items())
+
+
+@given(LISTS)
+def test_lists_that_were_never_deflated_are_themselves(lists: dict[str, list[int]]) -> None:
+    assert inflate_lists(lists) == lists
+
+
+def test_forms_that_look_like_keys_are_forms() -> None:
+    lists = {"strings": [1], "lengths": [2], "numbers": [3]}
+    assert inflate_lists(lists) == lists
+    assert inflate_lists(deflate_lists(lists)) == {
+        "strings": (1,),
+        "lengths": (2,),
+        "numbers": (3,),
+    }
+
+
+@pytest.mark.parametrize("lists", [{"a": [65_536]}, {"a": [-1]}, {"a": [0] * 65_536}])
+def test_numbers_that_do_not_fit_are_refused(lists: dict[str, list[int]]) -> None:
+    with pytest.raises(ValueError, match="from 0 to 65,535"):
+        deflate_lists(lists)
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"type": "float64"}, "expected an array of"),
+        ({"count": 2}, "expected 16 bytes"),
+        ({"count": 4}, "expected 32 bytes"),
+        ({"count": -1}, "expected at most"),
+        ({"count": MOST_BYTES}, "expected at most"),
+        ({"deflated": b"no"}, "expected deflated bytes"),
+    ],
+)
+def test_what_is_no_array_is_refused(change: dict[str, object], complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        inflate(deflate(np.arange(3, dtype=np.uint64)) | change)
+
+
+def test_lists_that_do_not_add_up_are_refused() -> None:
+    stored = deflate_lists({"a": [1], "b": [2, 3]})
+    with pytest.raises(ValueError, match="lists"):
+        inflate_lists(stored | {"strings": ["a"]})
+    with pytest.raises(ValueError, match="lists"):
+        inflate_lists(stored | {"numbers": deflate(np.zeros(9, dtype=np.uint16))})
+
+
+def test_a_bomb_takes_no_more_than_it_claims() -> None:
+    bomb = zlib.compress(bytes(100_000_000), 9)
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="expected 1000 bytes"):
+        inflate_bytes(bomb, 1000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1_000_000

@@ -1,0 +1,428 @@
+"""Training that goes on from a model: near the base where it is held to it, and old numbers keep
+their meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sample_treebank import quick, quick_model, sample
+
+from egparse.errors import ConfigError, EgparseError
+from egparse.features.form_statistics import FormStatistics
+from egparse.features.tag_dictionary import TagDictionary
+from egparse.fitting.choose_learner import CONTINUING
+from egparse.fitting.progress import Iteration
+from egparse.learners.registry import LEARNERS
+from egparse.parsing.arc_parser import Parser
+from egparse.parsing.candidates import build_arc_filter
+from egparse.parsing.label_candidates import build_dictionary
+from egparse.parsing.second_order.parser import SecondOrderParser
+from egparse.pipeline.model import Model
+from egparse.sentences import Sentence
+from egparse.storage.model_file import read_model, write_model
+from egparse.tagging.warm_start import extend_dictionary
+from egparse.training.continuation import Base, configure, continue_training
+from egparse.training.run import train
+
+NEW = 100
+SECOND = (
+    "parser.order=2", "second_order.bits=15", "second_order.pruner_bits=14",
+    "second_order.pruner_passes=2", "second_order.stop.iterations=2", "labeller.stop.iterations=2",
+    'layers=["upos", "heads", "deprels"]',
+)  # fmt: skip
+
+
+def others(count: int = 40) -> list[Sentence]:
+    """Sentences that the quick model has not seen."""
+    return list(sample("train")[NEW : NEW + count])
+
+
+def gone_on(
+    base: Model, sentences: Sequence[Sentence], listener: Any = None, **settings: Any
+) -> Model:
+    """The base after training on the sentences, without a development part."""
+    config = configure(base, {"hold_out": 0, **settings})
+    return continue_training(
+        Base(base, "base", "0123"), sentences, None, config, *([listener] if listener else [])
+    ).model
+
+
+@cache
+def second_order_model() -> Model:
+    return train(sample("train")[:40], [], quick(*SECOND)).model
+
+
+@cache
+def gone_on_quick() -> Model:
+    return gone_on(quick_model(), others())
+
+
+def annotations(model: Model, sentences: Sequence[Sentence]) -> list[Sentence]:
+    return list(model.annotate(sentences))
+
+
+def accuracy(model: Model, sentences: Sequence[Sentence], layer: str) -> float:
+    found = annotations(model, sentences)
+    pairs = [
+        (wanted, got)
+        for own, other in zip(sentences, found, strict=True)
+        for wanted, got in zip(getattr(own, layer), getattr(other, layer), strict=True)
+    ]
+    return sum(wanted == got for wanted, got in pairs) / len(pairs)
+
+
+def changed(sentence: Sentence, layer: str, old: str, new: str) -> Sentence:
+    values = tuple(new if value == old else value for value in getattr(sentence, layer))
+    return sentence.with_layers(**{layer: values})
+
+
+def test_held_infinitely_close_the_model_is_the_base() -> None:
+    """Words that both know, so that only the weights could make a difference; tags are compared,
+    then weights.
+    """
+    base = quick_model()
+    near = gone_on(base, sample("train")[:30], closeness=1e9)
+    for layer, tagger in base.taggers.items():
+        old, new = tagger.model, near.taggers[layer].model
+        known = new.index.numbers(old.index.keys)
+        assert (known >= 0).all()
+        finite = np.isfinite(old.transitions)
+        np.testing.assert_allclose(new.transitions[finite], old.transitions[finite], atol=1e-3)
+    assert isinstance(base.parser, Parser)
+    assert isinstance(near.parser, Parser)
+    assert (
+        np.abs(near.parser.weights - base.parser.weights).max()
+        < 1e-3 * np.abs(base.parser.weights).max()
+    )
+    sentences = sample("train")[:30]
+    for layer in ("upos", "xpos", "feats", "spans"):
+        before, after = annotations(base, sentences), annotations(near, sentences)
+        assert [getattr(own, layer) for own in before] == [getattr(own, layer) for own in after]
+
+
+def test_it_learns_the_new_sentences_and_does_not_forget_the_old_ones() -> None:
+    base, model = quick_model(), gone_on_quick()
+    old = sample("train")[:60]
+    for layer in ("upos", "xpos", "heads", "deprels"):
+        assert accuracy(model, others(), layer) > accuracy(base, others(), layer)
+        assert accuracy(model, old, layer) > accuracy(base, old, layer) - 0.1
+
+
+def test_gaps_close() -> None:
+    """On few sentences, with passes enough, each task comes near the optimum of its problem around
+    the base.
+    """
+    heard: list[Iteration] = []
+    stop = {"stop": {"iterations": 60, "gap": 0.01}}
+    gone_on(
+        quick_model(),
+        others(12),
+        lambda event: heard.append(event) if isinstance(event, Iteration) else None,
+        **dict.fromkeys(("upos", "xpos", "feats", "spans", "parser", "labeller"), stop),
+    )
+    last = {event.task: event for event in heard}
+    assert set(last) == {"upos", "xpos", "feats", "spans", "parser", "labels"}
+    for event in last.values():
+        assert event.gap >= -1e-3 * abs(event.dual), event
+        assert event.relative_gap <= 0.011, event
+
+
+def test_old_strings_keep_their_numbers_and_new_ones_come_behind_them() -> None:
+    base, model = quick_model(), gone_on_quick()
+    for layer, labels in base.columns.labels.items():
+        assert model.columns.labels[layer].strings[: len(labels)] == labels.strings
+    for name, vocabulary in base.columns.lexicon.vocabularies.items():
+        now = model.columns.lexicon.vocabularies[name].strings
+        assert now[: len(vocabulary)] == vocabulary.strings
+        assert len(set(now)) == len(now)
+    assert base.forms < model.forms
+    assert {form for own in others() for form in own.forms} <= model.forms
+
+
+def test_new_labels_of_tags_spans_and_arcs_are_learned() -> None:
+    sentences = [
+        changed(
+            changed(changed(own, "upos", "DET", "ARTICLE"), "deprels", "det", "article"),
+            "spans",
+            "B-PER",
+            "B-WHO",
+        )
+        for own in others()
+    ]
+    sentences = [changed(own, "spans", "I-PER", "I-WHO") for own in sentences]
+    model = gone_on(quick_model(), sentences, closeness=0.3)
+    assert "ARTICLE" in model.columns.labels["upos"].values
+    assert "article" in model.columns.labels["deprels"].values
+    assert any(label.endswith("-WHO") for label in model.columns.labels["spans"].strings)
+    found = annotations(model, sentences)
+    upos = [tag for own in found for tag in own.upos]
+    assert upos.count("ARTICLE") > 10 * upos.count("DET")
+    labels = [label for own in found for label in own.deprels]
+    assert labels.count("article") > 10 * labels.count("det")
+
+
+def test_layers_that_the_corpus_lacks_stay_as_they_are(tmp_path: Path) -> None:
+    base = quick_model()
+    sentences = [own.with_layers(spans=(), feats=()) for own in others()]
+    model = gone_on(base, sentences)
+    assert model.layers == base.layers
+    for layer in ("feats", "spans"):
+        old, new = base.taggers[layer].model, model.taggers[layer].model
+        np.testing.assert_array_equal(old.index.keys, new.index.keys)
+        np.testing.assert_array_equal(old.rows.weights, new.rows.weights)
+        np.testing.assert_array_equal(old.transitions, new.transitions)
+    assert "spans" not in model.record["tasks"]
+    changed_section = gone_on(base, sentences, spans={"c": 99.0})
+    assert changed_section.config_table["spans"]["c"] == base.config_table["spans"]["c"]
+
+
+def test_the_file_holds_it_and_says_what_the_base_was(tmp_path: Path) -> None:
+    for model in (gone_on_quick(), gone_on(gone_on_quick(), others(60)[40:])):
+        path = tmp_path / "model.msgpack"
+        model.save(path)
+        again = Model.load(path)
+        assert annotations(again, sample("dev")) == annotations(model, sample("dev"))
+    first, second = model.record["bases"]
+    assert (first["name"], first["payload_sha256"]) == ("base", "0123")
+    assert first["record"]["sentences"] == 60
+    assert second["record"]["sentences"] == 40
+    assert "bases" not in second["record"]
+
+
+def test_rare_words_become_known_to_the_parser_and_the_rest_of_them_do_not() -> None:
+    model = gone_on_quick()
+    assert model.parser is not None
+    payload = model.parser.to_payload()["columns"]
+    beyond = payload["beyond"]["lower"]
+    assert len(beyond)
+    assert min(beyond) > payload["limits"]["lower"]
+    vocabulary = model.columns.lexicon.vocabularies["lower"]
+    counts = [
+        sum(
+            own.forms.count(form)
+            for own in others()
+            for form in {f for f in own.forms if f.lower() == vocabulary.string(value)}
+        )
+        for value in beyond
+    ]
+    assert min(counts) >= 2
+
+
+@pytest.mark.parametrize("closeness", [1e9, 1.0])
+def test_the_second_order_parser_goes_on(closeness: float, tmp_path: Path) -> None:
+    base = second_order_model()
+    assert isinstance(base.parser, SecondOrderParser)
+    sentences = [changed(own, "deprels", "det", "article") for own in others(20)]
+    model = gone_on(base, sentences, closeness=closeness)
+    assert isinstance(model.parser, SecondOrderParser)
+    assert model.parser.labels[: len(base.parser.labels)] == base.parser.labels
+    assert "article" in model.parser.labels[len(base.parser.labels) :]
+    difference = (
+        np.abs(model.parser.weights - base.parser.weights).max() / np.abs(base.parser.weights).max()
+    )
+    assert (difference < 1e-3) == (closeness > 1)
+    model.save(tmp_path / "model.msgpack")
+    assert annotations(Model.load(tmp_path / "model.msgpack"), sentences) == annotations(
+        model, sentences
+    )
+    if closeness == 1:
+        assert accuracy(model, sentences, "heads") > accuracy(base, sentences, "heads")
+
+
+def test_a_second_order_base_that_does_not_say_what_its_labels_are_is_refused() -> None:
+    base = second_order_model()
+    assert isinstance(base.parser, SecondOrderParser)
+    silent = replace(base, parser=replace(base.parser, labels=()))
+    with pytest.raises(EgparseError, match="did not store which arc labels"):
+        gone_on(silent, others(20))
+
+
+def test_a_layer_that_nothing_of_the_base_reads_is_learned_anew() -> None:
+    base = train(sample("train")[:40], [], quick('layers=["upos"]')).model
+    assert gone_on(base, others(), layers=["upos", "spans"]).layers == ("upos", "spans")
+    assert gone_on(base, others()).layers == ("upos",)
+    with_tree = train(
+        [own.with_layers(xpos=(), feats=()) for own in sample("train")[:40]],
+        [],
+        quick('layers=["upos", "heads"]'),
+    ).model
+    with pytest.raises(EgparseError, match="or does not read, got 'xpos'"):
+        gone_on(with_tree, others(), layers=["upos", "xpos", "heads"])
+
+
+def test_a_corpus_without_layers_of_the_base_is_refused() -> None:
+    base = train(sample("train")[:40], [], quick('layers=["upos"]')).model
+    words = [
+        own.with_layers(upos=(), xpos=(), feats=(), spans=(), heads=(), deprels=())
+        for own in others()
+    ]
+    with pytest.raises(EgparseError, match="words alone"):
+        gone_on(base, words)
+
+
+@pytest.mark.parametrize(
+    ("table", "text"),
+    [
+        ({"parser": {"bits": 17}}, "parser.bits: expected 16 as in the base model"),
+        ({"parser": {"order": 2}}, "parser.order: expected 1"),
+        ({"upos": {"templates": ["bias"]}}, "upos.templates: expected"),
+        ({"spans": {"scheme": "iob2"}}, "spans.scheme: expected iobes"),
+        ({"upos": {"bigrams": False}}, "upos.bigrams: expected true"),
+        ({"upos": {"bigram": False}}, "upos.bigram"),
+    ],
+)
+def test_settings_that_the_weights_are_for_cannot_be_others(
+    table: dict[str, Any], text: str
+) -> None:
+    with pytest.raises(ConfigError, match=text):
+        configure(quick_model(), table)
+
+
+def test_settings_are_those_of_the_base_where_nothing_is_said() -> None:
+    config = configure(quick_model(), {"parser": {"c": 7.0}})
+    assert config.parser.c == 7.0
+    assert config.parser.stop.iterations == 14
+    assert config.parser.bits == 16
+
+
+@pytest.mark.parametrize("learner", ["hmm", "gis", "parameter-mixing"])
+def test_learners_that_start_from_nothing_are_refused(learner: str) -> None:
+    config: dict[str, Any] = {"upos": {"learner": learner, "bigrams": True}, "layers": ["upos"]}
+    with pytest.raises(ConfigError, match=f"{learner}"):
+        gone_on(quick_model(), others(), **config)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ("upos.order=2", 'layers=["upos"]'),
+        ("upos.loss=max-margin", "parser.loss=max-margin", 'layers=["upos", "heads"]'),
+        ("parser.trees=non-projective", 'layers=["heads", "deprels"]'),
+    ],
+    ids=["trigrams", "max-margin", "non-projective"],
+)
+def test_models_of_every_kind_go_on(settings: tuple[str, ...], tmp_path: Path) -> None:
+    """Held close they are their base, otherwise they learn; what is written is what was trained."""
+    base = train(sample("train")[:40], [], quick(*settings)).model
+    layer = base.layers[-1]
+    near, far = (gone_on(base, others(30), closeness=closeness) for closeness in (1e9, 1.0))
+    assert accuracy(near, others(30), layer) == pytest.approx(
+        accuracy(base, others(30), layer), abs=0.05
+    )
+    assert accuracy(far, others(30), layer) > accuracy(base, others(30), layer) + 0.03
+    far.save(tmp_path / "model.msgpack")
+    assert annotations(Model.load(tmp_path / "model.msgpack"), others(30)) == annotations(
+        far, others(30)
+    )
+    if layer == "upos":
+        for old, new in zip(
+            base.taggers["upos"].model.longer, near.taggers["upos"].model.longer, strict=True
+        ):
+            np.testing.assert_allclose(new[tuple(map(slice, old.shape))], old, atol=1e-3)
+
+
+def test_learners_that_go_on_are_learners() -> None:
+    assert set(CONTINUING) <= set(LEARNERS)
+
+
+def test_few_sentences_are_all_learned_from_and_of_many_some_are_held_out() -> None:
+    base = quick_model()
+    config = configure(base, {"hold_out": 0.5, "layers": ["upos"]})
+    few = continue_training(Base(base), others(60), None, config)
+    assert (few.held_out, few.model.record["sentences"]) == (0, 60)
+    many = continue_training(Base(base), sample("train")[:110], None, config)
+    assert (many.held_out, many.model.record["sentences"]) == (55, 55)
+    assert len(many.dev) == 55
+    assert "temperature" in many.model.record["tasks"]["upos"]
+
+
+def test_without_a_development_part_temperatures_stay() -> None:
+    base = quick_model()
+    warm = replace(base.taggers["upos"], model=replace(base.taggers["upos"].model, temperature=1.7))
+    model = gone_on(
+        replace(base, taggers={**base.taggers, "upos": warm}), others(20), layers=["upos"]
+    )
+    assert model.taggers["upos"].model.temperature == 1.7
+
+
+@pytest.mark.parametrize("learner", ["dca", "mira", "perceptron", "lbfgs"])
+def test_other_learners_go_on_too(learner: str) -> None:
+    model = gone_on(quick_model(), others(20), layers=["upos"], upos={"learner": learner})
+    assert accuracy(model, others(20), "upos") > accuracy(quick_model(), others(20), "upos")
+
+
+def test_statistics_of_seldom_forms_come_from_the_new_corpus() -> None:
+    old = FormStatistics(
+        ["a", "b", "c"],
+        ["PER"],
+        np.array([1, 2, 0], dtype=np.uint16),
+        np.array([1, 3, 0], dtype=np.uint16),
+    )
+    # types: 0 = LOC (new), 1 = PER; a code is 3 + 6 * type + ...
+    new = FormStatistics(
+        ["a", "b", "c", "d"],
+        ["LOC", "PER"],
+        np.array([3, 5, 7, 9], dtype=np.uint16),
+        np.array([3, 9, 9, 2], dtype=np.uint16),
+    )
+    both = old.extended(new, ["a", "b", "c", "d"])
+    assert both.types == ["PER", "LOC"]
+    assert both.casing.tolist() == [1, 5, 7, 9]
+    assert both.history.tolist() == [9, 3, 3, 2]
+    assert old.extended(None, ["a", "b", "c", "d"]).casing.tolist() == [1, 2, 0, 0]
+
+
+def test_tag_dictionaries_are_put_together() -> None:
+    old = TagDictionary({"dog": (0,)}, {"": (0, 1), "xg": (0,)})
+    new = TagDictionary({"dog": (2,), "cat": (3,)}, {"": (3, 1, 2), "xt": (3,)})
+    both = extend_dictionary(old, new)
+    assert both is not None
+    assert both.by_form == {"dog": (0, 2), "cat": (0, 1, 3)}
+    assert both.by_suffix == {"": (0, 1, 3, 2), "xg": (0,), "xt": (3,)}
+    assert extend_dictionary(None, new) is None
+
+
+def test_arc_filters_and_label_dictionaries_keep_what_the_base_knows() -> None:
+    random = np.random.default_rng(1)
+    values = [random.integers(0, 4, size=(8, 1)).astype(np.int32) for _ in range(30)]
+    heads = [np.arange(7, dtype=np.int32) for _ in values]
+    ranks = [random.integers(0, 3, size=7).astype(np.int32) for _ in values]
+    wider = [np.where(own == 3, 5, own).astype(np.int32) for own in values]
+    base = build_arc_filter(values, heads, 0, 1, 0.01)
+    both = build_arc_filter(wider, heads, 0, 1, 0.01, base)
+    assert both.frequency.shape[:2] == (6, 6)
+    unseen = np.pad(base.frequency[3], ((0, 2), (0, 0)), constant_values=0.01)
+    np.testing.assert_allclose(both.frequency[3], unseen, rtol=1e-6)
+    labels = build_dictionary(values, heads, ranks, 3, 0)
+    more = build_dictionary(wider, heads, [own + 2 for own in ranks], 5, 0, labels)
+    assert more.n_tags == 6
+    for head in range(4):
+        for dependent in range(4):
+            for direction in range(2):
+                old, new = (
+                    2 * (head * 4 + dependent) + direction,
+                    2 * (head * 6 + dependent) + direction,
+                )
+                own = labels.labels[labels.starts[old] : labels.starts[old + 1]].tolist()
+                assert (
+                    more.labels[more.starts[new] : more.starts[new + 1]].tolist()[: len(own)] == own
+                )
+
+
+def test_a_model_of_today_without_what_is_new_in_the_file_still_loads(tmp_path: Path) -> None:
+    path = tmp_path / "model.msgpack"
+    second_order_model().save(path)
+    header, payload = read_model(path)
+    del payload["parser"]["labels"]
+    write_model(path, header, payload)
+    again = Model.load(path)
+    assert isinstance(again.parser, SecondOrderParser)
+    assert again.parser.labels == ()
+    assert annotations(again, others(5)) == annotations(second_order_model(), others(5))
