@@ -32,20 +32,20 @@ MOST_WORDS = 16_000
 
 
 class EgparsePipe(Pipe):
-    """A component that annotates with the layers ``needs`` of a model; a subclass says which and
+    """A component that annotates with the layers ``predicts`` of a model; a subclass says which and
     how.
 
     The model is immutable and shared by all pipes that have the same one. A pipe itself changes
     only when it gets another model, so threads may share it.
     """
 
-    needs: ClassVar[tuple[str, ...]] = ()
+    predicts: ClassVar[tuple[str, ...]] = ()
     """The layers to predict; a model must have one of them (a sentence splitter has none)."""
 
     n_words: ClassVar[int] = MOST_WORDS
     """Annotated at a time."""
 
-    helps: ClassVar[tuple[str, ...]] = ()
+    uses: ClassVar[tuple[str, ...]] = ()
     """Layers that those are predicted from, where the model has them."""
 
     def __init__(
@@ -124,13 +124,13 @@ class EgparsePipe(Pipe):
         self._tables = LabelTables(shared.model, self.vocab)
 
     def _require_layers(self, model: Model) -> None:
-        if self.needs and not set(self.needs) & set(model.layers):
+        if self.predicts and not set(self.predicts) & set(model.layers):
             raise EgparseError(
-                f"{self.name}: expected a model with {' or '.join(self.needs)}, got one with "
+                f"{self.name}: expected a model with {' or '.join(self.predicts)}, got one with "
                 f"{', '.join(model.layers) or 'nothing'}"
             )
         if self.probabilities:
-            model.require_probabilities([layer for layer in self.needs if layer in model.layers])
+            model.require_probabilities([layer for layer in self.predicts if layer in model.layers])
 
     # -- Docs --------------------------------------------------------------------------------------
 
@@ -196,14 +196,14 @@ class EgparsePipe(Pipe):
     def layers(self) -> tuple[str, ...]:
         """The layers of the model that this component predicts or looks at."""
         return tuple(
-            layer for layer in self.required_model.layers if layer in {*self.needs, *self.helps}
+            layer for layer in self.required_model.layers if layer in {*self.predicts, *self.uses}
         )
 
     @property
     def asked(self) -> tuple[str, ...]:
         """The layers whose probabilities are wanted."""
         return (
-            tuple(layer for layer in self.layers if layer in self.needs)
+            tuple(layer for layer in self.layers if layer in self.predicts)
             if self.probabilities
             else ()
         )
@@ -228,7 +228,7 @@ class EgparsePipe(Pipe):
         labels = self.model.columns.labels
         return {
             layer: self.as_spacy(layer, labels[layer].strings)
-            for layer in self.needs
+            for layer in self.predicts
             if layer in labels
         }
 

@@ -23,8 +23,8 @@ class EgparseNer(EgparsePipe):
     what spaCy calls blocked stays so.
     """
 
-    needs = ("spans",)
-    helps = TAGS
+    predicts = ("spans",)
+    uses = TAGS
 
     def annotate(self, docs: Sequence[Doc]) -> None:
         """Find the entities of Docs."""

@@ -44,8 +44,8 @@ class EgparseParser(EgparsePipe):
     Without ``overwrite``, Docs that have a parse are left as they are.
     """
 
-    needs = ("heads", "deprels")
-    helps = TAGS
+    predicts = ("heads", "deprels")
+    uses = TAGS
     n_words = BATCH_WORDS
 
     def annotate(self, docs: Sequence[Doc]) -> None:

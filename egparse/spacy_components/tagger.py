@@ -26,7 +26,7 @@ class EgparseTagger(EgparsePipe):
     Tags that a Doc has are kept, and later ones are predicted from them, unless ``overwrite``.
     """
 
-    needs = TAGS
+    predicts = TAGS
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -54,16 +54,16 @@ def train_shared(
             everything.
     """
     config = _config(training)
-    wanted = {layer for pipe in pipes for layer in (*pipe.needs, *pipe.helps)}
+    wanted = {layer for pipe in pipes for layer in (*pipe.predicts, *pipe.uses)}
     examples = [example for example in get_examples() if len(example.predicted)]
     sentences = [sentence for example in examples for sentence in sentences_of(example)]
     if not all(example.reference.has_annotation("SENT_START") for example in examples):
         config = replace(config, splitter=replace(config.splitter, train=False))
     found = [layer for layer in annotated_layers(sentences) if layer in wanted]
     layers = tuple(layer for layer in found if not config.layers or layer in config.layers)
-    if not layers and not pipes[0].needs:
+    if not layers and not pipes[0].predicts:
         return _splitter_alone(sentences, config)
-    if not layers or not any(layer in (pipes[0].needs or layers) for layer in layers):
+    if not layers or not any(layer in (pipes[0].predicts or layers) for layer in layers):
         return None
     kept = [sentence for sentence in sentences if _is_complete(sentence, layers)]
     if not kept:
