@@ -13,14 +13,10 @@ from egparse.features.form_statistics import COLUMNS as STATISTICS
 from egparse.features.form_statistics import FormStatistics, Text
 from egparse.features.forms import Lexicon
 from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
+from egparse.layers import TAG_LAYERS
 from egparse.schemes import from_iob2
 from egparse.sentences import Sentence
 from egparse.types import Ints, Longs, Mask
-
-TAG_LAYERS = ("upos", "xpos", "feats", "spans")
-"""Layers with one tag a word, in the order in which they are predicted; each may feed those after
-it.
-"""
 
 _PLACES = ("first", "last")
 

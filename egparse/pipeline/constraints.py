@@ -23,7 +23,7 @@ import numpy as np
 
 from egparse.errors import CorpusError, EgparseError
 from egparse.features.tag_dictionary import Limits
-from egparse.features.word_table import TAG_LAYERS
+from egparse.layers import TAG_LAYERS
 from egparse.parsing.constraints import FREE, ArcLimits
 from egparse.parsing.long_sentences import LONGEST
 from egparse.readers.trees import find_tree_fault

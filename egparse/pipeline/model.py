@@ -18,8 +18,9 @@ from egparse.errors import EgparseError, ModelFileError
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.forms import Lexicon
 from egparse.features.vocabulary import Vocabulary
-from egparse.features.word_table import TAG_LAYERS, Columns, Words
+from egparse.features.word_table import Columns, Words
 from egparse.fitting.choose_learner import was_probabilistic
+from egparse.layers import TAG_LAYERS
 from egparse.parsing.arc_parser import Parser, ScoredTree
 from egparse.parsing.constraints import ArcLimits
 from egparse.parsing.second_order.parser import SecondOrderParser

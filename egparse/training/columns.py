@@ -14,8 +14,9 @@ from egparse.features.form_statistics import FormStatistics
 from egparse.features.forms import OBSERVABLES, Lexicon
 from egparse.features.templates import columns_of
 from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
-from egparse.features.word_table import TAG_LAYERS, Columns, as_text
+from egparse.features.word_table import Columns, as_text
 from egparse.fitting.config import TrainConfig
+from egparse.layers import TAG_LAYERS
 from egparse.parsing.columns import PARSER_INPUTS
 from egparse.schemes import OUTSIDE, from_iob2
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Sequence
 from egparse.features.form_statistics import COLUMNS as STATISTICS
 from egparse.features.forms import OBSERVABLES, Lexicon
 from egparse.features.vocabulary import Vocabulary
-from egparse.features.word_table import TAG_LAYERS, Columns
+from egparse.features.word_table import Columns
 from egparse.fitting.config import TrainConfig
+from egparse.layers import TAG_LAYERS
 from egparse.sentences import Sentence
 from egparse.training.columns import annotated_layers, count_forms, named_columns, tags_of
 

@@ -14,10 +14,11 @@ from typing import Any, Literal
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.features.form_statistics import FormStatistics
-from egparse.features.word_table import TAG_LAYERS, Columns
+from egparse.features.word_table import Columns
 from egparse.fitting.choose_learner import check_continues, check_learners, section_of
 from egparse.fitting.config import TrainConfig, check_config, config_as_table, merge_tables
 from egparse.fitting.progress import Listener, silent
+from egparse.layers import TAG_LAYERS
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.pipeline.model import Model

@@ -19,12 +19,13 @@ from egparse.evaluation.quick import attachment, tag_accuracy
 from egparse.evaluation.spans import score_spans
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.vocabulary import Vocabulary
-from egparse.features.word_table import TAG_LAYERS, Columns
+from egparse.features.word_table import Columns
 from egparse.fitting import interruption
 from egparse.fitting.choose_learner import check_learners, is_probabilistic, loss_of, section_of
 from egparse.fitting.config import LearningConfig, TrainConfig, config_as_table
 from egparse.fitting.optimise import INTERRUPTED, Best
 from egparse.fitting.progress import Listener, silent
+from egparse.layers import TAG_LAYERS
 from egparse.parsing.arc_parser import Parser, choose_trees, train_parser
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.parsing.second_order.training import check_second_order, train_second_order

@@ -19,10 +19,10 @@ from egparse.errors import ConfigError, EgparseError
 from egparse.evaluation.quick import attachment
 from egparse.features.tag_dictionary import lay_out
 from egparse.features.templates import compile_templates
-from egparse.features.word_table import TAG_LAYERS
 from egparse.fitting.choose_learner import build_learner
 from egparse.fitting.config import TrainConfig
 from egparse.fitting.progress import Iteration, Listener, Step, silent
+from egparse.layers import TAG_LAYERS
 from egparse.learners.eg.online import OnlineEG
 from egparse.learners.eg.path import PathConfig, PathPoint, follow
 from egparse.learners.learner import Learner, State

@@ -1,0 +1,48 @@
+"""The layers of annotation: one table of what each is called, wherever it is named."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+Kind = Literal["tag", "span", "head", "label"]
+
+
+class Layer(NamedTuple):
+    """One layer of a sentence.
+
+    ``name`` is the field of ``Sentence``, ``section`` the section of the configuration that trains
+    it, ``title`` what people call it in running text, ``metric`` the CoNLL 2018 metric that scores
+    it (entities are scored as conlleval does), ``probability_key`` the key in the MISC column that
+    holds the probability of a value, ``spacy_attribute`` the attribute of a spaCy token.
+    """
+
+    name: str
+    kind: Kind
+    section: str
+    title: str
+    metric: str
+    probability_key: str
+    spacy_attribute: str
+
+
+LAYERS: dict[str, Layer] = {
+    layer.name: layer
+    for layer in (
+        Layer("upos", "tag", "upos", "UPOS", "UPOS", "PUpos", "POS"),
+        Layer("xpos", "tag", "xpos", "XPOS", "XPOS", "PXpos", "TAG"),
+        Layer("feats", "tag", "feats", "FEATS", "UFeats", "PFeats", "MORPH"),
+        Layer("spans", "span", "spans", "entities", "NE", "PNE", "ENT_TYPE"),
+        Layer("heads", "head", "parser", "heads", "UAS", "PHead", "HEAD"),
+        Layer("deprels", "label", "labeller", "dependency labels", "LAS", "PDeprel", "DEP"),
+    )
+}
+"""Name -> layer, in the order in which a model predicts them."""
+
+TAG_LAYERS = tuple(name for name, layer in LAYERS.items() if layer.kind in ("tag", "span"))
+"""The layers with one tag a word; each may be an input to those after it."""
+
+WORD_TAGS = tuple(name for name, layer in LAYERS.items() if layer.kind == "tag")
+"""The layers that spaCy keeps as tags of single words."""
+
+SPLITTER = "splitter"
+"""The name of the sentence splitter's task: in records, progress and the configuration."""
