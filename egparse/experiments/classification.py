@@ -18,8 +18,8 @@ import numpy.typing as npt
 from egparse.compilation import njit
 from egparse.errors import EgparseError
 from egparse.experiments.kernels.kernel_problem import Inputs
-from egparse.learners.design import Design
-from egparse.learners.eg.step import Duals, Parts, Rule, compare, decide, keep, propose, remember
+from egparse.learners.design import DesignMatrix
+from egparse.learners.eg.step import DualVariables, StepBuffers, StepRule, evaluate_step, accept_step, store_step, propose_step, record_gain
 from egparse.structures.chains import multiclass
 from egparse.types import Floats, Ints, Longs
 
@@ -89,7 +89,7 @@ class ClassifierProblem:
         """Softmax."""
         return float(multiclass.softmax(potentials, self._room.block, out))
 
-    def maximum(self, i: int, potentials: Floats, out: Floats) -> float:
+    def argmax(self, i: int, potentials: Floats, out: Floats) -> float:
         """The class of the greatest potential, the first of equals."""
         score = float(multiclass.best_choice(potentials, self._room.block, self._choice))
         out[:] = 0.0
@@ -109,16 +109,16 @@ class ClassifierProblem:
         """v (K, d)."""
         return (self.weights,)
 
-    def twin(self) -> ClassifierProblem:
+    def with_own_weights(self) -> ClassifierProblem:
         """The same examples with weights of their own."""
         other = copy(self)
         other.weights = np.zeros_like(self.weights)
         other._machine = None
         return other
 
-    def sweep(self, order: Longs, rule: Rule, duals: Duals) -> tuple[int, float]:
+    def run_steps(self, order: Longs, rule: StepRule, duals: DualVariables) -> tuple[int, float]:
         """One EG step on each example of ``order``, compiled as a whole."""
-        evaluations, grown = _sweep(order, rule, duals, self._examples, self.weights, self._room)
+        evaluations, grown = _run_steps(order, rule, duals, self._examples, self.weights, self._room)
         return int(evaluations), float(grown)
 
     def predict(self, x: Floats) -> Ints:
@@ -129,13 +129,13 @@ class ClassifierProblem:
         best: Ints = np.argmax(scores, axis=1).astype(np.int32)
         return best
 
-    def design(self) -> Design:
+    def design(self) -> DesignMatrix:
         """Components as attributes, each with a weight for every class, for learners that look at
         single weights.
         """
         x, y, (n_classes, d) = self._examples.x, self._examples.y, self.weights.shape
         rows, components = np.nonzero(x)
-        return Design(
+        return DesignMatrix(
             row_starts=np.searchsorted(rows, np.arange(len(x) + 1)).astype(np.int64),
             attributes=components.astype(np.int64),
             values=x[rows, components],
@@ -228,10 +228,10 @@ def _growth(scores: Floats, changes: Floats, square: float) -> float:
 
 
 @njit
-def _sweep(
+def _run_steps(
     order: Longs,
-    rule: Rule,
-    duals: Duals,
+    rule: StepRule,
+    duals: DualVariables,
     examples: Examples,
     weights: Floats,
     room: Room,
@@ -246,14 +246,14 @@ def _sweep(
 
 @njit
 def _visit(
-    i: int, rule: Rule, duals: Duals, examples: Examples, weights: Floats, room: Room
+    i: int, rule: StepRule, duals: DualVariables, examples: Examples, weights: Floats, room: Room
 ) -> tuple[int, float]:
     """As ``OnlineEG.update``, but that v is left alone until a step is kept: with dense vectors,
     moving it is most of the work.
     """
     x, size = examples.x[i], room.scores.shape[0]
     own = slice(i * size, (i + 1) * size)
-    parts = Parts(
+    parts = StepBuffers(
         duals.theta[own],
         duals.marginals[own],
         room.scores,
@@ -268,16 +268,16 @@ def _visit(
     moved, evaluations, eta = 0.0, 0, duals.eta[i]
     for _ in range(rule.attempts):
         evaluations += 1
-        propose(parts, rule, eta)
+        propose_step(parts, rule, eta)
         log_z = multiclass.softmax(parts.trial, room.block, parts.marginals)
-        value, slope = compare(parts, rule, log_z, 0.0)
+        value, slope = evaluate_step(parts, rule, log_z, 0.0)
         grown = _growth(parts.scores, parts.changes, examples.squares[i])
         increase = value - duals.value[i] - grown / (2.0 * rule.c)
-        accepted, eta = decide(rule, eta, increase, slope, grown)
+        accepted, eta = accept_step(rule, eta, increase, slope, grown)
         if accepted:
             moved += _add(weights, x, parts.changes)
-            keep(parts)
-            remember(duals, i, value, increase)
+            store_step(parts)
+            record_gain(duals, i, value, increase)
             break
     duals.eta[i] = eta
     return evaluations, moved

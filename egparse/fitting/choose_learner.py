@@ -37,15 +37,8 @@ _IN_WORDS = {
 _SECTIONS = {"heads": "parser", "deprels": "labeller"}
 """Layer -> its section of the configuration, where they differ in name."""
 
-CONTINUING = (
-    "eg-online", "eg-cyclic", "eg-batch", "dca", "mira", "lbfgs", "cg", "perceptron", "sgd",
-    "cutting-plane",
-)  # fmt: skip
-"""Learners that take the scores of a base model for granted and learn what is to be added: those
-that see a problem as its contract.
-"""
-
-_WITHOUT_PROBABILITIES = ("perceptron", "mira", "cutting-plane", "parameter-mixing")
+CONTINUING = tuple(name for name, entry in LEARNERS.items() if entry.continues)
+"""Learners that can continue from a base model."""
 
 
 def build_learner(
@@ -178,7 +171,8 @@ def is_probabilistic(config: LearningConfig) -> bool:
     """Whether exp(score) of the model was fitted as a probability: only then do its marginals mean
     something.
     """
-    return config.learner not in _WITHOUT_PROBABILITIES and math.isfinite(loss_of(config)[0])
+    entry = LEARNERS.get(config.learner)
+    return (entry is None or entry.probabilities) and math.isfinite(loss_of(config)[0])
 
 
 def section_of(layer: str, order: int) -> str:

@@ -1,12 +1,15 @@
-"""The learners by name."""
+"""The learners by name: those of the core, and those of ``egparse.experiments``, which are imported
+when they are built.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 from egparse.errors import ConfigError
+from egparse.extras import import_with_extra
 from egparse.learners.dca import DCA, DCAConfig
 from egparse.learners.eg.batch import BatchEG, EGBatchConfig
 from egparse.learners.eg.online import EGConfig, OnlineEG
@@ -22,200 +25,122 @@ trees, or vectors of one class each.
 """
 
 EVERYTHING: tuple[Structure, ...] = ("choices", "sequences", "trees", "vectors")
+MULTICLASS: tuple[Structure, ...] = ("choices", "vectors")
+
+Options = dict[str, Any]
+Builder = Callable[[VectorProblem, LearnerConfig, Options], Learner]
+"""A function of the problem, of the settings that all learners share, and of the learner's further
+settings by name.
+"""
 
 
 class Entry(NamedTuple):
-    """``build(problem, config, options)``; ``summary`` is a line for people, with the source;
-    ``fits`` says what it can learn.
+    """A learner of the registry.
+
+    ``builder`` is a function or its place, as ``module:function``: a place is imported when the
+    learner is built. ``summary`` is one line for people, with the source. ``fits`` lists the
+    structures that it can learn. ``probabilities`` says whether exp(score) is fitted as a
+    probability under a loss with finite beta, so that marginals of the model mean something.
+    ``continues`` says whether it can keep the scores of a base model and learn what is added to
+    them: learners do that which use a problem by its contract alone (``offset_problem``).
     """
 
-    build: Callable[[VectorProblem, LearnerConfig, dict[str, Any]], Learner]
+    builder: Builder | str
     summary: str
     fits: tuple[Structure, ...] = EVERYTHING
+    probabilities: bool = True
+    continues: bool = False
 
 
 def build(name: str, problem: VectorProblem, config: LearnerConfig, **options: Any) -> Learner:
-    """A learner for a problem. ``options`` are its own settings, by name.
+    """A learner for a problem. ``options`` are the settings that only this learner has.
 
     Raises:
-        ConfigError: an unknown learner, or one that does not fit the loss or the options.
+        ConfigError: an unknown learner, one that does not fit the loss or the options, or one that
+            needs a package which is not installed.
     """
     entry = LEARNERS.get(name)
     if entry is None:
         raise ConfigError(f"expected a learner among {', '.join(LEARNERS)}, got {name!r}")
+    builder = _builder(name, entry)
     try:
-        return entry.build(problem, config, options)
+        return builder(problem, config, options)
     except TypeError as error:
         raise ConfigError(f"learner {name}: {error}") from error
 
 
-def _eg_online(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]) -> Learner:
+def _builder(name: str, entry: Entry) -> Builder:
+    if not isinstance(entry.builder, str):
+        return entry.builder
+    module, _, function = entry.builder.partition(":")
+    found = getattr(import_with_extra(module, f"learner {name}"), function)
+    return cast(Builder, found)
+
+
+def _eg_online(problem: VectorProblem, config: LearnerConfig, options: Options) -> Learner:
     """With ``published=True`` the options change ``EGConfig.as_published``."""
-    own = dict(options)
-    base = EGConfig.as_published if own.pop("published", False) else EGConfig
+    changes = dict(options)
+    base = EGConfig.as_published if changes.pop("published", False) else EGConfig
     return OnlineEG(
-        problem, replace(base(loss=eg_loss(config), c=config.c, seed=config.seed), **own)
+        problem, replace(base(loss=eg_loss(config), c=config.c, seed=config.seed), **changes)
     )
 
 
-def _eg_cyclic(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]) -> Learner:
+def _eg_cyclic(problem: VectorProblem, config: LearnerConfig, options: Options) -> Learner:
     base = EGConfig.as_published(loss=eg_loss(config), c=config.c, seed=config.seed, order="cyclic")
     return OnlineEG(problem, replace(base, **options))
 
 
-def _eg_batch(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]) -> Learner:
+def _eg_batch(problem: VectorProblem, config: LearnerConfig, options: Options) -> Learner:
     return BatchEG(problem, EGBatchConfig(loss=eg_loss(config), c=config.c, **options))
 
 
-def _lbfgs(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]) -> Learner:
-    return _quasi_newton("L-BFGS-B", problem, config, options)
-
-
-def _cg(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]) -> Learner:
-    return _quasi_newton("CG", problem, config, options)
-
-
-def _quasi_newton(
-    method: Literal["L-BFGS-B", "CG"],
-    problem: VectorProblem,
-    config: LearnerConfig,
-    options: dict[str, Any],
-) -> Learner:
-    from egparse.experiments.learners.quasi_newton import (  # SciPy: dear to import
-        QuasiNewton,
-        QuasiNewtonConfig,
-    )
-
-    own = QuasiNewtonConfig(
-        method=method, beta=config.beta, gamma=config.gamma, c=config.c, **options
-    )
-    return QuasiNewton(problem, own)
-
-
-def _cutting_plane(
-    problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]
-) -> Learner:
-    from egparse.experiments.learners.cutting_plane import (  # SciPy: dear to import
-        CuttingPlane,
-        CuttingPlaneConfig,
-    )
-
-    own = CuttingPlaneConfig(beta=config.beta, gamma=config.gamma, c=config.c, **options)
-    return CuttingPlane(problem, own)
-
-
-def _dca(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]) -> Learner:
+def _dca(problem: VectorProblem, config: LearnerConfig, options: Options) -> Learner:
     return DCA(problem, DCAConfig(**asdict(config), **options))
 
 
-def _mira(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]) -> Learner:
+def _mira(problem: VectorProblem, config: LearnerConfig, options: Options) -> Learner:
     return MIRA(problem, MIRAConfig(**asdict(config), **options))
 
 
-def _perceptron(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]) -> Learner:
-    return Perceptron(problem, _perceptron_config(config, options))
+def _perceptron(problem: VectorProblem, config: LearnerConfig, options: Options) -> Learner:
+    return Perceptron(problem, perceptron_config(config, options))
 
 
-def _sgd(problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]) -> Learner:
-    return SGD(problem, _sgd_config(config, options))
+def _sgd(problem: VectorProblem, config: LearnerConfig, options: Options) -> Learner:
+    return SGD(problem, sgd_config(config, options))
 
 
-def _parallel_gradient(
-    problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]
-) -> Learner:
-    from egparse.experiments.learners.parallel import (  # multiprocessing: dear to import
-        GradientConfig,
-        ParallelGradient,
-    )
+def perceptron_config(config: LearnerConfig, options: Options) -> PerceptronConfig:
+    """The settings of the perceptron, whose loss is fixed (beta = inf, gamma = 0) and which has no
+    C: ``config.c`` is ignored.
 
-    return ParallelGradient(
-        problem, GradientConfig(loss=loss_of_family(config), c=config.c, **options)
-    )
-
-
-def _parameter_mixing(
-    problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]
-) -> Learner:
-    """``inner`` is perceptron or sgd; options that are not of the mixing are its own."""
-    from egparse.experiments.learners.parallel import (  # multiprocessing: dear to import
-        MixingConfig,
-        ParameterMixing,
-    )
-
-    own = dict(options)
-    name = own.pop("inner", "perceptron")
-    mixing = {key: own.pop(key) for key in ("shards", "iterated", "processes") if key in own}
-    if name not in ("perceptron", "sgd"):
-        raise ConfigError(f"parameter-mixing: expected inner to be perceptron or sgd, got {name!r}")
-    inner = _sgd_config(config, own) if name == "sgd" else _perceptron_config(config, own)
-    return ParameterMixing(problem, inner, MixingConfig(**mixing))
-
-
-def _maxent(name: str) -> Callable[[VectorProblem, LearnerConfig, dict[str, Any]], Learner]:
-    def build_one(
-        problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]
-    ) -> Learner:
-        from egparse.experiments.maxent.adapter import MaxentAdapter  # SciPy: dear to import
-        from egparse.experiments.maxent.registry import ALGORITHMS
-
-        return MaxentAdapter(ALGORITHMS[name], problem, config, options)
-
-    return build_one
-
-
-def _counting(name: str) -> Callable[[VectorProblem, LearnerConfig, dict[str, Any]], Learner]:
-    """Counting minimises no loss and has no C, which is not looked at."""
-
-    def build_one(
-        problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]
-    ) -> Learner:
-        from egparse.experiments.learners.counting import (  # SciPy: dear to import
-            Counting,
-            CountingConfig,
-        )
-
-        _expect_no_loss(f"{name} counts and minimises no loss: it", config)
-        return Counting(name, problem, CountingConfig(**options))
-
-    return build_one
-
-
-def _kernel_perceptron(
-    problem: VectorProblem, config: LearnerConfig, options: dict[str, Any]
-) -> Learner:
-    from egparse.experiments.kernels.kernel_learner import KernelLearner  # SciPy: dear to import
-
-    _expect_no_loss("the kernel perceptron has its own loss: it", config, perceptron=True)
-    return KernelLearner(problem, seed=config.seed, **options)
-
-
-def _expect_no_loss(who: str, config: LearnerConfig, *, perceptron: bool = False) -> None:
-    own = [
-        (LearnerConfig.beta, LearnerConfig.gamma),
-        *([(float("inf"), 0.0)] if perceptron else []),
-    ]
-    if (config.beta, config.gamma) not in own:
-        raise ConfigError(
-            f"{who} expects the defaults beta = 1 and gamma = 0, got beta = {config.beta:g}, "
-            f"gamma = {config.gamma:g}"
-        )
-
-
-def _perceptron_config(config: LearnerConfig, options: dict[str, Any]) -> PerceptronConfig:
-    """The perceptron has its own loss (beta = inf, gamma = 0) and no C, which is not looked at."""
-    if (config.beta, config.gamma) not in (
-        (LearnerConfig.beta, LearnerConfig.gamma),
-        (float("inf"), 0.0),
-    ):
-        raise ConfigError(
-            f"the perceptron expects its own loss (beta = inf, gamma = 0, or the defaults), "
-            f"got beta = {config.beta:g}, gamma = {config.gamma:g}"
-        )
+    Raises:
+        ConfigError: another loss, or a value out of range.
+    """
+    check_perceptron_loss("perceptron", config)
     return PerceptronConfig(seed=config.seed, **options)
 
 
-def _sgd_config(config: LearnerConfig, options: dict[str, Any]) -> SGDConfig:
+def sgd_config(config: LearnerConfig, options: Options) -> SGDConfig:
+    """The settings of stochastic gradient descent.
+
+    Raises:
+        ConfigError: a value out of range.
+    """
     return SGDConfig(loss=loss_of_family(config), c=config.c, seed=config.seed, **options)
+
+
+def check_perceptron_loss(learner: str, config: LearnerConfig) -> None:
+    """Raise ConfigError unless beta and gamma are those of the perceptron's loss, or the defaults
+    of ``LearnerConfig``, which stand for a loss left unset.
+    """
+    unset = (LearnerConfig.beta, LearnerConfig.gamma)
+    if (config.beta, config.gamma) not in (unset, (float("inf"), 0.0)):
+        raise ConfigError(
+            f"{learner} has a fixed loss (beta = inf, gamma = 0): leave the loss unset, "
+            f"got beta = {config.beta:g}, gamma = {config.gamma:g}"
+        )
 
 
 def loss_of_family(config: LearnerConfig) -> Loss:
@@ -231,7 +156,8 @@ def loss_of_family(config: LearnerConfig) -> Loss:
 
 
 def eg_loss(config: LearnerConfig) -> Any:
-    """The loss of EG: its two ends of the family have a dual of the form it needs.
+    """The loss of exponentiated gradient, whose dual it needs in closed form: log-linear or
+    max-margin.
 
     Raises:
         ConfigError: another loss.
@@ -246,95 +172,114 @@ def eg_loss(config: LearnerConfig) -> Any:
     return known[config.beta, config.gamma]
 
 
-MULTICLASS: tuple[Structure, ...] = ("choices", "vectors")
-
 LEARNERS: dict[str, Entry] = {
+    "eg-online": Entry(
+        _eg_online,
+        "online exponentiated gradient in the dual, randomised (Collins et al. 2008, Fig. 2-3)",
+        continues=True,
+    ),
+    "eg-cyclic": Entry(
+        _eg_cyclic,
+        "online exponentiated gradient in the dual, in corpus order (Collins et al. 2008, "
+        "section 7.1)",
+        continues=True,
+    ),
+    "eg-batch": Entry(
+        _eg_batch,
+        "batch exponentiated gradient in the dual (Collins et al. 2008, Fig. 1; Globerson et "
+        "al. 2007)",
+        continues=True,
+    ),
     "dca": Entry(
         _dca,
-        "online dual coordinate ascent for any loss of the family, averaged (Martins et al. 2010, "
-        "Alg. 1-2)",
+        "online dual coordinate ascent for any loss of the family, averaged (Martins et al. "
+        "2010, Alg. 1-2)",
+        continues=True,
     ),
     "mira": Entry(
         _mira,
         "k-best MIRA, 1-best by default, averaged (Crammer et al. 2006; McDonald et al. 2005; "
         "Martins et al. 2010, eq. 17)",
-    ),
-    "eg-online": Entry(
-        _eg_online,
-        "online exponentiated gradient in the dual, randomised (Collins et al. 2008, Fig. 2-3)",
-    ),
-    "eg-cyclic": Entry(
-        _eg_cyclic,
-        "online exponentiated gradient in the dual, in corpus order (Collins et al. 2008, section "
-        "7.1)",
-    ),
-    "eg-batch": Entry(
-        _eg_batch,
-        "batch exponentiated gradient in the dual (Collins et al. 2008, Fig. 1; Globerson et al. "
-        "2007)",
-    ),
-    "lbfgs": Entry(_lbfgs, "L-BFGS on the primal, by SciPy (Collins et al. 2008, section 7)"),
-    "cg": Entry(
-        _cg, "conjugate gradient on the primal, by SciPy (Globerson et al. 2007, section 7)"
+        probabilities=False,
+        continues=True,
     ),
     "perceptron": Entry(
-        _perceptron, "structured perceptron, averaged by default (Collins 2002; McDonald 2009)"
+        _perceptron,
+        "structured perceptron, averaged by default (Collins 2002; McDonald 2009)",
+        probabilities=False,
+        continues=True,
     ),
     "sgd": Entry(
         _sgd,
         "stochastic gradient descent on the primal, any loss (Collins et al. 2008, section 7.1.3)",
+        continues=True,
+    ),
+    "lbfgs": Entry(
+        "egparse.experiments.learners.quasi_newton:build_lbfgs",
+        "L-BFGS on the primal, by SciPy (Collins et al. 2008, section 7)",
+        continues=True,
+    ),
+    "cg": Entry(
+        "egparse.experiments.learners.quasi_newton:build_cg",
+        "conjugate gradient on the primal, by SciPy (Globerson et al. 2007, section 7)",
+        continues=True,
     ),
     "parallel-gradient": Entry(
-        _parallel_gradient,
-        "spectral gradient descent, the gradient summed over shards by local processes (McDonald "
-        "2009; Raydan 1997)",
+        "egparse.experiments.learners.parallel:build_parallel_gradient",
+        "spectral gradient descent, the gradient summed over shards by local processes "
+        "(McDonald 2009; Raydan 1997)",
     ),
     "parameter-mixing": Entry(
-        _parameter_mixing,
-        "perceptron or SGD on shards, weights mixed once or after each pass (Mann et al. 2009; "
-        "McDonald et al. 2010)",
+        "egparse.experiments.learners.parallel:build_parameter_mixing",
+        "perceptron or SGD on shards, weights mixed once or after each pass (Mann et al. "
+        "2009; McDonald et al. 2010)",
+        probabilities=False,
     ),
     "cutting-plane": Entry(
-        _cutting_plane,
-        "structured SVM by cutting planes (Tsochantaridis et al. 2004; Joachims et al. 2009, Alg. "
-        "3)",
+        "egparse.experiments.learners.cutting_plane:build_cutting_plane",
+        "structured SVM by cutting planes (Tsochantaridis et al. 2004; Joachims et al. 2009, "
+        "Alg. 3)",
+        probabilities=False,
+        continues=True,
     ),
     "gis": Entry(
-        _maxent("gis"),
-        "generalised iterative scaling, multiclass (Darroch & Ratcliff 1972; Huang et al. 2009, "
-        "section 2.2)",
-        MULTICLASS,
+        "egparse.experiments.maxent.adapter:build_gis",
+        "generalised iterative scaling, multiclass (Darroch & Ratcliff 1972; Huang et al. "
+        "2009, section 2.2)",
+        fits=MULTICLASS,
     ),
     "iis": Entry(
-        _maxent("iis"),
+        "egparse.experiments.maxent.adapter:build_iis",
         "improved iterative scaling, multiclass (Della Pietra et al. 1997; Huang et al. 2009, "
         "section 2.2)",
-        MULTICLASS,
+        fits=MULTICLASS,
     ),
     "scgis": Entry(
-        _maxent("scgis"),
-        "sequential conditional iterative scaling, multiclass (Goodman 2002; Huang et al. 2009, "
-        "section 2.2)",
-        MULTICLASS,
+        "egparse.experiments.maxent.adapter:build_scgis",
+        "sequential conditional iterative scaling, multiclass (Goodman 2002; Huang et al. "
+        "2009, section 2.2)",
+        fits=MULTICLASS,
     ),
     "cd": Entry(
-        _maxent("cd"),
+        "egparse.experiments.maxent.adapter:build_cd",
         "coordinate descent on the primal, multiclass (Huang et al. 2009, section 3.2)",
-        MULTICLASS,
+        fits=MULTICLASS,
     ),
     "hmm": Entry(
-        _counting("hmm"),
+        "egparse.experiments.learners.counting:build_hmm",
         "hidden Markov model by counting, sequences (McDonald 2009)",
-        ("sequences",),
+        fits=("sequences",),
     ),
     "naive-bayes": Entry(
-        _counting("naive-bayes"), "naive Bayes by counting, multiclass (McDonald 2009)", MULTICLASS
+        "egparse.experiments.learners.counting:build_naive_bayes",
+        "naive Bayes by counting, multiclass (McDonald 2009)",
+        fits=MULTICLASS,
     ),
     "kernel-perceptron": Entry(
-        _kernel_perceptron,
+        "egparse.experiments.kernels.kernel_learner:build_kernel_perceptron",
         "perceptron in the dual with a kernel, classes of vectors (McDonald 2009; Freund & "
         "Schapire 1999)",
-        ("vectors",),
+        fits=("vectors",),
     ),
 }
-"""Name -> how to build it."""
+"""Name -> learner; first those of the core."""

@@ -49,7 +49,7 @@ def test_with_the_linear_kernel_it_is_the_perceptron(rule: str) -> None:
         assert found.details["mistakes"] == expected.details["mistakes"]
         assert found.primal == pytest.approx(expected.primal)
         assert found[1:4] == expected[1:4]
-        with one.exposed(states[0]), other.exposed(states[1]):
+        with one.model_weights(states[0]), other.model_weights(states[1]):
             assert np.array_equal(primal.predict(new), dual.predict(new))
 
 
@@ -71,9 +71,9 @@ def test_kernels_separate_what_a_line_cannot(options: dict[str, object], most: f
     certificate = learner.certificate(state)
     assert certificate.details["mistakes"] == 0
     assert 0 < certificate.details["supports"] < len(x)
-    with learner.exposed(state):
+    with learner.model_weights(state):
         assert error_rate(problem, x, y) <= most
-        with learner.exposed(state):
+        with learner.model_weights(state):
             assert error_rate(problem, x, y) <= most
         assert error_rate(problem, x, y) <= most
     assert error_rate(problem, x, y) == 50.0  # v is 0: all examples are of the first class
@@ -99,7 +99,7 @@ def test_what_does_not_fit_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         build("kernel-perceptron", problem, LearnerConfig(), degree=3)
     with pytest.raises(ConfigError, match="polynomial kernel: expected degree >= 1"):
         build("kernel-perceptron", problem, LearnerConfig(), kernel="polynomial", degree=0)
-    with pytest.raises(ConfigError, match="the kernel perceptron has its own loss"):
+    with pytest.raises(ConfigError, match="kernel-perceptron has a fixed loss"):
         build("kernel-perceptron", problem, LearnerConfig(gamma=1.0))
     monkeypatch.setattr(kernel_learner, "_GRAM_BYTES", 800)
     with pytest.raises(ConfigError, match=r"expected at most 10 examples .*got 60"):

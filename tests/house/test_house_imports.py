@@ -19,6 +19,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "__main__": {"cli"},
     "errors": set(),
     "types": {"numpy"},
+    "extras": {"errors"},
     "sentences": set(),
     "schemes": set(),
     "layers": set(),
@@ -28,7 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "features": KERNELS | RECORDS,
     "structures": KERNELS,
     "losses": {"numpy", "types"},
-    "learners": KERNELS | {"losses", "errors", "structures"},
+    "learners": KERNELS | {"losses", "errors", "extras", "structures"},
     "evaluation": RECORDS | {"numpy"},
     "fitting": {"learners", "losses", "errors", "types", "layers", "evaluation"}
     | {"numpy", "pydantic", "annotated_types"},

@@ -24,7 +24,7 @@ class HesitantProblem(EnumeratedProblem):
     mistake.
     """
 
-    def maximum(self, i: int, potentials: np.ndarray, out: np.ndarray) -> float:
+    def argmax(self, i: int, potentials: np.ndarray, out: np.ndarray) -> float:
         scores = (self.structures[i] @ potentials)[::-1]
         out[:] = self.structures[i][::-1][scores.argmax()]
         return float(scores.max())
@@ -42,7 +42,7 @@ class SingleProblem(HesitantProblem):
         super().__init__(*arguments)
         self.v = self.v.astype(np.float32)
 
-    def twin(self) -> SingleProblem:
+    def with_own_weights(self) -> SingleProblem:
         return SingleProblem(self.structures, self.features)
 
 
@@ -108,11 +108,11 @@ def test_average_is_that_of_the_weights_after_each_visit(kind: type[HesitantProb
         learner.update(state, i)
         seen.append(problem.v.astype(np.float64))
     own = problem.v.tobytes()
-    with learner.exposed(state):
+    with learner.model_weights(state):
         rounding = 1e-12 if kind is HesitantProblem else 1e-5
         np.testing.assert_allclose(problem.v, np.mean(seen, axis=0), rtol=rounding, atol=rounding)
         average = problem.v.tobytes()
-        with learner.exposed(state):
+        with learner.model_weights(state):
             assert problem.v.tobytes() == average
         assert problem.v.tobytes() == average
     assert problem.v.tobytes() == own != average
@@ -122,7 +122,7 @@ def test_bits_come_back_when_the_exposed_fail() -> None:
     learner = Perceptron(problem := hesitant(3), PerceptronConfig())
     learner.iterate(state := learner.initialise())
     own = problem.v.tobytes()
-    with pytest.raises(ZeroDivisionError), learner.exposed(state):
+    with pytest.raises(ZeroDivisionError), learner.model_weights(state):
         raise ZeroDivisionError
     assert problem.v.tobytes() == own
 
@@ -132,7 +132,7 @@ def test_certificate_is_that_of_the_exposed_weights() -> None:
     state = learner.initialise()
     for _ in range(3):
         learner.iterate(state)
-    with learner.exposed(state):
+    with learner.model_weights(state):
         expected = sum(
             (problem.structures[i] @ problem.scores(i)).max() - problem.gold(i) @ problem.scores(i)
             for i in range(learner.n)
@@ -169,7 +169,7 @@ def test_same_seed_same_bits(averaged: bool) -> None:
         state = learner.initialise()
         for _ in range(2):
             learner.iterate(state)
-        with learner.exposed(state):
+        with learner.model_weights(state):
             return problem.v.tobytes()
 
     assert final(1) == final(1)
@@ -179,7 +179,7 @@ def test_same_seed_same_bits(averaged: bool) -> None:
 def test_before_any_visit_the_average_is_zero() -> None:
     learner = Perceptron(problem := hesitant(1), PerceptronConfig())
     state = learner.initialise()
-    with learner.exposed(state):
+    with learner.model_weights(state):
         assert not problem.v.any()
     assert learner.certificate(state).primal == 0.0
 
@@ -187,7 +187,7 @@ def test_before_any_visit_the_average_is_zero() -> None:
 @pytest.mark.parametrize(
     ("config", "options", "message"),
     [
-        (LearnerConfig(gamma=1.0), {}, r"expects its own loss .* got beta = 1, gamma = 1"),
+        (LearnerConfig(gamma=1.0), {}, r"has a fixed loss .* got beta = 1, gamma = 1"),
         (LearnerConfig(beta=math.inf, gamma=1.0), {}, "got beta = inf, gamma = 1"),
         (LearnerConfig(), {"average": True}, "learner perceptron: .*average"),
     ],
@@ -205,7 +205,7 @@ def test_its_own_loss_may_be_named() -> None:
 
 def test_an_example_without_a_structure_is_named() -> None:
     problem = hesitant(1)
-    problem.maximum = lambda i, potentials, out: -math.inf  # type: ignore[method-assign]
+    problem.argmax = lambda i, potentials, out: -math.inf  # type: ignore[method-assign]
     learner = Perceptron(problem, PerceptronConfig(shuffle=False))
     with pytest.raises(EgparseError, match="finite score for example 0, got -inf"):
         learner.iterate(learner.initialise())

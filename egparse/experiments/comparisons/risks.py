@@ -96,9 +96,9 @@ class HeldOutTrees:
         """As in training."""
         return self._problem.marginals(i, potentials, out)
 
-    def maximum(self, i: int, potentials: Floats, out: Floats) -> float:
+    def argmax(self, i: int, potentials: Floats, out: Floats) -> float:
         """As in training."""
-        return self._problem.maximum(i, potentials, out)
+        return self._problem.argmax(i, potentials, out)
 
     def risks(self, parser: Parser) -> Risks:
         """Those of the parser, which differs from that of ``of`` in nothing but its weights."""
@@ -138,7 +138,7 @@ class HeldOutSequences:
         out[:] = result.marginals
         return result.log_partition
 
-    def maximum(self, i: int, potentials: Floats, out: Floats) -> float:
+    def argmax(self, i: int, potentials: Floats, out: Floats) -> float:
         """Viterbi."""
         best = chain.argmax(potentials, *self._sentence(i))
         size, n = self._n_labels, len(best.choice)

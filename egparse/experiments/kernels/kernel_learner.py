@@ -21,7 +21,8 @@ from egparse.experiments.kernels.kernel_perceptron import Kernel, KernelModel, K
 from egparse.experiments.kernels.kernel_problem import KernelProblem
 from egparse.experiments.kernels.vector_kernels import Gaussian, Linear, Polynomial
 from egparse.learners.certificate import Certificate
-from egparse.learners.learner import VectorProblem
+from egparse.learners.learner import Learner, LearnerConfig, VectorProblem
+from egparse.learners.registry import Options, check_perceptron_loss
 from egparse.types import Floats
 
 KERNELS: dict[str, Callable[..., Kernel]] = {
@@ -128,7 +129,7 @@ class KernelLearner:
         return state.run.model()
 
     @contextmanager
-    def exposed(self, state: KernelState) -> Iterator[None]:
+    def model_weights(self, state: KernelState) -> Iterator[None]:
         """While it is open, the problem predicts by the machine. Opened a second time it changes
         nothing.
         """
@@ -143,3 +144,13 @@ class KernelLearner:
         finally:
             self.problem.install(None)
             state.is_exposed = False
+
+
+def build_kernel_perceptron(
+    problem: VectorProblem,
+    config: LearnerConfig,
+    options: Options,
+) -> Learner:
+    """The learner, for the registry."""
+    check_perceptron_loss("kernel-perceptron", config)
+    return KernelLearner(problem, seed=config.seed, **options)

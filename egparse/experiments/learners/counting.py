@@ -37,8 +37,9 @@ import numpy as np
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.certificate import Certificate
-from egparse.learners.design import Design, opened
-from egparse.learners.learner import VectorProblem
+from egparse.learners.design import DesignMatrix, require_design
+from egparse.learners.learner import Learner, LearnerConfig, VectorProblem
+from egparse.learners.registry import Options
 from egparse.losses import LOG_LINEAR
 from egparse.types import Floats, Longs, Mask
 
@@ -86,7 +87,7 @@ class Counting:
 
     def __init__(self, name: str, problem: VectorProblem, config: CountingConfig) -> None:
         self.name, self.config = name, config
-        self.problem, self._design = opened(name, problem, sequences=name == "hmm")
+        self.problem, self._design = require_design(name, problem, sequences=name == "hmm")
         if self._design.values.min(initial=0.0) < 0:
             raise EgparseError(
                 f"{name}: expected attribute values of at least 0, got "
@@ -125,12 +126,12 @@ class Counting:
             state.loss = loss
         return Certificate(state.loss, -math.inf, float(min(1, state.passes)), 0.0)
 
-    def exposed(self, state: CountingState) -> AbstractContextManager[None]:
+    def model_weights(self, state: CountingState) -> AbstractContextManager[None]:
         """v is the model's as it stands."""
         return nullcontext()
 
 
-def common_attribute(name: str, design: Design) -> int:
+def common_attribute(name: str, design: DesignMatrix) -> int:
     """The first attribute that all choices have, with one value and a weight for every label that
     occurs.
 
@@ -157,7 +158,7 @@ def common_attribute(name: str, design: Design) -> int:
     return int(found[0])
 
 
-def pair_weights(design: Design, common: int, smoothing: float) -> Floats:
+def pair_weights(design: DesignMatrix, common: int, smoothing: float) -> Floats:
     """(pairs,): the weights of the design's pairs; see the module."""
     own = design.pair_attributes()
     counts, examples = pair_counts(design), label_counts(design)
@@ -172,7 +173,7 @@ def pair_weights(design: Design, common: int, smoothing: float) -> Floats:
     return np.where(own == common, offsets[design.pair_labels] / height, weights)
 
 
-def pair_counts(design: Design) -> Floats:
+def pair_counts(design: DesignMatrix) -> Floats:
     """(pairs,): how often attribute and label of each pair occur together, summed values."""
     count = design.label_count
     choice = np.repeat(np.arange(len(design.labels)), np.diff(design.row_starts))
@@ -183,12 +184,12 @@ def pair_counts(design: Design) -> Floats:
     return np.where(seen[found] == wanted, totals[found], 0.0)
 
 
-def label_counts(design: Design) -> Floats:
+def label_counts(design: DesignMatrix) -> Floats:
     """(L,)."""
     return np.bincount(design.labels, minlength=design.label_count).astype(np.float64)
 
 
-def bigram_weights(design: Design, bigrams: Mask, smoothing: float) -> Floats:
+def bigram_weights(design: DesignMatrix, bigrams: Mask, smoothing: float) -> Floats:
     """(L, L): log P(next | previous), less the mean of those that have no weight; they and what is
     no bigram of the problem stay 0.
     """
@@ -206,7 +207,7 @@ def bigram_weights(design: Design, bigrams: Mask, smoothing: float) -> Floats:
 
 
 def _multinomial(
-    design: Design, common: int, counts: Floats, smoothing: float
+    design: DesignMatrix, common: int, counts: Floats, smoothing: float
 ) -> tuple[Floats, Floats]:
     """log P(a | y) of the attributes but the common one, and nothing for the labels as such."""
     others = design.pair_attributes() != common
@@ -217,7 +218,7 @@ def _multinomial(
 
 
 def _draws(
-    design: Design, common: int, counts: Floats, examples: Floats, smoothing: float
+    design: DesignMatrix, common: int, counts: Floats, examples: Floats, smoothing: float
 ) -> tuple[Floats, Floats]:
     """The weights of pairs against none of the group, and for each label the sum of log P(none |
     y).
@@ -238,7 +239,7 @@ def _draws(
     return weights - _shared(design, own, unseen)[own], offsets
 
 
-def _shared(design: Design, own: Longs, unseen: Floats) -> Floats:
+def _shared(design: DesignMatrix, own: Longs, unseen: Floats) -> Floats:
     """(A,): what the labels without a weight ought to have, on average; 0 where there are none."""
     assert design.groups is not None
     size = design.attribute_count
@@ -248,3 +249,31 @@ def _shared(design: Design, own: Longs, unseen: Floats) -> Floats:
     rest = unseen.sum(axis=1)[groups] - have
     shared: Floats = np.divide(rest, missing, out=np.zeros(size), where=missing > 0)
     return shared
+
+
+def build_hmm(
+    problem: VectorProblem,
+    config: LearnerConfig,
+    options: Options,
+) -> Learner:
+    """The hidden Markov model, for the registry of learners."""
+    return _build("hmm", problem, config, options)
+
+
+def build_naive_bayes(
+    problem: VectorProblem,
+    config: LearnerConfig,
+    options: Options,
+) -> Learner:
+    """Naive Bayes, for the registry of learners."""
+    return _build("naive-bayes", problem, config, options)
+
+
+def _build(name: str, problem: VectorProblem, config: LearnerConfig, options: Options) -> Learner:
+    """Counting minimises no loss and does not regularise: ``config.c`` is ignored."""
+    if (config.beta, config.gamma) != (LearnerConfig.beta, LearnerConfig.gamma):
+        raise ConfigError(
+            f"{name} counts and minimises no loss: leave the loss unset, "
+            f"got beta = {config.beta:g}, gamma = {config.gamma:g}"
+        )
+    return Counting(name, problem, CountingConfig(**options))

@@ -37,7 +37,8 @@ from scipy import sparse
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.certificate import Certificate
-from egparse.learners.learner import VectorProblem
+from egparse.learners.learner import Learner, LearnerConfig, VectorProblem
+from egparse.learners.registry import Options
 from egparse.learners.vectors import read, write
 from egparse.losses import HINGE
 from egparse.types import Floats, Longs
@@ -120,7 +121,7 @@ class CuttingPlane:
     def __init__(self, problem: VectorProblem, config: CuttingPlaneConfig) -> None:
         self.problem = problem
         self.config = config
-        self._twin = problem.twin()
+        self._twin = problem.with_own_weights()
         self._precision = np.result_type(*problem.vectors())
         self._best = np.empty(int(np.diff(problem.part_starts).max(initial=0)))
 
@@ -175,7 +176,7 @@ class CuttingPlane:
             {"planes": float(len(state.slopes))},
         )
 
-    def exposed(self, state: CuttingPlaneState) -> AbstractContextManager[None]:
+    def model_weights(self, state: CuttingPlaneState) -> AbstractContextManager[None]:
         """v is the model's as it stands."""
         return nullcontext()
 
@@ -276,3 +277,13 @@ def best_shares(bend: Floats, heights: Floats) -> Floats:
 def _dot(a: npt.NDArray[np.floating[Any]], b: npt.NDArray[np.floating[Any]]) -> float:
     """The inner product in double precision."""
     return float(np.einsum("i,i->", a, b, dtype=np.float64))
+
+
+def build_cutting_plane(
+    problem: VectorProblem,
+    config: LearnerConfig,
+    options: Options,
+) -> Learner:
+    """The learner, for the registry."""
+    settings = CuttingPlaneConfig(beta=config.beta, gamma=config.gamma, c=config.c, **options)
+    return CuttingPlane(problem, settings)

@@ -31,8 +31,9 @@ import numpy.typing as npt
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.certificate import Certificate
-from egparse.learners.learner import VectorProblem
+from egparse.learners.learner import Learner, LearnerConfig, VectorProblem
 from egparse.learners.perceptron import Perceptron, PerceptronConfig
+from egparse.learners.registry import Options, loss_of_family, perceptron_config, sgd_config
 from egparse.learners.sgd import SGD, Arrays, SGDConfig, copies, restore
 from egparse.learners.vectors import read, squared_norm, write
 from egparse.losses import LOG_LINEAR, PERCEPTRON, Loss
@@ -163,9 +164,9 @@ class Shard:
         """Write the part marginals; return log Z."""
         return self._problem.marginals(self._examples[i], potentials, out)
 
-    def maximum(self, i: int, potentials: Floats, out: Floats) -> float:
+    def argmax(self, i: int, potentials: Floats, out: Floats) -> float:
         """Write the best structure; return its score."""
-        return self._problem.maximum(self._examples[i], potentials, out)
+        return self._problem.argmax(self._examples[i], potentials, out)
 
     def add(self, i: int, changes: Floats) -> float:
         """v += F_i' changes; return the change of |v|^2."""
@@ -179,10 +180,10 @@ class Shard:
         """The arrays that hold v of all examples."""
         return self._problem.vectors()
 
-    def twin(self) -> VectorProblem:
+    def with_own_weights(self) -> VectorProblem:
         """The same examples with a v of their own."""
         other = Shard.__new__(Shard)
-        other._problem, other._examples = self._problem.twin(), self._examples
+        other._problem, other._examples = self._problem.with_own_weights(), self._examples
         other.part_starts = self.part_starts
         return other
 
@@ -300,7 +301,7 @@ class ParallelGradient:
     def __init__(self, problem: VectorProblem, config: GradientConfig) -> None:
         self.problem, self.config = problem, config
         self.shards = deal(len(problem.part_starts) - 1, config.shards)
-        self._room = problem.twin()
+        self._room = problem.with_own_weights()
         self._gradients = [shared_like(problem) for _ in self.shards]
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> GradientState:
@@ -368,7 +369,7 @@ class ParallelGradient:
         details = {"rate": state.rate, "settled": float(state.settled)}
         return Certificate(state.primal, state.primal - gap, state.passes, self.config.c, details)
 
-    def exposed(self, state: GradientState) -> AbstractContextManager[None]:
+    def model_weights(self, state: GradientState) -> AbstractContextManager[None]:
         """v is the model's as it stands."""
         return nullcontext()
 
@@ -507,7 +508,7 @@ class ParameterMixing:
         """The primal of the inner learner at the model kept, over all examples. Details:
         ``mistakes`` of the last pass, ``shards``.
         """
-        with self.exposed(state):
+        with self.model_weights(state):
             losses = on_shards(self._loss_of_shard, len(self.shards), self.config.processes)
             primal = sum(losses) + self.c / 2 * squared_norm(self.problem)
         if not math.isfinite(primal):
@@ -518,7 +519,7 @@ class ParameterMixing:
         return Certificate(primal, -math.inf, state.evaluations / max(1, self.n), self.c, details)
 
     @contextmanager
-    def exposed(self, state: MixingState) -> Iterator[None]:
+    def model_weights(self, state: MixingState) -> Iterator[None]:
         """While it is open, v is the average, for the averaged perceptron. Opened a second time it
         changes nothing.
         """
@@ -591,3 +592,39 @@ def mix(vectors: list[Arrays], into: Arrays | None = None, before: int = 0) -> A
         total /= len(vectors) + (0 if into is None else before)
         mixed.append(total)
     return mixed
+
+
+def build_parallel_gradient(
+    problem: VectorProblem,
+    config: LearnerConfig,
+    options: Options,
+) -> Learner:
+    """Distributed gradient descent, for the registry of learners."""
+    settings = GradientConfig(loss=loss_of_family(config), c=config.c, **options)
+    return ParallelGradient(problem, settings)
+
+
+def build_parameter_mixing(
+    problem: VectorProblem,
+    config: LearnerConfig,
+    options: Options,
+) -> Learner:
+    """Parameter mixing, for the registry of learners. The option ``inner`` is perceptron or sgd;
+    options that ``MixingConfig`` does not have are settings of that learner.
+
+    Raises:
+        ConfigError: another inner learner, or a setting that it does not accept.
+    """
+    inner_options = dict(options)
+    inner = inner_options.pop("inner", "perceptron")
+    mixing = {
+        key: inner_options.pop(key)
+        for key in ("shards", "iterated", "processes")
+        if key in inner_options
+    }
+    if inner not in ("perceptron", "sgd"):
+        raise ConfigError(
+            f"parameter-mixing: expected inner to be perceptron or sgd, got {inner!r}"
+        )
+    make = sgd_config if inner == "sgd" else perceptron_config
+    return ParameterMixing(problem, make(config, inner_options), MixingConfig(**mixing))

@@ -35,7 +35,8 @@ from scipy.optimize import OptimizeResult, minimize
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.certificate import Certificate
-from egparse.learners.learner import VectorProblem
+from egparse.learners.learner import Learner, LearnerConfig, VectorProblem
+from egparse.learners.registry import Options
 from egparse.learners.vectors import read, size, squared_norm, write
 from egparse.losses import Loss
 from egparse.types import Floats
@@ -124,7 +125,7 @@ class QuasiNewton:
         self.problem = problem
         self.config = config
         self._loss = Loss(config.beta, config.gamma)
-        self._twin = problem.twin()
+        self._twin = problem.with_own_weights()
         self._expected = np.empty(int(np.diff(problem.part_starts).max(initial=0)))
         # the optimiser goes by values, in which a gap that is smaller than their rounding is not
         # seen
@@ -169,7 +170,7 @@ class QuasiNewton:
             {"gradient_norm": float(np.linalg.norm(kept.gradient)), "steps": float(state.steps)},
         )
 
-    def exposed(self, state: QuasiNewtonState) -> AbstractContextManager[None]:
+    def model_weights(self, state: QuasiNewtonState) -> AbstractContextManager[None]:
         """v is the model's as it stands."""
         return nullcontext()
 
@@ -330,3 +331,30 @@ class _Run:
     def stop(self) -> None:
         """End the thread."""
         self._finalizer()
+
+
+def build_lbfgs(
+    problem: VectorProblem,
+    config: LearnerConfig,
+    options: Options,
+) -> Learner:
+    """L-BFGS, for the registry of learners."""
+    return _build("L-BFGS-B", problem, config, options)
+
+
+def build_cg(
+    problem: VectorProblem,
+    config: LearnerConfig,
+    options: Options,
+) -> Learner:
+    """Conjugate gradient, for the registry of learners."""
+    return _build("CG", problem, config, options)
+
+
+def _build(
+    method: Method, problem: VectorProblem, config: LearnerConfig, options: Options
+) -> Learner:
+    settings = QuasiNewtonConfig(
+        method=method, beta=config.beta, gamma=config.gamma, c=config.c, **options
+    )
+    return QuasiNewton(problem, settings)

@@ -20,11 +20,16 @@ from typing import Any
 from scipy.sparse import csr_matrix
 
 from egparse.errors import ConfigError
+from egparse.experiments.maxent.cd import CoordinateDescent
+from egparse.experiments.maxent.gis import GIS
+from egparse.experiments.maxent.iis import IIS
 from egparse.experiments.maxent.learner import MaxentLearner, MaxentState
 from egparse.experiments.maxent.problem import MaxentProblem, build_maxent
+from egparse.experiments.maxent.scgis import SCGIS
 from egparse.learners.certificate import Certificate
-from egparse.learners.design import Design, opened
-from egparse.learners.learner import LearnerConfig, VectorProblem
+from egparse.learners.design import DesignMatrix, require_design
+from egparse.learners.learner import Learner, LearnerConfig, VectorProblem
+from egparse.learners.registry import Options
 from egparse.types import Floats
 
 _TABLE_BYTES = 8 * 10**9
@@ -67,7 +72,7 @@ class MaxentAdapter:
             )
         if not config.c > 0:
             raise ConfigError(f"{name} expects c > 0, got {config.c}")
-        self.problem, design = opened(name, problem, sequences=False)
+        self.problem, design = require_design(name, problem, sequences=False)
         self.c = config.c
         self.learner = algorithm(maxent_problem(name, design), sigma2=1.0 / config.c, **options)
 
@@ -97,12 +102,12 @@ class MaxentAdapter:
             {"gradient_norm": squared**0.5},
         )
 
-    def exposed(self, state: AdapterState) -> AbstractContextManager[None]:
+    def model_weights(self, state: AdapterState) -> AbstractContextManager[None]:
         """v is the model's as it stands."""
         return nullcontext()
 
 
-def maxent_problem(learner: str, design: Design) -> MaxentProblem:
+def maxent_problem(learner: str, design: DesignMatrix) -> MaxentProblem:
     """The design as a maximum-entropy problem with the same weights in the same order.
 
     Raises:
@@ -128,3 +133,39 @@ def maxent_problem(learner: str, design: Design) -> MaxentProblem:
             f"({problem.label_count} labels, {problem.context_count:,} contexts)"
         )
     return problem
+
+
+def build_gis(
+    problem: VectorProblem,
+    config: LearnerConfig,
+    options: Options,
+) -> Learner:
+    """Generalised iterative scaling, for the registry of learners."""
+    return MaxentAdapter(GIS, problem, config, options)
+
+
+def build_iis(
+    problem: VectorProblem,
+    config: LearnerConfig,
+    options: Options,
+) -> Learner:
+    """Improved iterative scaling, for the registry of learners."""
+    return MaxentAdapter(IIS, problem, config, options)
+
+
+def build_scgis(
+    problem: VectorProblem,
+    config: LearnerConfig,
+    options: Options,
+) -> Learner:
+    """Sequential conditional iterative scaling, for the registry of learners."""
+    return MaxentAdapter(SCGIS, problem, config, options)
+
+
+def build_cd(
+    problem: VectorProblem,
+    config: LearnerConfig,
+    options: Options,
+) -> Learner:
+    """Coordinate descent, for the registry of learners."""
+    return MaxentAdapter(CoordinateDescent, problem, config, options)

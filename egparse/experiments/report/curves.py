@@ -69,7 +69,7 @@ def trace(setup: Setup, run: Run, budget: Budget) -> Curve:
             if not math.isfinite(certificate.primal) or math.isnan(certificate.dual):
                 raise EgparseError("the objective is not finite")
             with (
-                learner.exposed(state),
+                learner.model_weights(state),
                 np.errstate(over="ignore"),
             ):  # models are rounded to float16
                 score = setup.score(state.scale)
@@ -85,7 +85,7 @@ def trace(setup: Setup, run: Run, budget: Budget) -> Curve:
             )
             reason = _reason(points, certificate.relative_gap, budget)
         if setup.test is not None:
-            with learner.exposed(state), np.errstate(over="ignore"):
+            with learner.model_weights(state), np.errstate(over="ignore"):
                 test = setup.test(state.scale)
     except EgparseError as error:
         reason = f"failed: {error}"
