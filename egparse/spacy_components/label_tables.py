@@ -5,14 +5,16 @@ batch.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from spacy.parts_of_speech import IDS
 from spacy.vocab import Vocab
 
-from egparse.pipeline.model import Model
 from egparse.types import Ints, Mask, UInt64s
+
+if TYPE_CHECKING:
+    from egparse.pipeline.model import Model
 
 UNKNOWN = -1
 """The number of a label that the model does not know."""
@@ -57,7 +59,7 @@ class LabelTables:
             self.of["xpos"] = _hashes(add(label) for label in strings["xpos"])
         if "feats" in strings:
             self.of["feats"] = _hashes(
-                vocab.morphology.add(_feats(label)) for label in strings["feats"]
+                vocab.morphology.add(feats_to_spacy(label)) for label in strings["feats"]
             )
         if "deprels" in strings:
             self.of["deprels"] = _hashes(add(to_spacy(label)) for label in strings["deprels"])
@@ -88,7 +90,7 @@ def from_spacy(dep: str) -> str:
     return UD_ROOT if dep == SPACY_ROOT else dep
 
 
-def _feats(label: str) -> str:
+def feats_to_spacy(label: str) -> str:
     """What spaCy can hold of it: features with values."""
     return label if label != "_" and all("=" in part for part in label.split("|")) else ""
 

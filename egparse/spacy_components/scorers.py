@@ -80,7 +80,7 @@ def ner_score(examples: Iterable[Example], **settings: Any) -> Scores:
     from spacy.scorer import get_ner_prf
 
     from egparse.evaluation.spans import score_spans
-    from egparse.spacy_components.doc_to_sentences import entity_tags
+    from egparse.spacy_components.doc_conversion import entity_tags
 
     examples = list(examples)
     scores: Scores = get_ner_prf(examples, **settings)
@@ -106,7 +106,7 @@ def _conll(
     """
     from egparse.errors import EgparseError
     from egparse.evaluation.ud import score
-    from egparse.spacy_components.doc_to_sentences import sentences_of
+    from egparse.spacy_components.doc_conversion import sentences_from_doc
 
     scored = [own for own in examples if len(own.reference) and len(own.predicted)]
     has = {
@@ -116,8 +116,8 @@ def _conll(
     scores: dict[str, float | None] = dict.fromkeys(names)
     if not any(has.values()):
         return scores
-    gold = [sentence for own in scored for sentence in sentences_of(own.reference)]
-    system = [sentence for own in scored for sentence in sentences_of(own.predicted)]
+    gold = [sentence for own in scored for sentence in sentences_from_doc(own.reference)]
+    system = [sentence for own in scored for sentence in sentences_from_doc(own.predicted)]
     try:
         totals = score(gold, system).totals
     except EgparseError:

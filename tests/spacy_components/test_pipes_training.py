@@ -24,7 +24,7 @@ from spacy_components.texts import TEXTS, said
 from egparse.errors import EgparseError
 from egparse.evaluation.ud import score
 from egparse.sentences import Sentence
-from egparse.spacy_components.doc_to_sentences import sentences_of
+from egparse.spacy_components.doc_conversion import sentences_from_doc
 
 QUICK = {
     **{
@@ -171,11 +171,13 @@ def in_pieces(nlp: Language, doc: Doc) -> Doc:
 def test_scores_are_those_of_the_shared_tasks(trained: Language) -> None:
     examples = examples_of(trained, "test", 30)
     scores = trained.evaluate(examples)
-    gold = [own for example in examples for own in sentences_of(example.reference)]
+    gold = [own for example in examples for own in sentences_from_doc(example.reference)]
     assert [own.heads for own in gold] == [own.heads for own in sample("test")[:30]]
     assert [own.deprels for own in gold] == [own.deprels for own in sample("test")[:30]]
     system = [
-        own for doc in trained.pipe(e.predicted for e in examples) for own in sentences_of(doc)
+        own
+        for doc in trained.pipe(e.predicted for e in examples)
+        for own in sentences_from_doc(doc)
     ]
     totals = score(gold, system).totals
     for name, metric in (
