@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numba
 import numpy as np
 from hypothesis import settings
@@ -10,7 +12,15 @@ if numba.config.DISABLE_JIT:
     # Compiled kernels let numbers overflow or vanish without a word; interpreted, numpy would warn.
     np.seterr(all="ignore")
 
-# The first example of a property may compile its kernels, which takes seconds; that is not what a
-# deadline is for.
-settings.register_profile("egparse", deadline=None)
-settings.load_profile("egparse")
+# Neither profile has a deadline: the first example may compile its kernels, which takes seconds.
+# The suite draws the same examples each time. tests/soak draws many, from a seed that it prints.
+settings.register_profile("egparse", derandomize=True, database=None, deadline=None)
+settings.register_profile(
+    "soak",
+    max_examples=int(os.environ.get("EGPARSE_SOAK_EXAMPLES", "1000")),
+    derandomize=False,
+    database=None,
+    print_blob=True,
+    deadline=None,
+)
+settings.load_profile("egparse")  # --hypothesis-profile comes after it

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from egparse.features.packed import add_words, pack, place, score_words, unpack
 from egparse.features.sequence import (
@@ -65,7 +66,7 @@ class Drawn:
 drawn = st.builds(Drawn, st.integers(0, 2**31), st.sampled_from([2, 5, 70]), st.booleans())
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(drawn, st.booleans())
 def test_scores_and_changes_are_those_of_matrices(words: Drawn, observed: bool) -> None:
     rows = (

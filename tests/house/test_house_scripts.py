@@ -63,22 +63,62 @@ def test_ci_says_when_the_readme_has_no_such_block(tmp_path: Path) -> None:
     assert done.stderr == ".ci/run: README.md has no fenced block under <!-- run: test -->\n"
 
 
-@pytest.mark.parametrize("script", [".ci/run", "tests/run"])
+@pytest.mark.parametrize("script", [".ci/run", "tests/run", "tests/soak"])
 def test_scripts_are_executable_and_parse(script: str) -> None:
     assert os.access(ROOT / script, os.X_OK)
     subprocess.run(["bash", "-n", ROOT / script], check=True)
+
+
+def run_with(
+    python: Path, program: str, script: str, *arguments: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a script of the tests with a shell program in place of Python."""
+    python.write_text(f"#!/bin/sh\n{program}\n")
+    python.chmod(0o755)
+    return subprocess.run(
+        [ROOT / "tests" / script, *arguments],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHON": str(python)},
+        check=False,
+    )
 
 
 def test_the_checks_stop_at_the_first_failure(tmp_path: Path) -> None:
     """With a Python that fails, the first step is the only one, and its status is that of the
     whole.
     """
-    python = tmp_path / "python"
-    python.write_text("#!/bin/sh\nexit 5\n")
-    python.chmod(0o755)
-    environment = os.environ | {"PYTHON": str(python)}
-    done = subprocess.run(
-        [ROOT / "tests" / "run"], capture_output=True, text=True, env=environment, check=False
-    )
+    done = run_with(tmp_path / "python", "exit 5", "run")
     assert done.returncode == 5
     assert done.stdout == "== ruff check\n== ruff check: exit 5 after 0 s\n"
+
+
+def test_a_soak_says_its_seed_and_how_to_repeat_a_failure(tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    fails = 'echo "$EGPARSE_SOAK_EXAMPLES: $@"; exit 5'
+    done = run_with(python, fails, "soak", "tests/laws", "--examples", "30", "-k", "a or b")
+    assert done.returncode == 5
+    first, call, last = done.stdout.splitlines()
+    seed = first.removeprefix("== soak: seed ").removesuffix(", 30 examples")
+    assert seed.isdecimal()
+    assert call.startswith("30: -m pytest ")
+    assert call.endswith(f"--hypothesis-seed {seed} tests/laws -k a or b")
+    assert last == (
+        f"== soak: exit 5 with seed {seed}; again: "
+        f"tests/soak --seed {seed} --examples 30 tests/laws -k a\\ or\\ b"
+    )
+    again = run_with(python, fails, "soak", "--seed", seed, "--examples", "30")
+    assert again.stdout.splitlines()[0] == first
+
+
+def test_a_soak_that_holds_ends_well_and_without_more_words(tmp_path: Path) -> None:
+    done = run_with(tmp_path / "python", "exit 0", "soak", "--seed", "7")
+    assert (done.returncode, done.stdout) == (0, "== soak: seed 7, 1000 examples\n")
+
+
+@pytest.mark.parametrize("option", ["--seed", "--examples"])
+@pytest.mark.parametrize("value", [["many"], []])
+def test_a_soak_names_a_number_that_is_none(tmp_path: Path, option: str, value: list[str]) -> None:
+    done = run_with(tmp_path / "python", "exit 0", "soak", option, *value)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"tests/soak: expected a number after {option}, got '{''.join(value)}'\n"

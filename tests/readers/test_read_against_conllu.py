@@ -6,8 +6,9 @@ import io
 
 import conllu
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 from readers.samples import CONLLU_FILES, corpus
 
 from egparse.readers.conllu import read_conllu, write_conllu
@@ -131,7 +132,7 @@ def sentences(draw: st.DrawFn) -> str:
     return "\n".join(lines) + "\n\n"
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.lists(sentences(), max_size=4))
 def test_generated_files(texts: list[str]) -> None:
     text = "".join(texts)

@@ -8,8 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from egparse.errors import CorpusError, EgparseError
 from egparse.readers import docs
@@ -133,7 +134,7 @@ def test_the_file_is_not_read_ahead() -> None:
     assert stream.read_so_far <= 12
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.text(
         st.one_of(st.characters(codec="utf-8"), st.sampled_from(" \n\r\t.,!?\"'()")), max_size=60

@@ -8,8 +8,10 @@ import io
 from contextlib import suppress
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from lines_run import lines_run
+from properties import examples
 from readers.samples import FULL
 
 from egparse.errors import CorpusError
@@ -57,6 +59,11 @@ def mutated(draw: st.DrawFn, text: str) -> bytes:
 
 
 def check(content: bytes, format: str | None) -> None:
+    """Reading it ends, and soon: all that is drawn here takes a few thousand lines of Python."""
+    assert lines_run(lambda: check_unhurried(content, format)) < 1_000_000
+
+
+def check_unhurried(content: bytes, format: str | None) -> None:
     with suppress(CorpusError):
         list(read_corpus(io.BytesIO(content), format))
     bad: list[CorpusError] = []
@@ -73,7 +80,7 @@ def check(content: bytes, format: str | None) -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-@settings(max_examples=120, deadline=2000)
+@examples(120)
 @given(st.data())
 def test_mutated_files(format: str, data: st.DataObject) -> None:
     content = data.draw(mutated(SEEDS[format]))
@@ -81,7 +88,7 @@ def test_mutated_files(format: str, data: st.DataObject) -> None:
     check(content, None)
 
 
-@settings(max_examples=150, deadline=2000)
+@examples(150)
 @given(
     st.one_of(
         st.binary(max_size=200),

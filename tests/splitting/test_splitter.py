@@ -13,8 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 from sample_treebank import quick, quick_model, sample
 
 from egparse.errors import ConfigError
@@ -206,7 +207,7 @@ def test_any_input_has_starts_and_the_first_word_is_one(forms: list[str]) -> Non
 words = st.lists(st.tuples(st.text(max_size=6), st.booleans()), max_size=12)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(words, max_size=5))
 def test_many_at_once_are_as_one_by_one(drawn: list[list[tuple[str, bool]]]) -> None:
     paragraphs = [

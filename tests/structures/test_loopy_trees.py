@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
+from properties import examples
 from structures.test_arc_graph import (
     FORBIDDEN,
     PAIRS,
@@ -35,7 +36,7 @@ from egparse.structures.second_order.projective import inside_outside
 from egparse.structures.second_order.projective_log import best_tree
 from egparse.structures.trees.dependency_trees import NO_HEAD
 
-EXAMPLES = settings(max_examples=80, deadline=None)
+EXAMPLES = examples(80)
 TREES = pytest.mark.parametrize("is_projective", [True, False], ids=["projective", "nonprojective"])
 TO_THE_END = Schedule(sweeps=1000, residual=1e-12)
 

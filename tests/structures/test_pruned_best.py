@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from oracles.trees import is_projective, is_single_rooted, is_tree
+from properties import examples
 from structures.test_arc_graph import (
     FORBIDDEN,
     PAIRS,
@@ -25,7 +26,7 @@ from egparse.structures.second_order.projective_log import best_tree, k_best
 from egparse.structures.trees import projective
 from egparse.structures.trees.dependency_trees import BestTree, Floats
 
-EXAMPLES = settings(max_examples=150, deadline=None)
+EXAMPLES = examples(150)
 
 
 def best_of(graph: ArcGraph, potentials: Floats, single_root: bool) -> BestTree:

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
+from properties import examples
 from structures.test_arc_graph import (
     FORBIDDEN,
     PAIRS,
@@ -29,7 +30,7 @@ from egparse.structures.second_order.projective import inside_outside
 from egparse.structures.second_order.projective_log import log_inside_outside, new_chart
 from egparse.structures.semirings import LOG
 
-EXAMPLES = settings(max_examples=200, deadline=None)
+EXAMPLES = examples(200)
 
 
 def marginals_of(graph: ArcGraph, potentials: Floats, single_root: bool) -> tuple[float, Floats]:

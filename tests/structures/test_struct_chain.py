@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from oracles.sequences import SequenceFacts, sequence_facts, sequence_score
+from properties import examples
 
 from egparse.structures.chains import chain
 from egparse.structures.chains.chain import Floats, Ints
@@ -73,7 +74,7 @@ half of the mass at the end.
 """
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(sentences())
 @example(SUBNORMAL)
 def test_distribution_is_that_of_enumeration(drawn: Drawn) -> None:
@@ -86,7 +87,7 @@ def test_distribution_is_that_of_enumeration(drawn: Drawn) -> None:
         np.testing.assert_allclose(chain.entropy(drawn.parts, result), facts.entropy, atol=1e-8)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(sentences())
 def test_best_sequence_scores_what_enumeration_finds(drawn: Drawn) -> None:
     best = chain.argmax(drawn.parts, drawn.starts, drawn.labels, drawn.n_labels)

@@ -6,9 +6,10 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from oracles.sequences import sequence_facts, sequence_score
+from properties import examples
 
 from egparse.structures.chains import chain, multiclass
 from egparse.structures.chains.k_best import Floats, Ints, k_best
@@ -31,7 +32,7 @@ def sentences(draw: st.DrawFn) -> tuple[Floats, Ints, list[list[int]], int]:
 
 
 @pytest.mark.parametrize("bigrams", [True, False])
-@settings(max_examples=80)
+@examples(80)
 @given(drawn=sentences(), k=st.integers(1, 100))
 def test_scores_are_those_of_enumeration(
     bigrams: bool, drawn: tuple[Floats, Ints, list[list[int]], int], k: int

@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from egparse.structures.chains import chain
 from egparse.structures.chains import higher_order as higher
@@ -98,7 +99,7 @@ def sentences(draw: st.DrawFn, order: int | None = None) -> Drawn:
     return laid_out(candidates, n_labels, own_order, parts)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(sentences())
 def test_distribution_is_that_of_enumeration(drawn: Drawn) -> None:
     log_z, expected, entropy, _ = drawn.enumerated()
@@ -109,7 +110,7 @@ def test_distribution_is_that_of_enumeration(drawn: Drawn) -> None:
         np.testing.assert_allclose(higher.entropy(drawn.parts, result), entropy, atol=1e-7)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(sentences())
 def test_best_sequence_scores_what_enumeration_finds(drawn: Drawn) -> None:
     best = higher.argmax(*drawn.arguments)
@@ -119,7 +120,7 @@ def test_best_sequence_scores_what_enumeration_finds(drawn: Drawn) -> None:
         assert own == pytest.approx(best.score, rel=1e-12, abs=1e-12)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(sentences(order=1))
 def test_order_one_is_the_chain(drawn: Drawn) -> None:
     plain = drawn.arguments[:4]
@@ -131,7 +132,7 @@ def test_order_one_is_the_chain(drawn: Drawn) -> None:
     )
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(drawn=sentences(), k=st.integers(1, 60))
 def test_k_best_are_those_of_enumeration(drawn: Drawn, k: int) -> None:
     choices = itertools.product(*[range(len(own)) for own in drawn.candidates])
@@ -317,7 +318,6 @@ def batch(seed: int, lengths: list[int], n_labels: int, order: int, spread: floa
     )
 
 
-@settings(deadline=None)
 @given(
     lengths=st.lists(st.integers(0, 5), min_size=1, max_size=3),
     n_labels=st.integers(1, 4),

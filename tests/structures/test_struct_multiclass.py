@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from oracles.sequences import sequence_facts
+from properties import examples
 
 from egparse.structures.chains import multiclass
 
@@ -17,7 +18,7 @@ cells = st.one_of(
 blocks = st.lists(st.lists(cells, min_size=1, max_size=4), min_size=1, max_size=4)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(blocks)
 def test_choices_are_those_of_enumeration(scores: list[list[float]]) -> None:
     starts = np.cumsum([0] + [len(own) for own in scores]).astype(np.int32)

@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 from structures.tree_contract import check_argmax, check_distribution, check_k_best, score_matrices
 
 from egparse.structures.trees import nonprojective
@@ -16,7 +17,7 @@ from egparse.structures.trees.dependency_trees import Floats
 from egparse.structures.trees.leave_one_out import plan_halving
 from egparse.structures.trees.nonprojective_log import log_matrix_tree
 
-EXAMPLES = settings(max_examples=150, deadline=None)
+EXAMPLES = examples(150)
 
 
 def random_scores(n: int, spread: float, seed: int = 0) -> Floats:
@@ -37,7 +38,7 @@ def test_no_tree_scores_more_than_the_best(scores: Floats, single_root: bool) ->
     check_argmax(nonprojective, scores, single_root, projective=False)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(scores=score_matrices(max_words=4), k=st.integers(1, 9), single_root=st.booleans())
 def test_the_k_best_trees_have_the_k_highest_scores(
     scores: Floats, k: int, single_root: bool

@@ -8,15 +8,16 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 from structures.tree_contract import check_argmax, check_distribution, check_k_best, score_matrices
 
 from egparse.structures.trees import projective
 from egparse.structures.trees.dependency_trees import Floats
 from egparse.structures.trees.projective_log import log_inside, log_inside_outside
 
-EXAMPLES = settings(max_examples=150, deadline=None)
+EXAMPLES = examples(150)
 
 
 def random_scores(n: int, spread: float, seed: int = 0) -> Floats:
