@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
+from collections import Counter
 from pathlib import Path
 
 import pytest
-from house.package import MODULES, PACKAGE, ROOT, name_of, room_of, tree_of
+from house.package import MODULES, PACKAGE, ROOT, name_of, tree_of
 
 MAX_LINES = 600
 SOURCES = sorted(
     path for folder in ("egparse", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")
 )
-SUBJECTLESS = {
-    "utils",
-    "util",
-    "helpers",
-    "helper",
-    "misc",
-    "common",
-    "base",
-    "core",
-    "tools",
-    "types",
-}
-MIRRORS = {"cli", "pipes"}
-"""Rooms whose files are named after what they put within reach."""
+MAX_MODULES = 15
+"""In one folder, without ``__init__``: as many as a reader takes in at a glance."""
+SUBJECTLESS = {"utils", "util", "helpers", "helper", "misc", "common", "core", "tools"}
 
 
 def is_private(name: str) -> bool:
@@ -74,16 +63,13 @@ def test_every_room_is_a_package() -> None:
     ] == []
 
 
-def test_every_file_has_a_subject_of_its_own() -> None:
-    """No two modules share a name, but for the commands and components that mirror what they
-    call.
-    """
-    homes: dict[str, list[str]] = defaultdict(list)
-    for path in MODULES:
-        if path.stem not in {"__init__", "__main__"} and room_of(path) not in MIRRORS:
-            homes[path.stem].append(name_of(path))
-    assert {stem: names for stem, names in homes.items() if len(names) > 1} == {}
-    assert sorted(set(homes) & SUBJECTLESS) == []
+def test_every_file_has_a_subject() -> None:
+    assert [name_of(path) for path in MODULES if path.stem in SUBJECTLESS] == []
+
+
+def test_no_folder_is_crowded() -> None:
+    counts = Counter(name_of(path.parent) for path in MODULES if path.stem != "__init__")
+    assert {folder: n for folder, n in counts.items() if n > MAX_MODULES} == {}
 
 
 def test_the_package_says_that_it_is_typed() -> None:
