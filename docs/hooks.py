@@ -1,0 +1,114 @@
+"""Fills the pages that follow from the program when the site is built: the commands and the
+settings stand in the code alone, so their pages cannot fall behind it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+_MARK = re.compile(r"^<!-- generated: ([a-z]+) -->$", re.MULTILINE)
+_OPTION = re.compile(r"(?<![\w`-])(--[a-z][a-z-]*(?: [a-z_.]+=\w+)?)")
+_LITERAL_BLOCK = re.compile(r"::</p>\s*<div")
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """The page with each ``<!-- generated: NAME -->`` replaced by what the program says."""
+    return _MARK.sub(lambda mark: GENERATED[mark[1]](), markdown)
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Docstrings announce code with ``::``, of which a reader of the page needs one."""
+    return _LITERAL_BLOCK.sub(":</p>\n<div", html)
+
+
+def commands() -> str:
+    """Every command: what it does, its arguments and options, its examples."""
+    import typer
+
+    from egparse.cli.app import app
+
+    program = typer.main.get_command(app)
+    pages = [_command(name, command) for name, command in program.commands.items()]  # type: ignore[attr-defined]
+    return "\n\n".join(pages)
+
+
+def _command(name: str, command: Any) -> str:
+    arguments = [p for p in command.params if p.param_type_name == "argument"]
+    options = [p for p in command.params if p.param_type_name == "option" and not p.hidden]
+    usage = " ".join(
+        ["egparse", name, "[OPTIONS]", *(_placeholder(argument) for argument in arguments)]
+    )
+    parts = [f"## {name}", _prose(command.help), f"```text\n{usage}\n```"]
+    if arguments:
+        rows = [(f"`{_placeholder(own).strip('[]')}`", _prose(own.help)) for own in arguments]
+        parts.append(_table(("argument", "meaning"), rows))
+    parts.append(_table(("option", "default", "meaning"), map(_option, options)))
+    examples = [line.strip() for line in (command.epilog or "").splitlines()[2:] if line.strip()]
+    if examples:
+        parts.append("```sh\n" + "\n".join(examples) + "\n```")
+    return "\n\n".join(parts)
+
+
+def _placeholder(argument: Any) -> str:
+    shown = argument.metavar or argument.name.upper()
+    if argument.nargs != 1:
+        shown += "..."
+    return shown if argument.required else f"[{shown}]"
+
+
+def _option(option: Any) -> tuple[str, str, str]:
+    names = ", ".join(f"`{name}`" for name in sorted(option.opts, key=len, reverse=True))
+    if not option.is_flag and option.metavar:
+        names += f" {option.metavar}"
+    default = option.default
+    has_default = not option.is_flag and default not in (None, (), [])
+    shown = str(getattr(default, "value", default))
+    return names, f"`{shown}`" if has_default else "", _prose(option.help)
+
+
+def settings() -> str:
+    """Every setting of training, one table a section: key, default, range, meaning."""
+    import egparse
+
+    sections: dict[str, list[tuple[str, str, str, str]]] = {}
+    for setting in egparse.settings():
+        section, _, key = setting.key.rpartition(".")
+        row = (f"`{key}`", _defaults(setting), setting.range, setting.meaning)
+        sections.setdefault(section, []).append(row)
+    pages = []
+    for section, rows in sections.items():
+        title = f"## [{section}]" if section else "## At the top"
+        pages.append(f"{title}\n\n{_table(('key', 'default', 'range', 'meaning'), rows)}")
+    return "\n\n".join(pages)
+
+
+def _defaults(setting: Any) -> str:
+    shown = _value(setting.default)
+    if setting.default_order_1 is not None:
+        shown += f"; order 1: {_value(setting.default_order_1)}"
+    return shown
+
+
+def _value(text: str) -> str:
+    if "\n" in text:
+        return f"{len(text.splitlines()) - 2} templates"
+    return f"`{text}`" if text else ""
+
+
+GENERATED: dict[str, Callable[[], str]] = {"commands": commands, "settings": settings}
+
+
+def _prose(text: str | None) -> str:
+    """The paragraphs of a help text, in which options and metavariables stand as they are typed."""
+    paragraphs = [" ".join(part.split()) for part in (text or "").replace("\b", "").split("\n\n")]
+    return "\n\n".join(_OPTION.sub(r"`\1`", part) for part in paragraphs)
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [" | ".join(head), " | ".join("---" for _ in head)]
+    for row in rows:
+        cells = (" ".join(cell.split()).replace("|", "\\|") for cell in row)
+        lines.append(" | ".join(cells))
+    return "\n".join(f"| {line} |" for line in lines)

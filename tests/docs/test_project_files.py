@@ -1,0 +1,76 @@
+"""Files of the repository that no other test reads: they are valid, and what they name exists."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from house.package import ROOT
+
+MAX_README_LINES = 120
+MAX_WIDTH = 100
+CONFIGURATIONS = sorted(
+    path
+    for pattern in (".github/**/*.yml", ".pre-commit-config.yaml", "CITATION.cff")
+    for path in ROOT.glob(pattern)
+)
+PAGES = sorted(
+    [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "corpora").glob("*.md")]
+)
+CODE = re.compile(r"`((?:[\w-]+/)+[\w-]+\.(?:py|toml|json))`")
+LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("path", CONFIGURATIONS, ids=name_of)
+def test_configurations_are_valid_yaml(path: Path) -> None:
+    yaml = pytest.importorskip("yaml", reason="PyYAML comes with the extra docs")
+    assert isinstance(yaml.safe_load(path.read_text(encoding="utf-8")), dict)
+
+
+def test_ci_covers_what_the_package_promises() -> None:
+    yaml = pytest.importorskip("yaml", reason="PyYAML comes with the extra docs")
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text("utf-8"))
+    matrix = workflow["jobs"]["test"]["strategy"]["matrix"]
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    promised = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', project)
+    assert matrix["python"] == promised
+    assert {system.partition("-")[0] for system in matrix["os"]} == {"ubuntu", "macos"}
+    used = [
+        step["uses"] for job in workflow["jobs"].values() for step in job["steps"] if "uses" in step
+    ]
+    assert all(re.fullmatch(r"[\w-]+/[\w-]+@v\d+", action) for action in used)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_between_files_lead_somewhere(page: Path) -> None:
+    text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    targets = [target for target in LINK.findall(text) if not re.match(r"[a-z]+:", target)]
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_prose_is_not_wide(page: Path) -> None:
+    """Tables and blocks of code are as wide as they have to be."""
+    text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    wide = [line for line in text.splitlines() if len(line) > MAX_WIDTH and line[:1] not in "|!"]
+    assert wide == []
+
+
+def test_the_readme_is_short() -> None:
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= MAX_README_LINES
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_files_that_are_named_exist(page: Path) -> None:
+    """A file of the code is named by its path in the repository or in the package."""
+    text = page.read_text(encoding="utf-8")
+    paths = {path for path in CODE.findall(text) if not path.endswith("mine.py")}
+    homes = (ROOT, ROOT / "egparse", page.parent)
+    missing = [path for path in paths if not any((home / path).exists() for home in homes)]
+    assert sorted(missing) == []
