@@ -93,7 +93,7 @@ def epoch(name: str, setup: Setup, repetitions: int) -> dict[str, Any]:
     state = learner.initialise(setup.gold_theta)
 
     def expose() -> None:
-        with learner.exposed(state):
+        with learner.model_weights(state):
             pass
 
     learner.iterate(state)
@@ -127,7 +127,7 @@ def inference(setup: Setup, repetitions: int) -> dict[str, float]:
     kinds = {
         "scores": with_scores(lambda i, scores: None),
         "scores + Eisner": with_scores(
-            lambda i, scores: problem.maximum(i, scores, out[: len(scores)])
+            lambda i, scores: problem.argmax(i, scores, out[: len(scores)])
         ),
         "scores + inside-outside": with_scores(
             lambda i, scores: problem.marginals(i, scores, out[: len(scores)])

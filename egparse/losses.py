@@ -40,7 +40,7 @@ class Inference(Protocol):
     def marginals(self, i: int, potentials: Floats, out: Floats) -> float:
         """Write the part marginals; return log Z."""
 
-    def maximum(self, i: int, potentials: Floats, out: Floats) -> float:
+    def argmax(self, i: int, potentials: Floats, out: Floats) -> float:
         """Write the best structure; return its score."""
 
 
@@ -99,7 +99,7 @@ class Loss:
             potentials = scores + self.gamma * problem.cost(i)
             constant = self.gamma * problem.cost_constant(i)
         if not self.differentiable:
-            return problem.maximum(i, potentials, expected), constant
+            return problem.argmax(i, potentials, expected), constant
         if self.beta != 1.0:
             potentials = self.beta * potentials
         return problem.marginals(i, potentials, expected) / self.beta, constant

@@ -11,18 +11,19 @@ from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from learners.enumerated import EnumeratedProblem, random_problem
 from learners.small_problems import sequences, trees
 from oracles.trees import all_trees
+from properties import examples
 from scipy.optimize import approx_fprime
 from scipy.special import logsumexp
 
-from egparse.learners.problem import Floats
 from egparse.losses import HINGE, LOG_LINEAR, PERCEPTRON, SOFTMAX_MARGIN, Loss, expected_cost
 from egparse.structures.chains import chain
 from egparse.structures.trees import nonprojective, projective
+from egparse.types import Floats
 
 INF = math.inf
 FAMILY = [
@@ -215,7 +216,7 @@ def assert_exact(log_z: float, marginals: Floats, facts: tuple[float, Floats]) -
 
 @pytest.mark.parametrize("kind", ["projective", "non-projective"])
 @pytest.mark.parametrize("single_root", [True, False])
-@settings(max_examples=25)
+@examples(25)
 @given(data=st.data())
 def test_sharp_and_large_scores_of_trees(kind: str, single_root: bool, data: st.DataObject) -> None:
     n = data.draw(st.integers(1, 4))
@@ -260,7 +261,7 @@ def test_sharp_and_large_scores_of_five_words(kind: str, single_root: bool, spre
     assert value >= 0
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data())
 def test_sharp_and_large_scores_of_chains(data: st.DataObject) -> None:
     words, size = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 3))

@@ -68,7 +68,7 @@ def optimise(
                 raise EgparseError(
                     f"{task}: the objective is not finite after pass {number}; try a larger c"
                 )
-            with learner.exposed(state):
+            with learner.model_weights(state):
                 model = snapshot(state)
             value = None if score is None else score(model)
             better = (

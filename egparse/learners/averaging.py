@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from egparse.learners.learner import VectorProblem
+from egparse.learners.problem import VectorProblem
 from egparse.types import Floats
 
 Arrays = list[npt.NDArray[np.floating[Any]]]
@@ -61,7 +61,7 @@ class WeightAverage:
         self._mean = None
 
     @contextmanager
-    def exposed(self) -> Iterator[None]:
+    def mean_weights(self) -> Iterator[None]:
         """While it is open, the problem's v is the mean; afterwards it has the bits that it had
         before. May be nested.
 

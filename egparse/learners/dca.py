@@ -50,7 +50,8 @@ import numpy as np
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.averaging import WeightAverage
 from egparse.learners.certificate import Certificate
-from egparse.learners.learner import LearnerConfig, VectorProblem
+from egparse.learners.learner import LearnerConfig
+from egparse.learners.problem import VectorProblem
 from egparse.learners.vectors import squared_norm
 from egparse.losses import Loss
 from egparse.types import Floats
@@ -198,7 +199,7 @@ class DCA:
         that it knows of.
         """
         tally, c = state.tally, self.config.c
-        with self.exposed(state):
+        with self.model_weights(state):
             loss = sum(self._loss(i) for i in range(self.n))
             primal = loss + c / 2 * squared_norm(self.problem)
         if not math.isfinite(primal):
@@ -213,9 +214,9 @@ class DCA:
         }
         return Certificate(primal, -math.inf, state.visits / max(1, self.n), c, details)
 
-    def exposed(self, state: DCAState) -> AbstractContextManager[None]:
+    def model_weights(self, state: DCAState) -> AbstractContextManager[None]:
         """The average of the weights, if configured."""
-        return nullcontext() if state.average is None else state.average.exposed()
+        return nullcontext() if state.average is None else state.average.mean_weights()
 
     def _loss(self, i: int) -> float:
         scores = self.problem.scores(i)

@@ -9,7 +9,7 @@ v. Typical use::
     for _ in range(12):
         learner.iterate(state)
         certificate = learner.certificate(state)
-        with learner.exposed(state):
+        with learner.model_weights(state):
             model = copy_of(problem, state.scale)
 """
 
@@ -51,7 +51,7 @@ class Learner(Protocol):
     def certificate(self, state: Any) -> Certificate:
         """How far it is; ``dual`` is -inf where the learner has none."""
 
-    def exposed(self, state: Any) -> AbstractContextManager[None]:
+    def model_weights(self, state: Any) -> AbstractContextManager[None]:
         """While it is open, the problem holds the v of the model to be kept (averaged, for learners
         that average; others do nothing).
         """
@@ -79,7 +79,7 @@ class VectorProblem(Problem, Protocol):
         changes.
         """
 
-    def twin(self) -> VectorProblem:
+    def with_own_weights(self) -> VectorProblem:
         """The same examples with a v of their own, 0 at first. It shares the scratch arrays: use
         one at a time.
         """

@@ -34,8 +34,7 @@ from egparse.compilation import njit
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.certificate import Certificate
 from egparse.learners.dca import DCA, DCAConfig, DCAState
-from egparse.learners.learner import VectorProblem
-from egparse.learners.problem import Problem
+from egparse.learners.problem import Problem, VectorProblem
 from egparse.types import Floats
 
 FULL = 1e-12
@@ -253,7 +252,7 @@ class MIRA(DCA):
             )
         super().__init__(problem, config)
         self.k, self._tolerance, self._max_sweeps = config.k, config.tolerance, config.max_sweeps
-        self._products = problem.twin() if config.k > 1 else problem
+        self._products = problem.with_own_weights() if config.k > 1 else problem
 
     def update(self, state: DCAState, i: int) -> float:
         """One step on example i; returns the increase of the dual that is certain."""

@@ -40,7 +40,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from egparse.learners.learner import VectorProblem
+from egparse.learners.problem import VectorProblem
 from egparse.types import Floats, Singles
 
 
@@ -119,13 +119,13 @@ class OffsetProblem:
         log_z = self.problem.marginals(i, self._moved(i, potentials, self._beta), out)
         return log_z - self._beta * float(self._correct[i])
 
-    def maximum(self, i: int, potentials: Floats, out: Floats) -> float:
+    def argmax(self, i: int, potentials: Floats, out: Floats) -> float:
         """For gamma = 0 and beta = inf the best structure at the potentials + b; its score less
         b'z.
         """
         if self._gamma or math.isfinite(self._beta):
-            return self.problem.maximum(i, potentials, out)
-        return self.problem.maximum(i, self._moved(i, potentials, 1.0), out) - float(
+            return self.problem.argmax(i, potentials, out)
+        return self.problem.argmax(i, self._moved(i, potentials, 1.0), out) - float(
             self._correct[i]
         )
 
@@ -141,9 +141,11 @@ class OffsetProblem:
         """v."""
         return self.problem.vectors()
 
-    def twin(self) -> OffsetProblem:
+    def with_own_weights(self) -> OffsetProblem:
         """The same examples and offsets with a v of their own."""
-        return OffsetProblem(self.problem.twin(), self._offsets, beta=self._beta, gamma=self._gamma)
+        return OffsetProblem(
+            self.problem.with_own_weights(), self._offsets, beta=self._beta, gamma=self._gamma
+        )
 
     def _of(self, i: int) -> npt.NDArray[np.floating[Any]]:
         return self._offsets[self.part_starts[i] : self.part_starts[i + 1]]

@@ -31,7 +31,7 @@ import numpy.typing as npt
 from egparse.errors import EgparseError
 from egparse.learners.averaging import WeightAverage
 from egparse.learners.certificate import Certificate
-from egparse.learners.learner import VectorProblem
+from egparse.learners.problem import VectorProblem
 from egparse.losses import PERCEPTRON
 from egparse.types import Floats
 
@@ -98,7 +98,7 @@ class Perceptron:
         problem = self.problem
         scores = problem.scores(i)
         best, changes = self._best[: len(scores)], self._changes[: len(scores)]
-        score = problem.maximum(i, scores, best)
+        score = problem.argmax(i, scores, best)
         if not math.isfinite(score):
             raise EgparseError(
                 f"perceptron: expected a structure of finite score for example {i}, got {score}"
@@ -126,7 +126,7 @@ class Perceptron:
         Detail ``mistakes``: how many examples of the last pass were wrong when they were visited.
         """
         problem, loss = self.problem, 0.0
-        with self.exposed(state):
+        with self.model_weights(state):
             for i in range(self.n):
                 scores = problem.scores(i)
                 loss += PERCEPTRON.value(problem, i, scores, self._best[: len(scores)])
@@ -139,12 +139,12 @@ class Perceptron:
 
     def average(self, state: PerceptronState, out: Sequence[npt.NDArray[np.floating[Any]]]) -> None:
         """Write v - u / T into arrays like those of v; v itself for the plain perceptron."""
-        with self.exposed(state):
+        with self.model_weights(state):
             for array, own in zip(out, self.problem.vectors(), strict=True):
                 array[...] = own
 
-    def exposed(self, state: PerceptronState) -> AbstractContextManager[None]:
+    def model_weights(self, state: PerceptronState) -> AbstractContextManager[None]:
         """While it is open, v is the average; afterwards it has its own bits again. Opened a second
         time it changes nothing.
         """
-        return nullcontext() if state.average is None else state.average.exposed()
+        return nullcontext() if state.average is None else state.average.mean_weights()

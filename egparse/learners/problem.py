@@ -1,49 +1,60 @@
 """What a learner sees of a training problem: examples made of parts, and nothing of chains, trees
 or features.
 
-Example ``i`` has parts; a structure is a set of parts (more generally a vector of part counts). Its
-score is linear in the weights: the part scores are ``F_i v`` for the sparse part features ``F_i``.
+Example ``i`` has parts. A structure is a set of parts, or more generally a vector of part counts.
+Its score is linear in the weights: the part scores are ``F_i v`` for the sparse part features
+``F_i``.
+
+``Problem`` is the contract with which online exponentiated gradient makes do; ``VectorProblem``,
+whose v can be read and written as a whole, is that of all other learners. The remaining contracts
+are for what one learner can use (``GroupedProblem``, ``CompiledStepsProblem``) or needs
+(``KBestProblem``, ``ExplicitProblem``); learners ask for them by ``isinstance``.
 """
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
-from egparse.learners.eg.step import Duals, Rule
+import numpy as np
+import numpy.typing as npt
+
+from egparse.errors import ConfigError
+from egparse.learners.design import DesignMatrix
+from egparse.learners.eg.step import DualVariables, StepRule
 from egparse.types import Floats, Longs, Shorts
 
 
 class Problem(Protocol):
-    """The contract between learners and tasks. Arrays that a method returns are its own scratch,
-    valid until the next call.
+    """The contract between learners and the trainable layers.
 
-    ``part_starts`` (int64, n + 1): example i owns the places ``part_starts[i]:part_starts[i + 1]``
-    of any flat array over all parts.
+    Arrays that a method returns are buffers of the problem, valid until its next call.
+    ``part_starts`` (n + 1,): in a flat array over all parts, the parts of example i are
+    ``part_starts[i]:part_starts[i + 1]``.
     """
 
     part_starts: Longs
 
     def gold(self, i: int) -> Floats:
-        """The part vector z_i of the correct structure."""
+        """The part vector z_i of the correct structure, (parts,)."""
 
     def cost(self, i: int) -> Floats:
-        """The cost of each part: l(y, y_i) = cost . y + constant; the constant makes the cost of
-        y_i 0.
-        """
+        """The cost p of each part, (parts,): a structure y costs p'y + q."""
 
     def cost_constant(self, i: int) -> float:
-        """The constant q of the cost (Martins et al. 2010, section 2)."""
-
-    def scores(self, i: int) -> Floats:
-        """F_i v: the score of each part under the weight vector as it stands."""
-
-    def marginals(self, i: int, potentials: Floats, out: Floats) -> float:
-        """Write the part marginals of the Gibbs distribution of the potentials; return log Z in
-        nats.
+        """The constant q of the cost, which makes the cost of z_i 0 (Martins et al. 2010, section
+        2).
         """
 
-    def maximum(self, i: int, potentials: Floats, out: Floats) -> float:
-        """Write the part vector of the best structure; return its score."""
+    def scores(self, i: int) -> Floats:
+        """F_i v, (parts,): the score of each part under the present weight vector."""
+
+    def marginals(self, i: int, potentials: Floats, out: Floats) -> float:
+        """Write the part marginals of the Gibbs distribution of the potentials into ``out``
+        (parts,); return log Z in nats.
+        """
+
+    def argmax(self, i: int, potentials: Floats, out: Floats) -> float:
+        """Write the part vector of the best structure into ``out`` (parts,); return its score."""
 
     def add(self, i: int, changes: Floats) -> float:
         """v += F_i' changes; return the change of |v|^2, exact for v as stored."""
@@ -52,23 +63,97 @@ class Problem(Protocol):
         """v = 0."""
 
 
-@runtime_checkable
-class SweepingProblem(Problem, Protocol):
-    """A problem that can make many EG steps in one call, by the same kernels: short examples cannot
-    afford Python's calls.
+class VectorProblem(Problem, Protocol):
+    """A problem whose v can be read and written as a whole, and whose examples can have a second
+    v.
     """
 
-    def sweep(self, order: Longs, rule: Rule, duals: Duals) -> tuple[int, float]:
-        """One step on each example of ``order``; returns the evaluations made and the change of
-        |v|^2.
+    def vectors(self) -> tuple[npt.NDArray[np.floating[Any]], ...]:
+        """The arrays that hold v, not copies, in an order that never changes."""
+
+    def with_own_weights(self) -> VectorProblem:
+        """The same examples with another v, 0 at first.
+
+        Both problems share their buffers, so an array that one returned is valid until the next
+        call of either.
+        """
+
+
+@runtime_checkable
+class CompiledStepsProblem(Problem, Protocol):
+    """A problem that makes many EG steps in one call, by the same kernels as ``OnlineEG.update``:
+    for short examples the calls from Python would take most of the time.
+    """
+
+    def run_steps(self, order: Longs, rule: StepRule, duals: DualVariables) -> tuple[int, float]:
+        """One step on each example of ``order``; returns the number of inference calls and the
+        change of |v|^2.
         """
 
 
 @runtime_checkable
 class GroupedProblem(Problem, Protocol):
-    """A problem with groups of parts of which every structure has just one, such as the possible
-    heads of a word.
+    """A problem whose parts fall into groups of which every structure has exactly one part, such as
+    the possible heads of a word.
     """
 
     def groups(self, i: int) -> Shorts:
-        """The group of each part of example i, a number below that of the parts plus two."""
+        """The group of each part of example i, (parts,); less than the number of parts plus two."""
+
+
+@runtime_checkable
+class KBestProblem(Problem, Protocol):
+    """A problem that can list its best structures."""
+
+    def k_best(self, i: int, potentials: Floats, k: int) -> Floats:
+        """Part vectors (k, parts) of the k best structures, best first. There are fewer rows where
+        there are fewer structures, but at least one.
+        """
+
+
+@runtime_checkable
+class ExplicitProblem(VectorProblem, Protocol):
+    """A problem that shows the weights behind its scores as a design matrix, and takes weights
+    back.
+    """
+
+    def design(self) -> DesignMatrix:
+        """The design matrix; the order of its pairs never changes."""
+
+    def set_weights(self, pairs: Floats, bigrams: Floats | None = None) -> None:
+        """Set v to ``pairs`` (pairs,), in the order of the design matrix, and ``bigrams`` (L, L)
+        where it has any (None: 0). All other weights become 0.
+        """
+
+
+def require_design(
+    learner: str, problem: VectorProblem, *, sequences: bool
+) -> tuple[ExplicitProblem, DesignMatrix]:
+    """The problem and its design matrix, for a learner of sequences or of single choices.
+
+    Raises:
+        ConfigError: a problem that has no design matrix, or one of another structure.
+    """
+    fits = "sequences of labels" if sequences else "choices made one by one (multiclass problems)"
+    if not isinstance(problem, ExplicitProblem):
+        raise ConfigError(
+            f"{learner} fits {fits}; it needs the weight of every attribute and label, and "
+            f"{type(problem).__name__} has no design matrix"
+        )
+    design = problem.design()
+    if not sequences and design.bigrams is not None:
+        raise ConfigError(
+            f"{learner} fits {fits}; this problem has weights of label bigrams (set bigrams = "
+            "false to do without)"
+        )
+    if design.order > 1:
+        raise ConfigError(
+            f"{learner} fits {fits} with label bigrams only; this problem has longer label n-grams "
+            "(set order = 1)"
+        )
+    if sequences and design.bigrams is None:
+        raise ConfigError(
+            f"{learner} fits {fits}; this problem has no weights of label bigrams (set bigrams = "
+            "true, or use naive-bayes, which counts without)"
+        )
+    return problem, design

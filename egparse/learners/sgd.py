@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.certificate import Certificate
-from egparse.learners.learner import VectorProblem
+from egparse.learners.problem import VectorProblem
 from egparse.learners.vectors import squared_norm
 from egparse.losses import LOG_LINEAR, PERCEPTRON, Loss
 from egparse.types import Floats
@@ -190,7 +190,7 @@ class SGD:
             details |= {"eta0": state.eta0, "eta": self.eta(state)}
         return Certificate(primal, -math.inf, state.evaluations / n, self.config.c, details)
 
-    def exposed(self, state: SGDState) -> AbstractContextManager[None]:
+    def model_weights(self, state: SGDState) -> AbstractContextManager[None]:
         """v is the model's as it stands."""
         return nullcontext()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from egparse.learners.learner import VectorProblem
+from egparse.learners.problem import VectorProblem
 from egparse.types import Floats
 
 

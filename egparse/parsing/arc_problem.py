@@ -136,7 +136,7 @@ class TreeProblem:
         gather(self._arcs[i], marginals, out)
         return float(log_z)
 
-    def maximum(self, i: int, potentials: Floats, out: Floats) -> float:
+    def argmax(self, i: int, potentials: Floats, out: Floats) -> float:
         """The best tree."""
         square, _ = self._squares(i)
         scatter(self._arcs[i], potentials, square)
@@ -171,7 +171,7 @@ class TreeProblem:
         """The hashed table."""
         return (self.weights,)
 
-    def twin(self) -> TreeProblem:
+    def with_own_weights(self) -> TreeProblem:
         """The same sentences with a table of their own."""
         other = copy(self)
         other.weights = np.zeros_like(self.weights)

@@ -8,7 +8,7 @@ import numpy as np
 
 from egparse.features.packed import PackedRows, Placement
 from egparse.features.sequence import WeightRows
-from egparse.learners.design import Design
+from egparse.learners.design import DesignMatrix
 from egparse.tagging.sequence_layout import SequenceLayout
 from egparse.types import Floats, Ints, Longs, Mask
 
@@ -19,7 +19,7 @@ def design_of(
     layout: SequenceLayout,
     n_labels: int,
     support: Mask | None,
-) -> Design:
+) -> DesignMatrix:
     """Words as choices; the attributes of one template, a column of ``attributes`` (words,
     templates), are a group.
     """
@@ -27,7 +27,7 @@ def design_of(
     groups = np.zeros(len(rows.starts) - 1, dtype=np.int64)
     for template in range(attributes.shape[1]):
         groups[attributes[present[:, template], template]] = template
-    return Design(
+    return DesignMatrix(
         row_starts=np.concatenate([[0], np.cumsum(present.sum(axis=1))]).astype(np.int64),
         attributes=attributes[present].astype(np.int64),
         values=np.ones(int(present.sum())),

@@ -15,8 +15,9 @@ from scipy.special import logsumexp
 from egparse.errors import EgparseError
 from egparse.experiments.classification import ClassifierProblem, error_rate
 from egparse.learners.eg.online import EGConfig, OnlineEG
-from egparse.learners.problem import Floats, SweepingProblem
+from egparse.learners.problem import CompiledStepsProblem
 from egparse.losses import Loss
+from egparse.types import Floats
 
 N, D, K = 30, 5, 4
 
@@ -56,7 +57,7 @@ def test_parts_are_classes_and_structures_choose_one() -> None:
     scores = choices @ potentials
     assert problem.marginals(0, potentials, out) == pytest.approx(logsumexp(scores))
     assert out == pytest.approx(np.exp(scores - logsumexp(scores)) @ choices)
-    assert problem.maximum(0, potentials, out) == scores.max()
+    assert problem.argmax(0, potentials, out) == scores.max()
     assert out.tolist() == [0, 0, 1, 0]
 
 
@@ -88,7 +89,7 @@ def test_adding_reports_the_change_of_the_squared_norm() -> None:
 
 def test_a_twin_has_weights_of_its_own() -> None:
     problem = problem_at(random_v())
-    other = problem.twin()
+    other = problem.with_own_weights()
     assert not other.weights.any()
     other.add(0, np.ones(K))
     assert problem.weights == pytest.approx(random_v())
@@ -103,7 +104,7 @@ def test_the_compiled_sweep_takes_the_steps_of_the_learner(loss: str) -> None:
     one, other = ClassifierProblem(*drawn(), K), ClassifierProblem(*drawn(), K)
     swept, single = OnlineEG(one, config), OnlineEG(other, config)
     a, b = swept.initialise(0.0), single.initialise(0.0)
-    assert isinstance(one, SweepingProblem)
+    assert isinstance(one, CompiledStepsProblem)
     for _ in range(3):
         swept.iterate(a)
         order = b.generator.permutation(N)

@@ -25,10 +25,10 @@ from egparse.experiments.report.request import Request
 from egparse.features.arcs import compile_arc_templates
 from egparse.features.word_table import Words
 from egparse.learners.learner import LearnerConfig
-from egparse.learners.problem import Floats
 from egparse.learners.registry import build
 from egparse.parsing.arc_parser import codes_for
 from egparse.parsing.arc_problem import TreeProblem
+from egparse.types import Floats
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 

@@ -16,7 +16,8 @@ from learners.small_problems import sequences, trees
 from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.classification import ClassifierProblem
 from egparse.experiments.maxent import adapter as maxent_adapter
-from egparse.learners.learner import LearnerConfig, VectorProblem
+from egparse.learners.learner import LearnerConfig
+from egparse.learners.problem import VectorProblem
 from egparse.learners.registry import build
 from egparse.learners.vectors import squared_norm
 from egparse.losses import LOG_LINEAR
@@ -78,7 +79,7 @@ def test_the_optimum_is_that_of_lbfgs(name: str, kind: str) -> None:
     assert passed[-1].primal == pytest.approx(best, rel=1e-4)
     assert passed[-1].effective_iterations == len(passed) - 1
     assert state.scale == 1.0
-    with learner.exposed(state):
+    with learner.model_weights(state):
         assert objective(problem, C) == pytest.approx(passed[-1].primal, rel=1e-9)
 
 

@@ -201,7 +201,7 @@ def test_what_does_not_fit_a_tagger_is_said(overrides: list[str], expected: str)
         (
             "heads",
             ["parser.learner=gis"],
-            "gis fits choices made one by one .* TreeProblem does not lay them open",
+            "gis fits choices made one by one .* TreeProblem has no design matrix",
         ),
         ("heads", ["parser.learner=kernel-perceptron"], "a kernel machine has no weight vector"),
         ("upos", ["upos.learner=cd"], "cd fits choices .*set bigrams = false"),

@@ -37,7 +37,7 @@ class Scripted:
             self.primals[self.passes - 1], self.duals[self.passes - 1], self.passes, 1.0
         )
 
-    def exposed(self, state: Scripted) -> AbstractContextManager[None]:
+    def model_weights(self, state: Scripted) -> AbstractContextManager[None]:
         return nullcontext()
 
 

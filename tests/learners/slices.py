@@ -15,7 +15,7 @@ from egparse.features.sequence import observed_rows
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import compile_templates
 from egparse.fitting.config import TrainConfig
-from egparse.learners.learner import VectorProblem
+from egparse.learners.problem import VectorProblem
 from egparse.parsing.arc_parser import codes_for
 from egparse.parsing.arc_problem import TreeProblem, Trees
 from egparse.parsing.candidates import build_arc_filter, candidates_with_correct

@@ -9,12 +9,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from learners import slices
 from learners.small_problems import sequences, trees
+from properties import examples
 
-from egparse.learners.learner import LearnerConfig, VectorProblem
+from egparse.learners.learner import LearnerConfig
+from egparse.learners.problem import VectorProblem
 from egparse.learners.registry import build
 
 PROBLEMS: dict[str, Callable[[int], VectorProblem]] = {
@@ -82,14 +84,14 @@ def agree_max_margin(problem: VectorProblem, c: float) -> None:
 
 
 @pytest.mark.parametrize("kind", list(PROBLEMS))
-@settings(max_examples=3, deadline=None)
+@examples(3)
 @given(seed=st.integers(0, 10_000), c=st.sampled_from([0.5, 2.0, 10.0]))
 def test_log_linear(kind: str, seed: int, c: float) -> None:
     agree_log_linear(PROBLEMS[kind](seed), c, kind == "multiclass")
 
 
 @pytest.mark.parametrize("kind", list(PROBLEMS))
-@settings(max_examples=3, deadline=None)
+@examples(3)
 @given(seed=st.integers(0, 10_000), c=st.sampled_from([2.0, 10.0]))
 def test_max_margin(kind: str, seed: int, c: float) -> None:
     agree_max_margin(PROBLEMS[kind](seed), c)

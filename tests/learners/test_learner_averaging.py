@@ -13,9 +13,9 @@ from learners.small_problems import sequences, trees
 
 from egparse.learners.averaging import WeightAverage
 from egparse.learners.dca import DCA, DCAConfig
-from egparse.learners.learner import VectorProblem
-from egparse.learners.problem import Floats
+from egparse.learners.problem import VectorProblem
 from egparse.learners.vectors import read, write
+from egparse.types import Floats
 
 PROBLEMS: dict[str, Callable[[], VectorProblem]] = {
     "enumerated": lambda: random_problem(1),
@@ -77,7 +77,7 @@ def test_mean_of_the_weights_before_or_after_each_change(name: str, first: str) 
             average.include()
             seen.append(read(problem))
     kept = [array.tobytes() for array in problem.vectors()]
-    with average.exposed():
+    with average.mean_weights():
         close = digits(name)
         np.testing.assert_allclose(
             read(problem), np.mean(seen, axis=0), rtol=close, atol=10 * close
@@ -87,7 +87,7 @@ def test_mean_of_the_weights_before_or_after_each_change(name: str, first: str) 
 
 def read_support(problem: VectorProblem) -> Floats:
     """Where features may have weights: cells without support must stay 0."""
-    twin = problem.twin()
+    twin = problem.with_own_weights()
     for i, size in enumerate(np.diff(problem.part_starts)):
         twin.add(i, np.random.default_rng(i).random(size))
     return np.abs(read(twin))
@@ -97,14 +97,14 @@ def read_support(problem: VectorProblem) -> Floats:
 def test_moments_of_parts_are_a_second_vector_of_weights(name: str) -> None:
     """w - u / T, with every change added to u as well, t times: what the sources keep."""
     problem = PROBLEMS[name]()
-    average, late = WeightAverage(problem), problem.twin()
+    average, late = WeightAverage(problem), problem.with_own_weights()
     for t, (i, changes) in enumerate(visits(problem), start=1):
         average.include()
         changes_of(problem, average, i, changes)
         if changes is not None:
             late.add(i, t * changes)
     expected = read(problem) - read(late) / VISITS
-    with average.exposed():
+    with average.mean_weights():
         np.testing.assert_allclose(
             read(problem), expected, rtol=digits(name), atol=10 * digits(name)
         )
@@ -118,10 +118,10 @@ def test_the_features_are_visited_once_a_mean() -> None:
         changes_of(problem, average, i, np.ones(len(problem.gold(i))))
     added = counted(problem)
     for _ in range(2):
-        with average.exposed(), average.exposed():
+        with average.mean_weights(), average.mean_weights():
             assert added == [2, 5]
     average.include()
-    with average.exposed():
+    with average.mean_weights():
         assert added == [2, 5, 2, 5]
 
 
@@ -136,11 +136,11 @@ def test_bits_come_back_when_the_mean_cannot_be_had() -> None:
         raise KeyboardInterrupt
 
     problem.add = interrupted  # type: ignore[method-assign]
-    with pytest.raises(KeyboardInterrupt), average.exposed():
+    with pytest.raises(KeyboardInterrupt), average.mean_weights():
         pass
     assert problem.v.tobytes() == own
     problem.add = add  # type: ignore[method-assign]
-    with average.exposed():
+    with average.mean_weights():
         assert not problem.v.any()  # the mean of what was before the only change: 0
     assert problem.v.tobytes() == own
 
@@ -149,7 +149,7 @@ def test_before_anything_is_included_the_weights_stay() -> None:
     problem = random_problem(3)
     problem.v[:] = 1.0
     average = WeightAverage(problem)
-    with average.exposed():
+    with average.mean_weights():
         assert (problem.v == 1.0).all()
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from learners.enumerated import (
     EnumeratedProblem,
@@ -19,6 +19,7 @@ from learners.enumerated import (
     random_problem,
 )
 from learners.slices import SLICES
+from properties import examples
 from scipy.special import logsumexp
 
 from egparse.errors import ConfigError, EgparseError
@@ -64,7 +65,7 @@ def weights_of(problem: EnumeratedProblem, state: EGBatchState) -> np.ndarray:
 
 
 @losses
-@settings(max_examples=8)
+@examples(8)
 @drawn
 def test_every_step_at_the_proven_rate_gains_what_is_proven(
     loss: Loss, seed: int, c: float
@@ -80,7 +81,7 @@ def test_every_step_at_the_proven_rate_gains_what_is_proven(
         assert state.dual - before >= proven - 1e-10
 
 
-@settings(max_examples=8)
+@examples(8)
 @drawn
 def test_log_linear_dual_closes_in_geometrically(seed: int, c: float) -> None:
     """Ibid., Theorem 1, eq. 15, with the divergence of the optimum from the start at hand."""
@@ -116,7 +117,7 @@ def test_max_margin_dual_closes_in_with_the_steps(seed: int) -> None:
         assert -1e-6 <= optimum - state.dual <= distance / (state.eta * step)
 
 
-@settings(max_examples=20)
+@examples(20)
 @drawn
 def test_the_proven_rate_is_at_most_that_of_the_paper_at_the_true_maximum(
     seed: int, c: float
@@ -245,13 +246,17 @@ def test_online_as_published_is_a_choice_of_the_registry() -> None:
         "eg-online", random_problem(8), LearnerConfig(c=3.0, seed=4), published=True, eta=0.25
     )
     assert isinstance(eg, OnlineEG)
-    assert eg.config == EGConfig(c=3.0, seed=4, share=1.0, eta=0.25)
+    assert eg.config == EGConfig(c=3.0, seed=4, round_fraction=1.0, eta=0.25)
 
 
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("eg-cyclic", {"share": 0.5}, "share of visits of 1 with the cyclic order, got 0.5"),
+        (
+            "eg-cyclic",
+            {"round_fraction": 0.5},
+            "share of visits of 1 with the cyclic order, got 0.5",
+        ),
         ("eg-online", {"order": "corpus"}, "order among random, cyclic, got 'corpus'"),
         ("eg-batch", {"rate": "best"}, "rate among proven, fixed, halving, got 'best'"),
         ("eg-batch", {"growth": 0.9}, "growth >= 1, got 0.9"),

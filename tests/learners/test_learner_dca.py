@@ -19,11 +19,12 @@ from learners.small_problems import sample_trees, sequences, trees
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.dca import DCA, DCAConfig, DCAState
-from egparse.learners.learner import LearnerConfig, VectorProblem
-from egparse.learners.problem import Floats
+from egparse.learners.learner import LearnerConfig
+from egparse.learners.problem import VectorProblem
 from egparse.learners.registry import build
 from egparse.learners.vectors import read, squared_norm, write
 from egparse.losses import Loss
+from egparse.types import Floats
 
 INF = math.inf
 FAMILY = [(1.0, 0.0), (INF, 1.0), (1.0, 1.0), (3.0, 2.0)]
@@ -51,7 +52,7 @@ def linearised(problem: VectorProblem, i: int, loss: Loss) -> tuple[float, Float
     scores = problem.scores(i).copy()
     expected = np.empty(len(scores))
     value = loss.value(problem, i, scores, expected)
-    twin = problem.twin()
+    twin = problem.with_own_weights()
     norm = twin.add(i, expected - problem.gold(i))
     return value, read(twin), norm
 
@@ -139,13 +140,13 @@ def test_average_is_the_mean_of_the_weights_before_updates(name: str) -> None:
         seen.append(read(problem))
         learner.update(state, turn % learner.n)
     last = [array.tobytes() for array in problem.vectors()]
-    with learner.exposed(state):
+    with learner.model_weights(state):
         np.testing.assert_allclose(read(problem), np.mean(seen, axis=0), rtol=1e-5, atol=2e-6)
         inside = read(problem)
-        with learner.exposed(state):
+        with learner.model_weights(state):
             assert (read(problem) == inside).all()
     assert [array.tobytes() for array in problem.vectors()] == last
-    with pytest.raises(KeyError), learner.exposed(state):
+    with pytest.raises(KeyError), learner.model_weights(state):
         raise KeyError
     assert [array.tobytes() for array in problem.vectors()] == last
 
@@ -155,7 +156,7 @@ def test_without_averaging_the_model_is_the_last_one() -> None:
     learner, state = learner_of(problem, averaged=False)
     learner.iterate(state)
     v = problem.v.copy()
-    with learner.exposed(state):
+    with learner.model_weights(state):
         assert (problem.v == v).all()
 
 
@@ -171,7 +172,7 @@ def test_certificate_is_of_the_exposed_weights() -> None:
     learner.iterate(state)
     certificate = learner.certificate(state)
     assert certificate.details["online_loss"] == pytest.approx(mean, rel=1e-12)
-    with learner.exposed(state):
+    with learner.model_weights(state):
         loss = sum(linearised(problem, i, Loss())[0] for i in range(learner.n))
         assert certificate.primal == pytest.approx(loss + squared_norm(problem), rel=1e-12)
     assert certificate.effective_iterations == 1.0
@@ -187,8 +188,8 @@ class Underestimated(EnumeratedProblem):
     def marginals(self, i: int, potentials: Floats, out: Floats) -> float:
         return super().marginals(i, potentials, out) - self.short
 
-    def maximum(self, i: int, potentials: Floats, out: Floats) -> float:
-        return super().maximum(i, potentials, out) - self.short
+    def argmax(self, i: int, potentials: Floats, out: Floats) -> float:
+        return super().argmax(i, potentials, out) - self.short
 
 
 def true_objective(problem: EnumeratedProblem, c: float) -> float:
@@ -210,7 +211,7 @@ def test_negative_losses_still_teach() -> None:
     assert details["dual_increase"] > 0
     learner.iterate(state)
     optimum = log_linear_optimum(plain, 2.0)
-    with learner.exposed(state):
+    with learner.model_weights(state):
         assert true_objective(problem, 2.0) - optimum < 0.65 * (start - optimum)
 
 
@@ -275,7 +276,7 @@ def test_same_seed_same_bits(name: str, beta: float, gamma: float) -> None:
         state = learner.initialise()
         for _ in range(2):
             learner.iterate(state)
-        with learner.exposed(state):
+        with learner.model_weights(state):
             return read(problem).tobytes()
 
     assert final(1) == final(1)

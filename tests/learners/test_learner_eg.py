@@ -18,9 +18,13 @@ from learners.small_problems import sample_trees, trees
 
 from egparse.errors import ConfigError
 from egparse.learners.certificate import Certificate
-from egparse.learners.eg.example_sampling import LEAST, choose, visit_chances
+from egparse.learners.eg.example_sampling import (
+    MIN_VISIT_PROBABILITY,
+    sample_examples,
+    visit_chances,
+)
 from egparse.learners.eg.online import EGConfig, EGState, Loss, OnlineEG
-from egparse.learners.eg.step import Parts, propose_in_groups
+from egparse.learners.eg.step import StepBuffers, propose_step_in_groups
 from egparse.parsing.arc_problem import Trees
 
 losses = pytest.mark.parametrize("loss", ["log-linear", "max-margin"])
@@ -190,9 +194,9 @@ def test_visits_do_the_share_of_the_work(share: float, kind: str) -> None:
     sizes = random.uniform(1, 30, size=500)
     chances = visit_chances(gains, sizes, share)
     assert chances @ sizes == pytest.approx(share * sizes.sum(), rel=1e-6)
-    assert chances.min() >= min(share, LEAST) - 1e-12
+    assert chances.min() >= min(share, MIN_VISIT_PROBABILITY) - 1e-12
     assert chances.max() <= 1.0
-    chosen = choose(gains, sizes, share, random)
+    chosen = sample_examples(gains, sizes, share, random)
     assert len(set(chosen.tolist())) == len(chosen)
 
 
@@ -201,7 +205,7 @@ def test_visits_do_the_share_of_the_work(share: float, kind: str) -> None:
     [
         ({"c": 0.0}, "expected c > 0"),
         ({"eta": -1.0}, "eta > 0"),
-        ({"share": 0.0}, r"share of visits in \(0, 1\]"),
+        ({"round_fraction": 0.0}, r"share of visits in \(0, 1\]"),
         ({"relaxation": 2.0}, r"relaxation in \(0, 2\)"),
         ({"anneal_decay": 1.5}, r"anneal_decay in \(0, 1\]"),
     ],
@@ -211,7 +215,9 @@ def test_configurations_that_cannot_work(change: dict[str, float], message: str)
         EGConfig(**change)  # type: ignore[arg-type]
 
 
-GROUPED = EGConfig(c=2.0, curvature=35.0, work="examples", settled=0.3, share=0.4)
+GROUPED = EGConfig(
+    c=2.0, curvature=35.0, visit_cost="examples", prioritise_below_gain=0.3, round_fraction=0.4
+)
 
 
 @pytest.mark.parametrize("kind", ["projective", "non-projective"])
@@ -251,10 +257,10 @@ def test_a_group_whose_alternatives_all_shift_keeps_its_place() -> None:
 
     def moved(scores: np.ndarray) -> np.ndarray:
         trial = np.empty(4)
-        parts = Parts(
+        parts = StepBuffers(
             np.zeros(4, dtype=np.float32), stored, scores, scores, trial, np.empty(4), np.empty(4)
         )
-        propose_in_groups(parts, rule, 0.5, groups, np.empty(6))
+        propose_step_in_groups(parts, rule, 0.5, groups, np.empty(6))
         return trial
 
     scores = np.array([1.0, -2.0, 0.5, 4.0])

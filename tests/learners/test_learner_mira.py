@@ -18,11 +18,12 @@ from oracles.trees import tree_facts
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.dca import DCA, DCAConfig
-from egparse.learners.learner import LearnerConfig, VectorProblem
+from egparse.learners.learner import LearnerConfig
 from egparse.learners.mira import MIRA, MIRAConfig, hildreth
-from egparse.learners.problem import Floats
+from egparse.learners.problem import VectorProblem
 from egparse.learners.registry import build
 from egparse.learners.vectors import read, squared_norm
+from egparse.types import Floats
 
 INF = math.inf
 
@@ -34,7 +35,7 @@ class ListedProblem(EnumeratedProblem):
         order = np.argsort(-(self.structures[i] @ potentials), kind="stable")
         return self.structures[i][order[:k]]
 
-    def twin(self) -> ListedProblem:
+    def with_own_weights(self) -> ListedProblem:
         return ListedProblem(self.structures, self.features)
 
 
@@ -142,10 +143,10 @@ def test_one_best_is_the_closed_form(name: str, c: float) -> None:
         i = turn % mira.n
         before, scores, cost = read(problem), problem.scores(i).copy(), problem.cost(i).copy()
         best = np.empty(len(scores))
-        problem.maximum(i, scores + cost, best)
+        problem.argmax(i, scores + cost, best)
         difference = problem.gold(i) - best
         loss = cost @ best + problem.cost_constant(i) - scores @ difference
-        twin = problem.twin()
+        twin = problem.with_own_weights()
         norm = twin.add(i, difference)
         mira.update(state, i)
         alpha = min(1 / c, max(0.0, loss) / norm) if norm > 0 else 0.0
@@ -232,7 +233,7 @@ def test_best_sequences_of_the_task(bigrams: bool) -> None:
     for i in range(5):
         potentials = random.normal(size=len(problem.gold(i)))
         best = np.empty(len(potentials))
-        score = problem.maximum(i, potentials, best)
+        score = problem.argmax(i, potentials, best)
         found = problem.k_best(i, potentials, 7)
         assert (found[0] == best).all()
         scores = found @ potentials
@@ -251,7 +252,7 @@ def test_same_seed_same_bits(name: str, k: int) -> None:
         state = learner.initialise()
         for _ in range(2):
             learner.iterate(state)
-        with learner.exposed(state):
+        with learner.model_weights(state):
             return read(problem).tobytes()
 
     assert final() == final()

@@ -41,14 +41,14 @@ def random_problem(
 
 
 class Unswept:
-    """A problem without its ``sweep``."""
+    """A problem without its ``run_steps``."""
 
     def __init__(self, problem: SequenceProblem) -> None:
         self.problem = problem
         self.part_starts = problem.part_starts
 
     def __getattr__(self, name: str) -> Any:
-        if name == "sweep":
+        if name == "run_steps":
             raise AttributeError(name)
         return getattr(self.problem, name)
 

@@ -13,11 +13,12 @@ from learners.small_problems import sequences, trees
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from egparse.learners.learner import LearnerConfig, VectorProblem
+from egparse.learners.learner import LearnerConfig
 from egparse.learners.offset_problem import OffsetProblem, scores_of
-from egparse.learners.problem import Floats, GroupedProblem, SweepingProblem
+from egparse.learners.problem import CompiledStepsProblem, GroupedProblem, VectorProblem
 from egparse.learners.registry import build
 from egparse.learners.vectors import read, write
+from egparse.types import Floats
 
 MARGIN = (math.inf, 1.0)
 
@@ -86,7 +87,7 @@ def test_max_margin_of_eg_and_of_cutting_planes_meet(seed: int) -> None:
         for _ in range(300 if name == "eg-online" else 60):
             learner.iterate(state)
         certificate = learner.certificate(state)
-        with learner.exposed(state):
+        with learner.model_weights(state):
             w = base + state.scale * problem.v
         duals[name] = certificate.dual
         reached = objective(problem, base, 2.0, *MARGIN, w)
@@ -193,7 +194,7 @@ def test_what_a_problem_has_beside_its_contract() -> None:
         problem = make(1)
         own = OffsetProblem(problem, np.zeros(problem.part_starts[-1]), beta=1.0, gamma=0.0)
         assert isinstance(own, GroupedProblem) == isinstance(problem, GroupedProblem)
-        assert not isinstance(own, SweepingProblem)
+        assert not isinstance(own, CompiledStepsProblem)
         assert hasattr(own, "k_best")
 
 

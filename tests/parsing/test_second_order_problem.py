@@ -257,7 +257,7 @@ def test_the_best_and_the_k_best_trees_have_their_best_labels(variant: dict[str,
             best[tree] = max(best.get(tree, -INF), float(vector @ potentials))
         ranked = sorted(best.values(), reverse=True)
         out = np.empty_like(potentials)
-        assert whole.problem.maximum(i, potentials, out) == pytest.approx(ranked[0])
+        assert whole.problem.argmax(i, potentials, out) == pytest.approx(ranked[0])
         assert out @ potentials == pytest.approx(ranked[0])
         found = whole.problem.k_best(i, potentials, 5)
         assert found @ potentials == pytest.approx(np.array(ranked[:5]))
@@ -305,7 +305,7 @@ def test_groups_hold_one_part_of_a_tree_and_are_fewer_than_parts(
 
 def test_a_twin_has_weights_of_its_own() -> None:
     problem = made().problem
-    twin = problem.twin()
+    twin = problem.with_own_weights()
     twin.add(0, np.ones(n_parts(problem, 0)))
     assert twin.vectors()[0].any()
     assert not problem.vectors()[0].any()
@@ -351,7 +351,7 @@ def test_without_pairs_of_arcs_loopy_inference_is_exact(trees: Trees) -> None:
         out = np.empty_like(potentials)
         assert whole.problem.marginals(i, potentials, out) == pytest.approx(log_z)
         assert out == pytest.approx(np.exp(scores - log_z) @ structures, abs=1e-8)
-        assert whole.problem.maximum(i, potentials, out) == pytest.approx(scores.max())
+        assert whole.problem.argmax(i, potentials, out) == pytest.approx(scores.max())
 
 
 @pytest.mark.parametrize("trees", ["projective", "non-projective"])
@@ -363,7 +363,7 @@ def test_the_tree_that_loopy_search_finds_is_one_and_has_the_score_told(trees: T
         for seed in range(5):
             potentials = random_potentials(whole.problem, i, seed, 0.7)
             out = np.empty_like(potentials)
-            score = whole.problem.maximum(i, potentials, out)
+            score = whole.problem.argmax(i, potentials, out)
             assert out.tolist() in structures.tolist()
             assert score == pytest.approx(out @ potentials)
             near.append(score > (structures @ potentials).max() - 1e-9)
@@ -420,7 +420,7 @@ def trained_loss(
     for _ in range(passes):
         learner.iterate(state)
         assert math.isfinite(learner.certificate(state).primal)
-    with learner.exposed(state):
+    with learner.model_weights(state):
         return begun, total_loss(problem, loss, state.scale)
 
 

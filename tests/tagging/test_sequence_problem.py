@@ -16,12 +16,12 @@ from egparse.errors import ConfigError
 from egparse.features.sequence import all_rows
 from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.learners.learner import LearnerConfig
-from egparse.learners.problem import Floats
 from egparse.learners.registry import build
 from egparse.learners.vectors import read, size, squared_norm, write
 from egparse.structures.chains import higher_order as chain
 from egparse.tagging.fit_sequence import observed_ngrams
 from egparse.tagging.sequence_problem import SequenceProblem
+from egparse.types import Floats
 
 N_LABELS = 3
 STARTS = np.cumsum([0, 4, 1, 3])
@@ -155,7 +155,7 @@ def test_gold_cost_and_inference_are_those_of_enumeration(order: int) -> None:
         out = np.empty_like(potentials)
         assert problem.marginals(i, potentials, out) == pytest.approx(logsumexp(scores), rel=1e-12)
         np.testing.assert_allclose(out, np.exp(scores - logsumexp(scores)) @ own, atol=1e-12)
-        assert problem.maximum(i, potentials, out) == pytest.approx(scores.max(), rel=1e-12)
+        assert problem.argmax(i, potentials, out) == pytest.approx(scores.max(), rel=1e-12)
         np.testing.assert_array_equal(out, own[scores.argmax()])
         best = np.argsort(-scores)[:3]
         np.testing.assert_array_equal(problem.k_best(i, potentials, 3), own[best])
@@ -240,7 +240,7 @@ def test_a_longer_memory_lowers_the_optimum() -> None:
 def test_twin_and_reset() -> None:
     problem = problem_of(1, 2)
     problem.add(0, np.ones(len(problem.gold(0))))
-    twin = problem.twin()
+    twin = problem.with_own_weights()
     assert squared_norm(problem) > 0 == squared_norm(twin)
     twin.add(1, np.ones(len(twin.gold(1))))
     assert squared_norm(twin) > 0

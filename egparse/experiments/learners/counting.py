@@ -37,8 +37,9 @@ import numpy as np
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.certificate import Certificate
-from egparse.learners.design import DesignMatrix, require_design
-from egparse.learners.learner import Learner, LearnerConfig, VectorProblem
+from egparse.learners.design import DesignMatrix
+from egparse.learners.learner import Learner, LearnerConfig
+from egparse.learners.problem import VectorProblem, require_design
 from egparse.learners.registry import Options
 from egparse.losses import LOG_LINEAR
 from egparse.types import Floats, Longs, Mask

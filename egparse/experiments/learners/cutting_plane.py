@@ -37,7 +37,8 @@ from scipy import sparse
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.certificate import Certificate
-from egparse.learners.learner import Learner, LearnerConfig, VectorProblem
+from egparse.learners.learner import Learner, LearnerConfig
+from egparse.learners.problem import VectorProblem
 from egparse.learners.registry import Options
 from egparse.learners.vectors import read, write
 from egparse.losses import HINGE

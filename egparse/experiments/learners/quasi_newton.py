@@ -35,7 +35,8 @@ from scipy.optimize import OptimizeResult, minimize
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.certificate import Certificate
-from egparse.learners.learner import Learner, LearnerConfig, VectorProblem
+from egparse.learners.learner import Learner, LearnerConfig
+from egparse.learners.problem import VectorProblem
 from egparse.learners.registry import Options
 from egparse.learners.vectors import read, size, squared_norm, write
 from egparse.losses import Loss

@@ -27,8 +27,9 @@ from egparse.experiments.maxent.learner import MaxentLearner, MaxentState
 from egparse.experiments.maxent.problem import MaxentProblem, build_maxent
 from egparse.experiments.maxent.scgis import SCGIS
 from egparse.learners.certificate import Certificate
-from egparse.learners.design import DesignMatrix, require_design
-from egparse.learners.learner import Learner, LearnerConfig, VectorProblem
+from egparse.learners.design import DesignMatrix
+from egparse.learners.learner import Learner, LearnerConfig
+from egparse.learners.problem import VectorProblem, require_design
 from egparse.learners.registry import Options
 from egparse.types import Floats
 

@@ -35,7 +35,7 @@ import numpy as np
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.certificate import Certificate
 from egparse.learners.eg.config import Loss
-from egparse.learners.learner import VectorProblem
+from egparse.learners.problem import VectorProblem
 from egparse.learners.vectors import squared_norm
 from egparse.losses import HINGE, LOG_LINEAR
 from egparse.types import Floats
@@ -179,7 +179,7 @@ class BatchEG:
             {"eta": state.eta},
         )
 
-    def exposed(self, state: EGBatchState) -> AbstractContextManager[None]:
+    def model_weights(self, state: EGBatchState) -> AbstractContextManager[None]:
         """v is the model's as it stands."""
         return nullcontext()
 
@@ -241,7 +241,7 @@ def squared_radii(problem: VectorProblem) -> Floats:
         for r in np.flatnonzero(gold).tolist():
             most = _most(problem, i, r, out)
             slopes[r] = (abs(gold[r] - most) - gold[r]) / most if most > 0 else -1.0
-        radii[i] = (float(gold @ norms) + problem.maximum(i, slopes * norms, out)) ** 2
+        radii[i] = (float(gold @ norms) + problem.argmax(i, slopes * norms, out)) ** 2
     return radii
 
 
@@ -262,4 +262,4 @@ def _most(problem: VectorProblem, i: int, r: int, out: Floats) -> float:
     """How often a structure can have part r."""
     potentials = np.zeros_like(out)
     potentials[r] = 1.0
-    return problem.maximum(i, potentials, out)
+    return problem.argmax(i, potentials, out)

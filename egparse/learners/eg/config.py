@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from egparse.errors import ConfigError
-from egparse.learners.eg.example_sampling import LEAST
-from egparse.learners.eg.step import Rule
+from egparse.learners.eg.example_sampling import MIN_VISIT_PROBABILITY
+from egparse.learners.eg.step import StepRule
 
 Loss = Literal["log-linear", "max-margin"]
 Search = Literal["quadratic", "halving"]
 Order = Literal["random", "cyclic"]
-Work = Literal["parts", "examples"]
+VisitCost = Literal["parts", "examples"]
 
 # K / C; where C is small, steps are held back by what examples share, and rates find that out by
 # themselves
@@ -33,7 +33,7 @@ class EGConfig:
     ``relaxation`` times the rate that is best along the last step.
 
     ``curvature`` K gives each group of parts a rate of its own, eta / (1 + K u / C), u being how
-    undecided it is (``eg_step.propose_in_groups``), for the log-linear loss of problems that have
+    undecided it is (``propose_step_in_groups``), for the log-linear loss of problems that have
     groups; 0 is one rate for the example, as in the paper.
 
     ``share`` is the part of the work of a pass that goes by in one round of visits, chosen by what
@@ -55,10 +55,10 @@ class EGConfig:
     growth: float = 1.05
     curvature: float = 0.0
     max_halvings: int = 12
-    share: float = 0.3
-    settled: float = 0.02
-    work: Work = "parts"
-    least: float = LEAST
+    round_fraction: float = 0.3
+    prioritise_below_gain: float = 0.02
+    visit_cost: VisitCost = "parts"
+    min_visit_probability: float = MIN_VISIT_PROBABILITY
     anneal_from: float = 0.0
     anneal_decay: float = 0.7
     anneal_hold: int = 1
@@ -70,17 +70,19 @@ class EGConfig:
             raise ConfigError(f"expected c > 0 and eta > 0, got c = {self.c}, eta = {self.eta}")
         if not 0 <= self.curvature < math.inf:
             raise ConfigError(f"expected a curvature >= 0, got {self.curvature}")
-        if self.work not in ("parts", "examples"):
+        if self.visit_cost not in ("parts", "examples"):
             raise ConfigError(
-                f"expected work to be counted in parts or examples, got {self.work!r}"
+                f"expected work to be counted in parts or examples, got {self.visit_cost!r}"
             )
-        if not 0 < self.share <= 1:
-            raise ConfigError(f"expected a share of visits in (0, 1], got {self.share}")
-        if not 0 <= self.least <= 1:
-            raise ConfigError(f"expected a least chance of a visit in [0, 1], got {self.least}")
-        if self.order == "cyclic" and self.share != 1:
+        if not 0 < self.round_fraction <= 1:
+            raise ConfigError(f"expected a share of visits in (0, 1], got {self.round_fraction}")
+        if not 0 <= self.min_visit_probability <= 1:
             raise ConfigError(
-                f"expected a share of visits of 1 with the cyclic order, got {self.share}"
+                f"expected a least chance of a visit in [0, 1], got {self.min_visit_probability}"
+            )
+        if self.order == "cyclic" and self.round_fraction != 1:
+            raise ConfigError(
+                f"expected a share of visits of 1 with the cyclic order, got {self.round_fraction}"
             )
         if self.order not in ("random", "cyclic"):
             raise ConfigError(f"expected an order among random, cyclic, got {self.order!r}")
@@ -99,7 +101,7 @@ class EGConfig:
         """The randomised (or cyclic) algorithm of Collins et al. 2008, section 7: halving, and
         every example once a pass.
         """
-        return cls(loss=loss, c=c, seed=seed, order=order, share=1.0)
+        return cls(loss=loss, c=c, seed=seed, order=order, round_fraction=1.0)
 
     def c_at(self, iteration: float) -> float:
         """The regularisation constant after so many iterations (0 at the start, fractions within
@@ -108,12 +110,12 @@ class EGConfig:
         steps = max(0.0, iteration - self.anneal_hold + 1)
         return self.c + max(0.0, self.anneal_from - self.c) * float(self.anneal_decay**steps)
 
-    def rule(self, c: float) -> Rule:
+    def rule(self, c: float) -> StepRule:
         """How to step under a regularisation constant. Beyond a rate of 1 a log-linear step would
         overshoot its fixed point.
         """
         max_margin = self.loss == "max-margin"
-        return Rule(
+        return StepRule(
             c,
             max_margin,
             self.search == "quadratic",

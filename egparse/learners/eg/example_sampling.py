@@ -14,14 +14,18 @@ import numpy as np
 
 from egparse.types import Floats, Longs
 
-LEAST = 0.1
+MIN_VISIT_PROBABILITY = 0.1
 """The probability that an example which gains nothing is visited in a round."""
 _BISECTIONS = 40
 _NOTHING = 1e-200  # gains that are none, and would overflow what they are scaled by
 
 
-def choose(
-    gains: Floats, sizes: Floats, share: float, generator: np.random.Generator, least: float = LEAST
+def sample_examples(
+    gains: Floats,
+    sizes: Floats,
+    share: float,
+    generator: np.random.Generator,
+    least: float = MIN_VISIT_PROBABILITY,
 ) -> Longs:
     """Draw the examples of a round, in random order; ``sizes`` is the work of each, ``share`` the
     part of all work to do.
@@ -32,7 +36,9 @@ def choose(
     return chosen
 
 
-def visit_chances(gains: Floats, sizes: Floats, share: float, least: float = LEAST) -> Floats:
+def visit_chances(
+    gains: Floats, sizes: Floats, share: float, least: float = MIN_VISIT_PROBABILITY
+) -> Floats:
     """Probabilities p with sum p size = share * sum size, proportional to gain / size between
     ``least`` and 1.
 

@@ -19,7 +19,7 @@ with the marginals, and |v|^2 is tracked while the weights change.
 
 We differ from the paper in this, unless configured ``as_published``: examples that still gain are
 visited more often (``egparse.learners.eg.example_sampling``), and groups of parts may have rates of
-their own, from the second derivatives of the dual (``egparse.learners.eg.step.propose_in_groups``;
+their own, from the second derivatives of the dual (``egparse.learners.eg.step.propose_step_in_groups``;
 configured by the task). In any case the marginals that v was built from are stored (float32), so
 that v equals its dual expression whatever the rounding of theta, and a fall of the dual below
 rounding counts as none.
@@ -35,19 +35,19 @@ import numpy as np
 
 from egparse.learners.certificate import Certificate
 from egparse.learners.eg.config import EGConfig, Loss
-from egparse.learners.eg.example_sampling import choose
+from egparse.learners.eg.example_sampling import sample_examples
 from egparse.learners.eg.step import (
-    Duals,
-    Parts,
-    Rule,
-    compare,
-    decide,
-    keep,
-    propose,
-    propose_in_groups,
-    remember,
+    DualVariables,
+    StepBuffers,
+    StepRule,
+    accept_step,
+    evaluate_step,
+    propose_step,
+    propose_step_in_groups,
+    record_gain,
+    store_step,
 )
-from egparse.learners.problem import GroupedProblem, Problem, SweepingProblem
+from egparse.learners.problem import CompiledStepsProblem, GroupedProblem, Problem
 from egparse.types import Floats, Longs, Mask, Singles
 
 __all__ = ["EGConfig", "EGState", "Loss", "OnlineEG"]
@@ -68,7 +68,7 @@ class EGState:
     ``first_order`` (n): examples for which groups had no use for rates of their own.
     """
 
-    duals: Duals
+    duals: DualVariables
     squared_norm: float  # |v|^2
     c: float
     iteration: int
@@ -112,7 +112,7 @@ class OnlineEG:
         longest = int(np.max(sizes, initial=0))
         self._work = (
             np.ones(len(sizes))
-            if config.work == "examples"
+            if config.visit_cost == "examples"
             else np.maximum(1.0, sizes.astype(np.float64))
         )
         self._trial = np.empty(longest)
@@ -135,7 +135,7 @@ class OnlineEG:
         """
         problem, total = self.problem, int(self.problem.part_starts[-1])
         problem.reset()
-        duals = Duals(
+        duals = DualVariables(
             theta=np.zeros(total, dtype=np.float32),
             marginals=np.zeros(total, dtype=np.float32),
             value=np.zeros(self.n),
@@ -177,28 +177,30 @@ class OnlineEG:
                 groups, state.first_order[i], eta = None, True, float(duals.eta[i])
             state.evaluations += 1
             if groups is None:
-                propose(parts, rule, eta)
+                propose_step(parts, rule, eta)
             else:
-                propose_in_groups(parts, rule, eta, groups, self._open_mass)
+                propose_step_in_groups(parts, rule, eta, groups, self._open_mass)
             log_z = problem.marginals(i, parts.trial, parts.marginals)
-            value, slope = compare(parts, rule, log_z, constant)
+            value, slope = evaluate_step(parts, rule, log_z, constant)
             grown = problem.add(i, parts.changes)
             increase = value - float(duals.value[i]) - grown / (2 * rule.c)
-            accepted, eta = decide(rule, eta, increase, slope, grown)
+            accepted, eta = accept_step(rule, eta, increase, slope, grown)
             state.squared_norm += grown
             if accepted:
-                keep(parts)
-                remember(duals, i, value, increase)
+                store_step(parts)
+                record_gain(duals, i, value, increase)
                 break
             np.negative(parts.changes, out=parts.changes)
             state.squared_norm += problem.add(i, parts.changes)
         duals.eta[i] = eta
         return increase if accepted else 0.0
 
-    def sweep(self, state: EGState, order: Longs) -> None:
+    def run_steps(self, state: EGState, order: Longs) -> None:
         """One step on each example of ``order``."""
-        if isinstance(self.problem, SweepingProblem):
-            evaluations, grown = self.problem.sweep(order, self.config.rule(state.c), state.duals)
+        if isinstance(self.problem, CompiledStepsProblem):
+            evaluations, grown = self.problem.run_steps(
+                order, self.config.rule(state.c), state.duals
+            )
             state.evaluations += evaluations
             state.squared_norm += grown
             return
@@ -209,7 +211,7 @@ class OnlineEG:
         """The work of one pass over the examples, with the C of this iteration; ``callback`` hears
         of the visits so far.
         """
-        visits, done, share = 0, 0.0, self.config.share
+        visits, done, share = 0, 0.0, self.config.round_fraction
         while done < 1.0 - share / 2:
             state.c = self.config.c_at(state.iteration + done)
             if not self._settles(state):
@@ -217,13 +219,17 @@ class OnlineEG:
                 order = np.arange(self.n) if cyclic else state.generator.permutation(self.n)
                 done = 1.0
             else:
-                order = choose(
-                    state.duals.gain, self._work, share, state.generator, self.config.least
+                order = sample_examples(
+                    state.duals.gain,
+                    self._work,
+                    share,
+                    state.generator,
+                    self.config.min_visit_probability,
                 )
                 done += share
             for begin in range(0, len(order), _CHUNK):
                 own = order[begin : begin + _CHUNK]
-                self.sweep(state, own)
+                self.run_steps(state, own)
                 visits += len(own)
                 if callback is not None:
                     callback(visits)
@@ -265,7 +271,7 @@ class OnlineEG:
             self.iterate(state)
             yield self.certificate(state)
 
-    def exposed(self, state: EGState) -> AbstractContextManager[None]:
+    def model_weights(self, state: EGState) -> AbstractContextManager[None]:
         """v is the model's as it stands."""
         return nullcontext()
 
@@ -273,20 +279,20 @@ class OnlineEG:
         """Whether most examples have found their place, so that visiting some more often than
         others pays.
         """
-        if self.config.share == 1.0 or state.iteration == 0:
+        if self.config.round_fraction == 1.0 or state.iteration == 0:
             return False
-        return float(state.duals.gain.sum()) < self.config.settled * abs(
+        return float(state.duals.gain.sum()) < self.config.prioritise_below_gain * abs(
             self.dual(state, self.config.c)
         )
 
-    def _visit(self, duals: Duals, i: int, rule: Rule) -> Parts:
+    def _visit(self, duals: DualVariables, i: int, rule: StepRule) -> StepBuffers:
         own = self._places(i)
         theta = duals.theta[own]
         scores = self.problem.scores(i)
         cost = (
             self.problem.cost(i) if rule.max_margin else scores
         )  # costs are not looked at otherwise
-        return Parts(theta, duals.marginals[own], scores, cost, *self._scratch(len(theta)))
+        return StepBuffers(theta, duals.marginals[own], scores, cost, *self._scratch(len(theta)))
 
     def _loss(self, i: int, scores: Floats, c: float) -> float:
         """L_i(w) at w = v / C: log Z or the best cost-augmented score, minus the correct score."""
@@ -296,7 +302,7 @@ class OnlineEG:
         if self.config.loss == "log-linear":
             return self.problem.marginals(i, potentials, out) - correct
         potentials += self.problem.cost(i)
-        return self.problem.maximum(i, potentials, out) + self.problem.cost_constant(i) - correct
+        return self.problem.argmax(i, potentials, out) + self.problem.cost_constant(i) - correct
 
     def _rounding(self, state: EGState, i: int, scores: Floats) -> float:
         """The dual at the exact marginals of theta minus that at the stored ones, but for a square

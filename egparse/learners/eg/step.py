@@ -1,8 +1,8 @@
-"""One step of online EG on the parts of one example: propose, compare, decide, keep.
+"""One step of online EG on the parts of one example: propose_step, evaluate_step, accept_step, keep.
 
 Source: Collins et al. 2008, sections 4 and 7; see ``egparse.learners.eg.online`` for the dual.
 Problems whose examples are short call these kernels from a compiled loop of their own
-(``SweepingProblem``), all others through ``OnlineEG.update``.
+(``CompiledStepsProblem``), all others through ``OnlineEG.update``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _WIDEST_STEP = 2.0  # times the learning rate, from one visit to the next
 _NARROWEST_STEP = 0.1
 
 
-class Rule(NamedTuple):
+class StepRule(NamedTuple):
     """How to step: ``c`` now in force, the loss, and how learning rates move (see ``EGConfig``)."""
 
     c: float
@@ -36,7 +36,7 @@ class Rule(NamedTuple):
     curvature: float
 
 
-class Duals(NamedTuple):
+class DualVariables(NamedTuple):
     """``theta`` and ``marginals`` over all parts; ``value`` (entropy or expected cost), ``eta`` and
     ``gain`` of each example.
 
@@ -51,7 +51,7 @@ class Duals(NamedTuple):
     gain: Floats
 
 
-class Parts(NamedTuple):
+class StepBuffers(NamedTuple):
     """The parts of the example visited: duals, then this visit's scores F_i v, costs, trial theta,
     its marginals, and changes.
     """
@@ -66,7 +66,7 @@ class Parts(NamedTuple):
 
 
 @njit(fast=True)
-def propose(parts: Parts, rule: Rule, eta: float) -> None:
+def propose_step(parts: StepBuffers, rule: StepRule, eta: float) -> None:
     """trial = theta - eta (theta - s / C), or theta + eta (cost + s / C), rounded as it will be
     stored.
     """
@@ -82,8 +82,8 @@ def propose(parts: Parts, rule: Rule, eta: float) -> None:
 
 
 @njit(fast=True)
-def propose_in_groups(
-    parts: Parts, rule: Rule, eta: float, groups: Shorts, open_mass: Floats
+def propose_step_in_groups(
+    parts: StepBuffers, rule: StepRule, eta: float, groups: Shorts, open_mass: Floats
 ) -> None:
     """As ``propose`` for the log-linear loss, with a rate for each group of parts: eta / (1 + K u /
     C), u = sum over it of m (1 - m).
@@ -107,7 +107,9 @@ def propose_in_groups(
 
 
 @njit(fast=True)
-def compare(parts: Parts, rule: Rule, log_z: float, constant: float) -> tuple[float, float]:
+def evaluate_step(
+    parts: StepBuffers, rule: StepRule, log_z: float, constant: float
+) -> tuple[float, float]:
     """Write changes = stored - marginals as they will be stored; return (value of the trial,
     slope).
 
@@ -135,8 +137,8 @@ def compare(parts: Parts, rule: Rule, log_z: float, constant: float) -> tuple[fl
 
 
 @njit
-def decide(
-    rule: Rule, eta: float, increase: float, slope: float, grown: float
+def accept_step(
+    rule: StepRule, eta: float, increase: float, slope: float, grown: float
 ) -> tuple[bool, float]:
     """Whether to keep a step that raised the dual by ``increase``, and the learning rate of the
     next attempt or visit.
@@ -165,7 +167,7 @@ def decide(
 
 
 @njit(fast=True)
-def keep(parts: Parts) -> None:
+def store_step(parts: StepBuffers) -> None:
     """Store the trial."""
     theta, trial, stored, changes = parts.theta, parts.trial, parts.stored, parts.changes
     for r in range(theta.shape[0]):
@@ -174,7 +176,7 @@ def keep(parts: Parts) -> None:
 
 
 @njit
-def remember(duals: Duals, i: int, value: float, increase: float) -> None:
+def record_gain(duals: DualVariables, i: int, value: float, increase: float) -> None:
     """Book a kept step of example i."""
     duals.value[i] = value
     duals.gain[i] = max(increase, _REMEMBERED * duals.gain[i])
