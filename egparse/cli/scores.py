@@ -1,5 +1,5 @@
-"""Scores as tables: each with its convention, its value, how sure it is, and the counts behind
-it.
+"""Scores as tables: name, convention, value, interval and counts; and the comparison of two
+systems.
 """
 
 from __future__ import annotations
@@ -15,27 +15,32 @@ if TYPE_CHECKING:
     from egparse.evaluation.details import Details, Row
     from egparse.evaluation.report import Report
     from egparse.evaluation.scores import Score
+    from egparse.evaluation.significance import PairedDifference
 
 _HEADINGS = ("score", "convention", "value", "95 % interval", "correct", "gold", "system")
 _ALIGN = "llrrrrr"
+_COMPARISON_HEADINGS = ("score", "convention", "A", "B", "A - B", "95 % interval", "p")
 _TAG_SCORES = frozenset(["UPOS", "XPOS", "UFeats"])
 _CONVENTIONS = {"conllx06": "CoNLL-X 2006", "conll07": "CoNLL 2007", "spacy": "spaCy"}
-"""The conventions that are not those of the metrics already (``ud18``), by their names in the
-report.
-"""
+"""Conventions by their names in the report, without ``ud18``, which the metrics follow."""
 
 LEGEND = """\
-CoNLL 2018    all words; relations up to the colon; CLAS and MLAS: F1 over content words
-conlleval     F1 over spans whose type and both ends are right
-CoNLL-X 2006  without words that are punctuation only; whole relations
+CoNLL 2018    all words; relations up to the colon; CLAS, MLAS: content words
+conlleval     F1 of spans; type and both ends must be correct
+CoNLL-X 2006  all words but those of punctuation only; whole relations
 CoNLL 2007    all words; whole relations
-spaCy         F1 without words labelled punct; whole relations, lower-cased"""
+spaCy         F1 of words not labelled punct; whole relations, lower-cased"""
+
+COMPARISON_LEGEND = """\
+95 % interval  of A - B, by paired bootstrap over sentences
+p              probability of a difference at least as large, whatever its
+               sign, when the outputs of A and B are exchanged at random in
+               each sentence (approximate randomisation); not corrected for
+               the number of scores compared"""
 
 
 def score_table(report: Report, *, gold_tags: bool = False) -> str:
-    """One row for each score and convention; with ``gold_tags`` those of tags are marked as
-    given.
-    """
+    """One row for each score and convention; ``gold_tags`` marks the scores of tags as given."""
     given = _TAG_SCORES if gold_tags else frozenset()
     return table(_HEADINGS, _score_rows(report, given), _ALIGN)
 
@@ -53,14 +58,40 @@ def report_text(report: Report, *, gold_tags: bool = False) -> str:
     return "\n".join(parts)
 
 
+def comparison_table(compared: Mapping[str, PairedDifference], *, gold_tags: bool = False) -> str:
+    """One row for each score of systems A and B; ``gold_tags`` marks those of tags as given."""
+    given = _TAG_SCORES if gold_tags else frozenset()
+    rows = (
+        _comparison_row(name, difference, given=name in given)
+        for name, difference in compared.items()
+    )
+    return table(_COMPARISON_HEADINGS, rows, "llrrrrr")
+
+
+def _comparison_row(name: str, compared: PairedDifference, *, given: bool) -> tuple[str, ...]:
+    shown = ("NE F1", "conlleval") if name == "NE" else (name, "CoNLL 2018")
+    interval, p_value = compared.interval, compared.p_value
+    ends = NOTHING if interval is None else f"{interval.low:+.2f} to {interval.high:+.2f}"
+    return (
+        *shown,
+        per_cent(compared.first),
+        per_cent(compared.second),
+        f"{compared.difference:+.2f}",
+        "given" if given else ends,
+        NOTHING if given or p_value is None else f"{p_value:.4f}",
+    )
+
+
 def _score_rows(report: Report, given: Set[str]) -> Iterator[tuple[str, ...]]:
     for name, score in (report.segmentation or {}).items():
         yield _row(name, "CoNLL 2018", score)
     for name, score in report.metrics.items():
-        between = "given" if name in given else _between(report.intervals.get(name))
+        between = "given" if name in given else _between(report.interval_bounds.get(name))
         yield _row(name, "CoNLL 2018", score, between)
     if report.spans is not None:
-        yield _row("NE F1", "conlleval", report.spans.micro, _between(report.intervals.get("NE")))
+        yield _row(
+            "NE F1", "conlleval", report.spans.micro, _between(report.interval_bounds.get("NE"))
+        )
     for key, name in _CONVENTIONS.items():
         if key in report.conventions:
             scores = report.conventions[key]
@@ -91,46 +122,44 @@ def _details(details: Details) -> Iterator[str]:
     tables = (
         ("Labelled attachment by relation", "relation", details.labels),
         ("UPOS by tag", "tag", details.tags),
-        ("Unlabelled attachment by length of arc", "length", details.arc_lengths),
+        ("Unlabelled attachment by arc length", "length", details.arc_lengths),
     )
     for title, heading, scores in tables:
         if scores:
             yield section(title, _prf_table(heading, scores))
-    yield section("By length of sentence", _row_table("words", details.sentence_lengths))
+    yield section("By sentence length", _row_table("length", details.sentence_lengths))
     if details.vocabulary is not None:
-        yield section(
-            "By whether the form was seen in training", _row_table("form", details.vocabulary)
-        )
+        title = "By whether the form is known from the training corpus"
+        yield section(title, _row_table("form", details.vocabulary))
 
 
 def _row_table(heading: str, groups: Mapping[str, Row]) -> str:
     rows = [(name, count(row.words), *map(per_cent, row[1:])) for name, row in groups.items()]
-    return table((heading, "in all", "UPOS", "UAS", "LAS"), rows, "lrrrr")
+    return table((heading, "words", "UPOS", "UAS", "LAS"), rows, "lrrrr")
 
 
 def _calibration(measured: Mapping[str, Calibration]) -> Iterator[str]:
-    """Probabilities are from 0 to 1 here, as parse --marginals writes them; ECE is the expected
+    """Tables of calibration, from 0 to 1 as in ``parse --marginals``; ECE is the expected
     calibration error.
     """
     rows = [
         (
             name,
-            count(own.words),
-            *map(_decimal, (own.confidence, own.accuracy, own.ece, own.nll, own.brier)),
+            count(of.words),
+            *map(_decimal, (of.confidence, of.accuracy, of.ece, of.nll, of.brier)),
         )
-        for name, own in measured.items()
+        for name, of in measured.items()
     ]
     headings = ("probability of", "words", "confidence", "accuracy", "ECE", "NLL", "Brier")
     yield section("Calibration of probabilities", table(headings, rows, "lrrrrrr"))
     if "heads" in measured:
         bins = [
             (
-                f"{own.low:.1f} - {own.high:.1f}",
-                count(own.words),
-                _decimal(own.confidence),
-                _decimal(own.accuracy),
+                f"{of.low:.1f} - {of.high:.1f}",
+                count(of.words),
+                *map(_decimal, (of.confidence, of.accuracy)),
             )
-            for own in measured["heads"].bins
+            for of in measured["heads"].bins
         ]
         yield section(
             "Reliability of heads",

@@ -1,15 +1,15 @@
 """Alignment of gold and system words whose texts are the same but whose tokens or words may differ.
 
-The CoNLL 2018 evaluation lays the characters of all tokens end to end, blanks left out; the two
-strings must be equal. A token is then a range of characters. A word that is a token of its own is
-aligned with a word of the same range. The words of multiword tokens have no range of their own:
-around each multiword token of either side the smallest region is found that no multiword token
-sticks out of, and the words in it are aligned by the longest common subsequence of their
-lower-cased forms. Linear in the number of words but for the regions, where it is the product of
-both sides.
+The CoNLL 2018 evaluation concatenates the characters of all tokens without blanks; the strings of
+gold and system must be equal. A token is then a range of characters. A word that is a whole token
+is aligned with a word of the same range. The words of a multiword token share its range: around
+each multiword token of either side lies the smallest region whose borders cut no multiword token,
+and the words in it are aligned by the longest common subsequence of their lower-cased forms. The
+time is linear in the number of words, except in the regions, where it is proportional to the
+product of the numbers of gold and system words.
 
-Source: ``conll18_ud_eval.py`` 1.2 and Zeman et al. (2018), section 4. The order of decisions is
-theirs, also where a word straddles a region, so that the counts are the same.
+Source: ``conll18_ud_eval.py`` 1.2 and Zeman et al. (2018), section 4. Decisions are taken in their
+order, also where a word straddles the border of a region, so that the counts are the same.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from egparse.types import Longs
 
 _MULTIWORD_LINE = re.compile(r"(\d+)-(\d+)\t([^\t]*)(?:\t[^\t]*){8}")
 _EXCERPT = 4
-"""How many tokens before and after the first difference an error shows."""
+"""Tokens that an error shows before and after the first difference."""
 
 
 class Multiword(NamedTuple):
@@ -55,8 +55,8 @@ class Text(NamedTuple):
     Token ``t`` covers ``characters[token_starts[t]:token_starts[t + 1]]`` and stands in sentence
     ``token_sentences[t]``. Word ``w`` covers its token's range ``starts[w]:ends[w]``; where
     ``multiword[w]`` it shares this range with the other words of the token. ``keys[w]`` is its
-    lower-cased form. ``sentence_starts`` holds one more entry than there are sentences: where each
-    starts and where the last one ends.
+    lower-cased form. ``sentence_starts`` says where each sentence starts and, in one more entry,
+    where the last one ends.
     """
 
     characters: str
@@ -70,16 +70,14 @@ class Text(NamedTuple):
 
 
 class Alignment(NamedTuple):
-    """``gold[k]`` and ``system[k]`` are the numbers of two aligned words; both ascend."""
+    """Pairs of aligned words: their numbers ``gold[k]`` and ``system[k]``, both ascending."""
 
     gold: Longs
     system: Longs
 
 
 def multiword_tokens(sentence: Sentence) -> list[Multiword]:
-    """The multiword tokens among the sentence's source lines, in order; none where there is no
-    source.
-    """
+    """The multiword tokens of a sentence, in order, from its source lines; none without these."""
     if sentence.source is None or len(sentence.source.lines) == len(sentence):
         return []
     word_lines = set(sentence.source.word_lines)
@@ -92,9 +90,10 @@ def multiword_tokens(sentence: Sentence) -> list[Multiword]:
 
 
 def text_of(sentences: Sequence[Sentence]) -> Text:
-    """Lay the tokens of all sentences end to end.
+    """Concatenate the tokens of all sentences.
 
-    Raises EgparseError where a token consists of blanks or a multiword token's words are not there.
+    Raises:
+        EgparseError: a token consists of blanks, or words of a multiword token are missing.
     """
     tokens: list[str] = []
     token_sentences: list[int] = []
@@ -124,7 +123,11 @@ def text_of(sentences: Sequence[Sentence]) -> Text:
 
 
 def align(gold: Text, system: Text) -> Alignment:
-    """Pair the words of two texts of equal characters; raises ValueError where they differ."""
+    """Align the words of two texts.
+
+    Raises:
+        ValueError: the characters of the texts differ.
+    """
     if gold.characters != system.characters:
         raise ValueError("the texts differ")
     pairs: list[tuple[int, int]] = []
@@ -151,7 +154,7 @@ def require_same_text(
     gold_sentences: Sequence[Sentence],
     system_sentences: Sequence[Sentence],
 ) -> None:
-    """Raise EgparseError that shows the first place where the characters differ, if they do."""
+    """Raise an EgparseError that shows the first difference, if the characters differ."""
     if gold.characters == system.characters:
         return
     pairs = enumerate(zip_longest(gold.characters, system.characters))
@@ -185,9 +188,7 @@ def _single_words(sentence: Sentence, number: int, start: int, end: int) -> list
 
 
 def _without_blanks(form: str, sentence: Sentence, number: int) -> str:
-    """The form without its characters of Unicode category Zs, as the official script compares
-    texts.
-    """
+    """The form without characters of Unicode category Zs, which the official script ignores."""
     stripped = (
         form.replace(" ", "")
         if form.isascii()
@@ -201,9 +202,7 @@ def _without_blanks(form: str, sentence: Sentence, number: int) -> str:
 
 
 def _region(gold: Text, system: Text, g: int, s: int) -> tuple[range, range]:
-    """The gold and system words of the region around the multiword token that stands at ``g`` or
-    ``s``.
-    """
+    """The gold and system words of the region around the multiword token at ``g`` or ``s``."""
     if gold.multiword[g]:
         end = gold.ends[g]
         s += not system.multiword[s] and system.starts[s] < gold.starts[g]
@@ -222,13 +221,14 @@ def _region(gold: Text, system: Text, g: int, s: int) -> tuple[range, range]:
 
 
 def _comes_first(gold: Text, g: int, system: Text, s: int) -> bool:
-    """Whether gold word ``g`` is there and starts no later than system word ``s``."""
+    """Whether gold word ``g`` exists and starts no later than system word ``s``."""
     return g < len(gold.starts) and (s >= len(system.starts) or gold.starts[g] <= system.starts[s])
 
 
 def _inside(text: Text, word: int, end: int) -> bool:
-    """Whether a word is in a region up to ``end``: as multiword it starts before it, else it ends
-    by it.
+    """Whether a word is in a region up to ``end``.
+
+    A word of a multiword token must start before the end, any other must end there or before.
     """
     if word >= len(text.starts):
         return False
@@ -238,11 +238,10 @@ def _inside(text: Text, word: int, end: int) -> bool:
 def _common_subsequence(
     gold: Sequence[str], system: Sequence[str], gold_range: range, system_range: range
 ) -> list[tuple[int, int]]:
-    """The pairs of a longest common subsequence of ``gold[gold_range]`` and
-    ``system[system_range]``.
+    """The pairs of a longest common subsequence of the words in two ranges.
 
-    ``longest[i][j]`` is its length for the parts from ``i`` and ``j`` on. Ties leave out the gold
-    word first.
+    ``longest[i][j]`` is its length for the words from the ``i``-th of ``gold_range`` and the
+    ``j``-th of ``system_range`` on. Of equally long ones, that which skips gold words first.
     """
     rows, columns = len(gold_range), len(system_range)
     longest = [[0] * (columns + 1) for _ in range(rows + 1)]
@@ -267,9 +266,7 @@ def _common_subsequence(
 
 
 def _excerpt(text: Text, sentences: Sequence[Sentence], place: int) -> str:
-    """The tokens around a character, the token with it in brackets, and the name of the
-    sentence.
-    """
+    """The tokens around a character, its token in brackets, and the name of the sentence."""
     if place >= len(text.characters):
         last = _token_forms(text, len(text.token_sentences) - _EXCERPT, len(text.token_sentences))
         return f"no more text after {' '.join(last)!r}"

@@ -1,28 +1,25 @@
-"""Attachment scores by convention: what counts as a word or a label differs, so each number has a
-name.
+"""Unlabelled and labelled attachment scores (UAS, LAS) under the conventions of four evaluations.
 
-===========  =================================================
-  ============================================
-convention   words that count                                   label
-===========  =================================================
-  ============================================
-``ud18``     all                                                up to the first colon (CoNLL 2018)
-``conllx06`` those whose gold FORM has a character other        whole (CoNLL-X 2006, ``eval.pl``)
-             than of Unicode category P
-``conll07``  all                                                whole (CoNLL 2007, ``eval07.pl -p``)
-``spacy``    gold: gold label not ``punct`` or ``p``; system:   whole, lower-cased
-(``Scorer.score_deps`` with
-             system label not so, form not white space          the settings of ``parser_score``,
-             spaCy 3.8)
-===========  =================================================
-  ============================================
+============  ==========================  =====================================================
+convention    label                       words that count
+============  ==========================  =====================================================
+``ud18``      up to the first colon       all
+``conllx06``  whole                       those whose gold FORM has a character that is not of
+                                          Unicode category P
+``conll07``   whole                       all
+``spacy``     whole, lower-cased          gold: those whose gold label is not ``punct`` or ``p``;
+                                          system: those whose system label is not, and whose
+                                          FORM is not white space
+============  ==========================  =====================================================
+
+Sources: CoNLL 2018; ``eval.pl`` of CoNLL-X 2006; ``eval07.pl -p`` of CoNLL 2007;
+``Scorer.score_deps`` with the settings of ``parser_score`` in spaCy 3.8.
 
 ``$``, ``+`` and the like are of category S and hence count in ``conllx06``. Under ``spacy`` gold
 and system may count different words, so UAS and LAS are F1 scores there; elsewhere they are
-accuracies. A word whose gold head is missing counts nowhere. spaCy counts likewise for each text
-that it is given, but keeps the positions of such words for all later texts and leaves out the
-system's words there too, which is not copied here; nor are its rules for different tokens: both
-sides must have the same words.
+accuracies. A word whose gold head is missing counts nowhere. Two things are not copied from spaCy:
+it applies the positions of such words to all later texts too, and it has rules for tokens that
+differ; here both sides must have the same words.
 """
 
 from __future__ import annotations
@@ -57,7 +54,8 @@ def score_attachment(
 ) -> AttachmentScores:
     """UAS and LAS of sentences with the same words under the named convention.
 
-    Raises ValueError for an unknown convention or where the numbers of sentences or words differ.
+    Raises:
+        ValueError: an unknown convention, or numbers of sentences or words that differ.
     """
     if convention not in CONVENTIONS:
         raise ValueError(
@@ -76,9 +74,7 @@ def score_attachment(
 
 
 def is_punctuation(form: str) -> bool:
-    """Whether all characters are of a Unicode category P, as ``eval.pl`` has it; false for an empty
-    form.
-    """
+    """Whether a form has characters, and all are of Unicode category P, as in ``eval.pl``."""
     return bool(form) and all(unicodedata.category(character).startswith("P") for character in form)
 
 

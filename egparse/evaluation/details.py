@@ -1,10 +1,9 @@
-"""Where the errors are: scores broken down by label, tag, length of sentence, length of arc, and
-known words.
+"""Scores by relation, tag, arc length, sentence length, and known or unknown word.
 
 Both sides must have the same words. Relations are cut at the first colon, as in ``ud.py``. Words
-without a gold head stay out of what concerns heads, words without a gold UPOS out of what concerns
-tags. The length of an arc is the distance between its word and its head; recall is over gold arcs
-of a length and precision over the system's (McDonald & Nivre 2007, section 4).
+without a gold head do not count in attachment scores, words without a gold UPOS not in tagging
+scores. The length of an arc is the distance between its word and its head; recall is over the gold
+arcs of a length, precision over the predicted ones (McDonald & Nivre 2007, section 4).
 """
 
 from __future__ import annotations
@@ -26,15 +25,16 @@ SENTENCE_BINS = ("1-10", "11-20", "21-30", "31-40", "41+")
 """Sentence lengths in words."""
 
 ARC_BINS = ("root", "1", "2", "3-6", "7+")
-"""Arc lengths in words; an arc from the root has a bin of its own."""
+"""Arc lengths in words; arcs from the root have a separate bin."""
 
 _SENTENCE_LIMITS = np.array([10, 20, 30, 40])
 _ARC_LIMITS = np.array([0, 1, 2, 6])
 
 
 class Row(NamedTuple):
-    """A group of words: how many, and UPOS accuracy, UAS and LAS in per cent; None where gold has
-    none.
+    """The number of words in a group, and their UPOS accuracy, UAS and LAS in per cent.
+
+    A rate is None where no word of the group has gold annotation for it.
     """
 
     words: int
@@ -47,9 +47,9 @@ class Details(NamedTuple):
     """All break-downs; groups without words are left out.
 
     ``labels``: labelled attachment by relation. ``tags``: UPOS tagging by tag. ``arc_lengths``:
-    unlabelled attachment by length of arc. ``sentence_lengths``, ``vocabulary`` (``known``,
-    ``unknown``): one row for each group; ``vocabulary`` is None unless a set of known forms was
-    given.
+    unlabelled attachment by arc length. ``sentence_lengths``: words by the length of their
+    sentence. ``vocabulary``: words by whether their form is ``known`` or ``unknown``; None unless a
+    set of known forms was given.
     """
 
     labels: dict[str, Score]
@@ -62,10 +62,12 @@ class Details(NamedTuple):
 def break_down(
     gold: Sequence[Sentence], system: Sequence[Sentence], vocabulary: AbstractSet[str] | None = None
 ) -> Details:
-    """All break-downs of sentences with the same words; ``vocabulary`` holds the forms seen in
-    training.
+    """All break-downs of sentences with the same words.
 
-    Raises ValueError where the numbers of sentences or words differ.
+    ``vocabulary`` holds the forms seen in training.
+
+    Raises:
+        ValueError: numbers of sentences or words that differ.
     """
     words.require_same_lengths(gold, system)
     right = _compare(gold, system)
@@ -81,7 +83,7 @@ def break_down(
 
 
 def by_label(gold: Sequence[Sentence], system: Sequence[Sentence]) -> dict[str, Score]:
-    """Labelled attachment for each relation: right where head and relation are."""
+    """Labelled attachment for each relation: head and relation must be correct."""
     gold_labels, system_labels = _labels(gold), _labels(system)
     attached = words.heads(gold) != MISSING_HEAD
     right = attached & (words.heads(gold) == words.heads(system)) & (gold_labels == system_labels)
@@ -117,8 +119,10 @@ def by_arc_length(gold: Sequence[Sentence], system: Sequence[Sentence]) -> dict[
 
 
 class _Right(NamedTuple):
-    """For each of the ``m`` words, whether it has a gold UPOS and a gold head, and what of it is
-    right.
+    """For each of the ``m`` words, which gold annotation it has and which predictions are correct.
+
+    ``tagged``, ``attached``: it has a gold UPOS, a gold head. ``upos``, ``head``, ``labelled``: its
+    UPOS, its head, its head and relation are correct.
     """
 
     tagged: Mask
@@ -176,7 +180,7 @@ def _labels(sentences: Sequence[Sentence]) -> npt.NDArray[np.object_]:
 
 
 def _arc_bins(sentences: Sequence[Sentence], heads: Longs) -> Longs:
-    """The bin of each word's arc; of no meaning for a word without a head."""
+    """The bin of each word's arc; meaningless for a word without a head."""
     lengths = words.lengths(sentences)
     places = np.arange(len(heads)) - np.repeat(np.cumsum(lengths) - lengths, lengths) + 1
     distances = np.where(heads > 0, np.abs(heads - places), 0)

@@ -1,6 +1,4 @@
-"""Cheap development scores during training, from arrays of ids: no sentences, no conventions, per
-cent.
-"""
+"""Quick development scores during training, in per cent, from arrays of ids or heads."""
 
 from __future__ import annotations
 
@@ -12,16 +10,24 @@ from egparse.types import Mask
 
 
 def tag_accuracy(gold_ids: npt.ArrayLike, predicted_ids: npt.ArrayLike) -> float:
-    """Share of words with the gold tag, in per cent; words with a gold id below 0 are left out; 0/0
-    is 0.
+    """Share of words with the gold tag, in per cent; words with a gold id below 0 do not count.
+
+    It is 0 where no word counts.
+
+    Raises:
+        ValueError: arrays of different shapes.
     """
     gold, predicted = _pair(gold_ids, predicted_ids)
     return _share(gold == predicted, gold >= 0)
 
 
 def attachment(gold_heads: npt.ArrayLike, predicted_heads: npt.ArrayLike) -> float:
-    """Share of words with the gold head, in per cent, punctuation too; words without one are left
-    out.
+    """Share of words with the gold head, in per cent, punctuation included.
+
+    Words without a gold head do not count; it is 0 where no word counts.
+
+    Raises:
+        ValueError: arrays of different shapes.
     """
     gold, predicted = _pair(gold_heads, predicted_heads)
     return _share(gold == predicted, gold != MISSING_HEAD)

@@ -1,32 +1,35 @@
-"""Everything that an evaluation says, in one record and as a JSON object.
+"""All results of an evaluation, as one record and as a JSON object.
 
-The keys of the JSON object, all rates per cent:
+The keys of the JSON object; all rates are per cent, but those of calibration:
 
-==================
-  =====================================================================================
-``UPOS`` and so on  the CoNLL 2018 metrics (``ud.py``); null where gold does not annotate what they
-need ``NE``              spans as conlleval counts them: ``p r f``, ``accuracy`` of the tags,
-``per_type``; or null ``counts``          ``sentences``, ``words``, ``system_words``, and correct,
-gold, system for each metric ``intervals``       ``[low, high]`` of each metric that is not null:
-bootstrap over sentences, 95 % ``conventions``     UAS and LAS under each convention of
-``attachment.py``; null where the words differ ``segmentation``    F1 of Tokens, Sentences and
-Words; null where the words are the same, but for a splitter's Sentences ``details``
-break-downs (``details.py``), only on request ``calibration``     ``words``, ``confidence``,
-``accuracy``, ``ece``, ``nll``, ``brier`` and ``bins`` of each layer of which
-                    the system tells probabilities (``calibration.py``): from 0 to 1, not per cent;
-                    else absent
-==================
-  =====================================================================================
+===================  ===============================================================================
+``UPOS`` ... MLAS    the CoNLL 2018 metrics (``ud.py``); null where gold does not annotate the
+                     layers that a metric needs
+``NE``               spans as conlleval scores them: ``p``, ``r``, ``f``, ``accuracy`` of the tags,
+                     ``per_type``; or null
+``counts``           ``sentences``, ``words``, ``system_words``; and ``correct``, ``gold`` and
+                     ``system`` for each metric
+``intervals``        ``[low, high]`` for each metric that is not null: the 95 % interval of a
+                     bootstrap over sentences
+``conventions``      UAS and LAS under each convention of ``attachment.py``; null where the words
+                     of gold and system differ
+``segmentation``     F1 of Tokens, Sentences and Words where the words differ; F1 of Sentences where
+                     a splitter found sentences of the gold words; else null
+``details``          break-downs (``details.py``), on request only
+``calibration``      for each layer for which the system has probabilities (``calibration.py``):
+                     ``words``, ``confidence``, ``accuracy``, ``ece``, ``nll``, ``brier`` and
+                     ``bins``, from 0 to 1; absent without probabilities
+===================  ===============================================================================
 
-Spans, conventions, details and calibration compare word by word: they are null where system and
-gold have different words.
+Spans, conventions, details and calibration compare word by word: they are null or absent where
+system and gold have different words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from egparse.errors import EgparseError
@@ -34,20 +37,20 @@ from egparse.evaluation.attachment import CONVENTIONS, AttachmentScores, score_a
 from egparse.evaluation.bootstrap import Interval, intervals
 from egparse.evaluation.calibration import Calibration, calibrations
 from egparse.evaluation.details import Details, break_down
-from egparse.evaluation.scores import Score
+from egparse.evaluation.scores import Score, total
 from egparse.evaluation.spans import OUTSIDE, SpanScores, score_spans
-from egparse.evaluation.ud import SEGMENTATION_METRICS, UDScores, score
+from egparse.evaluation.ud import SEGMENTATION_METRICS, score
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
 from egparse.types import Longs
 
 LAYERS = ("upos", "xpos", "feats", "heads", "deprels", "spans")
-"""The layers that can be evaluated, named as the columns of a sentence."""
+"""The layers that can be evaluated, by their names in ``Sentence``."""
 
 METRICS = ("UPOS", "XPOS", "UFeats", "UAS", "LAS", "CLAS", "MLAS")
-"""The metrics on words in a report, in its order."""
+"""The metrics on words, in the order of a report."""
 
 SPANS = "NE"
-"""What the score of spans is called beside the metrics."""
+"""The name of the score of spans among the metrics."""
 
 _NEEDS = {
     "UPOS": {"upos"},
@@ -60,14 +63,18 @@ _NEEDS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
-    """The scores of one evaluation; a metric whose layer gold does not annotate is absent from
-    ``metrics``.
+    """The results of one evaluation. ``report["LAS"]`` is an F1 score in per cent.
 
-    ``intervals`` holds one for each metric present, and for ``NE``; it is empty without resamples.
-    ``conventions`` is empty where gold has no trees or the words differ, ``calibration`` where the
-    system tells no probabilities or the words differ.
+    ``str(report)`` is a short table; ``report.scores`` has all F1 scores by name, and
+    ``report.intervals["LAS"]`` is half the width of the 95 % interval, also in per cent.
+
+    ``metrics`` lacks the metrics whose layers gold does not annotate. ``interval_bounds`` has an
+    interval for each metric and for ``NE``; it is empty without resamples. ``conventions`` is empty
+    where gold has no trees or the words differ, ``calibration`` where the system has no
+    probabilities or the words differ. ``by_sentence[name]``, shape (sentences, 3), has the correct,
+    gold and system counts of each name in ``scores``, for the comparison of two systems.
     """
 
     sentences: int
@@ -75,11 +82,47 @@ class Report:
     system_words: int
     metrics: Mapping[str, Score]
     spans: SpanScores | None
-    intervals: Mapping[str, Interval]
+    interval_bounds: Mapping[str, Interval]
     conventions: Mapping[str, AttachmentScores]
     segmentation: Mapping[str, Score] | None
     details: Details | None
     calibration: Mapping[str, Calibration]
+    by_sentence: Mapping[str, Longs] = field(compare=False)
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """The F1 score of each metric in per cent: of segmentation, of words, of spans."""
+        return {name: score.f1 for name, score in _named_scores(self).items()}
+
+    @property
+    def intervals(self) -> dict[str, float]:
+        """Half the width of each metric's 95 % interval, in per cent; empty without resamples."""
+        return {name: bounds.half_width for name, bounds in self.interval_bounds.items()}
+
+    def __getitem__(self, name: str) -> float:
+        """The F1 score of a metric in per cent.
+
+        Raises:
+            KeyError: a metric that this report does not have.
+        """
+        scores = self.scores
+        if name not in scores:
+            raise KeyError(f"expected a metric among {', '.join(scores) or 'none'}, got {name!r}")
+        return scores[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the metrics."""
+        return iter(self.scores)
+
+    def __repr__(self) -> str:
+        scores = "".join(f"{name} {value:.2f}, " for name, value in self.scores.items())
+        return f"<Report: {scores}{self.sentences:,} sentences, {self.words:,} words>"
+
+    def __str__(self) -> str:
+        width = max(map(len, self), default=0)
+        half = {name: f" +- {value:.2f}" for name, value in self.intervals.items()}
+        lines = [f"{n:<{width}}  {v:6.2f}{half.get(n, '')}" for n, v in self.scores.items()]
+        return "\n".join([f"{self.sentences:,} sentences, {self.words:,} words", *lines])
 
 
 def evaluate(
@@ -91,53 +134,63 @@ def evaluate(
     seed: int = 0,
     details: bool = False,
     vocabulary: AbstractSet[str] | None = None,
+    sentence_counts: Longs | None = None,
 ) -> Report:
     """Score the system's sentences against gold.
 
-    ``layers`` restricts what is scored (all that gold annotates by default), ``bootstrap`` is the
-    number of resamples for the intervals (0 for none), ``vocabulary`` the forms seen in training,
-    for the break-down by known words. Raises EgparseError for an empty corpus, an unknown layer, or
-    two different texts.
+    ``layers`` restricts what is scored (default: all that gold annotates). ``bootstrap`` is the
+    number of resamples for the intervals, 0 for none. ``vocabulary`` holds the forms seen in
+    training, for the break-down by known words. ``sentence_counts``, shape (sentences, 3), scores
+    the sentences that a splitter finds among the words of gold, where ``system`` keeps to the gold
+    sentences (``segmentation.py``).
+
+    Raises:
+        EgparseError: no gold sentences, an unknown layer, or two different texts.
     """
     if not gold:
         raise EgparseError("expected gold sentences to evaluate against, got none")
     annotated = annotated_layers(gold)
     scored = annotated & _checked(layers)
     ud = score(gold, system)
-    metrics = {name: ud.totals[name] for name in METRICS if _needs(name, annotated) <= scored}
+    metrics = [name for name in METRICS if _needs(name, annotated) <= scored]
     spans = _spans(gold, system) if "spans" in scored and ud.same_words else None
-    tables = _tables(metrics, ud, spans)
+    tables = {name: ud.by_sentence[name] for name in metrics}
+    if spans is not None:
+        tables[SPANS] = spans.by_sentence
+    if sentence_counts is not None:
+        segments = {"Sentences": sentence_counts}
+    else:
+        segments = {k: ud.by_sentence[k] for k in SEGMENTATION_METRICS if not ud.same_words}
     return Report(
         sentences=len(gold),
         words=ud.totals["UPOS"].gold,
         system_words=ud.totals["UPOS"].system,
-        metrics=metrics,
+        metrics={name: ud.totals[name] for name in metrics},
         spans=spans,
-        intervals=intervals(tables, resamples=bootstrap, seed=seed) if bootstrap else {},
+        interval_bounds=intervals(tables, resamples=bootstrap, seed=seed) if bootstrap else {},
         conventions=_conventions(gold, system) if "heads" in scored and ud.same_words else {},
-        segmentation=None
-        if ud.same_words
-        else {name: ud.totals[name] for name in SEGMENTATION_METRICS},
+        segmentation={name: total(counts) for name, counts in segments.items()} or None,
         details=break_down(gold, system, vocabulary) if details and ud.same_words else None,
         calibration=calibrations(gold, system, scored) if ud.same_words else {},
+        by_sentence=segments | tables,
     )
 
 
 def annotated_layers(sentences: Iterable[Sentence]) -> set[str]:
-    """The layers in which at least one word has a value: for spans a tag other than ``O``."""
+    """The layers in which at least one word has a value; for spans, a tag other than ``O``."""
     corpus = list(sentences)
-    silent: dict[str, frozenset[str | int]] = dict.fromkeys(LAYERS, frozenset([MISSING]))
-    silent["heads"] = frozenset([MISSING_HEAD])
-    silent["spans"] = frozenset([MISSING, OUTSIDE])
+    empty: dict[str, frozenset[str | int]] = dict.fromkeys(LAYERS, frozenset([MISSING]))
+    empty["heads"] = frozenset([MISSING_HEAD])
+    empty["spans"] = frozenset([MISSING, OUTSIDE])
     return {
         layer
         for layer in LAYERS
-        if any(not silent[layer].issuperset(getattr(s, layer)) for s in corpus)
+        if any(not empty[layer].issuperset(getattr(s, layer)) for s in corpus)
     }
 
 
 def report_as_json(report: Report) -> dict[str, Any]:
-    """The report as an object that ``json.dumps`` takes; the keys are described above."""
+    """The report as an object that ``json.dumps`` takes, with the keys described above."""
     named = {**report.metrics, **({SPANS: report.spans.micro} if report.spans else {})}
     sizes = {
         "sentences": report.sentences,
@@ -148,7 +201,7 @@ def report_as_json(report: Report) -> dict[str, Any]:
         **{name: report.metrics[name].f1 if name in report.metrics else None for name in METRICS},
         SPANS: None if report.spans is None else _spans_as_json(report.spans),
         "counts": {**sizes, **{name: score._asdict() for name, score in named.items()}},
-        "intervals": {name: list(interval) for name, interval in report.intervals.items()},
+        "intervals": {name: list(bounds) for name, bounds in report.interval_bounds.items()},
         "conventions": {name: _convention_as_json(name, report) for name in CONVENTIONS},
         "segmentation": _rates(report.segmentation),
         **({} if report.details is None else {"details": _details_as_json(report.details)}),
@@ -174,12 +227,10 @@ def _spans(gold: Sequence[Sentence], system: Sequence[Sentence]) -> SpanScores:
     )
 
 
-def _tables(
-    metrics: Mapping[str, Score], ud: UDScores, spans: SpanScores | None
-) -> dict[str, Longs]:
-    """The counts by sentence of what gets an interval."""
-    tables = {name: ud.by_sentence[name] for name in metrics}
-    return tables if spans is None else {**tables, SPANS: spans.by_sentence}
+def _named_scores(report: Report) -> dict[str, Score]:
+    """All scores that have one name: of segmentation, words and spans."""
+    spans = {} if report.spans is None else {SPANS: report.spans.micro}
+    return {**(report.segmentation or {}), **report.metrics, **spans}
 
 
 def _conventions(
@@ -221,8 +272,8 @@ def _details_as_json(details: Details) -> dict[str, Any]:
 
 def _calibration_as_json(measured: Mapping[str, Calibration]) -> dict[str, Any]:
     return {
-        name: {**own._asdict(), "bins": [bin_._asdict() for bin_ in own.bins]}
-        for name, own in measured.items()
+        name: {**measures._asdict(), "bins": [bin_._asdict() for bin_ in measures.bins]}
+        for name, measures in measured.items()
     }
 
 

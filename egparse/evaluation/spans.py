@@ -1,19 +1,23 @@
-"""Precision, recall and F1 of typed spans (entities, chunks) and accuracy of their tags, as in
-conlleval.
+"""Precision, recall and F1 of typed spans (entities, chunks), and tag accuracy, as in conlleval.
 
-A span is right if its type and both its ends are. From a sequence of tags in any of IOB1, IOB2,
-IOE1, IOE2 or IOBES (with L and U for E and S as in BILUO) spans are read tolerantly. At each word
-that is not ``O`` a span starts if
+A span is correct if its type and both its ends are. Tags may be in any of the schemes IOB1, IOB2,
+IOE1, IOE2 or IOBES (L and U stand for E and S, as in BILUO), and faulty sequences are repaired. At
+each word that is not ``O`` a span starts if
 
     the tag is B- or S-, or the word before is O, has E- or S-, or has another type,
 
 and a span ends before the next start, the next ``O``, or the end of the sentence. So an I- after
-``O`` or after another type opens a span. A sentence whose gold column is empty is not annotated and
-not scored; an empty system column is read as all ``O``.
+``O`` or after another type starts a span. A sentence whose gold column is empty is not annotated
+and not scored; an empty system column is read as all ``O``.
+
+``schemes.spans_of`` reads the clean IOB2 tags of a ``Sentence``. ``conlleval_spans`` differs: it
+must read whatever two columns of tags hold as the official script does, with bare tags such as
+``B``, tags of every scheme and the missing tag ``_``, so that scores can be compared with published
+ones. ``ConllevalSpan`` has the type first, the order of the script's output.
 
 Source: ``conlleval`` of CoNLL-2000 (version of 2004-01-26: the type is all that follows the first
-hyphen). Its code knows B, I, O and E; S, L and U, and a B- after an E- of the same type, are read
-here as their schemes mean them.
+hyphen). It knows B, I, O and E; S, L and U, and a B- after an E- of the same type, are read here as
+their schemes define them.
 """
 
 from __future__ import annotations
@@ -34,8 +38,8 @@ _ENDS = frozenset("ESLU")
 _PREFIXES = _STARTS | _ENDS | {"I"}
 
 
-class Span(NamedTuple):
-    """The words ``start`` to ``end`` (0-based, ``end`` excluded) and their type."""
+class ConllevalSpan(NamedTuple):
+    """A type, and the words ``start`` to ``end`` (0-based, ``end`` excluded) that have it."""
 
     type: str
     start: int
@@ -43,11 +47,11 @@ class Span(NamedTuple):
 
 
 class SpanScores(NamedTuple):
-    """What conlleval prints, and counts for intervals.
+    """What conlleval prints: scores of all spans and by type, and the accuracy of the tags.
 
-    ``tags`` is the accuracy of the tags, ``O`` included: gold and system are both the number of
-    words. ``by_sentence`` has shape (sentences, 3): correct, gold and system spans; a row of zeros
-    where gold has no tags.
+    ``tags`` includes ``O``; its gold and system counts are both the number of words.
+    ``by_sentence`` has shape (sentences, 3): correct, gold and system spans; a row of zeros where
+    gold has no tags.
     """
 
     micro: Score
@@ -56,37 +60,39 @@ class SpanScores(NamedTuple):
     by_sentence: Longs
 
 
-def spans_of(tags: Iterable[str]) -> list[Span]:
-    """The spans of a sequence of tags, in order. Raises EgparseError for a tag of no known
-    scheme.
+def conlleval_spans(tags: Iterable[str]) -> list[ConllevalSpan]:
+    """The spans of a sequence of tags, in order.
+
+    Raises:
+        EgparseError: a tag of no known scheme.
     """
-    spans: list[Span] = []
+    spans: list[ConllevalSpan] = []
     before, type_before, start = OUTSIDE, "", 0
     position = -1
     for position, tag in enumerate(tags):
         prefix, type_ = _split(tag)
         goes_on = prefix != OUTSIDE and not _starts(prefix, type_, before, type_before)
         if before != OUTSIDE and not goes_on:
-            spans.append(Span(type_before, start, position))
+            spans.append(ConllevalSpan(type_before, start, position))
         start = start if goes_on else position
         before, type_before = prefix, type_
     if before != OUTSIDE:
-        spans.append(Span(type_before, start, position + 1))
+        spans.append(ConllevalSpan(type_before, start, position + 1))
     return spans
 
 
 def score_spans(gold: Sequence[Sequence[str]], system: Sequence[Sequence[str]]) -> SpanScores:
-    """The scores of the system's tags; ``gold[i]`` and ``system[i]`` are the tags of sentence
-    ``i``.
+    """The scores of predicted tags; ``gold[i]`` and ``system[i]`` are the tags of sentence ``i``.
 
-    Raises ValueError where the numbers of sentences or tags differ, EgparseError for a tag of no
-    known scheme.
+    Raises:
+        ValueError: numbers of sentences or tags that differ.
+        EgparseError: a tag of no known scheme.
     """
     if len(gold) != len(system):
         raise ValueError(f"{len(gold)} gold sentences but {len(system)} system sentences")
     correct: list[str] = []
     wanted: list[str] = []
-    found: list[str] = []
+    predicted: list[str] = []
     by_sentence = np.zeros((len(gold), 3), dtype=np.int64)
     right_tags = words = 0
     for number, (gold_tags, given) in enumerate(zip(gold, system, strict=True)):
@@ -97,17 +103,17 @@ def score_spans(gold: Sequence[Sequence[str]], system: Sequence[Sequence[str]]) 
             raise ValueError(
                 f"sentence {number}: {len(gold_tags)} gold tags, {len(system_tags)} system tags"
             )
-        gold_spans, system_spans = spans_of(gold_tags), spans_of(system_tags)
+        gold_spans, system_spans = conlleval_spans(gold_tags), conlleval_spans(system_tags)
         common = set(gold_spans).intersection(system_spans)
         by_sentence[number] = len(common), len(gold_spans), len(system_spans)
         correct += [span.type for span in common]
         wanted += [span.type for span in gold_spans]
-        found += [span.type for span in system_spans]
+        predicted += [span.type for span in system_spans]
         words += len(gold_tags)
         right_tags += _equal_tags(gold_tags, system_tags)
     return SpanScores(
-        micro=Score(len(correct), len(wanted), len(found)),
-        per_type=scores_by_key(correct, wanted, found),
+        micro=Score(len(correct), len(wanted), len(predicted)),
+        per_type=scores_by_key(correct, wanted, predicted),
         tags=Score(right_tags, words, words),
         by_sentence=by_sentence,
     )

@@ -1,29 +1,30 @@
 """The metrics of the CoNLL 2018 shared task, from raw text or given words to labelled trees.
 
 For gold words ``g`` and system words ``s`` that are aligned (``alignment.py``), with relations cut
-at the first colon and only the universal features kept (``universal.py``):
+at the first colon and only the universal features kept (``universal.py``), ``s`` is correct for
 
-    UPOS, XPOS, UFeats   the tag of s is that of g              AllTags   all three are UAS
-    the head of s is aligned with that of g, or both are the root LAS                  UAS and the
-    same relation CLAS                 LAS, counting only words with a content relation MLAS
-    CLAS, UPOS and UFeats, and the same functional children: as many on both sides, each
-                         aligned with one of the same relation, UPOS and UFeats
+    UPOS, XPOS, UFeats   if its tag or features are those of g
+    AllTags              if all three are
+    UAS                  if its head is aligned with the head of g, or both are the root
+    LAS                  if UAS and the relations are equal
+    CLAS                 if LAS; only words with a content relation count
+    MLAS                 if CLAS, UPOS, UFeats, and the functional children agree: as many on both
+                         sides, each aligned with one of the same relation, UPOS and UFeats
 
-Each is the F1 of those right against all gold and all system words (with a content relation); with
-the same words on both sides that is an accuracy. Punctuation counts. Tokens, Sentences and Words
-compare ranges of characters and alignment itself.
+Each metric is the F1 of the correct words against all gold and all system words (CLAS and MLAS:
+those with a content relation). Where both sides have the same words, it is an accuracy. Punctuation
+counts. Tokens and Sentences compare ranges of characters; Words counts the aligned words.
 
-Source: ``conll18_ud_eval.py`` 1.2; Zeman et al. (2018), section 4. One thing is ours: the official
-script refuses a gold file with a missing HEAD, here such a word, and the system word aligned with
-it, takes no part in UAS, LAS, CLAS and MLAS. A system word without a head is wrong. Several roots
-are not an error, and cycles are not looked for.
+Source: ``conll18_ud_eval.py`` 1.2; Zeman et al. (2018), section 4. We differ in one thing: the
+official script refuses a gold file with a missing HEAD; here such a word, and the system word
+aligned with it, take no part in UAS, LAS, CLAS and MLAS. A system word without a head is wrong.
+Several roots and cycles are not errors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -38,6 +39,7 @@ from egparse.evaluation.alignment import (
     text_of,
 )
 from egparse.evaluation.scores import Score, total
+from egparse.evaluation.segmentation import segment_counts
 from egparse.evaluation.universal import (
     CONTENT_DEPRELS,
     FUNCTIONAL_DEPRELS,
@@ -62,9 +64,10 @@ _NO_HEAD = -3
 class UDScores:
     """All metrics of one evaluation, by their official names.
 
-    ``totals`` has the metrics on words, and those on segmentation where the words of both sides
-    differ. ``by_sentence[name]`` has shape (gold sentences, 3): correct, gold and system for each
-    metric on words; a system word counts in the gold sentence in which its first character stands.
+    ``by_sentence[name]`` has shape (gold sentences, 3): correct, gold and system words (tokens,
+    sentences); ``totals[name]`` is their sum. A system word counts in the gold sentence in which
+    its first character stands. The metrics on segmentation are there only where the words of gold
+    and system differ.
     """
 
     totals: Mapping[str, Score]
@@ -75,7 +78,8 @@ class UDScores:
 def score(gold: Sequence[Sentence], system: Sequence[Sentence]) -> UDScores:
     """The metrics for two annotations of one text, whatever their sentences, tokens and words.
 
-    Raises EgparseError where the characters differ or a head lies outside its sentence.
+    Raises:
+        EgparseError: the characters differ, or a head lies outside its sentence.
     """
     if words.same_words(gold, system) and _same_multiword_tokens(gold, system):
         return score_aligned(gold, system)
@@ -88,18 +92,19 @@ def score(gold: Sequence[Sentence], system: Sequence[Sentence]) -> UDScores:
         system=np.searchsorted(sentence_ends, np.array(system_text.starts), side="right"),
         sentences=len(gold),
     )
-    by_sentence = _by_sentence(gold, system, alignment, places)
-    segmentation = _segmentation(gold_text, system_text, len(alignment.gold))
-    totals = segmentation | {name: total(counts) for name, counts in by_sentence.items()}
+    by_sentence = _segmentation(gold_text, system_text, alignment, places)
+    by_sentence |= _by_sentence(gold, system, alignment, places)
+    totals = {name: total(counts) for name, counts in by_sentence.items()}
     return UDScores(totals, by_sentence, same_words=False)
 
 
 def score_aligned(gold: Sequence[Sentence], system: Sequence[Sentence]) -> UDScores:
-    """The metrics where word ``k`` of a system sentence is word ``k`` of the gold one, whatever its
-    form.
+    """The metrics where word ``k`` of a system sentence is aligned with word ``k`` of the gold one,
+    whatever their forms.
 
-    Raises ValueError where the numbers of sentences or words differ, EgparseError for a head
-    outside its sentence.
+    Raises:
+        ValueError: the numbers of sentences or words differ.
+        EgparseError: a head lies outside its sentence.
     """
     words.require_same_lengths(gold, system)
     sentence_numbers = words.sentence_numbers(gold)
@@ -119,11 +124,11 @@ class _Places(NamedTuple):
 
 
 class _Side(NamedTuple):
-    """One side's ``m`` words: interned columns, and which words count in what.
+    """The ``m`` words of gold or of the system: interned columns, and which words count where.
 
-    ``parents[w]`` is a word's number or a negative code. ``attached`` are the words that UAS and
-    LAS count, ``content`` those among them that CLAS and MLAS count, ``functional`` those among
-    them that are some word's functional child.
+    ``parents[w]`` is a word's number or a negative code. UAS and LAS count the words of
+    ``attached``; CLAS and MLAS count those of ``content``; those of ``functional`` are the
+    functional child of some word. The last two are subsets of the first.
     """
 
     upos: Longs
@@ -137,7 +142,7 @@ class _Side(NamedTuple):
 
 
 class _Pairs(NamedTuple):
-    """What is equal in the ``k``-th pair of aligned words, and the numbers of its words."""
+    """For each pair of aligned words: their numbers in gold and system, and what is equal."""
 
     gold: Longs
     system: Longs
@@ -173,9 +178,7 @@ def _by_sentence(
 
 
 def _counts(paired_gold: Longs, correct: Mask, gold: Mask, system: Mask, places: _Places) -> Longs:
-    """``counts[sentence] = (correct pairs, gold words, system words)`` of the masked pairs and
-    words.
-    """
+    """``counts[sentence] = (correct pairs, gold words, system words)`` under the masks."""
     columns = (places.gold[paired_gold[correct]], places.gold[gold], places.system[system])
     return np.stack([np.bincount(column, minlength=places.sentences) for column in columns], axis=1)
 
@@ -210,7 +213,7 @@ def _sides(
 
 
 def _parents(sentences: Sequence[Sentence]) -> Longs:
-    """The number of each word's head among all words, or the code of the root or of no head."""
+    """The number of each word's head among all words, or the code for the root or for no head."""
     heads = words.heads(sentences)
     lengths = words.lengths(sentences)
     offsets = np.repeat(np.cumsum(lengths) - lengths, lengths)
@@ -255,24 +258,24 @@ def _children(parents: Longs, side: _Side) -> Longs:
     return np.bincount(parents, minlength=len(side.parents))
 
 
-def _segmentation(gold: Text, system: Text, aligned: int) -> dict[str, Score]:
-    """Tokens and sentences with the same range of characters, and aligned words."""
+def _segmentation(
+    gold: Text, system: Text, alignment: Alignment, places: _Places
+) -> dict[str, Longs]:
+    """``counts[sentence]`` of tokens and sentences with equal ranges, and of aligned words."""
+    ends = gold.sentence_starts[1:]
+    lengths = len(alignment.gold), len(gold.starts), len(system.starts)
+    aligned, gold_words, system_words = (np.ones(length, np.bool_) for length in lengths)
     return {
-        "Tokens": _same_ranges(gold.token_starts, system.token_starts),
-        "Sentences": _same_ranges(gold.sentence_starts, system.sentence_starts),
-        "Words": Score(aligned, len(gold.starts), len(system.starts)),
+        "Tokens": segment_counts(gold.token_starts, system.token_starts, ends),
+        "Sentences": segment_counts(gold.sentence_starts, system.sentence_starts, ends),
+        "Words": _counts(alignment.gold, aligned, gold_words, system_words, places),
     }
 
 
-def _same_ranges(gold: Sequence[int], system: Sequence[int]) -> Score:
-    """Score of the ranges between neighbouring boundaries."""
-    gold_ranges, system_ranges = set(pairwise(gold)), set(pairwise(system))
-    return Score(len(gold_ranges & system_ranges), len(gold_ranges), len(system_ranges))
-
-
 def _same_multiword_tokens(gold: Sequence[Sentence], system: Sequence[Sentence]) -> bool:
-    """Whether both sides group their equal words in the same tokens; a side without a source
-    agrees.
+    """Whether both sides group their equal words in the same tokens.
+
+    A side without source lines agrees with any other.
     """
     return all(
         g.source is None

@@ -1,7 +1,7 @@
 """The words of many sentences laid end to end: one array or list per column.
 
-``m`` words in all; a word's number counts through the whole corpus. Comparison of strings is
-comparison of ids once gold and system are interned in the same table.
+There are ``m`` words in all, numbered through the whole corpus. Gold and system strings are
+interned in one table, so that equal ids mean equal strings.
 """
 
 from __future__ import annotations
@@ -31,15 +31,16 @@ def sentence_numbers(sentences: Sequence[Sentence]) -> Longs:
 
 
 def cells(sentences: Sequence[Sentence], column: Column) -> list[str]:
-    """The ``m`` cells of a column, ``MISSING`` throughout a sentence that lacks it."""
+    """The ``m`` cells of a column; ``MISSING`` for all words of a sentence that lacks it."""
     return list(chain.from_iterable(_column(sentence, column) for sentence in sentences))
 
 
 def heads(sentences: Sequence[Sentence]) -> Longs:
-    """The ``m`` heads as the sentences have them: 1-based, 0 for the root, ``MISSING_HEAD`` for
-    none.
+    """The ``m`` heads, each 1-based within its sentence; 0 for the root, ``MISSING_HEAD`` for none.
 
-    Raises EgparseError where a head lies outside its sentence.
+    Raises:
+        EgparseError: a head lies outside its sentence.
+        ValueError: a sentence has more or fewer heads than words.
     """
     per_sentence = (s.heads if len(s.heads) else [MISSING_HEAD] * len(s) for s in sentences)
     flat = np.fromiter(chain.from_iterable(per_sentence), dtype=np.int64)
@@ -60,7 +61,7 @@ def intern(values: Sequence[str], ids: dict[str, int]) -> Longs:
 
 
 class Interned(NamedTuple):
-    """The ids of gold's and of the system's values, and the table that gave them."""
+    """The ids of the gold and the system values, and the table that gave them."""
 
     gold: Longs
     system: Longs
@@ -70,7 +71,11 @@ class Interned(NamedTuple):
 def intern_pair(
     gold: Sequence[str], system: Sequence[str], canonical: Callable[[str], str] | None = None
 ) -> Interned:
-    """Ids of both sides in one table, after ``canonical`` (called once for each distinct value)."""
+    """Ids of gold and system values in one table.
+
+    Values that ``canonical`` maps to the same string get the same id; it is called once for each
+    distinct value.
+    """
     ids: dict[str, int] = {}
     gold_ids, system_ids = intern(gold, ids), intern(system, ids)
     if canonical is None:
@@ -81,7 +86,7 @@ def intern_pair(
 
 
 def flags(ids: dict[str, int], accept: Callable[[str], bool]) -> Mask:
-    """``flags[id]`` tells whether the value with that id is accepted."""
+    """``flags[id]`` is whether the value with that id is accepted."""
     return np.array([accept(value) for value in ids], dtype=np.bool_)
 
 
@@ -101,7 +106,7 @@ def same_words(gold: Sequence[Sentence], system: Sequence[Sentence]) -> bool:
 
 
 def require_same_lengths(gold: Sequence[Sentence], system: Sequence[Sentence]) -> None:
-    """Raise ValueError unless both have as many sentences, and each pair of them as many words."""
+    """Raise ValueError unless both have as many sentences with as many words each."""
     if len(gold) != len(system):
         raise ValueError(f"{len(gold)} gold sentences but {len(system)} system sentences")
     for number, (g, s) in enumerate(zip(gold, system, strict=True)):
@@ -110,7 +115,7 @@ def require_same_lengths(gold: Sequence[Sentence], system: Sequence[Sentence]) -
 
 
 def name_of(sentence: Sentence, number: int) -> str:
-    """What to call a sentence in a message: its id, else its place in its file, else its 1-based
+    """The name of a sentence in a message: its id, else its place in a file, else its 1-based
     number.
     """
     if sentence.sentence_id:

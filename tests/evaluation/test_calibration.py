@@ -116,7 +116,12 @@ def test_few_words_leave_the_temperature_near_its_start() -> None:
 @pytest.mark.parametrize(
     ("p", "r", "bins", "text"),
     [
-        ([0.5], [True, False], 10, r"as many probabilities as choices, got shapes \(1,\), \(2,\)"),
+        (
+            [0.5],
+            [True, False],
+            10,
+            r"as many probabilities as predictions, got shapes \(1,\), \(2,\)",
+        ),
         ([1.5], [True], 10, "from 0 to 1"),
         ([math.nan], [True], 10, "from 0 to 1"),
         ([0.5], [True], 0, "at least one bin, got 0"),

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from evaluation.corpora import corrupt, parse, resegment, treebank
 from lines_run import lines_run
 
 from egparse.errors import EgparseError
+from egparse.evaluation.evaluate_model import evaluate_model
 from egparse.evaluation.report import METRICS, annotated_layers, evaluate, report_as_json
+from egparse.evaluation.scores import total
 from egparse.evaluation.spans import score_spans
 from egparse.evaluation.ud import score
 from egparse.sentences import Sentence
@@ -113,6 +118,93 @@ def test_the_same_seed_gives_the_same_report() -> None:
     first, again, other = (report_as_json(evaluate(gold, system, seed=seed)) for seed in (1, 1, 2))
     assert first == again
     assert first["intervals"] != other["intervals"]
+
+
+def test_a_report_is_read_by_metric() -> None:
+    gold = treebank("en_ewt-ud-dev.conllu")[:60]
+    report = evaluate(gold, corrupt(gold, seed=4), bootstrap=100)
+    assert list(report) == list(report.scores) == list(report.intervals) == [*METRICS, "NE"]
+    assert report["LAS"] == report.metrics["LAS"].f1
+    assert report.spans is not None
+    assert report["NE"] == report.spans.micro.f1
+    low, high = report.interval_bounds["LAS"]
+    assert report.intervals["LAS"] == pytest.approx((high - low) / 2)
+    assert "LAS" in report
+    assert "Sentences" not in report
+    with pytest.raises(
+        KeyError, match=r"expected a metric among UPOS, XPOS, .*, NE, got 'Sentences'"
+    ):
+        report["Sentences"]
+
+
+def test_a_report_shows_its_scores() -> None:
+    gold = [Sentence(forms=["a", "b"], upos=["X", "Y"], heads=[0, 1])] * 3
+    system = [gold[0].with_layers(upos=["X", "X"])] * 3
+    report = evaluate(gold, system, bootstrap=10)
+    assert repr(report) == "<Report: UPOS 50.00, UAS 100.00, 3 sentences, 6 words>"
+    assert str(report).splitlines() == [
+        "3 sentences, 6 words",
+        "UPOS   50.00 +- 0.00",
+        "UAS   100.00 +- 0.00",
+    ]
+    without = evaluate(gold, system, bootstrap=0, layers=set())
+    assert str(without) == "3 sentences, 6 words"
+    with pytest.raises(KeyError, match="expected a metric among none, got 'UAS'"):
+        without["UAS"]
+
+
+def test_counts_by_sentence_add_up_to_the_scores() -> None:
+    gold = treebank("fr_sequoia-ud-dev.conllu")[:40]
+    for system in (corrupt(gold, seed=1), resegment(gold, seed=2)):
+        report = evaluate(gold, system, bootstrap=0)
+        sums = {name: total(counts).f1 for name, counts in report.by_sentence.items()}
+        assert sums == report.scores
+
+
+def test_the_sentences_of_a_splitter_are_scored_beside_the_layers() -> None:
+    gold = [Sentence(forms=["a"], upos=["X"]), Sentence(forms=["b"], upos=["X"])]
+    counts = np.array([[0, 1, 1], [1, 1, 1]])
+    report = evaluate(gold, gold, bootstrap=0, sentence_counts=counts)
+    assert report.scores == {"Sentences": 50.0, "UPOS": 100.0}
+    assert report_as_json(report)["segmentation"] == {"Sentences": 50.0}
+
+
+class Guesser:
+    """A model of UPOS that knows one tag and one form."""
+
+    layers = ("upos",)
+    probabilistic = ("upos",)
+    forms = frozenset(["a"])
+
+    def annotate(
+        self,
+        sentences: Iterable[Sentence],
+        *,
+        gold_tags: bool = False,
+        probabilities: bool | Collection[str] = False,
+    ) -> Iterator[Sentence]:
+        for sentence in sentences:
+            n = len(sentence)
+            shares = {"upos": (0.5,) * n} if probabilities else None
+            found = sentence if gold_tags else replace(sentence, upos=("X",) * n)
+            yield replace(found, probabilities=shares)
+
+
+def test_a_model_is_scored_in_its_layers() -> None:
+    gold = [Sentence(forms=["a", "b"], upos=["X", "Y"], heads=[0, 1])]
+    plain = evaluate_model(Guesser(), gold, bootstrap=10)
+    assert plain.scores == {"UPOS": 50.0}
+    assert (plain.details, plain.calibration) == (None, {})
+    assert evaluate_model(Guesser(), gold, gold_tags=True)["UPOS"] == 100.0
+    details = evaluate_model(Guesser(), gold, details=True, sentence_counts=np.ones((1, 3), int))
+    assert details["Sentences"] == 100.0
+    assert details.calibration["upos"].confidence == 0.5
+    assert details.details is not None
+    assert details.details.vocabulary is not None
+    assert {name: row.upos for name, row in details.details.vocabulary.items()} == {
+        "known": 100.0,
+        "unknown": 0.0,
+    }
 
 
 def test_annotated_layers_need_one_value() -> None:

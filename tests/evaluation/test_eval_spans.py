@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from oracles import conlleval
+from properties import examples
 
 from egparse.errors import EgparseError
-from egparse.evaluation.spans import Span, score_spans, spans_of
+from egparse.evaluation.spans import ConllevalSpan, conlleval_spans, score_spans
 
 TAGS = st.sampled_from(
     ["O", *(f"{prefix}-{type_}" for prefix in "BIES" for type_ in ("X", "Y-Z")), "B", "I"]
@@ -16,7 +17,7 @@ TAGS = st.sampled_from(
 PAIRS = st.lists(st.lists(st.tuples(TAGS, TAGS), min_size=1, max_size=9), max_size=6)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(PAIRS)
 def test_any_tags_score_as_in_conlleval(pairs: list[list[tuple[str, str]]]) -> None:
     gold = [[g for g, _ in sentence] for sentence in pairs]
@@ -54,16 +55,17 @@ def test_any_tags_score_as_in_conlleval(pairs: list[list[tuple[str, str]]]) -> N
     ],
 )
 def test_every_scheme_gives_the_same_spans(tags: str) -> None:
-    assert spans_of(tags.split()) == [
-        Span("X", 0, 2),
-        Span("X", 3, 4),
-        Span("Y", 4, 5),
-        Span("Y", 5, 6),
+    assert conlleval_spans(tags.split()) == [
+        ConllevalSpan("X", 0, 2),
+        ConllevalSpan("X", 3, 4),
+        ConllevalSpan("Y", 4, 5),
+        ConllevalSpan("Y", 5, 6),
     ]
 
 
 def test_an_inside_tag_opens_a_span_after_outside_and_after_another_type() -> None:
-    assert spans_of(["O", "I-X", "I-Y", "I-Y"]) == [Span("X", 1, 2), Span("Y", 2, 4)]
+    found = conlleval_spans(["O", "I-X", "I-Y", "I-Y"])
+    assert found == [ConllevalSpan("X", 1, 2), ConllevalSpan("Y", 2, 4)]
 
 
 def test_nothing_found_and_nothing_to_find_is_zero() -> None:
@@ -91,7 +93,7 @@ def test_a_missing_tag_is_outside() -> None:
 
 def test_an_unknown_tag_is_an_error() -> None:
     with pytest.raises(EgparseError, match=r"expected a span tag O, B-type, .* got 'PER'"):
-        spans_of(["O", "PER"])
+        conlleval_spans(["O", "PER"])
 
 
 def test_unequal_lengths_are_programming_mistakes() -> None:

@@ -10,9 +10,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from evaluation.corpora import chain, corrupt, parse, resegment, sentence_of, treebank, write
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lines_run import lines_run
+from properties import examples
 
 from egparse.errors import EgparseError
 from egparse.evaluation.alignment import multiword_tokens
@@ -111,7 +112,7 @@ def cut(cuts: set[int], multiword: list[list[str] | None], seed: int) -> list[Se
     return [chain(tokens, random.Random(seed))]
 
 
-@settings(max_examples=250, deadline=None)
+@examples(250)
 @given(TOKENS, TOKENS)
 def test_any_two_ways_to_cut_a_text_score_as_officially(
     gold_tokens: tuple[set[int], list[list[str] | None], int],
