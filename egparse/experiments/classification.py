@@ -17,9 +17,18 @@ import numpy.typing as npt
 
 from egparse.compilation import njit
 from egparse.errors import EgparseError
-from egparse.experiments.kernels.kernel_problem import Inputs
+from egparse.experiments.kernels.problem import Inputs
 from egparse.learners.design import DesignMatrix
-from egparse.learners.eg.step import DualVariables, StepBuffers, StepRule, evaluate_step, accept_step, store_step, propose_step, record_gain
+from egparse.learners.eg.step import (
+    DualVariables,
+    StepBuffers,
+    StepRule,
+    accept_step,
+    evaluate_step,
+    propose_step,
+    record_gain,
+    store_step,
+)
 from egparse.structures.chains import multiclass
 from egparse.types import Floats, Ints, Longs
 
@@ -118,7 +127,9 @@ class ClassifierProblem:
 
     def run_steps(self, order: Longs, rule: StepRule, duals: DualVariables) -> tuple[int, float]:
         """One EG step on each example of ``order``, compiled as a whole."""
-        evaluations, grown = _run_steps(order, rule, duals, self._examples, self.weights, self._room)
+        evaluations, grown = _run_steps(
+            order, rule, duals, self._examples, self.weights, self._room
+        )
         return int(evaluations), float(grown)
 
     def predict(self, x: Floats) -> Ints:

@@ -13,9 +13,10 @@ from egparse.extras import import_with_extra
 from egparse.learners.dca import DCA, DCAConfig
 from egparse.learners.eg.batch import BatchEG, EGBatchConfig
 from egparse.learners.eg.online import EGConfig, OnlineEG
-from egparse.learners.learner import Learner, LearnerConfig, VectorProblem
+from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.mira import MIRA, MIRAConfig
 from egparse.learners.perceptron import Perceptron, PerceptronConfig
+from egparse.learners.problem import VectorProblem
 from egparse.learners.sgd import SGD, SGDConfig
 from egparse.losses import Loss
 
@@ -67,6 +68,14 @@ def build(name: str, problem: VectorProblem, config: LearnerConfig, **options: A
         return builder(problem, config, options)
     except TypeError as error:
         raise ConfigError(f"learner {name}: {error}") from error
+
+
+def check_installed(name: str) -> None:
+    """Raise ConfigError where a learner needs a package that is not installed; unknown learners are
+    left to ``build``.
+    """
+    if name in LEARNERS:
+        _builder(name, LEARNERS[name])
 
 
 def _builder(name: str, entry: Entry) -> Builder:
@@ -225,12 +234,12 @@ LEARNERS: dict[str, Entry] = {
         continues=True,
     ),
     "parallel-gradient": Entry(
-        "egparse.experiments.learners.parallel:build_parallel_gradient",
+        "egparse.experiments.learners.parallel_gradient:build_parallel_gradient",
         "spectral gradient descent, the gradient summed over shards by local processes "
         "(McDonald 2009; Raydan 1997)",
     ),
     "parameter-mixing": Entry(
-        "egparse.experiments.learners.parallel:build_parameter_mixing",
+        "egparse.experiments.learners.parameter_mixing:build_parameter_mixing",
         "perceptron or SGD on shards, weights mixed once or after each pass (Mann et al. "
         "2009; McDonald et al. 2010)",
         probabilities=False,
@@ -276,10 +285,13 @@ LEARNERS: dict[str, Entry] = {
         fits=MULTICLASS,
     ),
     "kernel-perceptron": Entry(
-        "egparse.experiments.kernels.kernel_learner:build_kernel_perceptron",
+        "egparse.experiments.kernels.learner:build_kernel_perceptron",
         "perceptron in the dual with a kernel, classes of vectors (McDonald 2009; Freund & "
         "Schapire 1999)",
         fits=("vectors",),
     ),
 }
 """Name -> learner; first those of the core."""
+
+CONTINUING = tuple(name for name, entry in LEARNERS.items() if entry.continues)
+"""Learners that can continue from a base model."""

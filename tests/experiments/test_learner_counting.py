@@ -1,25 +1,25 @@
-"""hmm and naive-bayes as learners: the models of ``generative``, as differences of scores between
-structures.
+"""hmm and naive-bayes as learners: against models counted with dictionaries, as differences of
+scores between structures.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from egparse.learners.generative import HMM, HMMConfig, train_hmm, train_naive_bayes
 from learners.small_problems import sequences, trees
+from oracles.generative import HiddenMarkov, naive_bayes_log_joint
 from scipy.special import logsumexp
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.classification import ClassifierProblem
 from egparse.experiments.learners.counting import bigram_weights, pair_weights
 from egparse.features.sequence import all_rows, observed_rows
-from egparse.learners.learner import Learner, LearnerConfig, VectorProblem
+from egparse.learners.learner import Learner, LearnerConfig
+from egparse.learners.problem import VectorProblem
 from egparse.learners.registry import build
 from egparse.learners.vectors import read
 from egparse.tagging.sequence_problem import SequenceProblem
@@ -42,8 +42,8 @@ def text(seed: int = 1) -> tuple[Ints, Ints, Ints]:
 def problem_of(
     words: Ints, tags: Ints, starts: Ints, *, bigrams: bool = True, seen: bool = False
 ) -> SequenceProblem:
-    """The attributes of a word are a bias and the word itself, if it is not rare (seen once): as
-    HMMConfig(rare=1).
+    """The attributes of a word are a bias and the word itself, unless it is rare (seen once), as in
+    ``HiddenMarkov``.
     """
     often = np.flatnonzero(np.bincount(words) > 1)
     number = np.full(words.max() + 1, -1)
@@ -76,27 +76,23 @@ def trained(name: str, problem: VectorProblem, **options: float) -> Learner:
     return learner
 
 
-def without_edges(hmm: HMM) -> HMM:
-    """The first tag uniform and no end: the tag after another is drawn among tags alone."""
-    following = hmm.transitions - logsumexp(hmm.transitions, axis=1, keepdims=True)
-    return replace(hmm, start=np.zeros(L), end=np.zeros(L), transitions=following)
-
-
 def test_with_one_symbol_a_word_it_is_the_hidden_markov_model() -> None:
     words, tags, starts = text()
     problem = problem_of(words, tags, starts)
     trained("hmm", problem, **OPTIONS)
-    config = HMMConfig(emission_smoothing=SMOOTHING, transition_smoothing=FOLLOWING, rare=1)
-    hmm = without_edges(train_hmm(words, tags, starts, tag_count=L, config=config))
-    best = hmm.predict(words, starts)
-    for i, (first, end) in enumerate(itertools.pairwise(starts.tolist())):
+    sentences = [
+        (words[first:end].tolist(), tags[first:end].tolist())
+        for first, end in itertools.pairwise(starts.tolist())
+    ]
+    hmm = HiddenMarkov(sentences, L, emission_smoothing=SMOOTHING, transition_smoothing=FOLLOWING)
+    for i, (own, _) in enumerate(sentences):
         scores = problem.scores(i).copy()
         every = problem.k_best(i, scores, L**4)
-        assert len(every) == L ** (end - first)
-        chosen = every[:, : L * (end - first)].reshape(len(every), -1, L).argmax(axis=2)
-        joint = [hmm.log_joint(words[first:end], own, [0, end - first]) for own in chosen]
+        assert len(every) == L ** len(own)
+        chosen = every[:, : L * len(own)].reshape(len(every), -1, L).argmax(axis=2)
+        joint = [hmm.log_joint(own, labels) for labels in chosen.tolist()]
         assert np.ptp(every @ scores - joint) < 1e-9  # alike up to a constant of the sentence
-        assert chosen[0].tolist() == best[first:end].tolist()
+        assert joint[0] == pytest.approx(max(joint))
 
 
 def test_without_bigrams_it_is_naive_bayes_of_draws() -> None:
@@ -133,10 +129,11 @@ def test_vectors_are_multinomial() -> None:
     y = random.integers(0, L, size=30)
     problem = ClassifierProblem(np.hstack([x, np.full((30, 1), 2.0)]), y, L)
     trained("naive-bayes", problem, smoothing=0.3)
-    expected = train_naive_bayes(x, y, smoothing=0.3, label_count=L).log_joint(x)
+    examples = list(zip(x.tolist(), y.tolist(), strict=True))
     for i in range(30):
         found = problem.scores(i)
-        np.testing.assert_allclose(found - found[0], expected[i] - expected[i, 0], atol=1e-9)
+        expected = np.array(naive_bayes_log_joint(examples, L, 0.3, x[i].tolist()))
+        np.testing.assert_allclose(found - found[0], expected - expected[0], atol=1e-9)
 
 
 def test_labels_without_a_weight_share_what_they_ought_to_have() -> None:
@@ -176,7 +173,7 @@ def test_one_pass_is_all(name: str) -> None:
     learner.iterate(state)
     assert learner.certificate(state) == first
     assert np.array_equal(read(problem), weights)
-    with learner.exposed(state):
+    with learner.model_weights(state):
         assert np.array_equal(read(problem), weights)
 
 
@@ -190,7 +187,7 @@ def test_candidates_limit_the_choice() -> None:
 
 def test_what_does_not_fit_is_said() -> None:
     with pytest.raises(
-        ConfigError, match=r"hmm fits sequences of labels; .*TreeProblem does not lay them open"
+        ConfigError, match=r"hmm fits sequences of labels; .*TreeProblem has no design matrix"
     ):
         build("hmm", trees(), LearnerConfig())
     with pytest.raises(ConfigError, match=r"hmm fits sequences .* no weights of label bigrams"):

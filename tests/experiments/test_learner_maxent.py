@@ -9,8 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 from scipy.sparse import csr_matrix
 from scipy.special import logsumexp
 
@@ -106,7 +107,7 @@ def test_equal_contexts_are_merged_and_counted() -> None:
 
 
 @pytest.mark.compiled_only
-@settings(max_examples=25)
+@examples(25)
 @given(st.integers(0, 100_000), st.sampled_from([0.1, 1.0, 10.0]))
 def test_all_reach_the_optimum(seed: int, sigma2: float) -> None:
     problem = drawn_problem(seed)
@@ -118,7 +119,7 @@ def test_all_reach_the_optimum(seed: int, sigma2: float) -> None:
         assert -1e-9 <= run.records[-1].relative_difference <= 1e-4, name
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.integers(0, 100_000), st.sampled_from([0.5, 10.0, 1000.0, math.inf]))
 def test_every_pass_lowers_the_objective(seed: int, sigma2: float) -> None:
     problem = drawn_problem(seed, n=9, d=4)

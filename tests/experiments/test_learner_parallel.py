@@ -18,15 +18,10 @@ import pytest
 from learners.enumerated import EnumeratedProblem, log_linear_optimum, random_problem
 
 from egparse.errors import ConfigError, EgparseError
-from egparse.experiments.learners.parallel import (
-    GradientConfig,
-    ParallelGradient,
-    Shard,
-    can_fork,
-    deal,
-    mix,
-    on_shards,
-)
+from egparse.experiments.learners.parallel_gradient import GradientConfig, ParallelGradient
+from egparse.experiments.learners.parameter_mixing import mix
+from egparse.experiments.learners.processes import can_fork, on_shards
+from egparse.experiments.learners.shards import Shard, deal
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.perceptron import Perceptron, PerceptronConfig
 from egparse.learners.registry import build
@@ -48,7 +43,7 @@ class HesitantProblem(EnumeratedProblem):
     mistake.
     """
 
-    def maximum(self, i: int, potentials: np.ndarray, out: np.ndarray) -> float:
+    def argmax(self, i: int, potentials: np.ndarray, out: np.ndarray) -> float:
         scores = (self.structures[i] @ potentials)[::-1]
         out[:] = self.structures[i][::-1][scores.argmax()]
         return float(scores.max())
@@ -125,7 +120,7 @@ def test_gradient_steps_settle_in_single_precision() -> None:
             super().__init__(*arguments)
             self.v = self.v.astype(np.float32)
 
-        def twin(self) -> SingleProblem:
+        def with_own_weights(self) -> SingleProblem:
             return SingleProblem(self.structures, self.features)
 
     drawn = random_problem(2)
@@ -160,7 +155,7 @@ def run(name: str, passes: int, **options: Any) -> tuple[bytes, bytes, Any]:
         learner.iterate(state)
     own = problem.v.tobytes()
     certificate = learner.certificate(state)
-    with learner.exposed(state):
+    with learner.model_weights(state):
         kept = problem.v.tobytes()
     assert problem.v.tobytes() == own
     return own, kept, certificate
@@ -208,7 +203,7 @@ def test_mixing_perceptrons_by_hand(iterated: bool, shards: int) -> None:
             inner = Perceptron(part, PerceptronConfig())
             inner.iterate(own := inner.resume(np.random.default_rng([1, p, passed])))
             mistakes += own.mistakes
-            with inner.exposed(own):
+            with inner.model_weights(own):
                 averages.append(part.v.copy())
         kept.append(np.mean(averages, axis=0))
         mixed = np.mean([part.v for part in parts], axis=0)
@@ -217,7 +212,7 @@ def test_mixing_perceptrons_by_hand(iterated: bool, shards: int) -> None:
         if iterated:
             for part in parts:
                 part.v[:] = problem.v
-        with learner.exposed(state), learner.exposed(state):
+        with learner.model_weights(state), learner.model_weights(state):
             np.testing.assert_allclose(problem.v, np.mean(kept, axis=0), rtol=1e-12, atol=1e-12)
 
 
@@ -276,7 +271,7 @@ def test_a_shard_is_some_examples_of_the_problem() -> None:
     examples = np.array([5, 0, 7])
     shard = Shard(problem, examples)
     problem.v[:] = 1.5
-    twin = shard.twin()
+    twin = shard.with_own_weights()
     for j, i in enumerate(examples.tolist()):
         size = shard.part_starts[j + 1] - shard.part_starts[j]
         assert size == problem.part_starts[i + 1] - problem.part_starts[i]

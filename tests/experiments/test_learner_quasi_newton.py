@@ -10,10 +10,11 @@ import threading
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from learners.enumerated import EnumeratedProblem, log_linear_optimum, random_problem
 from learners.slices import SLICES, sequence
+from properties import examples
 from scipy.optimize import approx_fprime, minimize
 
 from egparse.errors import ConfigError, EgparseError
@@ -23,7 +24,8 @@ from egparse.experiments.learners.quasi_newton import (
     QuasiNewtonState,
 )
 from egparse.learners.certificate import Certificate
-from egparse.learners.learner import LearnerConfig, VectorProblem
+from egparse.learners.learner import LearnerConfig
+from egparse.learners.problem import VectorProblem
 from egparse.learners.registry import build
 from egparse.learners.vectors import read
 from egparse.losses import Loss
@@ -64,7 +66,7 @@ def dual_at_the_weights(problem: EnumeratedProblem, loss: Loss, c: float) -> flo
 
 
 @methods
-@settings(max_examples=10)
+@examples(10)
 @given(st.integers(0, 10_000), st.sampled_from([0.2, 2.0]))
 def test_log_linear_optimum(method: str, seed: int, c: float) -> None:
     problem = random_problem(seed)
@@ -118,7 +120,7 @@ def test_steps_and_evaluations_are_those_of_one_call(method: str) -> None:
     for _ in range(8):
         learner.iterate(state)
     reached = problem.v.copy()
-    other = QuasiNewton(problem.twin(), learner.config)
+    other = QuasiNewton(problem.with_own_weights(), learner.config)
     calls = 0
 
     def objective(w: np.ndarray) -> tuple[float, np.ndarray]:

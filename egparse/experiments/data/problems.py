@@ -21,7 +21,7 @@ from egparse.features.templates import columns_of, compile_templates
 from egparse.features.word_table import Columns, Words
 from egparse.fitting.config import SPAN_TEMPLATES, ParserConfig, TrainConfig
 from egparse.learners.eg.online import EGConfig, OnlineEG
-from egparse.learners.learner import VectorProblem
+from egparse.learners.problem import VectorProblem
 from egparse.parsing.arc_parser import GOLD_THETA as ARC_THETA
 from egparse.parsing.arc_parser import crossing_arcs, prepare_parser
 from egparse.parsing.arc_problem import Trees
@@ -107,7 +107,7 @@ def parser(sample: Sample, *, trees: Trees, bits: int, arc_share: float = 0.0) -
     sample = sample._replace(train=kept)
     heads = _heads(sample.train)
     single_root = all(int(np.count_nonzero(own == 0)) == 1 for own in heads)
-    config = ParserConfig(bits=bits, arc_share=arc_share, single_root=single_root, sharpness=0.0)
+    config = ParserConfig(bits=bits, arc_share=arc_share, single_root=single_root, mbr_scale=0.0)
     columns = build_columns(sample.train, ("heads",), TrainConfig(parser=config))
     words = _tagged(columns, sample.train, ("heads",))
     learner, _, snapshot = prepare_parser(words, heads, columns, config, trees=trees, seed=1)
@@ -168,7 +168,7 @@ def entities(sample: Sample) -> Setup:
     settings = SequenceSettings(
         compile_templates(texts, columns.names, pads=True),
         config.spans.min_count,
-        config.spans.all_labels_from,
+        config.spans.full_row_min_count,
         True,
         lambda own, _: OnlineEG(own, EGConfig()),
         config.spans.stop,

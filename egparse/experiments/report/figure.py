@@ -1,17 +1,18 @@
-"""The panels of an experiment as one figure, by matplotlib, which only this file needs."""
+"""The panels of an experiment as one figure, drawn by matplotlib."""
 
 from __future__ import annotations
 
 import io
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from egparse.errors import ConfigError
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
 from egparse.experiments.report.outcome import Line, Panel
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
 """Okabe and Ito's colours, which people of any colour vision tell apart; the yellow is left out,
@@ -28,19 +29,7 @@ Format = Literal["png", "svg"]
 
 
 def draw(title: str, panels: Sequence[Panel]) -> dict[Format, bytes]:
-    """The figure as PNG and as SVG; the same panels give the same bytes.
-
-    Raises:
-        ConfigError: matplotlib is not installed.
-    """
-    try:
-        from matplotlib import rc_context
-        from matplotlib.figure import Figure
-        from matplotlib.ticker import MaxNLocator
-    except ImportError as error:
-        raise ConfigError(
-            "figures need matplotlib, which is not installed: pip install egparse[experiments]"
-        ) from error
+    """The figure as PNG and as SVG; the same panels give the same bytes."""
     style: Any = {
         "svg.hashsalt": "egparse",
         "font.size": 9,

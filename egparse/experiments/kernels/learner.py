@@ -1,9 +1,9 @@
-"""The kernel perceptron as a learner like any other, on problems that can predict by the examples
-it made mistakes on.
+"""The kernel perceptron behind the interface of all learners, on problems that can predict by a
+kernel machine.
 
-A kernel machine has no weight vector: the w of its scores lies in the space of the kernel, and is
-known by the examples it is made of. So v stays 0, and while the model is exposed the problem
-predicts by the machine in its place.
+A kernel machine has no weight vector: its w lies in the feature space of the kernel, and is
+represented by the examples that were predicted wrongly. So v stays 0, and within ``model_weights``
+the problem predicts by the machine instead.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 
 from egparse.errors import ConfigError, EgparseError
-from egparse.experiments.kernels.kernel_perceptron import Kernel, KernelModel, KernelPasses, Rule
-from egparse.experiments.kernels.kernel_problem import KernelProblem
-from egparse.experiments.kernels.vector_kernels import Gaussian, Linear, Polynomial
+from egparse.experiments.kernels.functions import Gaussian, Kernel, Linear, Polynomial
+from egparse.experiments.kernels.perceptron import Training, Weighting
+from egparse.experiments.kernels.problem import KernelProblem
 from egparse.learners.certificate import Certificate
-from egparse.learners.learner import Learner, LearnerConfig, VectorProblem
+from egparse.learners.learner import Learner, LearnerConfig
+from egparse.learners.problem import VectorProblem
 from egparse.learners.registry import Options, check_perceptron_loss
 from egparse.types import Floats
 
@@ -30,20 +31,18 @@ KERNELS: dict[str, Callable[..., Kernel]] = {
     "polynomial": Polynomial,
     "gaussian": Gaussian,
 }
-"""Name -> kernel, by its settings: ``degree`` and ``constant`` of polynomial, ``sigma2`` of
-gaussian.
-"""
+"""Name -> kernel. Settings: ``degree`` and ``constant`` of polynomial, ``sigma2`` of gaussian."""
 
 _GRAM_BYTES = 8 * 10**9
 
 
 @dataclass
 class KernelState:
-    """The passes made."""
+    """The training so far; ``is_installed``: the problem predicts by the machine now."""
 
-    run: KernelPasses
+    training: Training
     passes: int = 0
-    is_exposed: bool = False
+    is_installed: bool = False
 
     @property
     def scale(self) -> float:
@@ -65,23 +64,21 @@ class KernelLearner:
         problem: VectorProblem,
         *,
         kernel: str = "linear",
-        rule: Rule = "averaged",
+        rule: Weighting = "averaged",
         shuffle: bool = True,
         seed: int = 1,
         **settings: Any,
     ) -> None:
         if not isinstance(problem, KernelProblem):
             raise ConfigError(
-                "kernel-perceptron: a kernel machine has no weight vector, only the examples it "
-                "made mistakes on: it fits problems "
-                f"of vectors that can predict by those; {type(problem).__name__} has a model of "
-                "weights alone"
+                "kernel-perceptron: a kernel machine has no weight vector, only training "
+                "examples with coefficients: it fits problems of vectors that can predict by "
+                f"those, and {type(problem).__name__} cannot"
             )
         if kernel not in KERNELS or rule not in ("averaged", "last", "voted"):
             raise ConfigError(
                 f"kernel-perceptron: expected a kernel among {', '.join(KERNELS)} and a rule "
-                "among averaged, last, voted, "
-                f"got {kernel!r} and {rule!r}"
+                f"among averaged, last, voted, got {kernel!r} and {rule!r}"
             )
         self.problem, self.rule, self._shuffle, self._seed = problem, rule, shuffle, seed
         self.kernel = KERNELS[kernel](**settings)
@@ -98,14 +95,14 @@ class KernelLearner:
         self.problem.reset()
         x, y, n_classes = self.problem.inputs()
         return KernelState(
-            KernelPasses(
-                self.kernel, x, y, label_count=n_classes, seed=self._seed if self._shuffle else None
+            Training(
+                self.kernel, x, y, n_classes=n_classes, seed=self._seed if self._shuffle else None
             )
         )
 
     def iterate(self, state: KernelState) -> None:
         """One pass over the examples."""
-        state.run.make()
+        state.training.make_pass()
         state.passes += 1
 
     def certificate(self, state: KernelState) -> Certificate:
@@ -114,36 +111,32 @@ class KernelLearner:
 
         Details: ``mistakes`` of the last pass, and the ``supports``, examples with any mistake.
         """
-        model = state.run.model()
+        model = state.training.model()
         y = self.problem.inputs().y
-        scores = state.run.scores(model, "last" if self.rule == "last" else "averaged")
+        scores = state.training.scores(model, "last" if self.rule == "last" else "averaged")
         loss = float(np.sum(scores.max(axis=1) - scores[np.arange(self.n), y]))
         if not math.isfinite(loss):
             raise EgparseError(f"kernel-perceptron: expected a finite loss, got {loss}")
         last = float(model.mistakes_by_pass[-1]) if model.mistakes_by_pass else 0.0
-        details = {"mistakes": last, "supports": float(len(state.run.supports))}
+        details = {"mistakes": last, "supports": float(len(state.training.supports))}
         return Certificate(loss, -math.inf, float(state.passes), 0.0, details)
-
-    def model(self, state: KernelState) -> KernelModel:
-        """The machine as it stands."""
-        return state.run.model()
 
     @contextmanager
     def model_weights(self, state: KernelState) -> Iterator[None]:
         """While it is open, the problem predicts by the machine. Opened a second time it changes
         nothing.
         """
-        if state.is_exposed:
+        if state.is_installed:
             yield
             return
-        model = state.run.model()
-        state.is_exposed = True
+        model = state.training.model()
+        state.is_installed = True
         self.problem.install(lambda x: model.scores(x, self.rule))
         try:
             yield
         finally:
             self.problem.install(None)
-            state.is_exposed = False
+            state.is_installed = False
 
 
 def build_kernel_perceptron(

@@ -1,4 +1,6 @@
-"""What a kernel machine needs of a training problem: its vectors, and to be predicted by."""
+"""What the kernel perceptron needs of a training problem: its vectors, and a way to let the problem
+predict by a kernel machine.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from egparse.learners.learner import VectorProblem
+from egparse.learners.problem import VectorProblem
 from egparse.types import Floats
 
 
@@ -28,6 +30,6 @@ class KernelProblem(VectorProblem, Protocol):
         """The training examples."""
 
     def install(self, machine: Callable[[Floats], Floats] | None) -> None:
-        """From now on the classes of (m, d) vectors have the scores (m, n_classes) that ``machine``
-        gives; None: those of v.
+        """Predict by ``machine``, a function from vectors (m, d) to scores (m, n_classes); with
+        None, by v again.
         """

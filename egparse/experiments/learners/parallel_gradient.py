@@ -1,0 +1,201 @@
+"""Gradient descent on shards of the examples at once, in local processes (McDonald 2009, "Parallel
+Gradient Ascent").
+
+With and without processes the results are the same bits: the work on a shard starts from a given v
+and depends on nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+
+import numpy as np
+
+from egparse.errors import ConfigError, EgparseError
+from egparse.experiments.learners.processes import on_shards
+from egparse.experiments.learners.shards import compile_kernels, copy_weights, deal, shared_like
+from egparse.learners.certificate import Certificate
+from egparse.learners.learner import Learner, LearnerConfig
+from egparse.learners.problem import VectorProblem
+from egparse.learners.registry import Options, loss_of_family
+from egparse.learners.vectors import read, write
+from egparse.losses import LOG_LINEAR, Loss
+from egparse.types import Floats, Longs
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradientConfig:
+    """``processes`` False: the shards one after another, in this process."""
+
+    loss: Loss = LOG_LINEAR
+    c: float = 10.0
+    shards: int = 2
+    processes: bool = True
+
+    def __post_init__(self) -> None:
+        if not 0 < self.c < math.inf:
+            raise ConfigError(f"parallel-gradient: expected c > 0, got {self.c}")
+        if not self.loss.differentiable:
+            raise ConfigError(
+                "parallel-gradient: expected a differentiable loss (beta < inf), got beta = "
+                f"{self.loss.beta:g}"
+            )
+
+
+@dataclass
+class GradientState:
+    """The primal and its gradient at v, flat; ``rate`` of the next step; ``history``: the last
+    primals.
+
+    ``settled``: no step goes further.
+    """
+
+    primal: float
+    gradient: Floats
+    rate: float
+    history: list[float]
+    passes: int
+    settled: bool = False
+
+    @property
+    def scale(self) -> float:
+        """w = v."""
+        return 1.0
+
+
+_ATTEMPTS = 30  # halvings of a step
+_MEMORY = 10  # primals of which a step must beat the worst (Raydan 1997)
+_SUFFICIENT = 1e-4  # of the decrease that the slope promises
+_PRECISE = (
+    1e-3  # relative duality gap below which a step that gains nothing is a matter of rounding
+)
+
+
+class ParallelGradient:
+    """Gradient descent on sum_i L_i(w) + C/2 |w|^2, the gradient summed over shards (McDonald 2009,
+    "Parallel Gradient Ascent").
+
+    The step rule is the spectral one: the rate of a step w <- w - rate g is s's / s'y of the step
+    before, with s the move of w and y that of g (Barzilai and Borwein 1988), halved until the
+    primal is sufficiently below the worst of the last ten (Raydan 1997, "The Barzilai and Borwein
+    gradient method for the large scale unconstrained minimization problem", section 2). It needs no
+    more memory than two gradients. The primal may rise for a while.
+    """
+
+    def __init__(self, problem: VectorProblem, config: GradientConfig) -> None:
+        self.problem, self.config = problem, config
+        self.shards = deal(len(problem.part_starts) - 1, config.shards)
+        self._room = problem.with_own_weights()
+        self._gradients = [shared_like(problem) for _ in self.shards]
+
+    def initialise(self, gold_theta: float | Floats = 3.0) -> GradientState:
+        """w = 0, and the gradient there; there are no duals for ``gold_theta`` to set."""
+        self.problem.reset()
+        compile_kernels(self.problem, self.config.loss)
+        primal, gradient = self.evaluate()
+        if not math.isfinite(primal):
+            raise EgparseError(
+                f"parallel-gradient: expected a finite primal at w = 0, got {primal}"
+            )
+        length = math.sqrt(float(gradient @ gradient))
+        return GradientState(primal, gradient, 1.0 / length if length else 1.0, [primal], 1)
+
+    def evaluate(self) -> tuple[float, Floats]:
+        """The primal and its gradient at v, flat: one pass over all examples, the shards at
+        once.
+        """
+        losses = on_shards(self._evaluate_shard, len(self.shards), self.config.processes)
+        v = read(self.problem)
+        gradient = self.config.c * v
+        for own in self._gradients:
+            gradient += np.concatenate([array.reshape(-1) for array in own])
+        return sum(losses) + self.config.c / 2 * float(v @ v), gradient
+
+    def iterate(self, state: GradientState) -> None:
+        """One step, which mostly takes one pass over the examples.
+
+        Raises:
+            EgparseError: no step lowers the primal, though the optimum is far.
+        """
+        if state.settled:
+            return
+        v, gradient = read(self.problem), state.gradient
+        worst = max(state.history[-_MEMORY:])
+        rate = state.rate
+        for _ in range(_ATTEMPTS):
+            write(self.problem, v - rate * gradient)
+            moved = read(self.problem) - v  # as rounded
+            with np.errstate(
+                over="ignore", invalid="ignore"
+            ):  # too long a step shows in the primal
+                primal, new = self.evaluate()
+            state.passes += 1
+            if primal <= worst + _SUFFICIENT * float(moved @ gradient):
+                self._accept(state, primal, new, moved, rate)
+                return
+            rate /= 2
+        write(self.problem, v)
+        state.settled = True
+        if self.certificate(state).relative_gap > _PRECISE:
+            raise EgparseError(
+                f"parallel-gradient: expected a step that lowers the primal {state.primal:g}, got "
+                f"none of {_ATTEMPTS}"
+            )
+
+    def certificate(self, state: GradientState) -> Certificate:
+        """Without further inference: the dual of the point alpha_i = p(. | x_i; w) is the primal
+        minus |g|^2 / 2C.
+
+        (v of that point is Cw - g, so the gap, C/2 |w|^2 + |v|^2 / 2C - w.v, is |Cw - v|^2 / 2C. It
+        holds for all losses of the family.)
+        """
+        gap = float(state.gradient @ state.gradient) / (2 * self.config.c)
+        details = {"rate": state.rate, "settled": float(state.settled)}
+        return Certificate(state.primal, state.primal - gap, state.passes, self.config.c, details)
+
+    def model_weights(self, state: GradientState) -> AbstractContextManager[None]:
+        """v is the model's as it stands."""
+        return nullcontext()
+
+    def _evaluate_shard(self, p: int) -> float:
+        loss = gather_gradient(self.problem, self.config.loss, self.shards[p], self._room)
+        copy_weights(self._room, self._gradients[p])
+        return loss
+
+    def _accept(
+        self, state: GradientState, primal: float, gradient: Floats, moved: Floats, rate: float
+    ) -> None:
+        bend = float(moved @ (gradient - state.gradient))
+        state.rate = float(moved @ moved) / bend if bend > 0 else rate
+        state.primal, state.gradient = primal, gradient
+        state.history = [*state.history[1 - _MEMORY :], primal]
+
+
+def gather_gradient(
+    problem: VectorProblem, loss: Loss, examples: Longs, room: VectorProblem
+) -> float:
+    """sum_i L_i(w) over some examples, at w = v. The v of ``room``, a twin, becomes the gradient
+    sum_i F_i' (zbar_i - z_i).
+    """
+    room.reset()
+    expected = np.empty(int(np.diff(problem.part_starts).max(initial=1)))
+    total = 0.0
+    for i in examples.tolist():
+        scores = problem.scores(i)
+        own = expected[: len(scores)]
+        total += loss.value(problem, i, scores, own)
+        own -= problem.gold(i)
+        room.add(i, own)
+    return total
+
+
+def build_parallel_gradient(
+    problem: VectorProblem,
+    config: LearnerConfig,
+    options: Options,
+) -> Learner:
+    """Distributed gradient descent, for the registry of learners."""
+    settings = GradientConfig(loss=loss_of_family(config), c=config.c, **options)
+    return ParallelGradient(problem, settings)

@@ -1,0 +1,273 @@
+"""Parameter mixing: the perceptron or SGD is trained on each shard of the examples alone, in local
+processes, and the weights are mixed (McDonald 2009, "Parallelization through Averaging").
+
+With and without processes the results are the same bits: the work on a shard starts from given
+weights and depends on nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from egparse.errors import ConfigError, EgparseError
+from egparse.experiments.learners.processes import on_shards
+from egparse.experiments.learners.shards import (
+    Shard,
+    compile_kernels,
+    copy_weights,
+    deal,
+    shared_like,
+)
+from egparse.learners.certificate import Certificate
+from egparse.learners.learner import Learner, LearnerConfig
+from egparse.learners.perceptron import Perceptron, PerceptronConfig
+from egparse.learners.problem import VectorProblem
+from egparse.learners.registry import Options, perceptron_config, sgd_config
+from egparse.learners.sgd import SGD, Arrays, SGDConfig, copies, restore
+from egparse.learners.vectors import squared_norm
+from egparse.losses import PERCEPTRON, Loss
+from egparse.types import Floats, Longs
+
+
+@dataclass(frozen=True, kw_only=True)
+class MixingConfig:
+    """``iterated``: each pass starts from the mixed weights on all shards; else each shard goes on
+    from its own, and the mix is only looked at. ``processes`` False: the shards one after another,
+    in this process.
+    """
+
+    shards: int = 2
+    iterated: bool = True
+    processes: bool = True
+
+
+class ShardOutcome(NamedTuple):
+    """Of the passes over a shard so far: what the next one has to know. ``evaluations`` and
+    ``mistakes`` are of the last.
+    """
+
+    updates: int = 0
+    eta0: float | None = None
+    evaluations: int = 0
+    mistakes: int = 0
+
+
+@dataclass
+class MixingState:
+    """One a shard: ``outcomes``, the ``weights`` after the last pass and, for learners that
+    average, the ``averages`` over it.
+
+    ``mixed`` is the mean of the weights; ``average`` the mean of the averages, over all passes.
+    """
+
+    passes: int
+    evaluations: int
+    outcomes: list[ShardOutcome]
+    weights: list[Arrays]
+    averages: list[Arrays]
+    mixed: Arrays
+    average: Arrays | None = None
+    is_exposed: bool = False
+
+    @property
+    def scale(self) -> float:
+        """w = v."""
+        return 1.0
+
+
+class ParameterMixing:
+    """Train the perceptron or SGD on each shard, mix the weights uniformly (Mann et al. 2009;
+    McDonald 2009, "Parallelization through Averaging"), once at the end or after each pass
+    (McDonald et al. 2010, "Distributed training strategies for the structured perceptron").
+
+    The problem holds the mix. SGD regularises n_p examples by C n_p / n, the same for each example
+    as on all of them, and each shard chooses its own eta0. The averaged perceptron's model is the
+    mean over all visits of all passes, each shard counting alike.
+    """
+
+    def __init__(
+        self, problem: VectorProblem, inner: PerceptronConfig | SGDConfig, config: MixingConfig
+    ) -> None:
+        self.problem, self.inner, self.config = problem, inner, config
+        self.shards = deal(self.n, config.shards)
+
+    @property
+    def n(self) -> int:
+        """The number of examples."""
+        return len(self.problem.part_starts) - 1
+
+    @property
+    def loss(self) -> Loss:
+        """What the inner learner minimises."""
+        return self.inner.loss if isinstance(self.inner, SGDConfig) else PERCEPTRON
+
+    @property
+    def c(self) -> float:
+        """The regularisation constant for all examples; the perceptron has none."""
+        return self.inner.c if isinstance(self.inner, SGDConfig) else 0.0
+
+    @property
+    def averaged(self) -> bool:
+        """Whether the model is the average over visits."""
+        return isinstance(self.inner, PerceptronConfig) and self.inner.averaged
+
+    def initialise(self, gold_theta: float | Floats = 3.0) -> MixingState:
+        """w = 0; there are no duals for ``gold_theta`` to set."""
+        self.problem.reset()
+        compile_kernels(self.problem, self.loss)
+        weights, averages = [[shared_like(self.problem) for _ in self.shards] for _ in range(2)]
+        return MixingState(
+            0,
+            0,
+            [ShardOutcome() for _ in self.shards],
+            weights,
+            averages if self.averaged else [],
+            copies(self.problem),
+        )
+
+    def iterate(self, state: MixingState) -> None:
+        """One pass over the examples, the shards at once.
+
+        Raises:
+            EgparseError: of the inner learner.
+        """
+        work = partial(self._train, state)
+        try:
+            outcomes = on_shards(work, len(self.shards), self.config.processes)
+        except BaseException:
+            restore(self.problem, state.mixed)
+            raise
+        state.outcomes = outcomes
+        state.mixed = mix(state.weights)
+        restore(self.problem, state.mixed)
+        state.passes += 1
+        state.evaluations += sum(outcome.evaluations for outcome in outcomes)
+        if self.averaged:
+            # every pass has as many visits: the mean over passes is that over visits
+            state.average = mix([mix(state.averages)], into=state.average, before=state.passes - 1)
+
+    def certificate(self, state: MixingState) -> Certificate:
+        """The primal of the inner learner at the model kept, over all examples. Details:
+        ``mistakes`` of the last pass, ``shards``.
+        """
+        with self.model_weights(state):
+            losses = on_shards(self._loss_of_shard, len(self.shards), self.config.processes)
+            primal = sum(losses) + self.c / 2 * squared_norm(self.problem)
+        if not math.isfinite(primal):
+            raise EgparseError(f"parameter-mixing: expected a finite primal, got {primal}")
+        details = {"shards": float(len(self.shards))}
+        if isinstance(self.inner, PerceptronConfig):
+            details["mistakes"] = float(sum(outcome.mistakes for outcome in state.outcomes))
+        return Certificate(primal, -math.inf, state.evaluations / max(1, self.n), self.c, details)
+
+    @contextmanager
+    def model_weights(self, state: MixingState) -> Iterator[None]:
+        """While it is open, v is the average, for the averaged perceptron. Opened a second time it
+        changes nothing.
+        """
+        if state.average is None or state.is_exposed:
+            yield
+            return
+        state.is_exposed = True
+        try:
+            restore(self.problem, state.average)
+            yield
+        finally:
+            restore(self.problem, state.mixed)
+            state.is_exposed = False
+
+    def _loss_of_shard(self, p: int) -> float:
+        return loss_of(self.problem, self.loss, self.shards[p])
+
+    def _train(self, state: MixingState, p: int) -> ShardOutcome:
+        """One pass over a shard, from the weights that it starts from."""
+        goes_on = not self.config.iterated and state.passes > 0
+        restore(self.problem, state.weights[p] if goes_on else state.mixed)
+        shard = Shard(self.problem, self.shards[p])
+        generator = np.random.default_rng([self.inner.seed, p, state.passes])
+        if isinstance(self.inner, PerceptronConfig):
+            average = state.averages[p] if self.averaged else None
+            outcome = _perceptron_pass(shard, self.inner, generator, average)
+        else:
+            inner = replace(self.inner, c=self.inner.c * len(self.shards[p]) / self.n)
+            outcome = _sgd_pass(shard, inner, generator, state.outcomes[p])
+        copy_weights(self.problem, state.weights[p])
+        return outcome
+
+
+def _perceptron_pass(
+    shard: Shard, config: PerceptronConfig, generator: np.random.Generator, average: Arrays | None
+) -> ShardOutcome:
+    learner = Perceptron(shard, config)
+    state = learner.resume(generator)
+    learner.iterate(state)
+    if average is not None:
+        learner.average(state, average)
+    return ShardOutcome(evaluations=state.visits, mistakes=state.mistakes)
+
+
+def _sgd_pass(
+    shard: Shard, config: SGDConfig, generator: np.random.Generator, before: ShardOutcome
+) -> ShardOutcome:
+    learner = SGD(shard, config)
+    state = learner.resume(generator, before.updates, before.eta0)
+    learner.iterate(state)
+    learner.fold(state)
+    return ShardOutcome(updates=state.updates, eta0=state.eta0, evaluations=state.evaluations)
+
+
+def loss_of(problem: VectorProblem, loss: Loss, examples: Longs, scale: float = 1.0) -> float:
+    """sum_i L_i(w) over some examples, at w = scale v."""
+    expected = np.empty(int(np.diff(problem.part_starts).max(initial=1)))
+    total = 0.0
+    for i in examples.tolist():
+        scores = scale * problem.scores(i)
+        total += loss.value(problem, i, scores, expected[: len(scores)])
+    return total
+
+
+def mix(vectors: list[Arrays], into: Arrays | None = None, before: int = 0) -> Arrays:
+    """The mean of the vectors, array by array in float64, and of ``before`` others whose mean is
+    ``into``.
+    """
+    mixed: Arrays = []
+    for k, arrays in enumerate(zip(*vectors, strict=True)):
+        total = np.zeros(arrays[0].shape) if into is None else before * into[k].astype(np.float64)
+        for array in arrays:
+            total += array
+        total /= len(vectors) + (0 if into is None else before)
+        mixed.append(total)
+    return mixed
+
+
+def build_parameter_mixing(
+    problem: VectorProblem,
+    config: LearnerConfig,
+    options: Options,
+) -> Learner:
+    """Parameter mixing, for the registry of learners. The option ``inner`` is perceptron or sgd;
+    options that ``MixingConfig`` does not have are settings of that learner.
+
+    Raises:
+        ConfigError: another inner learner, or a setting that it does not accept.
+    """
+    inner_options = dict(options)
+    inner = inner_options.pop("inner", "perceptron")
+    mixing = {
+        key: inner_options.pop(key)
+        for key in ("shards", "iterated", "processes")
+        if key in inner_options
+    }
+    if inner not in ("perceptron", "sgd"):
+        raise ConfigError(
+            f"parameter-mixing: expected inner to be perceptron or sgd, got {inner!r}"
+        )
+    make = sgd_config if inner == "sgd" else perceptron_config
+    return ParameterMixing(problem, make(config, inner_options), MixingConfig(**mixing))
