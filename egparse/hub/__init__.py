@@ -1,1 +1,1 @@
-"""Models by name, and what is downloaded: models and treebanks from their public addresses."""
+"""Models by name, their cards, and downloads of models and treebanks."""

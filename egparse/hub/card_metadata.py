@@ -1,7 +1,6 @@
-"""What a model file does not say of itself, and its card and package should: a small TOML file
-beside it.
+"""Facts for model cards and packages that a model file does not hold, from a TOML file beside it.
 
-All keys may be left out::
+All keys are optional::
 
     description = "Tags, entities and trees of written English."
     licence = "CC BY-SA 4.0"
@@ -44,8 +43,8 @@ SUFFIX = ".toml"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
-    """Something that a model was trained on; ``licence`` is its own."""
+class DataSource:
+    """A data set that a model was trained on, with the licence of the data."""
 
     name: str
     release: str = ""
@@ -56,8 +55,9 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class Scores:
-    """What a model was tested on, and what came of it: objects that ``evaluate --json`` wrote, or
-    None.
+    """Scores of a model on test data: what ``evaluate --json`` wrote, None where not tested.
+
+    ``test`` names the test data.
     """
 
     test: str = ""
@@ -66,8 +66,8 @@ class Scores:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Facts:
-    """What is known of a model beside its file; an empty text is for nothing known."""
+class CardMetadata:
+    """Facts about a model; empty where unknown."""
 
     description: str = ""
     licence: str = ""
@@ -78,29 +78,28 @@ class Facts:
     speed: str = ""
     intended_use: str = ""
     limits: tuple[str, ...] = ()
-    sources: tuple[Source, ...] = ()
+    sources: tuple[DataSource, ...] = ()
     scores: Scores = field(default_factory=Scores)
 
 
-def facts_of(model: Path, path: Path | None = None) -> Facts:
-    """The facts of a file, by default that beside the model file with its name and ``.toml``;
-    nothing if there is none.
+def metadata_of(model: Path, path: Path | None = None) -> CardMetadata:
+    """The facts in ``path``; by default, in the ``.toml`` file beside the model, if there is one.
 
     Raises:
-        ConfigError: an unreadable file, an unknown key, a value of the wrong type, scores that
-            ``evaluate`` has not written.
+        ConfigError: an unreadable file, an unknown key, a value of the wrong type, or scores in
+            another form than ``evaluate --json`` writes.
     """
     if path is not None:
-        return load_facts(path)
+        return load_metadata(path)
     beside = model.with_suffix(SUFFIX)
-    return load_facts(beside) if beside.is_file() else Facts()
+    return load_metadata(beside) if beside.is_file() else CardMetadata()
 
 
-def load_facts(path: Path) -> Facts:
-    """The facts of a TOML file, with the scores that it names.
+def load_metadata(path: Path) -> CardMetadata:
+    """The facts in a TOML file, with the scores in the files that it names.
 
     Raises:
-        ConfigError: as ``facts_of`` says.
+        ConfigError: as for ``metadata_of``.
     """
     from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config  # costs 0.1 s
 
@@ -108,10 +107,10 @@ def load_facts(path: Path) -> Facts:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{path}: expected facts of a model in TOML, got: {error}") from error
-    for known in (Source, Scores, Facts):
+    for known in (DataSource, Scores, CardMetadata):
         with_config(ConfigDict(extra="forbid"))(known)
     try:
-        return TypeAdapter(Facts).validate_python(_with_scores(table, path.parent))
+        return TypeAdapter(CardMetadata).validate_python(_with_scores(table, path.parent))
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
@@ -121,7 +120,7 @@ def load_facts(path: Path) -> Facts:
 
 
 def _with_scores(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """The same table with what is in the files of scores in place of their paths."""
+    """The table with the contents of score files in place of their paths."""
     scores = table.get("scores")
     if not isinstance(scores, Mapping):
         return dict(table)

@@ -1,6 +1,6 @@
-"""Model cards: what a model is, was trained on, scores and is for, as a page of Markdown.
+"""Model cards in Markdown: what a model is, its training data, its scores and its intended use.
 
-What the model file says of itself is taken from its header, the rest from ``facts``: nothing is
+The header of the model file and the facts of ``card_metadata`` are written down; nothing is
 measured here.
 """
 
@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from egparse.hub.card_metadata import Facts
+from egparse.hub.card_metadata import CardMetadata
+from egparse.toml_text import toml_value
 
 LAYER_NAMES = {
     "splitter": "sentence starts",
@@ -35,20 +36,21 @@ _METRICS = {
 }
 
 _GIVEN = ("UPOS", "XPOS", "UFeats")
-"""What nobody predicts where gold tags are given."""
+"""The metrics of layers that are not predicted where gold tags are given."""
 
 _CONVENTIONS = {
     "conllx06": "CoNLL-X 2006: without punctuation, whole labels",
     "conll07": "CoNLL 2007: all words, whole labels",
     "spacy": "spaCy: without the label `punct`, whole labels",
 }
-"""Those other than that of CoNLL 2018, which the metrics follow."""
+"""The conventions other than that of CoNLL 2018, which the metrics follow."""
 
 _UNKNOWN = "not stated"
+_SHOWN_ITEMS = 6
 
 
-def card(path: Path, facts: Facts, name: str | None = None) -> str:
-    """The card of a model file, by default under the name of that file; ends with a line break.
+def card(path: Path, facts: CardMetadata, name: str | None = None) -> str:
+    """The card of a model file, titled ``name`` or else the name of the file; ends with a newline.
 
     Raises:
         ModelFileError: not a model, damaged, or of a newer format.
@@ -71,13 +73,13 @@ def card(path: Path, facts: Facts, name: str | None = None) -> str:
 
 
 def layers_of(header: Mapping[str, Any]) -> tuple[str, ...]:
-    """The layers of a model file, with its sentence splitter if it has one, from its header."""
+    """The layers that a header lists, after the sentence splitter if the model has one."""
     has_splitter = "splitter" in header["record"].get("tasks", {})
     return (*(("splitter",) if has_splitter else ()), *header["layers"])
 
 
 def changed_settings(configuration: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """The settings that are not the default, by their names in full, as ``--set`` takes them."""
+    """The settings that differ from their defaults, by the full names that ``--set`` takes."""
     from egparse.fitting.config import TrainConfig, config_as_table
 
     defaults = dict(_flat(config_as_table(TrainConfig())))
@@ -93,12 +95,14 @@ def _flat(configuration: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[
 
 
 def description_of(header: Mapping[str, Any]) -> str:
-    """One sentence on a model, from its header: its language and its layers."""
+    """One sentence about a model, from its header: its language and its layers."""
     named = _listed(LAYER_NAMES.get(layer, layer) for layer in layers_of(header))
     return f"A model of egparse for the language `{header['language']}`: {named}."
 
 
-def _overview(path: Path, header: Mapping[str, Any], facts: Facts) -> Iterator[tuple[str, str]]:
+def _overview(
+    path: Path, header: Mapping[str, Any], facts: CardMetadata
+) -> Iterator[tuple[str, str]]:
     layers = [LAYER_NAMES.get(layer, layer) for layer in layers_of(header)]
     commit = f", commit {facts.commit}" if facts.commit else ""
     yield "Language", f"`{header['language']}`"
@@ -114,11 +118,11 @@ def _overview(path: Path, header: Mapping[str, Any], facts: Facts) -> Iterator[t
     yield "Seed", str(header["record"].get("seed", _UNKNOWN))
 
 
-def _data(record: Mapping[str, Any], facts: Facts) -> Iterator[str]:
+def _data(record: Mapping[str, Any], facts: CardMetadata) -> Iterator[str]:
     if facts.sources:
         rows = [
-            (_link(own.name, own.address), own.release, own.licence, own.author)
-            for own in facts.sources
+            (_link(source.name, source.address), source.release, source.licence, source.author)
+            for source in facts.sources
         ]
         yield _table(("source", "release", "licence", "authors"), rows)
     parts = [("training", _count(record.get("sentences")), _count(record.get("words")))]
@@ -131,7 +135,7 @@ def _data(record: Mapping[str, Any], facts: Facts) -> Iterator[str]:
     yield _table(("part", "sentences", "words"), parts, "lrr")
     for base in record.get("bases", ()):
         yield (
-            f"Training went on from {base['name']} (SHA-256 of its content "
+            f"Training continued from {base['name']} (SHA-256 of its content "
             f"`{base['payload_sha256']}`)."
         )
 
@@ -160,7 +164,7 @@ def _training(header: Mapping[str, Any]) -> Iterator[str]:
         yield f"CPU time: {record['cpu_seconds']:,.0f} s."
     changed = changed_settings(configuration)
     if changed:
-        lines = "\n".join(f"{name} = {_toml(value)}" for name, value in changed)
+        lines = "\n".join(f"{name} = {_setting(value)}" for name, value in changed)
         yield (
             "Configuration, where it is not the default of the egparse that wrote this "
             f"card:\n\n```toml\n{lines}\n```"
@@ -178,7 +182,7 @@ def _parser(header: Mapping[str, Any]) -> str:
     return ", ".join(filter(None, (order, trees and f"{trees} trees"))) or _UNKNOWN
 
 
-def _scores(facts: Facts) -> Iterator[str]:
+def _scores(facts: CardMetadata) -> Iterator[str]:
     tested = facts.scores
     columns = {"from words alone": tested.predicted, "with gold tags": tested.gold_tags}
     runs = {heading: run for heading, run in columns.items() if run is not None}
@@ -225,19 +229,19 @@ def _interval(run: Mapping[str, Any], metric: str) -> str:
 
 
 def _sentences(run: Mapping[str, Any]) -> str:
-    found = run.get("segmentation") or {}
-    return _per_cent(found.get("Sentences"))
+    segmentation = run.get("segmentation") or {}
+    return _per_cent(segmentation.get("Sentences"))
 
 
 def _attachment(run: Mapping[str, Any], convention: str) -> str:
-    found = run["conventions"].get(convention)
-    if not found:
+    scores = run["conventions"].get(convention)
+    if not scores:
         return ""
-    labelled = "" if found["LAS"] is None else f" / {found['LAS']:.2f}"
-    return f"{found['UAS']:.2f}{labelled}"
+    labelled = "" if scores["LAS"] is None else f" / {scores['LAS']:.2f}"
+    return f"{scores['UAS']:.2f}{labelled}"
 
 
-def _intended_use(header: Mapping[str, Any], facts: Facts) -> str:
+def _intended_use(header: Mapping[str, Any], facts: CardMetadata) -> str:
     like = (
         _listed(source.name for source in facts.sources) if facts.sources else "its training data"
     )
@@ -248,7 +252,7 @@ def _intended_use(header: Mapping[str, Any], facts: Facts) -> str:
     )
 
 
-def _limits(header: Mapping[str, Any], facts: Facts) -> Iterator[str]:
+def _limits(header: Mapping[str, Any], facts: CardMetadata) -> Iterator[str]:
     yield (
         "Other kinds of text than that of the training data are annotated less well; by how "
         "much was not measured."
@@ -272,7 +276,7 @@ def _section(title: str, parts: Iterable[str]) -> str:
 
 
 def _table(headings: Sequence[str], rows: Iterable[Sequence[str]], align: str = "") -> str:
-    """A table of Markdown; columns without a value in any row are left out."""
+    """A table in Markdown; columns that are empty in all rows are left out."""
     lines = [tuple(_cell(cell) for cell in row) for row in rows]
     kept = [column for column in range(len(headings)) if any(line[column] for line in lines)]
     rule = [
@@ -309,13 +313,10 @@ def _per_cent(value: float | None) -> str:
     return "" if value is None else f"{value:.2f}"
 
 
-def _toml(value: Any) -> str:
-    """A setting as TOML has it; long lists are cut."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
+def _setting(value: Any) -> str:
+    """A setting in TOML; long lists are cut."""
     if value is None:
         return '"none"'
-    if isinstance(value, list):
-        shown = ", ".join(_toml(item) for item in value[:6])
-        return f"[{shown}]" if len(value) <= 6 else f"[{shown}, ...]  # {len(value)} values"
-    return str(value) if isinstance(value, int | float) else f'"{value}"'
+    if isinstance(value, list) and len(value) > _SHOWN_ITEMS:
+        return f"{toml_value(value[:_SHOWN_ITEMS])[:-1]}, ...]  # {len(value)} values"
+    return toml_value(value)

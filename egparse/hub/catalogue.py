@@ -1,10 +1,9 @@
-"""What can be downloaded: the models and treebanks of the catalogue, with their public addresses.
+"""The catalogue of models and treebanks that can be downloaded, with their public addresses.
 
-``catalogue.json`` names UD treebanks at one release of Universal Dependencies. Their licences are
-given as their own documentation states them, which has the last word. A SHA-256 is in the catalogue
-where it is known. For treebanks none is known so far: then that of the first download is kept
-beside the file, which guards against later damage but cannot tell whether the first download was
-right.
+``catalogue.json`` lists UD treebanks at one release of Universal Dependencies. Licences are those
+that the documentation of each treebank states; that documentation is authoritative. The catalogue
+has a SHA-256 where one is known. None is known for treebanks so far: the SHA-256 of the first
+download is then kept beside the file, which detects later damage but not a wrong first download.
 """
 
 from __future__ import annotations
@@ -30,10 +29,8 @@ class RemoteFile(NamedTuple):
     sha256: str | None = None
 
 
-class Offer(NamedTuple):
-    """Something to download; ``kind`` is ``MODEL`` or ``TREEBANK``, ``release`` the state of it
-    that is meant.
-    """
+class CatalogueEntry(NamedTuple):
+    """A model or treebank; ``kind`` is ``MODEL`` or ``TREEBANK``, ``release`` its version."""
 
     name: str
     kind: str
@@ -44,32 +41,34 @@ class Offer(NamedTuple):
 
 
 @cache
-def offers() -> tuple[Offer, ...]:
-    """All that the catalogue has: models, then treebanks."""
+def entries() -> tuple[CatalogueEntry, ...]:
+    """All entries: models, then treebanks."""
     catalogue = json.loads(
         files("egparse.hub").joinpath("catalogue.json").read_text(encoding="utf-8")
     )
     return (*map(_model, catalogue["models"]), *_treebanks(catalogue["treebanks"]))
 
 
-def find_offer(name: str) -> Offer | None:
-    """What the catalogue has under a name."""
-    return next((offer for offer in offers() if offer.name == name), None)
+def find_entry(name: str) -> CatalogueEntry | None:
+    """The entry of that name, if there is one."""
+    return next((entry for entry in entries() if entry.name == name), None)
 
 
 def mirrored(address: str) -> str:
-    """The address to ask: with ``$EGPARSE_MIRROR``, a base address, the same path there."""
+    """The address to download from: the same path below ``$EGPARSE_MIRROR``, if that is set."""
     mirror = os.environ.get(MIRROR_VARIABLE)
     return mirror.rstrip("/") + urlsplit(address).path if mirror else address
 
 
-def _model(entry: Mapping[str, Any]) -> Offer:
+def _model(entry: Mapping[str, Any]) -> CatalogueEntry:
     name = entry["name"]
     file = RemoteFile(f"{name}.msgpack", entry["address"], entry["sha256"])
-    return Offer(name, MODEL, entry["language"], entry["licence"], entry["release"], (file,))
+    return CatalogueEntry(
+        name, MODEL, entry["language"], entry["licence"], entry["release"], (file,)
+    )
 
 
-def _treebanks(table: Mapping[str, Any]) -> Iterator[Offer]:
+def _treebanks(table: Mapping[str, Any]) -> Iterator[CatalogueEntry]:
     release = table["release"]
     for entry in table["entries"]:
         remote = []
@@ -80,6 +79,6 @@ def _treebanks(table: Mapping[str, Any]) -> Iterator[Offer]:
             remote.append(
                 RemoteFile(address.rpartition("/")[2], address, entry["sha256"].get(part))
             )
-        yield Offer(
+        yield CatalogueEntry(
             entry["name"], TREEBANK, entry["language"], entry["licence"], release, tuple(remote)
         )

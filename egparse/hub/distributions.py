@@ -1,20 +1,20 @@
 """Wheels and source distributions of a folder with a ``pyproject.toml`` and one package, built
 without a network.
 
-flit builds them in this process: other builders first install themselves into an environment of
-their own. Under the same ``SOURCE_DATE_EPOCH`` the same folder gives the same bytes; without it
-files keep the time of their last change.
+flit builds in this process; other builders would first be installed into a new environment. With
+``SOURCE_DATE_EPOCH`` set, the same folder gives the same bytes; without it, files keep the time of
+their last change.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from egparse.errors import EgparseError
+from egparse.toml_text import toml_value
 
 BUILD_SYSTEM = '[build-system]\nrequires = ["flit_core>=4"]\nbuild-backend = "flit_core.buildapi"\n'
 
@@ -23,12 +23,11 @@ def build_wheel(folder: Path, output: Path) -> Path:
     """Build a wheel into a folder that exists, and return its path.
 
     Raises:
-        EgparseError: a ``pyproject.toml`` that packages cannot have, for instance with something
-            else for an address of mail.
+        EgparseError: an invalid ``pyproject.toml``, for instance with a malformed e-mail address.
     """
     from flit_core.wheel import make_wheel_in
 
-    with _faults():
+    with _errors_translated():
         return Path(make_wheel_in(folder / "pyproject.toml", output).file)
 
 
@@ -36,17 +35,17 @@ def build_sdist(folder: Path, output: Path) -> Path:
     """Build a source distribution into a folder that exists, and return its path.
 
     Raises:
-        EgparseError: as ``build_wheel`` says.
+        EgparseError: as for ``build_wheel``.
     """
     from flit_core.sdist import SdistBuilder
 
-    with _faults():
+    with _errors_translated():
         return Path(SdistBuilder.from_ini_path(folder / "pyproject.toml").build(output))
 
 
 def licence_expression(licence: str) -> str:
-    """A licence as ``pyproject.toml`` wants it: an expression of SPDX, maybe written with blanks
-    for dashes, or a name of one's own.
+    """A licence as ``pyproject.toml`` requires it: an SPDX expression (in ``licence``, blanks may
+    stand for its hyphens), or else a ``LicenseRef``.
 
     >>> licence_expression("CC BY-SA 4.0")
     'CC-BY-SA-4.0'
@@ -65,25 +64,13 @@ def licence_expression(licence: str) -> str:
 
 
 def pyproject(entries: Iterable[tuple[str, object]]) -> str:
-    """The text of a ``pyproject.toml`` whose table ``[project]`` has these entries; those that are
-    empty are left out.
-    """
-    lines = "\n".join(f"{key} = {_toml(value)}" for key, value in entries if value)
+    """The text of a ``pyproject.toml`` with these entries in ``[project]``, without empty ones."""
+    lines = "\n".join(f"{key} = {toml_value(value)}" for key, value in entries if value)
     return f"{BUILD_SYSTEM}\n[project]\n{lines}\n"
 
 
-def _toml(value: object) -> str:
-    """Text, lists and tables, whose keys need no quotes, in one line of TOML."""
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key} = {_toml(own)}" for key, own in value.items()) + "}"
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    # JSON escapes all that TOML wants escaped but one character
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
 @contextmanager
-def _faults() -> Iterator[None]:
+def _errors_translated() -> Iterator[None]:
     from flit_core.config import ConfigError
 
     try:

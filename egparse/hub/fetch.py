@@ -1,6 +1,4 @@
-"""Downloads of models and treebanks: all or nothing under the final name, checked, and one at a
-time for each file.
-"""
+"""Downloads of models and treebanks: verified, atomic, and locked against other processes."""
 
 from __future__ import annotations
 
@@ -15,49 +13,46 @@ from pathlib import Path
 import pooch
 from filelock import FileLock
 
-from egparse.hub.catalogue import MODEL, Offer, RemoteFile, mirrored
+from egparse.hub.catalogue import MODEL, CatalogueEntry, RemoteFile, mirrored
 from egparse.hub.model_paths import home
 from egparse.hub.transfer import DownloadError, Listener, Transfer
 
 CHECKSUM_SUFFIX = ".sha256"
 
 
-def folder_of(offer: Offer) -> Path:
-    """Where what is downloaded goes unless the user says otherwise; each release of a treebank has
-    a folder of its own.
-    """
-    if offer.kind == MODEL:
+def folder_of(entry: CatalogueEntry) -> Path:
+    """The default folder of a download; each release of a treebank has a separate one."""
+    if entry.kind == MODEL:
         return home() / "models"
-    return home() / "treebanks" / offer.release / offer.name
+    return home() / "treebanks" / entry.release / entry.name
 
 
 def fetch(
-    offer: Offer, folder: Path | None = None, listener: Listener = lambda *_: None
+    entry: CatalogueEntry, folder: Path | None = None, listener: Listener = lambda *_: None
 ) -> list[Path]:
-    """Download the files of an offer into a folder, by default that of ``folder_of``; those that
-    are there are checked only.
+    """Download the files of an entry into ``folder``, by default ``folder_of(entry)``.
 
-    Where the catalogue has no SHA-256, that of the first download is kept beside the file, in the
-    format of ``sha256sum``, and the file is held against it from then on.
+    Files that are there are only checked. Where the catalogue has no SHA-256, that of the first
+    download is kept beside the file, in the format of ``sha256sum``, and checked from then on.
 
     Raises:
-        DownloadError: no connection, no such file, wrong bytes, another file in its place, or no
-            place to write.
+        DownloadError: no connection, no such file, a wrong checksum, an unrelated file of that
+            name, or a folder that cannot be written to.
     """
-    place = folder or folder_of(offer)
-    return [_fetch_file(file, place, listener) for file in offer.files]
+    place = folder or folder_of(entry)
+    return [_fetch_file(file, place, listener) for file in entry.files]
 
 
-def is_there(offer: Offer) -> bool:
-    """Whether all files of an offer lie in their folder; they are not read."""
-    return all((folder_of(offer) / file.name).is_file() for file in offer.files)
+def is_downloaded(entry: CatalogueEntry) -> bool:
+    """Whether all files of an entry are in their folder; their contents are not checked."""
+    return all((folder_of(entry) / file.name).is_file() for file in entry.files)
 
 
 def _fetch_file(file: RemoteFile, folder: Path, listener: Listener) -> Path:
     target = folder / file.name
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with _alone(target):
+        with _locked(target):
             if target.exists():
                 _require_unaltered(target, file)
             else:
@@ -82,22 +77,22 @@ def _retrieve(file: RemoteFile, target: Path, listener: Listener) -> None:
 
 
 def _check(part: Path, *, url: str, file: RemoteFile, target: Path) -> None:
-    """Refuse what cannot be the file, such as the log-in page of a network; if its SHA-256 is not
-    known, keep the one that it has.
+    """Where no SHA-256 is known, refuse what is no treebank, such as the log-in page of a network,
+    and keep the SHA-256 of the file.
     """
     if file.sha256 is not None:
-        return  # pooch will see; models always have one
+        return  # pooch checks it; models always have one
     if not _looks_like_conllu(part):
         raise DownloadError(
             f"{url}: expected whole sentences in CoNLL-U, got something else; nothing was kept"
         )
-    # before the file takes its name: a file without a checksum would count as somebody else's
+    # Before the file gets its name: a file without a checksum counts as not downloaded by us.
     _write_checksum(target, pooch.file_hash(str(part), "sha256"))
 
 
 def _looks_like_conllu(path: Path) -> bool:
-    """Whether a file begins like CoNLL-U and ends with a blank line, as each sentence does; a file
-    that was cut seldom does.
+    """Whether a file begins like CoNLL-U and ends with a blank line, as a truncated file seldom
+    does.
     """
     with open(path, "rb") as stream:
         start = stream.read(2)
@@ -109,13 +104,13 @@ def _require_unaltered(target: Path, file: RemoteFile) -> None:
     expected = file.sha256 or _kept_checksum(target)
     if expected is None:
         raise DownloadError(
-            f"{target}: expected no file, or one that was downloaded, got another; move it away, "
-            "or choose another --output"
+            f"{target}: expected a downloaded file or none, got a file without a checksum; move it "
+            "away, or choose another --output"
         )
     if (got := pooch.file_hash(str(target), "sha256")) != expected:
         raise DownloadError(
             f"{target}: expected SHA-256 {expected}, got {got}: altered since its download; move "
-            "it away to get it again"
+            "it away to download it again"
         )
 
 
@@ -142,23 +137,21 @@ def _checksum_file(target: Path) -> Path:
 
 
 @contextmanager
-def _alone(target: Path) -> Iterator[None]:
-    """Wait until no other process downloads the same file; a process that ends, however it does,
-    lets others go on.
-    """
+def _locked(target: Path) -> Iterator[None]:
+    """Wait until no other process downloads the same file; a process that dies frees its lock."""
     path = target.with_name(f".{target.name}.lock")
     with FileLock(path):
         try:
             yield
         finally:
-            # while it is held: who waits for it sees that it is gone, and makes a new one
+            # While it is held: a process that waits for it notices, and makes a new lock file.
             with suppress(OSError):
                 os.unlink(path)
 
 
 @contextmanager
 def _pooch_is_quiet() -> Iterator[None]:
-    """What pooch says of its downloads is for programmers."""
+    """Silence pooch's messages about downloads, which are meant for programmers."""
     logger = pooch.get_logger()
     level = logger.level
     logger.setLevel(logging.WARNING)

@@ -1,13 +1,11 @@
-"""Where models lie that are found by name, in the order in which they are looked up.
+"""The folders of models that are found by name, in the order of look-up.
 
-1. ``models/`` in the user's own folder: ``$EGPARSE_HOME``, else the user cache. What ``egparse
-  download`` gets is put there.
-2. What is shipped with egparse: ``models_data/`` in the installed package, ``models/`` in a
-  checkout.
-3. Installed packages that have an entry point of the group ``egparse_models``. Its value names a
-  package, and that package's folder holds the model files.
+1. ``models/`` in ``$EGPARSE_HOME`` or else the user cache, where ``egparse download`` puts models.
+2. The models of egparse: ``models_data/`` in the installed package, ``models/`` in a checkout.
+3. Installed packages with an entry point of the group ``egparse_models``, whose value names the
+   package with the model files.
 
-A model's name is that of its file without ``.msgpack``. The first place that has a name wins.
+The name of a model is that of its file without ``.msgpack``. The first model of a name wins.
 """
 
 from __future__ import annotations
@@ -28,9 +26,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 class StoredModel(NamedTuple):
-    """A model file that is found by name; ``place`` is ``user``, ``egparse``, or the name of the
-    package that holds it.
-    """
+    """A model file with a name; ``place`` is ``user``, ``egparse``, or its package."""
 
     name: str
     path: Path
@@ -38,20 +34,16 @@ class StoredModel(NamedTuple):
 
 
 def home() -> Path:
-    """The folder of models and corpora that the user has: ``$EGPARSE_HOME``, else the user cache.
-    It need not exist.
-    """
-    if own := os.environ.get(HOME_VARIABLE):
-        return Path(own).expanduser()
+    """The folder of downloads: ``$EGPARSE_HOME`` or else the user cache. It need not exist."""
+    if folder := os.environ.get(HOME_VARIABLE):
+        return Path(folder).expanduser()
     import platformdirs
 
     return platformdirs.user_cache_path("egparse", appauthor=False)
 
 
 def stored_models() -> Iterator[StoredModel]:
-    """All models that have a name, those first that win where several have the same; taken as far
-    as needed.
-    """
+    """All models with names, lazily, in the order of look-up."""
     yield from _in_folder(home() / "models", "user")
     yield from _in_folder(_shipped(), "egparse")
     for package, folder in _package_folders():
@@ -59,23 +51,21 @@ def stored_models() -> Iterator[StoredModel]:
 
 
 def _in_folder(folder: Path, place: str) -> Iterator[StoredModel]:
-    with suppress(OSError):  # there is no such folder, or it is not ours to read
+    with suppress(OSError):  # no such folder, or no permission to read it
         for path in sorted(folder.iterdir()):
             if path.suffix == SUFFIX and not path.name.startswith(".") and path.is_file():
                 yield StoredModel(path.stem, path, place)
 
 
 def _shipped() -> Path:
-    """A checkout has no ``models_data``: only the build of a wheel puts it there."""
+    """The folder of the models of egparse; only the build of a wheel makes ``models_data``."""
     if (_PACKAGE.parent / "pyproject.toml").is_file():
         return _PACKAGE.parent / "models"
     return _PACKAGE / "models_data"
 
 
 def _package_folders() -> Iterator[tuple[str, Path]]:
-    """The folders of installed model packages by name; nothing of them is imported, and broken ones
-    are left out.
-    """
+    """Names and folders of installed model packages, without importing them or broken ones."""
     for module in sorted({point.module for point in entry_points(group=ENTRY_POINTS)}):
         with suppress(ImportError, ValueError, AttributeError):
             spec = find_spec(module)

@@ -1,8 +1,8 @@
 """A model by its path or its name.
 
-The path of a file wins. Anything else that could be a name (``en_ewt``: letters, digits, ``_``,
-``-`` and ``.``) is looked up among the stored models, in the order that ``hub.places`` gives: the
-user's own, those shipped with egparse, installed model packages.
+The path of an existing file wins. Any other text that may be a name (letters, digits, ``_``, ``-``
+and ``.``, such as ``en_ewt``) is looked up among the stored models, in the order that
+``model_paths`` gives.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from egparse.errors import ModelFileError
-from egparse.hub.catalogue import MODEL, find_offer, offers
+from egparse.hub.catalogue import MODEL, entries, find_entry
 from egparse.hub.model_paths import SUFFIX, stored_models
 
 if TYPE_CHECKING:
@@ -39,13 +39,11 @@ def load(name_or_path: str | os.PathLike[str]) -> Model:
 def find_model(name_or_path: str | os.PathLike[str]) -> Path:
     """The file of a model, given its path or its name.
 
-    The path of an existing file wins; then come ``$EGPARSE_HOME`` or the user cache, what is
-    shipped with egparse, and installed model packages. A folder that is called like a model does
-    not hide it.
+    The path of an existing file wins, then names in the order of ``model_paths``. A folder with the
+    name of a model does not hide the model. The contents of the file are not checked.
 
     Raises:
-        ModelFileError: there is neither such a file nor a stored model of that name. What the file
-            holds is not looked at.
+        ModelFileError: there is neither such a file nor a stored model of that name.
     """
     given = os.fspath(name_or_path)
     path = Path(given)
@@ -63,12 +61,12 @@ def find_model(name_or_path: str | os.PathLike[str]) -> Path:
 
 
 def could_be_name(text: str) -> bool:
-    """Whether a model may be called that: no path with folders, and no name of a model file."""
+    """Whether this may be the name of a model: not a path with folders, not a file name."""
     return _NAME.fullmatch(text) is not None and not text.endswith(SUFFIX)
 
 
-def close_to(name: str, known: list[str]) -> str:
-    """The end of a message: which known name may have been meant, or nothing."""
+def did_you_mean(name: str, known: list[str]) -> str:
+    """The end of a message that suggests the known name most like ``name``; empty if none is."""
     folded = {other.casefold(): other for other in known}
     close = get_close_matches(name.casefold(), folded, n=1)
     return f"; did you mean {folded[close[0]]}?" if close else ""
@@ -76,7 +74,7 @@ def close_to(name: str, known: list[str]) -> str:
 
 def _unknown(name: str) -> str:
     installed = sorted({stored.name for stored in stored_models()})
-    available = [offer.name for offer in offers() if offer.kind == MODEL]
+    available = [entry.name for entry in entries() if entry.kind == MODEL]
     text = (
         f"{name}: expected the path or the name of a model, got neither; installed: "
         f"{', '.join(installed) or 'none'}"
@@ -85,6 +83,6 @@ def _unknown(name: str) -> str:
         text += f"; 'egparse download' can get: {', '.join(available)}"
     else:
         text += "; 'egparse download' can get no models yet, only treebanks"
-    if find_offer(name) is not None:
+    if find_entry(name) is not None:
         return f"{text}; {name} is one"
-    return text + close_to(name, [*installed, *available])
+    return text + did_you_mean(name, [*installed, *available])

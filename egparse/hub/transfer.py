@@ -1,9 +1,9 @@
-"""The transfer of one file over HTTP, which goes on where an earlier one stopped.
+"""The transfer of one file over HTTP, which resumes an interrupted one.
 
-It is a downloader for pooch, whose own ones begin again each time. What has come lies in a partial
-file beside the target, named after the address and what the server says of the version (ETag or
-date), so that two versions never mix. A server that cannot continue (no ``Range``) sends all of it
-again.
+This is a downloader for pooch, whose downloaders do not resume. The bytes received so far are in a
+partial file beside the target, named after the address and the version of the file on the server
+(ETag or date), so that two versions never mix. A server that does not support ``Range`` sends the
+whole file again.
 """
 
 from __future__ import annotations
@@ -21,31 +21,29 @@ import requests
 from egparse.errors import EgparseError
 
 Listener = Callable[[str, int, int | None], None]
-"""Called with the name of a file, the bytes of it that are there, and how many there will be (None
-if nobody says).
-"""
+"""Called with the name of a file, its number of bytes so far, and its size (None if unknown)."""
 
 CHUNK = 1 << 16
 """Bytes read at a time; the last chunk before an interruption is lost."""
 
 ATTEMPTS = 3
-"""Times to go on by itself when a connection breaks in the midst."""
+"""Attempts at a file when the connection breaks in the middle of it."""
 
 TIMEOUT = (10.0, 60.0)
 """Seconds to wait for a connection, and for more bytes."""
 
 
 class DownloadError(EgparseError):
-    """What was asked for cannot be had, or is not what was asked for."""
+    """A file cannot be downloaded, or is not the expected one."""
 
 
-class _Cut(Exception):
+class _ConnectionLost(Exception):
     """The connection ended before the file did."""
 
 
 class Transfer:
-    """Downloads one file, for ``pooch.retrieve``; ``check`` sees all of it before it takes any
-    name, and may raise.
+    """Downloads one file, for ``pooch.retrieve``; ``check`` gets the path of the complete file
+    before it has its final name, and may raise.
     """
 
     def __init__(self, target: Path, listener: Listener, check: Callable[[Path], None]) -> None:
@@ -70,13 +68,13 @@ class Transfer:
         while True:
             try:
                 return self._receive(url)
-            except _Cut as cut:
+            except _ConnectionLost as error:
                 if attempt == ATTEMPTS:
-                    raise DownloadError(f"{url}: {cut}") from None
+                    raise DownloadError(f"{url}: {error}") from None
                 attempt += 1
 
     def _receive(self, url: str) -> Path:
-        """One request. Raises _Cut where it is worth another."""
+        """One request. Raises _ConnectionLost where another one may succeed."""
         begun = next(iter(self._partial_files()), None)
         size = begun.stat().st_size if begun else 0
         headers = {"Accept-Encoding": "identity"}  # a range of compressed bytes would be of no use
@@ -92,7 +90,7 @@ class Transfer:
             continues = partial and part == begun and _continues(size, response)
             refused = response.status_code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
             if size and (refused or (partial and not continues)):
-                self._forget()  # what has come is of another version, or cannot be told from one
+                self._forget()  # the partial file may be of another version
                 return self._receive(url)
             if response.status_code != HTTPStatus.OK and not continues:
                 raise DownloadError(
@@ -117,12 +115,12 @@ class Transfer:
         except requests.RequestException:
             complete = False
         if not complete:
-            expected = f"{total:,} bytes" if total is not None else "all of it"
-            hint = "run it again to go on from there"
+            expected = f"{total:,} bytes" if total is not None else "the whole file"
+            hint = "run the command again to resume"
             if not _version(response) or _encoded(response):
                 self._forget()
-                hint = "run it again"
-            raise _Cut(f"expected {expected}, got {size:,} and no more; {hint}")
+                hint = "run the command again"
+            raise _ConnectionLost(f"expected {expected}, got {size:,} bytes; {hint}")
 
     def _partial_file(self, url: str, response: requests.Response) -> Path:
         version = hashlib.sha256(f"{url}\n{_version(response)}".encode()).hexdigest()[:16]
@@ -143,7 +141,7 @@ class Transfer:
 
 
 def _version(response: requests.Response) -> str:
-    """What tells two versions of a file apart, empty if the server says nothing."""
+    """The version of a file on the server, empty if the server does not state it."""
     headers: Any = response.headers
     return str(headers.get("ETag") or headers.get("Last-Modified") or "")
 
@@ -153,15 +151,13 @@ def _encoded(response: requests.Response) -> bool:
 
 
 def _continues(size: int, response: requests.Response) -> bool:
-    """Whether a partial response surely holds what follows the first ``size`` bytes, given that its
-    version is the same.
-    """
+    """Whether a partial response of the same version certainly starts after ``size`` bytes."""
     begins = response.headers.get("Content-Range", "").startswith(f"bytes {size}-")
     return bool(size and begins and _version(response) and not _encoded(response))
 
 
 def _unreachable(url: str, error: requests.RequestException) -> NoReturn:
-    """Say why in the system's words, which lie below several layers of libraries."""
+    """Raise DownloadError with the system's reason, which is the cause of causes of ``error``."""
     reason = type(error).__name__
     layer: BaseException | None = error
     while layer is not None:

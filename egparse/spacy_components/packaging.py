@@ -33,7 +33,7 @@ import spacy
 from spacy.language import Language
 
 from egparse.errors import EgparseError
-from egparse.hub.card_metadata import Facts
+from egparse.hub.card_metadata import CardMetadata
 from egparse.hub.cards import card, description_of
 from egparse.hub.distributions import build_sdist, build_wheel, licence_expression, pyproject
 from egparse.hub.model_paths import ENTRY_POINTS, SUFFIX
@@ -104,7 +104,7 @@ class Package(NamedTuple):
 
 def package(
     path: Path,
-    facts: Facts,
+    facts: CardMetadata,
     output: Path,
     *,
     name: str | None = None,
@@ -217,7 +217,7 @@ def _check(name: str, version: str, language: str) -> None:
 
 
 def _write(
-    folder: Path, path: Path, model: Model, facts: Facts, name: str, version: str
+    folder: Path, path: Path, model: Model, facts: CardMetadata, name: str, version: str
 ) -> tuple[str, ...]:
     """Write the package, not built yet, and return its components."""
     module = folder / name
@@ -257,7 +257,7 @@ def _pipeline(model: Model, stored: Path) -> Language:
     return nlp
 
 
-def _meta(header: Mapping[str, Any], facts: Facts, name: str, version: str) -> dict[str, Any]:
+def _meta(header: Mapping[str, Any], facts: CardMetadata, name: str, version: str) -> dict[str, Any]:
     """What spaCy's ``meta.json`` has beyond what it knows of every pipeline."""
     sources = [
         {"name": own.name, "url": own.address, "author": own.author, "license": own.licence}
@@ -306,7 +306,7 @@ def _performance(scores: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
             yield key, round(value / 100, 6)
 
 
-def _project(facts: Facts, meta: Mapping[str, Any], name: str) -> list[tuple[str, object]]:
+def _project(facts: CardMetadata, meta: Mapping[str, Any], name: str) -> list[tuple[str, object]]:
     """The table ``[project]``."""
     author = {
         key: value for key, value in (("name", facts.author), ("email", facts.email)) if value

@@ -23,6 +23,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sentences": set(),
     "schemes": set(),
     "layers": set(),
+    "toml_text": set(),
     "compilation": {"numba", "platformdirs", "filelock"},
     "storage": {"numpy", "msgpack", "errors", "types", "__init__"},
     "readers": {"errors", "sentences", "schemes", "types", "numpy", "conllu"},
@@ -39,7 +40,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "pipeline": PREDICTORS | {"fitting", "tagging", "parsing", "splitting", "readers"},
     "training": PREDICTORS
     | {"fitting", "tagging", "parsing", "splitting", "pipeline", "evaluation", "__init__"},
-    "hub": {"pipeline", "fitting", "storage", "errors", "layers"}
+    "hub": {"pipeline", "fitting", "storage", "errors", "layers", "toml_text"}
     | {
         "platformdirs",
         "pooch",

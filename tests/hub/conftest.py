@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hub.local_server import Site, serving
 
-from egparse.hub.catalogue import find_offer, mirrored
+from egparse.hub.catalogue import find_entry, mirrored
 
 SENTENCE = "# text = Hello {k}\n1\tHello\thello\tINTJ\t_\t_\t0\troot\t_\t_\n\n"
 CORPUS = "".join(SENTENCE.format(k=k) for k in range(10_000)).encode()
@@ -26,12 +26,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     """A mirror of UD_French-Sequoia, whose parts differ."""
-    offer = find_offer("UD_French-Sequoia")
-    assert offer is not None
+    entry = find_entry("UD_French-Sequoia")
+    assert entry is not None
     with serving({}) as site:
         monkeypatch.setenv("EGPARSE_MIRROR", site.base + "/")
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-        for k, file in enumerate(offer.files):
+        for k, file in enumerate(entry.files):
             path = mirrored(file.address).removeprefix(site.base)
             site.files[path] = CORPUS + SENTENCE.format(k=f"again {k}").encode()
         yield site

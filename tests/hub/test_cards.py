@@ -13,7 +13,7 @@ from sample_treebank import quick_model, sample
 
 from egparse.errors import ConfigError, ModelFileError
 from egparse.evaluation.report import evaluate, report_as_json
-from egparse.hub.card_metadata import Facts, Scores, Source, facts_of, load_facts
+from egparse.hub.card_metadata import CardMetadata, DataSource, Scores, load_metadata, metadata_of
 from egparse.hub.cards import card
 
 FACTS = """
@@ -60,17 +60,17 @@ def rows_of(text: str, first: str) -> list[list[str]]:
 
 
 def test_the_facts_beside_a_model_are_found(model: Path) -> None:
-    facts = facts_of(model)
+    facts = metadata_of(model)
     assert facts.licence == "CC BY-SA 4.0"
     assert facts.sources == (
-        Source(name="A | B", licence="CC BY 4.0", address="https://example.org/treebank"),
+        DataSource(name="A | B", licence="CC BY 4.0", address="https://example.org/treebank"),
     )
-    assert facts == load_facts(model.with_suffix(".toml"))
-    assert facts_of(model.with_name("other.msgpack")) == Facts()
+    assert facts == load_metadata(model.with_suffix(".toml"))
+    assert metadata_of(model.with_name("other.msgpack")) == CardMetadata()
 
 
 def test_a_card_says_what_file_it_is_about(model: Path) -> None:
-    text = card(model, facts_of(model))
+    text = card(model, metadata_of(model))
     assert text.startswith("# en_test\n\nSomething for tests.\n")
     assert rows_of(text, "SHA-256") == [
         ["SHA-256", f"`{hashlib.sha256(model.read_bytes()).hexdigest()}`"]
@@ -89,7 +89,7 @@ def test_a_card_says_what_file_it_is_about(model: Path) -> None:
 
 
 def test_scores_come_with_intervals_and_with_what_was_given(model: Path) -> None:
-    facts = facts_of(model)
+    facts = metadata_of(model)
     text = card(model, facts)
     predicted, gold = facts.scores.predicted, facts.scores.gold_tags
     assert predicted is not None
@@ -107,7 +107,7 @@ def test_scores_come_with_intervals_and_with_what_was_given(model: Path) -> None
 
 
 def test_a_card_needs_no_facts(model: Path) -> None:
-    text = card(model, Facts(), "another")
+    text = card(model, CardMetadata(), "another")
     assert text.startswith(
         "# another\n\nA model of egparse for the language `en`: sentence starts, "
     )
@@ -117,7 +117,7 @@ def test_a_card_needs_no_facts(model: Path) -> None:
 
 
 def test_every_table_has_as_many_cells_in_each_row(model: Path) -> None:
-    for block in card(model, facts_of(model)).split("\n\n"):
+    for block in card(model, metadata_of(model)).split("\n\n"):
         if block.startswith("| "):
             assert len({len(re.split(r"(?<!\\)\|", line)) for line in block.splitlines()}) == 1, (
                 block
@@ -128,7 +128,9 @@ def test_what_the_model_was_trained_on_from_is_named(model: Path, tmp_path: Path
     path = tmp_path / "next.msgpack"
     record = {**quick_model().record, "bases": [{"name": "en_test", "payload_sha256": "ab12"}]}
     replace(quick_model(), record=record).save(path)
-    assert "Training went on from en_test (SHA-256 of its content `ab12`)." in card(path, Facts())
+    assert "Training continued from en_test (SHA-256 of its content `ab12`)." in card(
+        path, CardMetadata()
+    )
 
 
 @pytest.mark.parametrize(
@@ -151,7 +153,7 @@ def test_faulty_facts_are_refused_by_name(tmp_path: Path, text: str, fault: str)
     path = tmp_path / "facts.toml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ConfigError, match=re.escape(fault)) as raised:
-        load_facts(path)
+        load_metadata(path)
     assert str(tmp_path) in str(raised.value)
     assert "\n" not in str(raised.value)
 
@@ -160,4 +162,4 @@ def test_what_is_no_model_has_no_card(tmp_path: Path) -> None:
     path = tmp_path / "x.msgpack"
     path.write_bytes(b"x")
     with pytest.raises(ModelFileError):
-        card(path, Facts(scores=Scores(test="nothing")))
+        card(path, CardMetadata(scores=Scores(test="nothing")))

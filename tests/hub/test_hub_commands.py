@@ -90,7 +90,7 @@ def test_models_shows_what_is_there(named: Path) -> None:
     assert (one["path"], one["place"], one["hidden"]) == (str(named), "user", False)
     assert one["layers"] == list(quick_model().layers)
     assert len(one["sha256"]) == 64
-    assert {offer["kind"] for offer in found["available"]} >= {"treebank"}
+    assert {entry["kind"] for entry in found["available"]} >= {"treebank"}
 
 
 def test_models_reads_no_weights() -> None:

@@ -18,18 +18,18 @@ from hub.conftest import CORPUS
 from hub.local_server import Site
 
 from egparse.hub import transfer
-from egparse.hub.catalogue import MODEL, TREEBANK, Offer, RemoteFile, find_offer, offers
-from egparse.hub.fetch import fetch, folder_of, is_there
+from egparse.hub.catalogue import MODEL, TREEBANK, CatalogueEntry, RemoteFile, entries, find_entry
+from egparse.hub.fetch import fetch, folder_of, is_downloaded
 from egparse.hub.transfer import DownloadError
 
 NAME = "corpus.conllu"
 
 
-def offer_of(site: Site, data: bytes = CORPUS, sha256: str | None = None) -> Offer:
+def entry_of(site: Site, data: bytes = CORPUS, sha256: str | None = None) -> CatalogueEntry:
     """A treebank of one file that the site has."""
     site.files["/" + NAME] = data
     file = RemoteFile(NAME, f"https://nowhere.invalid/{NAME}", sha256)
-    return Offer("UD_Test", TREEBANK, "English", "CC BY 4.0", "r1", (file,))
+    return CatalogueEntry("UD_Test", TREEBANK, "English", "CC BY 4.0", "r1", (file,))
 
 
 def sha256(data: bytes) -> str:
@@ -43,49 +43,49 @@ def names(folder: Path) -> list[str]:
 
 
 def test_a_treebank_arrives_with_its_checksums(site: Site, home: Path) -> None:
-    offer = find_offer("UD_French-Sequoia")
-    assert offer is not None
-    assert not is_there(offer)
-    paths = fetch(offer)
+    entry = find_entry("UD_French-Sequoia")
+    assert entry is not None
+    assert not is_downloaded(entry)
+    paths = fetch(entry)
     assert paths == [
-        home / "treebanks" / "r2.16" / offer.name / f"fr_sequoia-ud-{part}.conllu"
+        home / "treebanks" / "r2.16" / entry.name / f"fr_sequoia-ud-{part}.conllu"
         for part in ("train", "dev", "test")
     ]
     assert [path.read_bytes() for path in paths] == list(site.files.values())
     kept = [path.with_name(path.name + ".sha256").read_text() for path in paths]
     assert kept == [f"{sha256(path.read_bytes())}  {path.name}\n" for path in paths]
-    assert len(names(folder_of(offer))) == 6
-    assert is_there(offer)
+    assert len(names(folder_of(entry))) == 6
+    assert is_downloaded(entry)
     assert [request.path for request in site.requests] == list(site.files)
 
 
 def test_what_is_there_is_checked_and_not_downloaded_again(site: Site, tmp_path: Path) -> None:
-    offer = offer_of(site)
-    (path,) = fetch(offer, tmp_path / "own")
-    assert fetch(offer, tmp_path / "own") == [path]
+    entry = entry_of(site)
+    (path,) = fetch(entry, tmp_path / "own")
+    assert fetch(entry, tmp_path / "own") == [path]
     assert len(site.requests) == 1
     path.write_bytes(CORPUS[:-1] + b"x")
     with pytest.raises(
         DownloadError,
         match=r"corpus.conllu: expected SHA-256 .*, got .*: altered since its download",
     ):
-        fetch(offer, tmp_path / "own")
+        fetch(entry, tmp_path / "own")
     assert path.read_bytes() == CORPUS[:-1] + b"x"
 
 
 def test_somebody_elses_file_is_left_alone(site: Site, tmp_path: Path) -> None:
     (tmp_path / NAME).write_text("mine")
     with pytest.raises(
-        DownloadError, match="expected no file, or one that was downloaded, got another"
+        DownloadError, match="expected a downloaded file or none, got a file without a checksum"
     ):
-        fetch(offer_of(site), tmp_path)
+        fetch(entry_of(site), tmp_path)
     assert (tmp_path / NAME).read_text() == "mine"
 
 
 @pytest.mark.parametrize("kind", [TREEBANK, MODEL])
 def test_a_known_checksum_is_required(site: Site, home: Path, kind: str) -> None:
     data = os.urandom(1000)
-    right = offer_of(site, data, sha256(data))._replace(kind=kind)
+    right = entry_of(site, data, sha256(data))._replace(kind=kind)
     (path,) = fetch(right)
     assert path.read_bytes() == data
     assert names(path.parent) == [NAME]
@@ -95,11 +95,11 @@ def test_a_known_checksum_is_required(site: Site, home: Path, kind: str) -> None
 
 
 def test_wrong_bytes_are_refused(site: Site, tmp_path: Path) -> None:
-    offer = offer_of(site, CORPUS, sha256(CORPUS + b"\n"))
+    entry = entry_of(site, CORPUS, sha256(CORPUS + b"\n"))
     with pytest.raises(
         DownloadError, match=r"expected SHA-256 [0-9a-f]{64}, got other bytes; nothing was kept"
     ):
-        fetch(offer, tmp_path / "own")
+        fetch(entry, tmp_path / "own")
     assert names(tmp_path / "own") == []
 
 
@@ -108,7 +108,7 @@ def test_what_is_no_corpus_is_refused(site: Site, tmp_path: Path, data: bytes) -
     with pytest.raises(
         DownloadError, match="expected whole sentences in CoNLL-U, got something else"
     ):
-        fetch(offer_of(site, data), tmp_path / "own")
+        fetch(entry_of(site, data), tmp_path / "own")
     assert names(tmp_path / "own") == []
 
 
@@ -116,19 +116,19 @@ def test_what_is_no_corpus_is_refused(site: Site, tmp_path: Path, data: bytes) -
 def test_a_length_that_lies_is_seen(site: Site, tmp_path: Path, known: bool) -> None:
     """The server announces half, and sends that."""
     site.faults = ["short"]
-    offer = offer_of(site, sha256=sha256(CORPUS) if known else None)
+    entry = entry_of(site, sha256=sha256(CORPUS) if known else None)
     with pytest.raises(
         DownloadError, match="got other bytes" if known else "expected whole sentences"
     ):
-        fetch(offer, tmp_path / "own")
+        fetch(entry, tmp_path / "own")
     assert names(tmp_path / "own") == []
-    assert fetch(offer, tmp_path / "own")[0].read_bytes() == CORPUS
+    assert fetch(entry, tmp_path / "own")[0].read_bytes() == CORPUS
 
 
 def test_a_transfer_that_is_cut_goes_on_by_itself(site: Site, tmp_path: Path) -> None:
     site.faults = ["cut"]
     heard: list[tuple[str, int, int | None]] = []
-    (path,) = fetch(offer_of(site), tmp_path / "own", lambda *news: heard.append(news))
+    (path,) = fetch(entry_of(site), tmp_path / "own", lambda *news: heard.append(news))
     assert path.read_bytes() == CORPUS
     first, second = site.requests
     assert first.range is None
@@ -143,17 +143,17 @@ def test_a_transfer_that_is_always_cut_fails_and_can_be_taken_up(
     site: Site, tmp_path: Path
 ) -> None:
     site.faults = ["cut"] * transfer.ATTEMPTS
-    offer = offer_of(site)
+    entry = entry_of(site)
     with pytest.raises(
         DownloadError,
-        match=f"expected {len(CORPUS):,} bytes, got [0-9,]+ and no more; run it again to go on",
+        match=f"expected {len(CORPUS):,} bytes, got [0-9,]+ bytes; run the command again to resume",
     ):
-        fetch(offer, tmp_path / "own")
+        fetch(entry, tmp_path / "own")
     (part,) = names(tmp_path / "own")
     assert part.startswith(".")
     assert part.endswith(".part")
     done = (tmp_path / "own" / part).stat().st_size
-    assert fetch(offer, tmp_path / "own")[0].read_bytes() == CORPUS
+    assert fetch(entry, tmp_path / "own")[0].read_bytes() == CORPUS
     assert site.requests[-1].range == f"bytes={done}-"
     assert names(tmp_path / "own") == [NAME, NAME + ".sha256"]
 
@@ -163,9 +163,9 @@ def test_what_cannot_be_continued_is_sent_again(site: Site, tmp_path: Path, chan
     site.faults = ["cut"] * transfer.ATTEMPTS
     site.version = None if change == "no version" else '"1"'
     site.ranges = change != "no ranges"
-    offer, data = offer_of(site), CORPUS
+    entry, data = entry_of(site), CORPUS
     with pytest.raises(DownloadError):
-        fetch(offer, tmp_path / "own")
+        fetch(entry, tmp_path / "own")
     if change in ("another version", "a shorter file"):
         site.version = '"2"'
         data = (
@@ -173,18 +173,18 @@ def test_what_cannot_be_continued_is_sent_again(site: Site, tmp_path: Path, chan
             if change == "another version"
             else CORPUS[: CORPUS.index(b"# ", 1)]
         )
-        offer = offer_of(site, data)
-    assert fetch(offer, tmp_path / "own")[0].read_bytes() == data
+        entry = entry_of(site, data)
+    assert fetch(entry, tmp_path / "own")[0].read_bytes() == data
     assert names(tmp_path / "own") == [NAME, NAME + ".sha256"]
 
 
 def test_a_missing_file_is_named(site: Site, tmp_path: Path) -> None:
-    offer = offer_of(site)
+    entry = entry_of(site)
     del site.files["/" + NAME]
     with pytest.raises(
         DownloadError, match=f"{site.base}/{NAME}: expected a file, got 404 Not Found"
     ):
-        fetch(offer, tmp_path / "own")
+        fetch(entry, tmp_path / "own")
     assert names(tmp_path / "own") == []
 
 
@@ -196,7 +196,7 @@ def test_without_a_network_the_reason_is_said(
     with pytest.raises(
         DownloadError, match="cannot be reached: Connection refused; downloads need a connection"
     ):
-        fetch(offers()[0], tmp_path / "own")
+        fetch(entries()[0], tmp_path / "own")
     assert names(tmp_path / "own") == []
 
 
@@ -206,14 +206,14 @@ def test_a_silent_server_is_given_up(
     monkeypatch.setattr(transfer, "TIMEOUT", (0.2, 0.2))
     monkeypatch.setattr(transfer, "ATTEMPTS", 1)
     site.faults = ["stall"]
-    with pytest.raises(DownloadError, match="and no more; run it again"):
-        fetch(offer_of(site), tmp_path / "own")
+    with pytest.raises(DownloadError, match="bytes; run the command again"):
+        fetch(entry_of(site), tmp_path / "own")
 
 
 def test_a_place_that_cannot_be_written_is_named(site: Site, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(DownloadError, match=r"file/corpus.conllu: cannot be written: File exists"):
-        fetch(offer_of(site), tmp_path / "file")
+        fetch(entry_of(site), tmp_path / "file")
     assert site.requests == []
 
 
@@ -223,15 +223,15 @@ def test_a_folder_without_permission_is_named(site: Site, tmp_path: Path) -> Non
     with pytest.raises(
         DownloadError, match=r"own/corpus.conllu: cannot be written: Permission denied"
     ):
-        fetch(offer_of(site), tmp_path / "own")
+        fetch(entry_of(site), tmp_path / "own")
 
 
 def test_downloads_of_one_file_at_once_wait_for_each_other(site: Site, tmp_path: Path) -> None:
     site.faults = ["cut"]
-    offer, found = offer_of(site), []
+    entry, found = entry_of(site), []
     threads = [
         threading.Thread(
-            target=lambda: found.append(fetch(offer, tmp_path / "own")[0].read_bytes())
+            target=lambda: found.append(fetch(entry, tmp_path / "own")[0].read_bytes())
         )
         for _ in range(4)
     ]
@@ -263,9 +263,9 @@ def test_a_killed_download_holds_nobody_up_and_is_taken_up(site: Site, tmp_path:
             time.sleep(0.01)
         process.send_signal(signal.SIGKILL)
     assert not list(own.glob("*.conllu"))
-    offer = find_offer("UD_French-Sequoia")
-    assert offer is not None
-    paths = fetch(offer, own)
+    entry = find_entry("UD_French-Sequoia")
+    assert entry is not None
+    paths = fetch(entry, own)
     assert [path.read_bytes() for path in paths] == list(site.files.values())
     assert site.requests[1].range is not None
     assert not list(own.glob(".*.part"))

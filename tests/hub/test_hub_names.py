@@ -11,7 +11,7 @@ from sample_treebank import quick_model
 import egparse
 from egparse.errors import ModelFileError
 from egparse.hub import model_paths as places
-from egparse.hub.catalogue import MODEL, find_offer, offers
+from egparse.hub.catalogue import MODEL, entries, find_entry
 from egparse.hub.resolve import find_model
 
 
@@ -141,16 +141,16 @@ def test_load_takes_a_name_or_a_path(home: Path) -> None:
 
 
 def test_the_catalogue_is_whole() -> None:
-    found = offers()
-    assert len({offer.name for offer in found}) == len(found)
-    for offer in found:
-        assert find_offer(offer.name) == offer
-        assert offer.licence
+    found = entries()
+    assert len({entry.name for entry in found}) == len(found)
+    for entry in found:
+        assert find_entry(entry.name) == entry
+        assert entry.licence
         assert all(
             file.address.startswith("https://") and file.name in file.address
-            for file in offer.files
+            for file in entry.files
         )
-        assert offer.kind != MODEL or all(file.sha256 for file in offer.files)
-    assert find_offer("UD_French-Sequoia").files[0].address == (  # type: ignore[union-attr]
+        assert entry.kind != MODEL or all(file.sha256 for file in entry.files)
+    assert find_entry("UD_French-Sequoia").files[0].address == (  # type: ignore[union-attr]
         "https://raw.githubusercontent.com/UniversalDependencies/UD_French-Sequoia/r2.16/fr_sequoia-ud-train.conllu"
     )

@@ -22,7 +22,7 @@ from house.package import ROOT
 from sample_treebank import quick_model
 
 from egparse.errors import EgparseError
-from egparse.hub.card_metadata import Facts, Source
+from egparse.hub.card_metadata import CardMetadata, Source
 from egparse.hub.distributions import licence_expression
 from egparse.spacy_components.packaging import (
     SPACY_VERSIONS,
@@ -35,7 +35,7 @@ from egparse.spacy_components.packaging import (
     requirements_of,
 )
 
-FACTS = Facts(
+FACTS = CardMetadata(
     description='Says "A dog\tbarks" \\ and \x7f.',
     licence="CC BY-SA 4.0",
     author="Ada Böhm",

@@ -9,7 +9,7 @@ import pytest
 from house.package import ROOT
 
 import egparse
-from egparse.hub.card_metadata import facts_of
+from egparse.hub.card_metadata import metadata_of
 from egparse.hub.cards import card
 from egparse.readers.corpus import read_corpus
 from egparse.sentences import Sentence
@@ -22,7 +22,7 @@ LARGEST = 20_000_000  # bytes
 def test_the_card_is_that_of_the_file(path: Path) -> None:
     written = path.with_suffix(".md").read_text(encoding="utf-8")
     assert hashlib.sha256(path.read_bytes()).hexdigest() in written
-    assert card(path, facts_of(path)).rstrip() == written.rstrip()
+    assert card(path, metadata_of(path)).rstrip() == written.rstrip()
     assert path.stat().st_size <= LARGEST
 
 

@@ -18,7 +18,7 @@ from egparse.errors import EgparseError
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-    from egparse.hub.catalogue import Offer
+    from egparse.hub.catalogue import CatalogueEntry
     from egparse.hub.transfer import Listener
 
 EPILOG = examples(
@@ -31,7 +31,7 @@ EPILOG = examples(
 
 
 def download(
-    offer: Offer, folder: Path | None = None, listener: Listener | None = None
+    entry: CatalogueEntry, folder: Path | None = None, listener: Listener | None = None
 ) -> list[Path]:
     """Get the files of a model or a treebank, in the user's folder or in the one given.
 
@@ -39,7 +39,7 @@ def download(
     """
     from egparse.hub.fetch import fetch
 
-    return fetch(offer, folder, listener or (lambda *_: None))
+    return fetch(entry, folder, listener or (lambda *_: None))
 
 
 def download_cli(
@@ -68,40 +68,40 @@ def download_cli(
     address to ask instead of the public one.
     """
     with reported():
-        from egparse.hub.catalogue import find_offer
+        from egparse.hub.catalogue import find_entry
 
-        offer = find_offer(name)
-        if offer is None:
+        entry = find_entry(name)
+        if entry is None:
             print(_installed(name))
             return
         with _progress(quiet) as listener:
-            paths = download(offer, output, listener)
+            paths = download(entry, output, listener)
         print("\n".join(map(str, paths)))
         if not quiet:
             sys.stdout.flush()
-            print(_told(offer), file=sys.stderr)
+            print(_told(entry), file=sys.stderr)
 
 
 def _installed(name: str) -> Path:
     """The file of a model that came with egparse or a package. Raises EgparseError: there is none
     of that name either.
     """
-    from egparse.hub.catalogue import offers
+    from egparse.hub.catalogue import entries
     from egparse.hub.model_paths import stored_models
-    from egparse.hub.resolve import close_to
+    from egparse.hub.resolve import did_you_mean
 
     for stored in stored_models():
         if stored.name == name:
             return stored.path
-    known = close_to(name, [offer.name for offer in offers()])
+    known = did_you_mean(name, [entry.name for entry in entries()])
     raise EgparseError(f"{name}: expected a name that 'egparse models' lists, got another{known}")
 
 
-def _told(offer: Offer) -> str:
-    files = tables.things(len(offer.files), "file")
-    unknown = any(file.sha256 is None for file in offer.files)
+def _told(entry: CatalogueEntry) -> str:
+    files = tables.things(len(entry.files), "file")
+    unknown = any(file.sha256 is None for file in entry.files)
     checked = "first download is kept in .sha256 files" if unknown else "catalogue is right"
-    return f"{offer.name} {offer.release}, {offer.licence}: {files}; the SHA-256 of the {checked}"
+    return f"{entry.name} {entry.release}, {entry.licence}: {files}; the SHA-256 of the {checked}"
 
 
 @contextmanager

@@ -62,12 +62,12 @@ def model_card(model: Path, facts: Path | None = None) -> str:
 
     Raises EgparseError for what is no model, and for faulty facts.
     """
-    from egparse.hub.card_metadata import facts_of
+    from egparse.hub.card_metadata import metadata_of
     from egparse.hub.cards import card
     from egparse.hub.resolve import find_model
 
     path = find_model(model)
-    return card(path, facts_of(path, facts))
+    return card(path, metadata_of(path, facts))
 
 
 def inspect_cli(

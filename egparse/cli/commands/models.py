@@ -25,8 +25,8 @@ def models() -> dict[str, list[dict[str, Any]]]:
     Of model files the headers are read, not the weights. A name that comes twice means the first;
     the others are ``hidden``.
     """
-    from egparse.hub.catalogue import offers
-    from egparse.hub.fetch import folder_of, is_there
+    from egparse.hub.catalogue import entries
+    from egparse.hub.fetch import folder_of, is_downloaded
     from egparse.hub.model_paths import stored_models
 
     installed: list[dict[str, Any]] = []
@@ -39,13 +39,13 @@ def models() -> dict[str, list[dict[str, Any]]]:
     available = [
         {
             **{
-                key: getattr(offer, key)
+                key: getattr(entry, key)
                 for key in ("name", "kind", "language", "licence", "release")
             },
-            "downloaded": str(folder_of(offer)) if is_there(offer) else None,
-            "files": [file._asdict() for file in offer.files],
+            "downloaded": str(folder_of(entry)) if is_downloaded(entry) else None,
+            "files": [file._asdict() for file in entry.files],
         }
-        for offer in offers()
+        for entry in entries()
     ]
     return {"installed": installed, "available": available}
 

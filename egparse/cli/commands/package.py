@@ -38,13 +38,13 @@ def package(
 
     Raises EgparseError as ``pipes.packaging.package`` does, and for faulty facts.
     """
-    from egparse.hub.card_metadata import facts_of
+    from egparse.hub.card_metadata import metadata_of
     from egparse.hub.resolve import find_model
     from egparse.storage.model_file import read_header
 
     path = find_model(model)
     read_header(path)  # what is no model is refused before spaCy is imported
-    known = facts_of(path, facts)
+    known = metadata_of(path, facts)
     if licence is not None:
         known = replace(known, licence=licence)
     from egparse.spacy_components import packaging
