@@ -14,7 +14,7 @@ The keys of the JSON object; all rates are per cent, but those of calibration:
 ``conventions``      UAS and LAS under each convention of ``attachment.py``; null where the words
                      of gold and system differ
 ``segmentation``     F1 of Tokens, Sentences and Words where the words differ; F1 of Sentences where
-                     a splitter found sentences of the gold words; else null
+                     a splitter splits the gold words; else null
 ``details``          break-downs (``details.py``), on request only
 ``calibration``      for each layer for which the system has probabilities (``calibration.py``):
                      ``words``, ``confidence``, ``accuracy``, ``ece``, ``nll``, ``brier`` and
@@ -40,11 +40,9 @@ from egparse.evaluation.details import Details, break_down
 from egparse.evaluation.scores import Score, total
 from egparse.evaluation.spans import OUTSIDE, SpanScores, score_spans
 from egparse.evaluation.ud import SEGMENTATION_METRICS, score
+from egparse.layers import LAYERS
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
 from egparse.types import Longs
-
-LAYERS = ("upos", "xpos", "feats", "heads", "deprels", "spans")
-"""The layers that can be evaluated, by their names in ``Sentence``."""
 
 METRICS = ("UPOS", "XPOS", "UFeats", "UAS", "LAS", "CLAS", "MLAS")
 """The metrics on words, in the order of a report."""

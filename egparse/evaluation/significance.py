@@ -10,9 +10,9 @@ F1 = 200 correct / (gold + system) of their sums:
                  whatever its sign; a swap exchanges the systems' counts in each sentence with
                  probability 1/2 (approximate randomisation, two-sided)
 
-The p value is that of the hypothesis that the two outputs of a sentence could as well have come
-from the other system. It is not corrected for the number of metrics compared. It is never 0: the
-observed outputs are themselves one of the possible swaps.
+The null hypothesis is that the two outputs of a sentence could as well have come from the other
+system. The p value is not corrected for the number of metrics compared. It is never 0: the observed
+outputs are one of the possible results of a swap.
 
 Sources: Noreen (1989), *Computer-Intensive Methods for Testing Hypotheses*, chapter 2, and Yeh
 (2000), "More accurate tests for the statistical significance of result differences", for the test;
@@ -69,7 +69,7 @@ def compare_reports(
     """
     shared = [name for name in first.by_sentence if name in second.by_sentence]
     if not shared:
-        names = (", ".join(own.by_sentence) or "none" for own in (first, second))
+        names = (", ".join(report.by_sentence) or "none" for report in (first, second))
         raise EgparseError(f"expected two systems with a common metric, got {' and '.join(names)}")
     return paired_differences(
         {name: first.by_sentence[name] for name in shared},
@@ -125,13 +125,13 @@ def comparison_as_json(compared: Mapping[str, PairedDifference]) -> dict[str, di
     """For each metric ``score``, ``against``, ``difference``, ``interval`` and ``p``."""
     return {
         name: {
-            "score": own.first,
-            "against": own.second,
-            "difference": own.difference,
-            "interval": None if own.interval is None else list(own.interval),
-            "p": own.p_value,
+            "score": pair.first,
+            "against": pair.second,
+            "difference": pair.difference,
+            "interval": None if pair.interval is None else list(pair.interval),
+            "p": pair.p_value,
         }
-        for name, own in compared.items()
+        for name, pair in compared.items()
     }
 
 
