@@ -1,3 +1,3 @@
-"""What is seen of words and arcs: vocabularies, lexicon, templates, attribute index, and the
-kernels over weights.
+"""Features of words and arcs: vocabularies, the lexicon, templates, the attribute index, hashing,
+and the kernels over weights.
 """

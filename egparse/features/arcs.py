@@ -1,17 +1,16 @@
-"""Features of candidate arcs, hashed into one table of weights.
+"""Features of candidate arcs, hashed into one table of weights (see ``hashing``).
 
 An arc template is two conjunctions of cells, one at the head and one at the dependent, such as
 ``h.form h.xpos + d.xpos[-1] d.xpos``. Every conjunction is hashed once per word; an arc combines a
 head code and a dependent code by exclusive or, with the direction of the arc, so that a feature
-costs a multiplication and a shift. Templates without words count a second time, with the length of
-the arc; that place differs from the first in its last four bits only, so that both lie in one line
-of the processor's cache. Words with lengths are too sparse to help (see
-docs/decisions/arc-features.md). The words between the two ends and counts over them add features of
-their own.
+costs a multiplication and a shift. Templates without words yield a second feature, the same in
+conjunction with the length of the arc; the indices of the two differ in their last four bits only,
+so that both weights lie in one line of the processor's cache. Words with lengths are too sparse to
+help (see docs/decisions/arc-features.md). The tags of the words between the two ends, and counts of
+them, yield further features.
 
-Weights live in a table of 2^bits numbers; features whose hashes collide share a weight (Weinberger
-et al. 2009). Templates follow McDonald et al. (2005, "Online large-margin training of dependency
-parsers", table 1), with more context.
+Templates follow McDonald et al. (2005, "Online large-margin training of dependency parsers", table
+1), with more context.
 """
 
 from __future__ import annotations
@@ -24,14 +23,24 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.errors import ConfigError
+from egparse.features.hashing import (
+    MIXER,
+    change_weight,
+    direction_code,
+    index_shift,
+    mix,
+    weight_index,
+)
 from egparse.types import Floats, Ints, Shorts, Singles, UInt32s, UInt64s
 
 MAX_CELLS = 5
+"""A template has at most so many cells at each end."""
+
 LENGTH_BINS = np.array([0, 1, 2, 3, 4, 5, 5, 6, 6, 6, 7, 7, 7, 7, 7, 7], dtype=np.int64)
 """The bin of a length below 16; longer arcs are in bin 8."""
 
 WORD_COLUMNS = ("form", "stem")
-"""Columns of words: templates that name them go without the length of the arc."""
+"""Columns that hold words: templates that name them are not combined with the length of the arc."""
 
 _CELL = re.compile(r"([hd])\.([a-z0-9_]+)(?:\[([+-]?\d+)\])?")
 
@@ -40,11 +49,12 @@ class ArcTemplates(NamedTuple):
     """Compiled templates: arrays only, because numba would convert every string of a tuple at every
     call.
 
-    A side is a conjunction at one end: cell ``c`` of side ``s`` is ``side_columns[s, c]`` at offset
-    ``side_offsets[s, c]`` (-1: unused). Template ``t`` combines ``head_sides[t]`` of the head sides
-    and ``dependent_sides[t]`` of the dependent sides. The first ``n_with_length`` templates count
-    with the length of the arc too; the features of the words in between use the first two, a fine
-    and a coarse pair of tags.
+    A side is a conjunction at one end: cell ``c`` of head side ``s`` is the column
+    ``head_columns[s, c]`` (-1: no cell) of the word at offset ``head_offsets[s, c]``, and the same
+    for dependent sides. Template ``t`` combines the sides ``head_sides[t]`` and
+    ``dependent_sides[t]``. The first ``n_with_length`` templates are combined with the length of
+    the arc too; the first two, a fine and a coarse pair of tags, also with the words in between,
+    whose tags are in ``between_column``.
     """
 
     head_columns: Ints
@@ -58,12 +68,12 @@ class ArcTemplates(NamedTuple):
 
 
 class ArcCodes(NamedTuple):
-    """The hashed conjunctions of one sentence and what is counted between its words; row 0 is the
+    """The hashed conjunctions of one sentence and the tags between its words; position 0 is the
     root.
 
-    ``head[position, side]``, ``dependent[position, side]``; ``tags[position]`` is the tag counted
-    in between; ``before[position, b]`` counts the words up to and including a position with tag
-    ``b``.
+    ``head[position, side]`` and ``dependent[position, side]`` are codes; ``tags[position]`` is the
+    tag that counts between words; ``before[position, b]`` is the number of words with tag ``b`` up
+    to and including the position.
     """
 
     head: UInt64s
@@ -75,14 +85,14 @@ class ArcCodes(NamedTuple):
 def compile_arc_templates(
     texts: Sequence[str], columns: Sequence[str], between: str, words: Sequence[str] = WORD_COLUMNS
 ) -> ArcTemplates:
-    """Check and compile templates over named columns; ``between`` names the column of the tags in
-    between.
+    """Check and compile templates over named columns; ``between`` names the column of the tags
+    that count between the ends of an arc.
 
-    Templates that name one of the columns ``words`` go without the length of the arc.
+    Templates that name one of the columns ``words`` are not combined with the length of the arc.
 
     Raises:
-        ConfigError: a template that cannot be read or names an unknown column, or fewer than two
-            templates without words.
+        ConfigError: a template cannot be read or names an unknown column, or there are fewer than
+            two templates without words.
     """
     numbers = {name: number for number, name in enumerate(columns)}
     if between not in numbers:
@@ -91,20 +101,19 @@ def compile_arc_templates(
         )
     sparse = {numbers[name] for name in words if name in numbers}
     parsed = [_parse(text, numbers) for text in texts]
-    wordless = [own for own in parsed if not _names_any(own, sparse)]
+    wordless = [template for template in parsed if not _names_any(template, sparse)]
+    lexical = [template for template in parsed if _names_any(template, sparse)]
     if len(wordless) < 2:
         raise ConfigError(
             f"expected at least two arc templates without {', '.join(words)}, got {len(wordless)}"
         )
     sides: dict[str, list[tuple[tuple[int, int], ...]]] = {"h": [], "d": []}
     pairs: list[tuple[int, int]] = []
-    for own in [*wordless, *(own for own in parsed if _names_any(own, sparse))]:
-        places = []
+    for template in [*wordless, *lexical]:
         for end in ("h", "d"):
-            if own[end] not in sides[end]:
-                sides[end].append(own[end])
-            places.append(sides[end].index(own[end]))
-        pairs.append((places[0], places[1]))
+            if template[end] not in sides[end]:
+                sides[end].append(template[end])
+        pairs.append((sides["h"].index(template["h"]), sides["d"].index(template["d"])))
     head_columns, head_offsets = _table(sides["h"])
     dependent_columns, dependent_offsets = _table(sides["d"])
     table = np.array(pairs, dtype=np.int32).reshape(-1, 2)
@@ -133,18 +142,15 @@ def _parse(text: str, numbers: dict[str, int]) -> dict[str, tuple[tuple[int, int
         if match is None or match[2] not in numbers:
             raise ConfigError(
                 f"arc template {text!r}: expected cells such as h.form or d.xpos[-1] over the "
-                "columns "
-                f"{', '.join(numbers)}, got {word!r}"
+                f"columns {', '.join(numbers)}, got {word!r}"
             )
         cells[match[1]].append((numbers[match[2]], int(match[3] or 0)))
     if max(len(cells["h"]), len(cells["d"])) > MAX_CELLS:
-        raise ConfigError(f"arc template {text!r}: expected at most {MAX_CELLS} cells an end")
-    return {end: tuple(found) for end, found in cells.items()}
+        raise ConfigError(f"arc template {text!r}: expected at most {MAX_CELLS} cells at an end")
+    return {end: tuple(of_end) for end, of_end in cells.items()}
 
 
-def _table(
-    sides: list[tuple[tuple[int, int], ...]],
-) -> tuple[Ints, Ints]:
+def _table(sides: list[tuple[tuple[int, int], ...]]) -> tuple[Ints, Ints]:
     columns = np.full((len(sides), MAX_CELLS), -1, dtype=np.int32)
     offsets = np.zeros((len(sides), MAX_CELLS), dtype=np.int32)
     for s, side in enumerate(sides):
@@ -154,44 +160,35 @@ def _table(
     return columns, offsets
 
 
-@njit(inline=True)
-def _mix(code: np.uint64, value: np.uint64) -> np.uint64:
-    """One step of a 64-bit hash over small integers: xor, multiply, fold."""
-    mixed = (code ^ value) * np.uint64(0xFF51AFD7ED558CCD)
-    return mixed ^ (mixed >> np.uint64(32))
-
-
-@njit
-def _side_codes(
-    values: Ints,
-    columns: Ints,
-    offsets: Ints,
-    seed: np.uint64,
-    codes: UInt64s,
-) -> None:
-    size = values.shape[0]
-    for position in range(size):
-        for s in range(columns.shape[0]):
-            code = _mix(seed, np.uint64(s + 1))
-            for c in range(columns.shape[1]):
-                if columns[s, c] < 0:
-                    break
-                place = position + offsets[s, c]
-                # beyond the sentence there is one boundary at each end; the root stands at its left
-                value = np.uint64(1 if place < 0 else 2)
-                if 0 <= place < size:
-                    value = np.uint64(values[place, columns[s, c]] + 3)
-                code = _mix(code, value)
-            codes[position, s] = code
-
-
+_FOLD = np.uint64(32)
 _HEAD_SEED = np.uint64(0x9E3779B97F4A7C15)
 _DEPENDENT_SEED = np.uint64(0xC2B2AE3D27D4EB4F)
 
 
 @njit
+def _side_codes(
+    values: Ints, columns: Ints, offsets: Ints, seed: np.uint64, codes: UInt64s
+) -> None:
+    """The code of each side at each position, from ``values`` (n + 1, columns)."""
+    size = values.shape[0]
+    for position in range(size):
+        for s in range(columns.shape[0]):
+            code = mix(seed, np.uint64(s + 1), _FOLD)
+            for c in range(columns.shape[1]):
+                if columns[s, c] < 0:
+                    break
+                neighbour = position + offsets[s, c]
+                # 1 left of the root, 2 right of the last word: one boundary at each end
+                value = np.uint64(1 if neighbour < 0 else 2)
+                if 0 <= neighbour < size:
+                    value = np.uint64(values[neighbour, columns[s, c]] + 3)
+                code = mix(code, value, _FOLD)
+            codes[position, s] = code
+
+
+@njit
 def encode_arcs(values: Ints, templates: ArcTemplates, codes: ArcCodes) -> None:
-    """Fill ``codes`` for one sentence: ``values`` is (n + 1, columns), row 0 the root."""
+    """Fill ``codes`` for a sentence of n words: ``values`` is (n + 1, columns), row 0 the root."""
     _side_codes(values, templates.head_columns, templates.head_offsets, _HEAD_SEED, codes.head)
     _side_codes(
         values,
@@ -211,12 +208,6 @@ def encode_arcs(values: Ints, templates: ArcTemplates, codes: ArcCodes) -> None:
 
 
 @njit(inline=True)
-def _place(code: np.uint64, shift: np.uint64) -> np.uint32:
-    """The place of a code in the table: the highest bits of a product (multiplicative hashing)."""
-    return np.uint32((code * np.uint64(0x9E3779B97F4A7C15)) >> shift)
-
-
-@njit(inline=True)
 def _arc_features(
     head_codes: UInt64s,
     dependent_codes: UInt64s,
@@ -228,33 +219,33 @@ def _arc_features(
     head: int,
     dependent: int,
     shift: np.uint64,
-    places: UInt32s,
+    indices: UInt32s,
 ) -> int:
-    """Write the places in the weight table of the features of one arc; returns how many there are.
+    """Write the indices of the weights of one arc's features; returns how many there are.
 
-    A place changed by a number below 16 stays in the same block of 16 weights: 1 to 8 are the bins
-    of the length, 13 to 15 how many words of one tag lie in between.
+    An index combined (exclusive or) with a number below 16 stays in the same block of 16 weights:
+    1 to 8 are the bins of the length, 13 to 15 stand for 1, 2 or more words of one tag in between.
     """
     rightward = head < dependent
-    direction = np.uint64(0xD6E8FEB86659FD93) if rightward else np.uint64(0xA5A5A5A5A5A5A5A7)
+    direction = direction_code(head, dependent)
     distance = dependent - head if rightward else head - dependent
     length = np.uint32(LENGTH_BINS[distance] if distance < 16 else 8)
     n_templates = head_sides.shape[0]
     head_row, dependent_row = head_codes[head], dependent_codes[dependent]
     for t in range(n_templates):
-        # unsigned places spare the test for negative ones
+        # unsigned indices spare numba the test for negative ones
         base = head_row[np.uint32(head_sides[t])] ^ dependent_row[np.uint32(dependent_sides[t])]
-        place = _place(((base ^ np.uint64(t)) * np.uint64(0xFF51AFD7ED558CCD)) ^ direction, shift)
-        places[t] = place
+        index = weight_index(((base ^ np.uint64(t)) * MIXER) ^ direction, shift)
+        indices[t] = index
         if t < n_with_length:
-            places[n_templates + t] = place ^ length
+            indices[n_templates + t] = index ^ length
     count: int = n_templates + n_with_length
     fine = head_row[head_sides[0]] ^ dependent_row[dependent_sides[0]]
     fine = (fine * np.uint64(0x94D049BB133111EB)) ^ direction
     coarse = head_row[head_sides[1]] ^ dependent_row[dependent_sides[1]]
     coarse = (coarse * np.uint64(0xBF58476D1CE4E5B9)) ^ direction
-    shape = coarse
-    same_head, same_dependent = 0, 0
+    shape = coarse  # the pair of tags and the set of tags in between
+    same_head, same_dependent = 0, 0  # words in between with the tag of the head, the dependent
     if distance > 1:
         first = before[head if rightward else dependent]
         last = before[dependent - 1 if rightward else head - 1]
@@ -262,19 +253,18 @@ def _arc_features(
             between = last[b] - first[b]
             if between > 0:
                 tag = np.uint64(b + 1) * np.uint64(0xD6E8FEB86659FD93)
-                place = _place(coarse ^ tag, shift)
-                places[count] = _place(fine ^ tag, shift)
-                places[count + 1] = place ^ length
-                places[count + 2] = place ^ np.uint32(12 + min(between, 3))
+                index = weight_index(coarse ^ tag, shift)
+                indices[count] = weight_index(fine ^ tag, shift)
+                indices[count + 1] = index ^ length
+                indices[count + 2] = index ^ np.uint32(12 + min(between, 3))
                 count += 3
-                shape = (shape ^ tag) * np.uint64(0xFF51AFD7ED558CCD)
-                shape ^= shape >> np.uint64(32)
+                shape = mix(shape, tag, _FOLD)
         same_head = min(last[tags[head]] - first[tags[head]], 3)
         same_dependent = min(last[tags[dependent]] - first[tags[dependent]], 3)
     same = np.uint64(4 * same_head + same_dependent + 1) * np.uint64(0xC4CEB9FE1A85EC53)
-    places[count] = _place(coarse ^ same, shift)
-    places[count + 1] = _place(fine ^ same, shift)
-    places[count + 2] = _place(shape, shift)
+    indices[count] = weight_index(coarse ^ same, shift)
+    indices[count + 1] = weight_index(fine ^ same, shift)
+    indices[count + 2] = weight_index(shape, shift)
     return count + 3
 
 
@@ -288,19 +278,16 @@ def score_arcs(
     templates: ArcTemplates,
     arcs: Shorts,
     weights: Singles,
-    places: UInt32s,
+    indices: UInt32s,
     scores: Floats,
 ) -> None:
-    """Score the arcs ``arcs[r] = (head, dependent)`` of one sentence; ``len(weights)`` is a power
-    of two.
+    """Write the score of each arc ``arcs[r] = (head, dependent)`` of one sentence to ``scores[r]``.
+
+    ``weights`` is (2^bits,); ``indices`` is a buffer with room for the features of one arc.
     """
-    shift = np.uint64(64) - np.uint64(np.round(np.log2(weights.shape[0])))
-    head_codes, dependent_codes, tags, before = (
-        codes.head,
-        codes.dependent,
-        codes.tags,
-        codes.before,
-    )
+    shift = index_shift(weights)
+    head_codes, dependent_codes = codes.head, codes.dependent
+    tags, before = codes.tags, codes.before
     head_sides, dependent_sides = templates.head_sides, templates.dependent_sides
     n_with_length = templates.n_with_length
     for r in range(arcs.shape[0]):
@@ -315,14 +302,15 @@ def score_arcs(
             int(arcs[r, 0]),
             int(arcs[r, 1]),
             shift,
-            places,
+            indices,
         )
-        even, odd = np.float32(0.0), np.float32(0.0)  # two running sums hide the latency of one
+        # the loop of hashing.sum_weights: inlined by numba it makes this kernel a tenth slower
+        even, odd = np.float32(0.0), np.float32(0.0)
         for f in range(0, count - 1, 2):
-            even += weights[places[f]]
-            odd += weights[places[f + 1]]
+            even += weights[indices[f]]
+            odd += weights[indices[f + 1]]
         if count % 2:
-            even += weights[places[count - 1]]
+            even += weights[indices[count - 1]]
         scores[r] = even + odd
 
 
@@ -333,21 +321,18 @@ def add_arcs(
     arcs: Shorts,
     changes: Floats,
     weights: Singles,
-    places: UInt32s,
+    indices: UInt32s,
 ) -> float:
-    """Add ``changes[r]`` times the features of arc r; returns the exact change of the squared norm
-    of the weights.
+    """Add ``changes[r]`` times the features of arc r to the weights; buffers as in ``score_arcs``.
+
+    Returns the change of the squared norm of the weights, exact for the weights as stored.
     """
-    shift = np.uint64(64) - np.uint64(np.round(np.log2(weights.shape[0])))
-    head_codes, dependent_codes, tags, before = (
-        codes.head,
-        codes.dependent,
-        codes.tags,
-        codes.before,
-    )
+    shift = index_shift(weights)
+    head_codes, dependent_codes = codes.head, codes.dependent
+    tags, before = codes.tags, codes.before
     head_sides, dependent_sides = templates.head_sides, templates.dependent_sides
     n_with_length = templates.n_with_length
-    grown = 0.0
+    norm_change = 0.0
     for r in range(arcs.shape[0]):
         change = np.float32(changes[r])
         if change == 0.0:
@@ -363,11 +348,8 @@ def add_arcs(
             int(arcs[r, 0]),
             int(arcs[r, 1]),
             shift,
-            places,
+            indices,
         )
         for f in range(count):
-            old = weights[places[f]]
-            new = old + change
-            weights[places[f]] = new
-            grown += (np.float64(new) - np.float64(old)) * (np.float64(new) + np.float64(old))
-    return grown
+            norm_change += change_weight(weights, indices[f], change)
+    return norm_change

@@ -1,9 +1,9 @@
-"""What a corpus says of a form beyond its letters: how it is cased in running text, and in which
-kinds of spans it was seen.
+"""Statistics of forms in a corpus: how a form is cased in running text, and in which types of spans
+it occurred.
 
-Both tell names from words at the beginning of a sentence, in headlines and in lower case. On the
-words that a tagger learns from they must come from other sentences, or it learns to trust them too
-much: see ``counted`` of ``FormStatistics.count``.
+Both help to recognise names at the beginning of a sentence, in headlines and in lower case. The
+statistics of the words that a tagger is trained on must be counted in other sentences, or it learns
+to trust them too much: see ``counted`` of ``FormStatistics.count``.
 """
 
 from __future__ import annotations
@@ -18,30 +18,31 @@ from egparse.features.vocabulary import FIRST_VALUE
 from egparse.types import Ints, Longs, Mask, UInt16s
 
 COLUMNS = ("casing", "history")
-"""``casing``: how the form is usually cased, how it is here, whether it begins the sentence, and
-whether the sentence is in capitals. ``history``: in which kind of spans the form was seen, how
+"""``casing``: how the form is usually cased, how it is cased here, whether it begins the sentence,
+and whether the sentence is in capitals. ``history``: in which type of spans the form occurred, how
 often, and how it is cased here.
 """
 
 _OTHER, _LOWER, _TITLE, _UPPER = range(4)
 _KINDS = ("no letter", "lower", "title", "capitals")
-_SHARES = np.array([0.05, 0.3, 0.7, 0.95])
+_SHARES = np.array([0.05, 0.3, 0.7, 0.95])  # of capitals, between the five words of _USUALLY
 _USUALLY = ("lower", "mostly lower", "mixed", "mostly capital", "capital")
 _CASINGS = ("unseen", *(usually + few for usually in _USUALLY for few in ("", " (rare)")))
 _SETTINGS = ("", " in a title", " among capitals")
-_SPAN_SHARES = np.array([0.2, 0.7])
+_SPAN_SHARES = np.array([0.2, 0.7])  # of words in spans, between the three words of _LEVELS
 _OUTSIDE_CODES = ("unseen", "outside", "outside (rare)")
 _RARE_OUTSIDE = 2
 _LEVELS = ("seldom", "sometimes", "mostly")
-_RARE = 3
-_MOST = 0.6
-_PURE = 0.7
+_RARE = 3  # a form that occurred fewer times is rare
+_MOST = 0.6  # a sentence with a larger share of capitalised words is a title
+_PURE = 0.7  # with a larger share of one type among its spans, a form has no " and others"
 
 
 @dataclass(frozen=True)
 class FormStatistics:
-    """Codes of ``forms``, which are in lower case; ``types`` are the kinds of spans that
-    ``history`` speaks of.
+    """The codes ``casing`` and ``history`` of ``forms``, (forms,) each; forms are in lower case.
+
+    ``types`` are the span types of ``history``.
     """
 
     forms: Sequence[str]
@@ -55,44 +56,43 @@ class FormStatistics:
 
     @classmethod
     def count(cls, text: Text, types: Sequence[str], spans: Ints, counted: Mask) -> FormStatistics:
-        """From the ``counted`` words of a text; ``spans[k]`` is the type of the span around word k,
-        -1 for none.
+        """The statistics of the ``counted`` words of a text, (words,); ``spans[k]`` is the type of
+        the span around word k, -1 for none.
         """
         forms = sorted({form.lower() for form in text.distinct})
         rows = {form: row for row, form in enumerate(forms)}
         row_of = np.array([rows[form.lower()] for form in text.distinct], dtype=np.int64)[
             text.form_ids
         ]
-        kinds, opens, settings = _look_at(text)
+        kinds, opens, settings = _casing_of(text)
 
         def tally(chosen: Mask) -> Longs:
             return np.bincount(row_of[counted & chosen], minlength=len(forms))
 
-        telling = settings != 2  # among capitals, capitals say nothing
+        informative = settings != 2  # in a sentence in capitals the case of a word means nothing
         casing = _casing_codes(
-            tally(telling & (kinds == _LOWER)), tally(telling & (kinds >= _TITLE) & ~opens)
+            tally(informative & (kinds == _LOWER)), tally(informative & (kinds >= _TITLE) & ~opens)
         )
         inside = [tally(spans == number) for number in range(len(types))]
         return cls(forms, types, casing, _history_codes(tally(spans >= -1), inside))
 
-    def extended(self, found: FormStatistics | None, forms: Sequence[str]) -> FormStatistics:
-        """What is known of ``forms``, sorted and in lower case, from here and from what was
-        ``found`` elsewhere, where that says more.
+    def extended(self, other: FormStatistics | None, forms: Sequence[str]) -> FormStatistics:
+        """The statistics of ``forms`` (sorted, in lower case) from these and ``other`` statistics.
 
-        Types keep their numbers, new ones come behind them. Of a form that was seen seldom or never
-        here the other statistics are believed, and where they know it as part of a span of a new
-        type; otherwise these.
+        The types keep their numbers, and new types follow. The other codes of a form are taken
+        where it is rare or unknown here, and where they have it in spans of a new type; else those
+        of these statistics.
         """
         types = list(self.types)
         codes = np.zeros((2, len(forms)), dtype=np.uint16)
         rows = np.array([self._rows.get(form, -1) for form in forms], dtype=np.int64)
         codes[:, rows >= 0] = np.stack([self.casing, self.history])[:, rows[rows >= 0]]
-        if found is not None:
-            types += [name for name in found.types if name not in self.types]
-            history = _renumbered(found.history, [types.index(name) for name in found.types])
-            rows = np.array([found._rows.get(form, -1) for form in forms], dtype=np.int64)
+        if other is not None:
+            types += [name for name in other.types if name not in self.types]
+            history = _renumbered(other.history, [types.index(name) for name in other.types])
+            rows = np.array([other._rows.get(form, -1) for form in forms], dtype=np.int64)
             others = np.zeros_like(codes)
-            others[:, rows >= 0] = np.stack([found.casing, history])[:, rows[rows >= 0]]
+            others[:, rows >= 0] = np.stack([other.casing, history])[:, rows[rows >= 0]]
             seldom = np.stack([codes[0] % 2 == 0, (codes[1] == 0) | (codes[1] == _RARE_OUTSIDE)])
             first_new = len(_OUTSIDE_CODES) + 2 * len(_LEVELS) * len(self.types)
             codes = np.where(
@@ -101,15 +101,15 @@ class FormStatistics:
         return FormStatistics(forms, types, *codes.astype(np.uint16))
 
     def values(self, text: Text) -> Ints:
-        """Values of shape (words, 2) of the columns."""
-        found = np.array(
+        """The values of the columns ``COLUMNS``, (words, 2)."""
+        rows = np.array(
             [self._rows.get(form.lower(), -1) for form in text.distinct], dtype=np.int64
         )
-        known = found >= 0
-        codes = np.zeros((2, len(found)), dtype=np.int64)
-        codes[:, known] = np.stack([self.casing, self.history])[:, found[known]]
+        known = rows >= 0
+        codes = np.zeros((2, len(rows)), dtype=np.int64)
+        codes[:, known] = np.stack([self.casing, self.history])[:, rows[known]]
         casing, history = codes[:, text.form_ids]
-        kinds, opens, settings = _look_at(text)
+        kinds, opens, settings = _casing_of(text)
         casing = ((casing * len(_KINDS) + kinds) * 2 + opens) * len(_SETTINGS) + settings
         return (np.stack([casing, history * len(_KINDS) + kinds], axis=1) + FIRST_VALUE).astype(
             np.int32
@@ -133,8 +133,8 @@ class FormStatistics:
         return f"{_LEVELS[rest // 2]} {self.types[type_]}{'' if rest % 2 else ' and others'}"
 
     def to_payload(self) -> dict[str, Any]:
-        """What the model file holds of it; the forms are those of the model in lower case,
-        sorted.
+        """The content of the model file, without the forms: they are those of the model in lower
+        case, sorted.
         """
         return {"types": list(self.types), "casing": self.casing, "history": self.history}
 
@@ -146,8 +146,8 @@ class FormStatistics:
 
 
 class Text(NamedTuple):
-    """Sentence ``i`` has the words ``starts[i]:starts[i + 1]``; word ``k`` has the form
-    ``distinct[form_ids[k]]``.
+    """Consecutive sentences: sentence ``i`` has the words ``starts[i]:starts[i + 1]``, and word
+    ``k`` has the form ``distinct[form_ids[k]]``.
     """
 
     starts: Longs
@@ -155,9 +155,9 @@ class Text(NamedTuple):
     form_ids: Ints
 
 
-class _Looks(NamedTuple):
-    """How each word is cased (``_KINDS``), whether it ``opens`` its sentence, and the setting of
-    its sentence: 2 if most words are in capitals, 1 if most begin with one, else 0.
+class _Casing(NamedTuple):
+    """How each word is cased (``_KINDS``), whether it is the first of its sentence, and the setting
+    of its sentence: 2 if most words are in capitals, 1 if most begin with a capital, else 0.
     """
 
     kinds: Longs
@@ -165,16 +165,16 @@ class _Looks(NamedTuple):
     settings: Longs
 
 
-def _look_at(text: Text) -> _Looks:
+def _casing_of(text: Text) -> _Casing:
     kinds = np.array([_kind(form) for form in text.distinct], dtype=np.int64)[text.form_ids]
     lengths = np.diff(text.starts)
     opens = np.zeros(len(kinds), dtype=bool)
     opens[text.starts[:-1][lengths > 0]] = True
-    letters = _sums(kinds != _OTHER, text.starts)
-    upper = _sums(kinds == _UPPER, text.starts)
-    capital = _sums(kinds >= _TITLE, text.starts)
+    letters = _sentence_counts(kinds != _OTHER, text.starts)
+    upper = _sentence_counts(kinds == _UPPER, text.starts)
+    capital = _sentence_counts(kinds >= _TITLE, text.starts)
     settings = np.where(2 * upper > letters, 2, np.where(capital > _MOST * letters, 1, 0))
-    return _Looks(kinds, opens, np.repeat(settings, lengths))
+    return _Casing(kinds, opens, np.repeat(settings, lengths))
 
 
 def _kind(form: str) -> int:
@@ -184,30 +184,32 @@ def _kind(form: str) -> int:
     return _LOWER if first.isalpha() else _OTHER
 
 
-def _sums(chosen: Mask, starts: Longs) -> Longs:
-    """How many words of each sentence are chosen."""
+def _sentence_counts(chosen: Mask, starts: Longs) -> Longs:
+    """The number of chosen words of each sentence."""
     before = np.concatenate([[0], np.cumsum(chosen)])
     return np.asarray(before[starts[1:]] - before[starts[:-1]])
 
 
 def _casing_codes(lower: Longs, capital: Longs) -> UInt16s:
+    """Numbers of ``_CASINGS``, from how often each form is in lower case and capitalised."""
     seen = lower + capital
     share = np.searchsorted(_SHARES, capital / np.maximum(1, seen), side="right")
     return np.where(seen == 0, 0, 1 + 2 * share + (seen < _RARE)).astype(np.uint16)
 
 
 def _renumbered(history: UInt16s, numbers: Sequence[int]) -> UInt16s:
-    """The same codes where type t has the number ``numbers[t]``."""
-    first, own = len(_OUTSIDE_CODES), 2 * len(_LEVELS)
-    moves = np.concatenate(
-        [np.zeros(first), np.repeat(np.array(numbers) - np.arange(len(numbers)), own) * own]
-    )
-    renumbered: UInt16s = (history + moves[history]).astype(np.uint16)
+    """The codes of the same histories when type t has the number ``numbers[t]``."""
+    first, codes_a_type = len(_OUTSIDE_CODES), 2 * len(_LEVELS)
+    shifts = codes_a_type * (np.array(numbers) - np.arange(len(numbers)))
+    shift_of_code = np.concatenate([np.zeros(first), np.repeat(shifts, codes_a_type)])
+    renumbered: UInt16s = (history + shift_of_code[history]).astype(np.uint16)
     return renumbered
 
 
 def _history_codes(seen: Longs, inside: Sequence[Longs]) -> UInt16s:
-    """``inside[t]`` counts the words in spans of type t."""
+    """Codes of ``FormStatistics.history``, from how often each form occurred, and how often inside
+    spans of each type t: ``inside[t]``.
+    """
     outside_code = np.where(seen == 0, 0, np.where(seen < _RARE, 2, 1))
     if not inside:
         return outside_code.astype(np.uint16)

@@ -1,5 +1,5 @@
-"""What can be seen of a word form: observables such as affixes and shape, and a lexicon that turns
-forms into numbers.
+"""Observables of a word form, such as its affixes and its shape, and the lexicon that encodes forms
+as the numbers of their observables.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from egparse.types import Ints
 
 
 def shape(form: str) -> str:
-    """Letters as X and x, digits as 0, the rest as it is, runs cut to two: ``McDonald's`` is
-    ``XxXxx'x``.
+    """The form with capitals as X, other letters as x and digits as 0, runs cut to two characters:
+    ``McDonald's`` is ``XxXxx'x``.
     """
     out: list[str] = []
     for character in form:
@@ -34,7 +34,7 @@ def shape(form: str) -> str:
 
 
 def normal(form: str) -> str:
-    """Lower case, with every digit as 0."""
+    """The form in lower case, with every digit as 0."""
     lower = form.lower()
     if any(character.isdigit() for character in lower):
         return "".join("0" if character.isdigit() else character for character in lower)
@@ -50,8 +50,8 @@ def _suffix(length: int) -> Callable[[str], str]:
 
 
 def _traits(form: str) -> str:
-    """Presence of a capital, of nothing but capitals, of a digit, of a hyphen; empty for a plain
-    word.
+    """C for an initial capital, A for all capitals, D for a digit, H for a hyphen; empty for a word
+    without any of them.
     """
     capital = form[:1].isupper()
     return (
@@ -72,16 +72,14 @@ OBSERVABLES: Mapping[str, Callable[[str], str]] = {
     **{f"prefix{length}": _prefix(length) for length in range(1, 6)},
     **{f"suffix{length}": _suffix(length) for length in range(1, 6)},
 }
-"""Name -> string of a form; an empty string means that there is nothing to see."""
+"""Name -> function from a form to a string; an empty string means that the form lacks it."""
 
 
 class Lexicon:
-    """The values of some observables for every form, known or not; immutable and safe to share
-    between threads.
+    """The values of some observables for every form, known or not; safe to share between threads.
 
-    The row of values of a known form is computed when it is first asked for, and kept; that of any
-    other form is computed each time, and nothing is remembered of it: memory does not grow with
-    what is parsed.
+    The values of a known form are computed when it first occurs, and cached. Those of an unknown
+    form are computed each time, so that memory does not grow with the text that is annotated.
     """
 
     def __init__(self, vocabularies: Mapping[str, Vocabulary], forms: Sequence[str]) -> None:
@@ -104,8 +102,8 @@ class Lexicon:
     def build(
         cls, counts: Counter[str], names: Sequence[str], min_counts: Mapping[str, int]
     ) -> Lexicon:
-        """Observables of the counted forms; a value rarer than its ``min_counts`` entry (1 by
-        default) is unknown.
+        """The lexicon of the counted forms; a string of an observable that is rarer than
+        ``min_counts[name]`` (1 by default) is unknown.
         """
         vocabularies = {}
         for name in names:
@@ -120,23 +118,23 @@ class Lexicon:
         """Values of shape (forms, observables)."""
         rows = np.array([self._rows.get(form, -1) for form in forms], dtype=np.int64)
         known = rows[rows >= 0]
-        asked = np.unique(known[~self._is_computed[known]])
-        if len(asked):
-            # other threads may do the same: they come to the same rows, and marks are set after
-            # them
-            self._table[asked] = self._compute([self.forms[row] for row in asked.tolist()])
-            self._is_computed[asked] = True
+        missing = np.unique(known[~self._is_computed[known]])
+        if len(missing):
+            # other threads may compute the same rows: they write the same values, and a row is
+            # marked only after it is written
+            self._table[missing] = self._compute([self.forms[row] for row in missing.tolist()])
+            self._is_computed[missing] = True
         values = np.empty((len(forms), len(self.names)), dtype=np.int32)
         values[rows >= 0] = self._table[known]
-        new = np.flatnonzero(rows < 0).tolist()
-        values[new] = self._compute([forms[k] for k in new])
+        unknown = np.flatnonzero(rows < 0).tolist()
+        values[unknown] = self._compute([forms[k] for k in unknown])
         return values
 
     def __contains__(self, form: str) -> bool:
         return form in self._rows
 
     def _compute(self, forms: Iterable[str]) -> Ints:
-        # an observable whose vocabulary lacks the value (or an empty string) is 0: unknown
+        # 0, unknown, for a string that the vocabulary lacks; it lacks the empty string always
         rows = [
             [values.get(observe(form), 0) for observe, values in self._observe] for form in forms
         ]

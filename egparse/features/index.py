@@ -1,7 +1,7 @@
-"""An exact index from 64-bit attribute keys to dense attribute numbers: open addressing, linear
-probing.
+"""A hash table from 64-bit attribute keys to attribute numbers 0, 1, ..., without collisions of
+keys: open addressing with linear probing.
 
-Key 0 marks a free slot. A lookup costs one cache line on average, because a key and its number
+Key 0 marks a free slot. A lookup reads one cache line on average, because a key and its number
 stand side by side.
 """
 
@@ -22,8 +22,8 @@ _LOAD = 2.0  # slots per key: at one half full, a hit probes 1.5 slots and a mis
 
 @njit(inline=True)
 def slot_of(key: np.uint64, mask: np.uint64) -> np.uint64:
-    """The home slot of a key: its high bits after a multiplicative mix (Knuth's golden-ratio
-    constant).
+    """The first slot to look at for a key: the high bits of its product with Knuth's golden-ratio
+    constant.
     """
     mixed = (key ^ (key >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15)
     return (mixed >> np.uint64(32)) & mask
@@ -42,9 +42,7 @@ def _fill(keys: UInt64s, slots: UInt64s) -> None:
 
 @njit
 def look_up(keys: UInt64s, slots: UInt64s, numbers: Ints) -> None:
-    """Write the number of each key, or ``ABSENT``, into ``numbers``; both are of one shape,
-    flattened by the caller.
-    """
+    """Write the number of each key, or ``ABSENT``, into ``numbers``; both are (m,)."""
     mask = np.uint64(slots.shape[0] - 1)
     for k in range(keys.shape[0]):
         key = keys[k]
@@ -67,8 +65,10 @@ class KeyIndex:
 
     @cached_property
     def slots(self) -> UInt64s:
-        """The table, (slots, 2); filled when it is first needed, for a process's first kernel takes
-        longer than reading a model.
+        """The table, (slots, 2): a key and its number in each slot.
+
+        It is filled on first use: the first kernel of a process takes longer to load than a whole
+        model takes to read.
         """
         size = 1 << max(3, int(np.ceil(np.log2(_LOAD * max(1, len(self.keys))))))
         slots = np.zeros((size, 2), dtype=np.uint64)

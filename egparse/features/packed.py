@@ -1,11 +1,12 @@
 """Weights of (attribute, label) pairs laid out for training, where the same words are visited again
 and again.
 
-Rows that hold a good part of the labels are *dense*: padded to a common width, with a mask of their
-support, they are added as vectors. All other weights are *sparse*: each word lists the places and
-labels of those that its candidates can use, and the places are numbered in the order of their first
-word, so that a sentence finds most of its own together. Weights are float64: frequent ones change
-millions of times, and rounding each time would part v from its dual expression.
+Rows that hold at least a quarter of the labels are *dense*: padded to a common width, with a mask
+of their support, they are added as vectors. All other weights are *sparse*: each word lists the
+indices and labels of the weights that its candidates use, and weights are numbered in the order of
+the first word that uses them, so that most weights of a sentence lie close together. Weights are
+float64: frequent ones change millions of times, and the rounding of each change would make v
+deviate from its dual expression.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ from egparse.compilation import njit
 from egparse.features.sequence import WeightRows
 from egparse.types import Floats, Ints, Longs, Mask, UInt16s, UInt32s
 
-_WIDEST = 64  # labels: with more, a padded row is mostly zeros
-_SHARE = 4  # a row is dense if it holds at least one in four of the labels
+_MAX_DENSE_LABELS = 64  # with more labels a padded row is mostly zeros
+_SPARSITY = 4  # a row is dense if it holds at least one in so many of the labels
 
 
 class PackedRows(NamedTuple):
-    """Word ``k`` has the dense rows ``dense_rows[dense_starts[k]:dense_starts[k + 1]]`` and the
-    weights ``sparse[pair_places[r]]`` of the labels ``pair_labels[r]``, ``r`` from
-    ``pair_starts[k]`` to ``pair_starts[k + 1]``.
+    """Word ``k`` has the dense rows ``dense_rows[dense_starts[k]:dense_starts[k + 1]]`` and, for
+    ``r`` from ``pair_starts[k]`` up to ``pair_starts[k + 1]``, the weights
+    ``sparse[pair_places[r]]`` of the labels ``pair_labels[r]``.
 
-    ``dense`` and ``masks`` are (rows, width), the width 0 if there are too many labels; masks are 1
-    on the support.
+    ``dense`` and ``masks`` are (rows, width), with width 0 if there are too many labels; masks are
+    1 on the support and 0 elsewhere.
     """
 
     dense: Floats
@@ -42,8 +43,8 @@ class PackedRows(NamedTuple):
 
 
 class Placement(NamedTuple):
-    """Where the weights of each attribute went: ``dense[a]`` is a row or -1, ``sparse[a]`` a first
-    place or -1 (dense or unused).
+    """Where the weights of attribute a are: ``dense[a]`` is its row, or -1; ``sparse[a]`` is the
+    index of its first sparse weight, or -1 (dense or unused).
     """
 
     dense: Ints
@@ -51,7 +52,7 @@ class Placement(NamedTuple):
 
 
 def place(attributes: Ints, rows: WeightRows, n_labels: int) -> Placement:
-    """Choose dense rows, and number the sparse places by first use; ``attributes`` is (words,
+    """Choose the dense rows, and number the sparse weights by first use; ``attributes`` is (words,
     templates), -1 where absent.
     """
     sizes = np.diff(rows.starts)
@@ -59,8 +60,8 @@ def place(attributes: Ints, rows: WeightRows, n_labels: int) -> Placement:
     in_order = used[np.argsort(first)]
     in_order = in_order[in_order >= 0]
     is_dense = np.zeros(len(sizes), dtype=bool)
-    if n_labels <= _WIDEST:
-        is_dense[in_order] = sizes[in_order] * _SHARE >= n_labels
+    if n_labels <= _MAX_DENSE_LABELS:
+        is_dense[in_order] = sizes[in_order] * _SPARSITY >= n_labels
     dense = np.where(is_dense, np.cumsum(is_dense) - 1, -1).astype(np.int32)
     others = in_order[~is_dense[in_order]]
     sparse = np.full(len(sizes), -1, dtype=np.int64)
@@ -76,14 +77,17 @@ def pack(
     candidate_starts: Longs,
     n_labels: int,
 ) -> PackedRows:
-    """Lay out the rows for these words; all weights start at zero."""
-    width = -(-n_labels // 8) * 8 if n_labels <= _WIDEST else 0
+    """Lay out the rows for these words, with all weights zero.
+
+    Word ``k`` has the candidates ``candidates[candidate_starts[k]:candidate_starts[k + 1]]``.
+    """
+    width = -(-n_labels // 8) * 8 if n_labels <= _MAX_DENSE_LABELS else 0
     is_dense = placement.dense >= 0
     masks = np.zeros((int(is_dense.sum()), width))
     _fill_masks(placement.dense, rows.starts, rows.labels, masks)
     counts = np.zeros((2, len(attributes) + 1), dtype=np.int64)
-    wanted = np.zeros(n_labels, dtype=np.bool_)
-    _count(attributes, rows, placement, candidates, candidate_starts, wanted, counts)
+    is_candidate = np.zeros(n_labels, dtype=np.bool_)
+    _count(attributes, rows, placement, candidates, candidate_starts, is_candidate, counts)
     dense_starts, pair_starts = np.cumsum(counts, axis=1)
     packed = PackedRows(
         np.zeros_like(masks),
@@ -95,12 +99,12 @@ def pack(
         np.empty(pair_starts[-1], dtype=np.uint32),
         np.empty(pair_starts[-1], dtype=np.uint16),
     )
-    _fill(attributes, rows, placement, candidates, candidate_starts, wanted, packed)
+    _fill(attributes, rows, placement, candidates, candidate_starts, is_candidate, packed)
     return packed
 
 
 def unpack(packed: PackedRows, placement: Placement, rows: WeightRows) -> None:
-    """Copy the weights to ``rows``."""
+    """Copy the packed weights to ``rows``."""
     _unpack(packed.dense, packed.sparse, placement.dense, placement.sparse, rows)
 
 
@@ -119,23 +123,23 @@ def _count(
     placement: Placement,
     candidates: UInt16s,
     candidate_starts: Longs,
-    wanted: Mask,
+    is_candidate: Mask,
     counts: Longs,
 ) -> None:
-    """counts[0, k + 1] dense rows and counts[1, k + 1] pairs of word k."""
+    """Count the dense rows of word k in ``counts[0, k + 1]``, its pairs in ``counts[1, k + 1]``."""
     starts, labels, dense = rows.starts, rows.labels, placement.dense
     for k in range(attributes.shape[0]):
-        own = candidates[candidate_starts[k] : candidate_starts[k + 1]]
-        for c in range(own.shape[0]):
-            wanted[own[c]] = True
+        labels_of_word = candidates[candidate_starts[k] : candidate_starts[k + 1]]
+        for c in range(labels_of_word.shape[0]):
+            is_candidate[labels_of_word[c]] = True
         for a in attributes[k]:
             if a >= 0 and dense[a] >= 0:
                 counts[0, k + 1] += 1
             elif a >= 0:
                 for r in range(starts[a], starts[a + 1]):
-                    counts[1, k + 1] += wanted[labels[r]]
-        for c in range(own.shape[0]):
-            wanted[own[c]] = False
+                    counts[1, k + 1] += is_candidate[labels[r]]
+        for c in range(labels_of_word.shape[0]):
+            is_candidate[labels_of_word[c]] = False
 
 
 @njit
@@ -145,28 +149,28 @@ def _fill(
     placement: Placement,
     candidates: UInt16s,
     candidate_starts: Longs,
-    wanted: Mask,
+    is_candidate: Mask,
     packed: PackedRows,
 ) -> None:
     starts, labels, dense, sparse = rows.starts, rows.labels, placement.dense, placement.sparse
     dense_rows, places, pair_labels = packed.dense_rows, packed.pair_places, packed.pair_labels
     row, pair = 0, 0
     for k in range(attributes.shape[0]):
-        own = candidates[candidate_starts[k] : candidate_starts[k + 1]]
-        for c in range(own.shape[0]):
-            wanted[own[c]] = True
+        labels_of_word = candidates[candidate_starts[k] : candidate_starts[k + 1]]
+        for c in range(labels_of_word.shape[0]):
+            is_candidate[labels_of_word[c]] = True
         for a in attributes[k]:
             if a >= 0 and dense[a] >= 0:
                 dense_rows[row] = dense[a]
                 row += 1
             elif a >= 0:
                 for r in range(starts[a], starts[a + 1]):
-                    if wanted[labels[r]]:
+                    if is_candidate[labels[r]]:
                         places[pair] = sparse[a] + r - starts[a]
                         pair_labels[pair] = labels[r]
                         pair += 1
-        for c in range(own.shape[0]):
-            wanted[own[c]] = False
+        for c in range(labels_of_word.shape[0]):
+            is_candidate[labels_of_word[c]] = False
 
 
 @njit
@@ -186,25 +190,24 @@ def _unpack(
 def score_words(
     rows: PackedRows, first: int, starts: Ints, candidates: UInt16s, buffer: Floats, scores: Floats
 ) -> None:
-    """Scores of the candidates of the words from ``first`` on; layout as in
-    ``features.sequence.score_candidates``.
+    """Score the candidates of the words from ``first`` on, one sentence: ``starts``, ``candidates``
+    and ``scores`` as in ``features.sequence.score_candidates``.
+
+    ``buffer`` has room for every label and for a dense row.
     """
-    dense, sparse, dense_starts, pair_starts = (
-        rows.dense,
-        rows.sparse,
-        rows.dense_starts,
-        rows.pair_starts,
-    )
+    dense, sparse = rows.dense, rows.sparse
+    dense_starts, pair_starts = rows.dense_starts, rows.pair_starts
     dense_rows, pair_places, pair_labels = rows.dense_rows, rows.pair_places, rows.pair_labels
     width = dense.shape[1]
     for k in range(starts.shape[0] - 1):
-        own, out = candidates[starts[k] : starts[k + 1]], scores[starts[k] : starts[k + 1]]
+        labels_of_word = candidates[starts[k] : starts[k + 1]]
+        out = scores[starts[k] : starts[k + 1]]
         for q in range(width):
             buffer[q] = 0.0
         if width == 0:
-            for c in range(own.shape[0]):
-                buffer[own[c]] = 0.0
-        # slices of unsigned places spare numba the test for negative indices
+            for c in range(labels_of_word.shape[0]):
+                buffer[labels_of_word[c]] = 0.0
+        # slices of unsigned indices spare numba the test for negative indices
         for row in dense_rows[dense_starts[first + k] : dense_starts[first + k + 1]]:
             weights = dense[row]
             for q in range(width):
@@ -213,43 +216,47 @@ def score_words(
         labels = pair_labels[pair_starts[first + k] : pair_starts[first + k + 1]]
         for r in range(places.shape[0]):
             buffer[labels[r]] += sparse[places[r]]
-        for c in range(own.shape[0]):
-            out[c] = buffer[own[c]]
+        for c in range(labels_of_word.shape[0]):
+            out[c] = buffer[labels_of_word[c]]
 
 
 @njit(fast=True)
 def add_words(
     rows: PackedRows, first: int, starts: Ints, candidates: UInt16s, buffer: Floats, changes: Floats
 ) -> float:
-    """Add changes times features, as ``features.sequence.add_candidates``: zero in, zero out, the
-    growth of |v|^2 back.
+    """Add ``changes``, laid out as the scores of ``score_words``, times the features of each
+    candidate to the weights.
+
+    Returns the change of the squared norm of the weights, summed over their changes as (new -
+    old)(new + old). ``buffer`` must be zero on entry and is zero on return.
     """
     dense, masks, sparse = rows.dense, rows.masks, rows.sparse
     dense_starts, pair_starts, dense_rows = rows.dense_starts, rows.pair_starts, rows.dense_rows
     pair_places, pair_labels = rows.pair_places, rows.pair_labels
     width = dense.shape[1]
-    grown = 0.0
+    norm_change = 0.0
     for k in range(starts.shape[0] - 1):
-        own, change = candidates[starts[k] : starts[k + 1]], changes[starts[k] : starts[k + 1]]
-        moved = 0.0
-        for c in range(own.shape[0]):
-            buffer[own[c]] = change[c]
-            moved += abs(change[c])
-        if moved > 0.0:
+        labels_of_word = candidates[starts[k] : starts[k + 1]]
+        change = changes[starts[k] : starts[k + 1]]
+        total_change = 0.0
+        for c in range(labels_of_word.shape[0]):
+            buffer[labels_of_word[c]] = change[c]
+            total_change += abs(change[c])
+        if total_change > 0.0:
             for row in dense_rows[dense_starts[first + k] : dense_starts[first + k + 1]]:
                 weights, mask = dense[row], masks[row]
                 for q in range(width):
                     old = weights[q]
                     new = old + buffer[q] * mask[q]
                     weights[q] = new
-                    grown += (new - old) * (new + old)
+                    norm_change += (new - old) * (new + old)
             places = pair_places[pair_starts[first + k] : pair_starts[first + k + 1]]
             labels = pair_labels[pair_starts[first + k] : pair_starts[first + k + 1]]
             for r in range(places.shape[0]):
                 old = sparse[places[r]]
                 new = old + buffer[labels[r]]
                 sparse[places[r]] = new
-                grown += (new - old) * (new + old)
-        for c in range(own.shape[0]):
-            buffer[own[c]] = 0.0
-    return grown
+                norm_change += (new - old) * (new + old)
+        for c in range(labels_of_word.shape[0]):
+            buffer[labels_of_word[c]] = 0.0
+    return norm_change

@@ -1,14 +1,14 @@
-"""What the words around a word say about its part in the sentence: columns for arc templates,
-computed left to right.
+"""Columns for arc templates that describe the context of a word in its sentence.
 
-Arc-factored scores see one arc at a time, so what its ends stand in must be brought to them
-beforehand: which function word marks a phrase, whether brackets or quotes surround a word, and a
-finer class of the words that may stand in between. Each column is a guess from forms and tags by a
-bounded search; docs/decisions/arc-features.md has what they are worth, and which others are not.
+A feature of an arc sees its two ends only, so that the relevant context of an end must be a column
+of its word: the function word that marks its phrase, whether brackets or quotes surround it, and
+its class as a word between two others. Each column is a guess from forms and tags by a bounded
+search; docs/decisions/arc-features.md tells how much each improves the parser, and which others do
+not.
 
-Words are seen through four arrays: ``tag`` (places in ``TAGS``), ``kind`` (bits, see below),
-``mark`` (class of a punctuation mark) and ``form`` (values of the vocabulary). Linear in the length
-of the sentence.
+A word is described by four numbers: ``tag`` (index in ``TAGS``), ``kind`` (bits, see below),
+``mark`` (class of a punctuation mark) and ``form`` (value of the vocabulary). The cost is linear in
+the length of the sentence.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ TAGS = (
     "VERB",
     "X",
 )
-"""Universal parts of speech; any other tag is at place 0."""
+"""Universal parts of speech; any other tag has index 0."""
 
 COLUMNS = ("marker", "between", "bracket")
 
 N_BETWEEN = 28
-"""Values of the column ``between`` are below this."""
+"""The number of values of the column ``between``."""
 
 ADP, ADV, CCONJ, DET, INTJ, NOUN, PART, PRON, PUNCT, SCONJ, SYM, VERB, X = (
     TAGS.index(tag)
@@ -96,14 +96,14 @@ _MARKS = {
 _QUESTION_TAGS = {"WDT", "WP", "WP$", "WRB"}
 _FINITE_TAGS = {"VBD", "VBP", "VBZ", "VB"}
 
-_REACH = 6
-_FAR, _START = 40, 41
+_MAX_DISTANCE = 6  # a marker is at most so many words to the left
+_FAR, _START = 40, 41  # no marker within that distance; none before the sentence starts
 _FORMS = 64  # values from here on are forms; below are tags and the two above
 
 
 class TagKinds(NamedTuple):
-    """For each value of a column what it stands for: ``tag`` by UPOS, bits of ``kind`` by XPOS and
-    by FEATS, ``mark`` by form.
+    """Tables by the values of columns: ``tag`` by UPOS, bits of ``kind`` by XPOS and by FEATS,
+    ``mark`` by form.
     """
 
     tag: Ints
@@ -115,7 +115,7 @@ class TagKinds(NamedTuple):
 def tag_kinds(
     upos: Sequence[str], xpos: Sequence[str], feats: Sequence[str], forms: Sequence[str], first: int
 ) -> TagKinds:
-    """Tables over values ``first``, ``first + 1``, ... of the strings of each column."""
+    """The tables, from the strings of each column's values ``first``, ``first + 1``, ..."""
     return TagKinds(
         _table([TAGS.index(tag) if tag in TAGS else 0 for tag in upos], first),
         _table([_kind_of_xpos(tag) for tag in xpos], first),
@@ -153,7 +153,7 @@ def fill_context(
     kinds: TagKinds,
     out: Ints,
 ) -> None:
-    """Fill ``out`` (words, COLUMNS) for sentences laid end to end; sentence i has the words
+    """Fill ``out`` (words, len(COLUMNS)) for consecutive sentences; sentence i has the words
     ``starts[i]:starts[i + 1]``.
     """
     n = upos.shape[0]
@@ -176,24 +176,24 @@ def fill_context(
         first, end = starts[i], starts[i + 1]
         if first == end:
             continue
-        own = out[first:end]
-        _fill_markers(tag[first:end], kind[first:end], forms[first:end], own)
-        _fill_between(tag[first:end], kind[first:end], mark[first:end], own)
-        _fill_brackets(mark[first:end], own)
+        rows = out[first:end]
+        _fill_markers(tag[first:end], kind[first:end], forms[first:end], rows)
+        _fill_between(tag[first:end], kind[first:end], mark[first:end], rows)
+        _fill_brackets(mark[first:end], rows)
 
 
 @njit
 def _fill_markers(tag: Ints, kind: Ints, forms: Ints, out: Ints) -> None:
-    """Column 0: the nearest word to the left that may mark a word's phrase: a preposition,
-    conjunction or question word, by its form.
+    """Column 0: the form of the nearest word to the left that may mark the phrase of a word: an
+    adposition, a conjunction, an infinitival particle or a question word.
 
-    A verb, punctuation mark or noun that comes first stands by its tag; a noun just before does
-    not, being a compound's.
+    If a verb, a punctuation mark or a noun is nearer, the column holds its tag instead; the word
+    just before does not count if it is a noun, because it may be part of a compound.
     """
     for k in range(tag.shape[0]):
         marker = _START
         for j in range(k - 1, -1, -1):
-            if k - j > _REACH:
+            if k - j > _MAX_DISTANCE:
                 marker = _FAR
                 break
             infinitival = tag[j] == PART and kind[j] & INFINITIVAL
@@ -211,8 +211,8 @@ def _fill_markers(tag: Ints, kind: Ints, forms: Ints, out: Ints) -> None:
 
 @njit
 def _fill_between(tag: Ints, kind: Ints, mark: Ints, out: Ints) -> None:
-    """Column 1: the class that counts between the ends of an arc: the tag, finer for punctuation,
-    verbs and question words.
+    """Column 1: the class of the word for arcs that pass over it: its tag, but finer for
+    punctuation, verbs, question words and particles.
     """
     for k in range(tag.shape[0]):
         value = tag[k]
@@ -233,8 +233,8 @@ def _fill_between(tag: Ints, kind: Ints, mark: Ints, out: Ints) -> None:
 
 @njit
 def _fill_brackets(mark: Ints, out: Ints) -> None:
-    """Column 2: inside which bracket (modulo 3), inside quotes, or neither; brackets belong to
-    their inside.
+    """Column 2: 1 to 3 inside brackets, by their number modulo 3, and at the brackets themselves;
+    4 inside quotes, 5 at a quote; 0 elsewhere.
     """
     inside, brackets, quoted = 0, 0, False
     for k in range(mark.shape[0]):

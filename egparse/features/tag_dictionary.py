@@ -1,9 +1,9 @@
-"""Which tags a word may have: the candidates that keep a large tag set cheap.
+"""The tag dictionary: which labels a word may have, its candidates.
 
-A frequent form has the tags seen with it; a rare or unknown one has also those of its longest known
-suffixes, the most frequent first, as in the suffix model of Brants (2000, "TnT", section 2.3). The
-cost per word of everything downstream then depends on the ambiguity of words and not on the size of
-the tag set.
+The candidates of a frequent form are the labels seen with it. A rare form also has the most
+frequent labels of its longest known suffixes, and an unknown form only those, as in the suffix
+model of Brants (2000, "TnT", section 2.3). The cost of tagging a word then depends on its ambiguity
+and not on the size of the tag set.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ from egparse.features.forms import shape
 from egparse.types import Ints, Longs, Mask, UInt16s
 
 MAX_SUFFIX = 4
+"""Characters of the longest suffix."""
 
 
 class Candidates(NamedTuple):
-    """Word ``k`` may have the labels ``labels[starts[k]:starts[k + 1]]``, ascending."""
+    """The candidates of word ``k`` are ``labels[starts[k]:starts[k + 1]]``, ascending."""
 
     labels: UInt16s
     starts: Longs
 
 
-class Limits(NamedTuple):
-    """The only labels that some words may have: word ``words[r]`` (ascending) label ``l`` where
-    ``allowed[r, l]``, one or more.
+class AllowedLabels(NamedTuple):
+    """A constraint on the labels of some words: word ``words[r]`` (ascending) may only have the
+    labels ``l`` where ``allowed[r, l]``, at least one.
     """
 
     words: Longs
@@ -37,27 +38,27 @@ class Limits(NamedTuple):
 
 
 def all_labels(n_words: int, n_labels: int) -> Candidates:
-    """Every label for every word."""
+    """Candidates that are every label for every word."""
     return Candidates(
         np.tile(np.arange(n_labels, dtype=np.uint16), n_words),
         np.arange(n_words + 1, dtype=np.int64) * n_labels,
     )
 
 
-def restrict(candidates: Candidates, limits: Limits) -> Candidates:
-    """The candidates that the limits leave; for a word that they leave none, all labels that it may
-    have.
+def restrict(candidates: Candidates, constraint: AllowedLabels) -> Candidates:
+    """The candidates that a constraint allows; where it allows none of a word's candidates, all
+    labels that it allows.
 
-    Words without limits keep their candidates.
+    Words without a constraint keep their candidates.
     """
     n = len(candidates.starts) - 1
     row = np.full(n, -1, dtype=np.int64)
-    row[limits.words] = np.arange(len(limits.words))
+    row[constraint.words] = np.arange(len(constraint.words))
     word = np.repeat(np.arange(n), np.diff(candidates.starts))
     keep = row[word] < 0
-    keep[~keep] = limits.allowed[row[word[~keep]], candidates.labels[~keep]]
-    empty = np.setdiff1d(limits.words, word[keep])
-    added, labels = np.nonzero(limits.allowed[row[empty]])
+    keep[~keep] = constraint.allowed[row[word[~keep]], candidates.labels[~keep]]
+    empty = np.setdiff1d(constraint.words, word[keep])
+    added, labels = np.nonzero(constraint.allowed[row[empty]])
     return _in_order(
         np.concatenate([word[keep], empty[added]]),
         np.concatenate([candidates.labels[keep], labels.astype(np.uint16)]),
@@ -80,8 +81,9 @@ class TagDictionary:
     def build(
         cls, forms: Iterable[str], labels: Iterable[int], *, frequent: int = 20, size: int = 12
     ) -> TagDictionary:
-        """Count (form, label) pairs; forms seen fewer than ``frequent`` times get ``size``
-        candidates or more.
+        """The dictionary of a corpus, from the form and the label of each word.
+
+        A form seen fewer than ``frequent`` times also gets up to ``size`` labels by its suffixes.
         """
         by_form: defaultdict[str, Counter[int]] = defaultdict(Counter)
         for form, label in zip(forms, labels, strict=True):
@@ -108,12 +110,14 @@ class TagDictionary:
         return cls(lists, suffixes)
 
     def candidates(self, distinct: Sequence[str], form_ids: Ints) -> Candidates:
-        """Candidates of the words whose forms are ``distinct[form_ids[k]]``."""
+        """The candidates of words; word ``k`` has the form ``distinct[form_ids[k]]``."""
         lists = [self.by_form.get(form) or self._guess(form) for form in distinct]
         return lay_out(lists, form_ids)
 
     def with_correct(self, candidates: Candidates, correct: Ints) -> Candidates:
-        """The candidates, and the correct label of each word among them."""
+        """The candidates with the correct label of each word, (words,), added where it is
+        missing.
+        """
         word = np.repeat(np.arange(len(correct)), np.diff(candidates.starts))
         present = np.zeros(len(correct), dtype=bool)
         present[word[candidates.labels == correct[word]]] = True
@@ -123,8 +127,10 @@ class TagDictionary:
         return _in_order(words, labels, len(correct))
 
     def _guess(self, form: str) -> tuple[int, ...]:
-        """The labels by suffixes, ascending. They follow from the longest known one: remembered, of
-        those suffixes alone.
+        """The labels of an unknown form by its suffixes, ascending.
+
+        They depend on its longest known suffix only, so that they are cached by that suffix and the
+        cache is no larger than the dictionary.
         """
         longest = next((suffix for suffix in _suffixes(form) if suffix in self.by_suffix), None)
         if longest is None:
@@ -136,26 +142,26 @@ class TagDictionary:
 
     def _by_suffixes(self, form: str, size: int) -> list[int]:
         """Labels of the longest known suffix, then of shorter ones, until there are ``size``."""
-        found: dict[int, None] = {}
+        labels: dict[int, None] = {}  # an ordered set
         for suffix in _suffixes(form):
-            found.update(dict.fromkeys(self.by_suffix.get(suffix, ())))
-            if len(found) >= size:
+            labels.update(dict.fromkeys(self.by_suffix.get(suffix, ())))
+            if len(labels) >= size:
                 break
-        return list(found)[:size]
+        return list(labels)[:size]
 
 
 def _suffixes(form: str) -> list[str]:
-    """From the longest to the empty one, each marked with the look of the form's beginning."""
-    look = shape(form[:1])
+    """The suffixes from the longest to the empty one, each after the shape of the first character;
+    last the empty string, which every form has.
+    """
+    first = shape(form[:1])
     lower = form.lower()
-    return [look + lower[-length:] for length in range(min(MAX_SUFFIX, len(form)), 0, -1)] + [
-        look,
-        "",
-    ]
+    lengths = range(min(MAX_SUFFIX, len(form)), 0, -1)
+    return [*(first + lower[-length:] for length in lengths), first, ""]
 
 
 def _in_order(words: Longs, labels: UInt16s, n_words: int) -> Candidates:
-    """Candidates from (word, label) pairs in any order."""
+    """The candidates that are given as (word, label) pairs in any order."""
     order = np.lexsort((labels, words))
     starts = np.zeros(n_words + 1, dtype=np.int64)
     np.cumsum(np.bincount(words, minlength=n_words), out=starts[1:])
@@ -163,11 +169,11 @@ def _in_order(words: Longs, labels: UInt16s, n_words: int) -> Candidates:
 
 
 def lay_out(lists: Sequence[Sequence[int]], form_ids: Ints) -> Candidates:
-    """Repeat the list of each distinct form at each of its words."""
+    """The candidates of words; word ``k`` has the labels ``lists[form_ids[k]]``."""
     lengths = np.array([len(labels) for labels in lists], dtype=np.int64)
     flat = np.array([label for labels in lists for label in labels], dtype=np.uint16)
     begins = np.concatenate([[0], np.cumsum(lengths)])
     starts = np.zeros(len(form_ids) + 1, dtype=np.int64)
     np.cumsum(lengths[form_ids], out=starts[1:])
-    places = np.arange(starts[-1]) - np.repeat(starts[:-1] - begins[form_ids], lengths[form_ids])
-    return Candidates(flat[places], starts)
+    indices = np.arange(starts[-1]) - np.repeat(starts[:-1] - begins[form_ids], lengths[form_ids])
+    return Candidates(flat[indices], starts)

@@ -1,10 +1,11 @@
-"""Declarative attribute templates over the columns of a sentence, and the keys that they yield.
+"""Attribute templates over the columns of a sentence, and the 64-bit keys of the attributes that
+they yield.
 
 A template is a conjunction of at most three cells, written ``column[offset]`` and joined by ``|``:
 ``form[-1]|form[0]`` is the previous and the current form. ``bias`` is the empty conjunction. At a
-word where every cell has a known value the template yields one attribute, identified by a 64-bit
-key that packs the template and the values without loss: two different attributes never share a key,
-and an attribute can be read back from its key.
+word where every cell has a known value the template yields one attribute. Its key packs the number
+of the template and the values without loss: different attributes have different keys, and an
+attribute can be read back from its key.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ _NO_COLUMN = -1
 
 
 class Templates(NamedTuple):
-    """Compiled templates: ``columns[t, c]`` and ``offsets[t, c]`` of cell ``c`` of template ``t``;
-    unused cells hold -1, 0.
+    """Compiled templates: cell ``c`` of template ``t`` is the column ``columns[t, c]`` at
+    ``offsets[t, c]``; unused cells hold -1 and 0.
 
-    Where ``pads`` is true, a cell beyond the sentence has the value ``BOUNDARY``; else it yields no
-    attribute.
+    With ``pads`` a cell beyond the sentence has the value ``BOUNDARY``; without it the template
+    yields no attribute there.
     """
 
     texts: tuple[str, ...]
@@ -43,7 +44,7 @@ class Templates(NamedTuple):
     pads: bool
 
     def describe(self, key: int, string_of: Callable[[str, int], str]) -> str:
-        """The attribute of a key for people to read: ``string_of(column, value)`` names a value."""
+        """The attribute of a key in readable form: ``string_of(column, value)`` names a value."""
         text = self.texts[(key >> (MAX_CELLS * VALUE_BITS)) - 1]
         cells = _CELL.findall(text)
         values = [(key >> (VALUE_BITS * c)) & MAX_VALUE for c in range(len(cells))]
@@ -58,8 +59,8 @@ def compile_templates(texts: Sequence[str], columns: Sequence[str], pads: bool =
     """Check and compile templates over the named columns.
 
     Raises:
-        ConfigError: a template that cannot be read, names an unknown column, or has more than three
-            cells.
+        ConfigError: a template cannot be read, names an unknown column, or has more than three
+            cells; or there are more than ``MAX_TEMPLATES``.
     """
     if len(texts) > MAX_TEMPLATES:
         raise ConfigError(f"expected at most {MAX_TEMPLATES} templates, got {len(texts)}")
@@ -105,10 +106,11 @@ def extract_keys(
     pads: bool,
     keys: UInt64s,
 ) -> None:
-    """Write the key of every template at every word, 0 where a template yields no attribute.
+    """Write the key of every template at every word to ``keys`` (words, templates), 0 where a
+    template yields no attribute.
 
-    ``values[word, column]`` holds the columns of sentences laid end to end, sentence ``i`` from
-    ``starts[i]`` up to ``starts[i + 1]``; ``keys`` is (words, templates).
+    ``values[word, column]`` holds the columns of consecutive sentences; sentence ``i`` has the
+    words ``starts[i]`` up to ``starts[i + 1]``.
     """
     for i in range(starts.shape[0] - 1):
         first, end = starts[i], starts[i + 1]

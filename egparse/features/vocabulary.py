@@ -1,5 +1,5 @@
-"""A vocabulary: strings to dense positive integers, with 0 for what is unknown and 1 for the
-sentence boundary.
+"""A vocabulary: a map from strings to the integers 2, 3, ..., with 0 for unknown strings and 1 for
+positions beyond the sentence.
 """
 
 from __future__ import annotations
@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 UNKNOWN = 0
-"""The value of a string that is not in the vocabulary; a template that meets it yields no
+"""The value of a string that is not in the vocabulary; a template with such a value yields no
 attribute.
 """
 
 BOUNDARY = 1
-"""The value beyond the first and last word of a sentence."""
+"""The value of positions before the first and after the last word of a sentence."""
 
 FIRST_VALUE = 2
 
@@ -30,12 +30,12 @@ class Vocabulary:
         """The strings counted at least ``min_count`` times, the most frequent first, ties in
         alphabetical order.
         """
-        kept = [string for string, count in counts.items() if count >= min_count]
-        return cls(sorted(kept, key=lambda string: (-counts[string], string)))
+        frequent = [string for string, count in counts.items() if count >= min_count]
+        return cls(sorted(frequent, key=lambda string: (-counts[string], string)))
 
     @classmethod
     def of(cls, strings: Iterable[str]) -> Vocabulary:
-        """Every string that occurs."""
+        """The vocabulary of all strings that occur."""
         return cls.from_counts(Counter(strings))
 
     def __len__(self) -> int:
@@ -52,7 +52,7 @@ class Vocabulary:
         return [get(string, UNKNOWN) for string in strings]
 
     def string(self, value: int) -> str:
-        """The string of a value, for people to read."""
+        """The string of a value, or a readable name of the two other values."""
         if value == BOUNDARY:
             return "<boundary>"
         if value == UNKNOWN:

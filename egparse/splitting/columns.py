@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.compilation import njit
+from egparse.features.hashing import mix_character
 from egparse.features.templates import MAX_VALUE
 from egparse.features.vocabulary import FIRST_VALUE
 from egparse.types import Ints, Longs, UInt8s, UInt32s
@@ -58,7 +59,6 @@ _LOWER_WORD, _TITLE, _CAPITALS, _INITIAL, _UNCASED, _NUMBER = range(_WORDS)
 _FIRST_PUNCTUATION = 2 * _WORDS
 
 _HASH_SEED = np.uint64(0xCBF29CE484222325)
-_HASH_PRIME = np.uint64(0x100000001B3)
 _BUCKETS = np.uint64(MAX_VALUE - FIRST_VALUE)
 
 
@@ -135,12 +135,6 @@ def _character(code: int) -> tuple[int, int]:
 
 
 @njit(inline=True)
-def _mixed(value: np.uint64, code: np.uint64) -> np.uint64:
-    """One step of the hash FNV-1a, of whole characters."""
-    return (value ^ code) * _HASH_PRIME
-
-
-@njit(inline=True)
 def _bucket(value: np.uint64) -> np.int32:
     return np.int32((value ^ (value >> np.uint64(32))) % _BUCKETS) + FIRST_VALUE
 
@@ -162,13 +156,13 @@ def _observe(
         last, run, upper, letters = np.uint64(0), 0, 0, 0
         for c in range(first, end):
             code, kind = np.uint64(small[codes[c]]), kinds[codes[c]]
-            lower = _mixed(lower, code)
+            lower = mix_character(lower, code)
             if c >= end - 3:
-                suffix = _mixed(suffix, code)
+                suffix = mix_character(suffix, code)
             seen = np.uint64(kind) if kind <= _DIGIT else code
             run = run + 1 if seen == last and c > first else 1
             if run <= 2:
-                shape = _mixed(shape, seen)
+                shape = mix_character(shape, seen)
             last = seen
             upper += kind == _UPPER
             letters += kind <= _SMALL

@@ -10,6 +10,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 import pytest
+from full_rows import full_rows
 from learners.small_problems import sequences, trees
 from oracles.generative import HiddenMarkov, naive_bayes_log_joint
 from scipy.special import logsumexp
@@ -17,7 +18,7 @@ from scipy.special import logsumexp
 from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.classification import ClassifierProblem
 from egparse.experiments.learners.counting import bigram_weights, pair_weights
-from egparse.features.sequence import all_rows, observed_rows
+from egparse.features.support import supported_rows
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.problem import VectorProblem
 from egparse.learners.registry import build
@@ -52,9 +53,8 @@ def problem_of(
         np.int32
     )
     gold = tags.astype(np.int32)
-    rows = (
-        observed_rows(attributes, gold, len(often) + 1, L) if seen else all_rows(len(often) + 1, L)
-    )
+    size = len(often) + 1
+    rows = supported_rows(attributes, gold, size, L) if seen else full_rows(size, L)
     support = np.ones((L, L), dtype=bool)
     if seen:
         support[2, 0] = support[1, 1] = False

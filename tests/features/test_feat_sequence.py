@@ -1,23 +1,19 @@
-"""Weights of (attribute, label) pairs: scores and changes against dense matrices, in both
-layouts.
+"""Weights of (attribute, label) pairs against dense matrices: scores in both layouts, changes in
+that of training.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from full_rows import full_rows
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 
 from egparse.features.packed import add_words, pack, place, score_words, unpack
-from egparse.features.sequence import (
-    WeightRows,
-    add_candidates,
-    all_rows,
-    observed_rows,
-    score_candidates,
-)
+from egparse.features.sequence import WeightRows, score_candidates
+from egparse.features.support import supported_rows
 
 WORDS, TEMPLATES, ATTRIBUTES = 7, 3, 9
 
@@ -70,9 +66,9 @@ drawn = st.builds(Drawn, st.integers(0, 2**31), st.sampled_from([2, 5, 70]), st.
 @given(drawn, st.booleans())
 def test_scores_and_changes_are_those_of_matrices(words: Drawn, observed: bool) -> None:
     rows = (
-        observed_rows(words.attributes, words.gold, ATTRIBUTES, words.n_labels)
+        supported_rows(words.attributes, words.gold, ATTRIBUTES, words.n_labels)
         if observed
-        else all_rows(ATTRIBUTES, words.n_labels)
+        else full_rows(ATTRIBUTES, words.n_labels)
     )
     support = words.table(rows._replace(weights=np.ones(len(rows.weights), np.float32))) > 0
     placement = place(words.attributes, rows, words.n_labels)
@@ -85,35 +81,35 @@ def test_scores_and_changes_are_those_of_matrices(words: Drawn, observed: bool) 
         words.n_labels,
     )
     buffer = np.zeros(max(words.n_labels, packed.dense.shape[1]))
-    plain = WeightRows(rows.starts, rows.labels, rows.weights.copy())
     expected, before = np.zeros((ATTRIBUTES + 1, words.n_labels)), 0.0
     for _ in range(3):
         changes = words.random.integers(-4, 5, size=words.size) / 4.0
         expected = words.moved(expected, support, changes)
         expected[-1] = 0.0
         after = float((expected**2).sum())
-        for grown in (
-            add_candidates(
-                words.attributes, plain, words.starts, words.candidates, buffer, changes
-            ),
-            add_words(packed, 0, words.starts, words.candidates, buffer, changes),
-        ):
-            assert grown == pytest.approx(after - before, abs=1e-9)
-            assert not buffer.any()
+        norm_change = add_words(packed, 0, words.starts, words.candidates, buffer, changes)
+        assert norm_change == pytest.approx(after - before, abs=1e-9)
+        assert not buffer.any()
         before = after
     unpack(packed, placement, rows)
     np.testing.assert_array_equal(words.table(rows), expected[: ATTRIBUTES + 1])
-    np.testing.assert_array_equal(words.table(plain), expected[: ATTRIBUTES + 1])
     scores = np.empty(words.size)
-    score_candidates(words.attributes, plain, words.starts, words.candidates, buffer, scores)
+    score_candidates(words.attributes, rows, words.starts, words.candidates, buffer, scores)
     np.testing.assert_allclose(scores, words.scores(expected), atol=1e-12)
     score_words(packed, 0, words.starts, words.candidates, buffer, scores)
     np.testing.assert_allclose(scores, words.scores(expected), atol=1e-12)
 
 
-def test_observed_rows_hold_what_was_seen_in_order() -> None:
+def test_rows_hold_the_pairs_that_were_seen_in_order() -> None:
     attributes = np.array([[0, 2], [0, -1], [2, 0]], dtype=np.int32)
-    rows = observed_rows(attributes, np.array([4, 1, 1], dtype=np.int32), 3, 5)
+    rows = supported_rows(attributes, np.array([4, 1, 1], dtype=np.int32), 3, 5)
     assert rows.starts.tolist() == [0, 2, 2, 4]
     assert rows.labels.tolist() == [1, 4, 1, 4]
     assert not rows.weights.any()
+
+
+def test_frequent_attributes_have_every_label() -> None:
+    attributes = np.array([[0, 2], [0, -1], [2, 0]], dtype=np.int32)
+    rows = supported_rows(attributes, np.array([4, 1, 1], dtype=np.int32), 3, 5, 3)
+    assert rows.starts.tolist() == [0, 5, 5, 7]
+    assert rows.labels.tolist() == [0, 1, 2, 3, 4, 1, 4]

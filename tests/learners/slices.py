@@ -11,7 +11,7 @@ import numpy as np
 from sample_treebank import sample
 
 from egparse.features.arcs import compile_arc_templates, encode_arcs
-from egparse.features.sequence import observed_rows
+from egparse.features.support import supported_rows
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import compile_templates
 from egparse.fitting.config import TrainConfig
@@ -58,7 +58,7 @@ def sequence(bigrams: bool, count: int = 15) -> VectorProblem:
         gold=gold,
         candidates=candidates.labels,
         candidate_starts=candidates.starts,
-        rows=observed_rows(attributes, gold, len(index), len(labels)),
+        rows=supported_rows(attributes, gold, len(index), len(labels)),
         n_labels=len(labels),
         support=support if bigrams else None,
     )

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from full_rows import full_rows
 
 from egparse.features.arcs import ArcCodes, ArcTemplates, compile_arc_templates, encode_arcs
-from egparse.features.sequence import all_rows
 from egparse.parsing.arc_problem import TreeProblem, Trees
 from egparse.readers.corpus import read_corpus
 from egparse.tagging.sequence_problem import SequenceProblem
@@ -39,7 +39,7 @@ def sequences(seed: int = 1, *, bigrams: bool = True, listed: bool = True) -> Se
         gold=gold,
         candidates=np.nonzero(allowed)[1].astype(np.uint16),
         candidate_starts=np.concatenate([[0], np.cumsum(allowed.sum(axis=1))]),
-        rows=all_rows(8, n_labels),
+        rows=full_rows(8, n_labels),
         n_labels=n_labels,
         support=random.random((n_labels, n_labels)) < 0.7 if bigrams else None,
     )

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from full_rows import full_rows
 
-from egparse.features.sequence import all_rows, observed_rows
+from egparse.features.support import supported_rows
 from egparse.learners.eg.online import EGConfig, Loss, OnlineEG
 from egparse.tagging.sequence_problem import SequenceProblem
 
@@ -33,7 +34,7 @@ def random_problem(
         gold=gold,
         candidates=np.nonzero(allowed)[1].astype(np.uint16),
         candidate_starts=np.concatenate([[0], np.cumsum(allowed.sum(axis=1))]),
-        rows=all_rows(8, n_labels),
+        rows=full_rows(8, n_labels),
         n_labels=n_labels,
         support=random.random((n_labels, n_labels)) < 0.7 if bigrams else None,
         longer=[random.random((n_labels,) * (m + 1)) < 0.7 for m in range(2, order + 1)],
@@ -85,7 +86,7 @@ def test_faults_of_candidates() -> None:
     arguments: dict[str, Any] = {
         "attributes": np.zeros((2, 1), np.int32),
         "word_starts": np.array([0, 2]),
-        "rows": all_rows(1, 3),
+        "rows": full_rows(1, 3),
         "n_labels": 3,
         "support": None,
         "candidate_starts": np.array([0, 2, 4]),
@@ -165,7 +166,7 @@ def test_optimum_is_that_of_crfsuite(tmp_path: Path) -> None:
         gold=gold,
         candidates=np.tile(np.arange(len(names), dtype=np.uint16), len(gold)),
         candidate_starts=np.arange(len(gold) + 1) * len(names),
-        rows=observed_rows(encoded, gold, len(numbers), len(names)),
+        rows=supported_rows(encoded, gold, len(numbers), len(names)),
         n_labels=len(names),
         support=support,
     )

@@ -9,11 +9,11 @@ import math
 
 import numpy as np
 import pytest
+from full_rows import full_rows
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from egparse.errors import ConfigError
-from egparse.features.sequence import all_rows
 from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.registry import build
@@ -39,7 +39,7 @@ def arguments(seed: int, listed: bool) -> dict[str, object]:
         "gold": gold,
         "candidates": np.nonzero(allowed)[1].astype(np.uint16),
         "candidate_starts": np.concatenate([[0], np.cumsum(allowed.sum(axis=1))]),
-        "rows": all_rows(5, N_LABELS),
+        "rows": full_rows(5, N_LABELS),
         "n_labels": N_LABELS,
     }
 
