@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from textwrap import dedent
 from typing import Any
 
 _MARK = re.compile(r"^<!-- generated: ([a-z]+) -->$", re.MULTILINE)
@@ -45,10 +46,24 @@ def _command(name: str, command: Any) -> str:
         rows = [(f"`{_placeholder(own).strip('[]')}`", _prose(own.help)) for own in arguments]
         parts.append(_table(("argument", "meaning"), rows))
     parts.append(_table(("option", "default", "meaning"), map(_option, options)))
-    examples = [line.strip() for line in (command.epilog or "").splitlines()[2:] if line.strip()]
-    if examples:
-        parts.append("```sh\n" + "\n".join(examples) + "\n```")
+    parts += _epilog(command.epilog or "")
     return "\n\n".join(parts)
+
+
+def _epilog(text: str) -> list[str]:
+    """The sections at the end of a help text: examples to copy, and remarks, in lines that are
+    aligned.
+    """
+    parts = []
+    for section in text.replace("\b", "").strip().split("\n\n"):
+        title, *lines = section.strip("\n").splitlines() or [""]
+        if title == "Examples:":
+            parts.append("```sh\n" + dedent("\n".join(lines)) + "\n```")
+        elif lines:
+            parts += [title, "```text\n" + dedent("\n".join(lines)) + "\n```"]
+        elif title:
+            parts.append(_prose(title))
+    return parts
 
 
 def _placeholder(argument: Any) -> str:

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from house.package import ROOT
 
+import egparse
+
 MAX_README_LINES = 120
 MAX_WIDTH = 100
 CONFIGURATIONS = sorted(
@@ -30,6 +32,11 @@ def name_of(path: Path) -> str:
 def test_configurations_are_valid_yaml(path: Path) -> None:
     yaml = pytest.importorskip("yaml", reason="PyYAML comes with the extra docs")
     assert isinstance(yaml.safe_load(path.read_text(encoding="utf-8")), dict)
+
+
+def test_the_citation_is_of_this_version() -> None:
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {egparse.__version__}\n" in citation
 
 
 def test_ci_covers_what_the_package_promises() -> None:
