@@ -1,4 +1,4 @@
-"""The program ``egparse``: its commands, and nothing that takes time to import."""
+"""The program ``egparse``: its commands, without imports that take time."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _show_version(wanted: bool) -> None:
         "egparse tune corpus.conllu --task parser",
         "egparse experiment all --quick",
         "",
-        "egparse COMMAND --help says more about each.",
+        "egparse COMMAND --help explains each command.",
     )
 )
 def egparse(
@@ -63,8 +63,8 @@ def egparse(
 ) -> None:
     """Taggers and dependency parsers, trained by online exponentiated gradient.
 
-    Trains from one annotated corpus all that it annotates: part-of-speech tags, features, entities,
-    trees and their labels.
+    A model has every layer that its training corpus annotates: part-of-speech tags, morphological
+    features, entities, dependency trees and their labels, and sentence boundaries.
     """
 
 
@@ -81,5 +81,9 @@ app.command("experiment", epilog=experiment.EPILOG)(experiment.experiment_cli)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the program on the command line's arguments, or on these; leaves with SystemExit."""
+    """Run the program on ``arguments`` or else on those of the command line.
+
+    Raises:
+        SystemExit: always, with the exit code.
+    """
     app(args=None if arguments is None else list(arguments), prog_name="egparse")

@@ -1,6 +1,4 @@
-"""Annotated corpora as the commands need them: whole, checked, with what was wrong kept for the
-user.
-"""
+"""Annotated corpora, read whole and checked, with the faults that were skipped."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ _NAMES = {
 
 
 class Corpus(NamedTuple):
-    """The sentences of a file, and the faults of those left out."""
+    """The sentences of a file, and the faults of skipped ones."""
 
     sentences: list[Sentence]
     skipped: list[CorpusError]
@@ -38,9 +36,10 @@ def read(
     multiple_roots: bool | None = None,
     whole_trees: bool = True,
 ) -> Corpus:
-    """All sentences of a corpus; with ``whole_trees``, where some words have heads, all must.
+    """All sentences of a corpus; with ``whole_trees``, all words must have heads if any has one.
 
-    Raises CorpusError for the first fault, unless ``skip_bad``.
+    Raises:
+        CorpusError: the first fault, unless ``skip_bad``.
     """
     from egparse.sentences import MISSING_HEAD
 
@@ -58,13 +57,13 @@ def read(
 
 
 def described(sentences: list[Sentence]) -> str:
-    """How much there is: sentences and words."""
+    """The numbers of sentences and words."""
     words = sum(map(len, sentences))
     return f"{tables.things(len(sentences), 'sentence')}, {tables.things(words, 'word')}"
 
 
 def layers_described(sentences: list[Sentence]) -> str:
-    """The layers that a corpus annotates, each with the number of its labels."""
+    """The layers that a corpus annotates, each with its number of labels."""
     from egparse.evaluation.report import annotated_layers
 
     annotated = annotated_layers(sentences)

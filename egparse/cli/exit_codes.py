@@ -1,6 +1,4 @@
-"""What the user sees when a command fails: one line on standard error and an exit code, never a
-traceback.
-"""
+"""Failure of a command: one line on standard error and an exit code, never a traceback."""
 
 from __future__ import annotations
 
@@ -18,25 +16,23 @@ from egparse.errors import EgparseError
 
 USER_ERROR = 2
 INTERRUPTED = 130
-"""128 + SIGINT, as a shell has it."""
+"""128 + SIGINT, as in shells."""
 BROKEN_PIPE = 141
 """128 + SIGPIPE."""
 
 
 @contextmanager
 def reported() -> Iterator[None]:
-    """Turn what a user, the system or the other end of a pipe can cause into an exit code.
+    """Turn errors that the user, the system or a closed pipe causes into exit codes.
 
-    Anything else is a fault of the program and passes.
+    Other exceptions are bugs and propagate.
     """
     try:
         yield
         sys.stdout.flush()
     except EgparseError as error:
         fail(str(error))
-    except (
-        BrokenPipeError
-    ):  # before OSError, which it is: the reader, such as head, has seen enough
+    except BrokenPipeError:  # an OSError; a reader such as head has closed the pipe
         _abandon_stdout()
         raise typer.Exit(BROKEN_PIPE) from None
     except OSError as error:
@@ -49,13 +45,13 @@ def reported() -> Iterator[None]:
 
 
 def fail(text: str) -> NoReturn:
-    """Say what is wrong and leave."""
+    """Write an error message and exit."""
     complain(text)
     raise typer.Exit(USER_ERROR) from None
 
 
 def complain(text: str) -> None:
-    """One line on standard error, even where it cannot show every character."""
+    """Write one line to standard error, whose encoding may lack some characters."""
     line = f"egparse: {text}\n"
     encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
     sys.stderr.write(line.encode(encoding, "backslashreplace").decode(encoding))
@@ -63,14 +59,12 @@ def complain(text: str) -> None:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Let Ctrl-C wait until the block is done: a second one must not lose what the first one is
-    saving.
+    """Delay Ctrl-C to the end of the block: while results are saved after a first Ctrl-C, a second
+    one must not destroy them.
     """
     in_main = threading.current_thread() is threading.main_thread()
-    if (
-        not in_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
-    ):  # such as ignored
-        yield
+    if not in_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield  # SIGINT is ignored, or handled by somebody else
         return
     waiting: list[int] = []
     signal.signal(signal.SIGINT, lambda number, _: waiting.append(number))
@@ -92,9 +86,7 @@ def _described(error: OSError) -> str:
 
 
 def _abandon_stdout() -> None:
-    """Point standard output nowhere, so that the interpreter's last flush finds nothing to complain
-    of.
-    """
+    """Point standard output at the null device, so that the interpreter's last flush succeeds."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

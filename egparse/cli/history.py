@@ -1,9 +1,8 @@
-"""The history beside a model: one JSON record for each pass, written while training goes on.
+"""The history beside a model: one JSON record for each pass, written during training.
 
-It grows under a name of its own, ``model.history.jsonl.part``, where it can be followed, and takes
-the name ``model.history.jsonl`` only when the model has been written: whatever goes wrong before, a
-model that is there keeps its history. Where training fails on its way, what has been recorded is
-left for a look; where the user interrupts it before there is a model, it goes.
+The file is called ``model.history.jsonl.part`` until the model has been written, and
+``model.history.jsonl`` then: if training fails, an older model keeps its history. After a failure
+the partial history remains for diagnosis; after Ctrl-C before there is a model, it is deleted.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ if TYPE_CHECKING:
 
 
 def history_path(model: Path) -> Path:
-    """Where the history of a model lies."""
+    """The path of the history of a model."""
     return model.with_name(model.stem + ".history.jsonl")
 
 
 class History:
-    """A listener that records; a context within which ``keep`` must be called for the history to
-    last.
+    """A listener that records passes. It is a context manager: call ``keep`` within the block once
+    the model has been written.
     """
 
     def __init__(self, model: Path) -> None:
@@ -36,7 +35,11 @@ class History:
         self._recorded = False
 
     def __enter__(self) -> History:
-        """Raises OSError where nothing can be written beside the model."""
+        """Open the partial file.
+
+        Raises:
+            OSError: the folder of the model cannot be written to.
+        """
         self._file = open(self.part, "w", encoding="utf-8", buffering=1, newline="\n")
         return self
 
@@ -61,7 +64,7 @@ class History:
             self._recorded = True
 
     def keep(self) -> None:
-        """Give the history its name."""
+        """Give the history its final name."""
         if self._file is not None:
             self._file.close()
             self._file = None

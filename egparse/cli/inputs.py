@@ -1,6 +1,4 @@
-"""What ``parse`` is given: a file or standard input, corpus or plain text, found out from the first
-lines.
-"""
+"""The input of ``parse`` and ``visualize``: a file or standard input, whose format is detected."""
 
 from __future__ import annotations
 
@@ -24,10 +22,10 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Input(AbstractContextManager["Input"]):
-    """A stream of bytes that is open for reading, under the name that messages give it.
+    """An open stream of bytes; ``name`` is for messages.
 
-    ``read`` gives first what ``format`` has looked at, then what the source has at hand: a pipe is
-    read as it fills.
+    ``read`` returns first the bytes that ``format`` has read ahead, then those that the source has
+    available: a pipe is read as it fills.
     """
 
     def __init__(self, path: Path) -> None:
@@ -51,23 +49,23 @@ class Input(AbstractContextManager["Input"]):
 
     @property
     def stream(self) -> IO[bytes]:
-        """Itself: readers ask of a stream no more than ``read``."""
+        """The object itself, typed as a stream: readers of corpora only call ``read``."""
         return cast("IO[bytes]", self)
 
     def read(self, size: int = CHUNK) -> bytes:
-        """The bytes at hand, nothing at the end."""
+        """Available bytes, none at the end."""
         return self._head.pop(0) if self._head else self._read(size)
 
     def format(self, asked: InputFormat) -> InputFormat | None:
-        """The format asked for, or that name or first lines show; None for ten columns of some
-        kind.
+        """The format asked for, or else detected from the name or the first lines; None for ten
+        columns, which may be CoNLL-U or CoNLL-X.
         """
         if asked is not InputFormat.AUTO:
             return asked
         return _SUFFIXES.get(Path(self.name).suffix.lower()) or self._looks_like()
 
     def _looks_like(self) -> InputFormat | None:
-        """The first line that decides: a comment of CoNLL-U, or the first that is no comment."""
+        """The format by the first comment of CoNLL-U or the first other line that is no comment."""
         begun = b""
         while piece := self._read(CHUNK):
             self._head.append(piece)

@@ -5,13 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from egparse.cli.notices import Say, say
+
 NOTICE = "Compiling kernels for this machine: once, up to a minute."
 
-_ROOMS = ("structures", "features", "learners", "tasks")
+
+def announce_compilation(say: Say = say) -> None:
+    """Write a notice if kernels are about to be compiled."""
+    if not kernels_are_compiled():
+        say(NOTICE)
 
 
 def kernels_are_compiled() -> bool:
-    """Whether numba's cache has kernels of this package, or will not be asked."""
+    """Whether numba's cache has kernels of this package, or numba will not compile anything."""
     import numba
 
     import egparse.compilation  # decides where the cache is
@@ -24,9 +30,10 @@ def kernels_are_compiled() -> bool:
 
 
 def cache_has_kernels(package: Path, cache: Path | None) -> bool:
-    """Whether there is an index of numba's: beside the modules, or below ``cache`` in folders named
-    alike.
+    """Whether numba has written an index of compiled kernels: into ``__pycache__`` beside the
+    modules, or with a ``cache`` folder into ``FOLDER_HASH`` there, FOLDER being that of the module.
     """
     if cache is None:
-        return any(package.glob("*/__pycache__/*.nbi"))
-    return any(next(cache.glob(f"{room}_*/*.nbi"), None) is not None for room in _ROOMS)
+        return any(package.rglob("__pycache__/*.nbi"))
+    folders = {module.parent.name for module in package.rglob("*.py")} - {package.name}
+    return any(any(cache.glob(f"{folder}_*/*.nbi")) for folder in folders)

@@ -1,6 +1,4 @@
-"""What the commands' options have in common: names of formats, and options that several commands
-take.
-"""
+"""Arguments and options that several commands take."""
 
 from __future__ import annotations
 
@@ -14,9 +12,7 @@ from egparse.errors import EgparseError
 
 
 class CorpusFormat(StrEnum):
-    """The formats of annotated corpora, those of ``readers.corpus``: help should not need to import
-    it.
-    """
+    """The formats of annotated corpora: those of ``readers.corpus``, which help need not import."""
 
     CONLLU = "conllu"
     CONLLX = "conllx"
@@ -26,7 +22,7 @@ class CorpusFormat(StrEnum):
 
 
 class InputFormat(StrEnum):
-    """What ``parse`` reads: any corpus, or plain text."""
+    """What ``parse`` and ``visualize`` read: any corpus, or plain text."""
 
     AUTO = "auto"
     TEXT = "text"
@@ -40,7 +36,7 @@ class InputFormat(StrEnum):
 ModelArgument: TypeAlias = Annotated[
     Path,
     typer.Argument(
-        metavar="MODEL", help="A model: a file that train wrote, or a name that models lists."
+        metavar="MODEL", help="Path of a model file, or a name that 'egparse models' lists."
     ),
 ]
 
@@ -51,18 +47,24 @@ CorpusArgument: TypeAlias = Annotated[
 DevOption: TypeAlias = Annotated[
     Path | None,
     typer.Option(
-        "--dev", metavar="FILE", help="A development corpus; else a part of CORPUS is held out."
+        "--dev",
+        metavar="FILE",
+        help="Development corpus (default: a part of CORPUS is held out).",
     ),
 ]
 
 ConfigOption: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--config", metavar="FILE", help="A configuration in TOML; see configs/."),
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        help="Configuration in TOML; 'egparse settings --toml' writes one to edit.",
+    ),
 ]
 
 SkipBadOption: TypeAlias = Annotated[
     bool,
-    typer.Option("--skip-bad", help="Leave out faulty sentences instead of stopping at the first."),
+    typer.Option("--skip-bad", help="Skip faulty sentences instead of stopping at the first one."),
 ]
 
 FormatOption: TypeAlias = Annotated[
@@ -70,7 +72,7 @@ FormatOption: TypeAlias = Annotated[
     typer.Option(
         "--format",
         metavar="FORMAT",
-        help="conllu, conllx, conll2000, conll2002 or conll2003; found out by itself if not given.",
+        help="conllu, conllx, conll2000, conll2002 or conll2003 (detected if omitted).",
     ),
 ]
 
@@ -79,8 +81,8 @@ InputFormatOption: TypeAlias = Annotated[
     typer.Option(
         "--format",
         metavar="FORMAT",
-        help="auto (text, conllu or conllx), text, conllu, conllx, conll2000, conll2002 or "
-        "conll2003.",
+        help="text, conllu, conllx, conll2000, conll2002 or conll2003; auto detects text, conllu "
+        "and conllx.",
     ),
 ]
 
@@ -90,14 +92,15 @@ OutputOption: TypeAlias = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        help="Where to write, all or nothing; else standard output.",
+        help="Output file, written atomically (default: standard output).",
     ),
 ]
 
 GoldTagsOption: TypeAlias = Annotated[
     bool,
     typer.Option(
-        "--gold-tags", help="Give the parser the tags of the input instead of predicted ones."
+        "--gold-tags",
+        help="Keep UPOS, XPOS and FEATS of the input, and predict the other layers from them.",
     ),
 ]
 
@@ -105,7 +108,8 @@ RespectInputOption: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--respect-input",
-        help="Keep what the input says: fill only cells that hold _, as fits the others best.",
+        help="Keep every value of the input, and fill cells that hold _ with the best completion "
+        "given them.",
     ),
 ]
 
@@ -113,9 +117,8 @@ MarginalsOption: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--marginals",
-        help="Say in MISC how probable each predicted value is: PUpos, PXpos, PFeats, PHead, "
-        "PDeprel (given the head) "
-        "and PNE, from 0 to 1. CoNLL-U only.",
+        help="Write the probability of each predicted value, from 0 to 1, to MISC: PUpos, PXpos, "
+        "PFeats, PHead, PDeprel (given the head) and PNE. CoNLL-U only.",
     ),
 ]
 
@@ -124,9 +127,8 @@ FactsOption: TypeAlias = Annotated[
     typer.Option(
         "--facts",
         metavar="FILE",
-        help="What the model file does not say of itself, in TOML: licence, sources, scores, "
-        "limits; "
-        "else the .toml file beside the model, if there is one.",
+        help="TOML file of facts that the model file does not hold, such as licence, sources and "
+        "scores (default: the .toml file beside the model, if there is one).",
     ),
 ]
 
@@ -137,30 +139,39 @@ JobsOption: TypeAlias = Annotated[
         "-j",
         metavar="N",
         min=0,
-        help="Annotate with N processes, 0: one for each processor; the output is the same.",
+        help="Annotate with N processes (0: one for each processor); the output does not depend "
+        "on N.",
     ),
 ]
 
 JsonOption: TypeAlias = Annotated[
-    bool, typer.Option("--json", help="One JSON object on standard output, and nothing else there.")
+    bool,
+    typer.Option("--json", help="Write one JSON object, and nothing else, to standard output."),
 ]
 
 QuietOption: TypeAlias = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Say nothing on standard error but errors.")
+    bool, typer.Option("--quiet", "-q", help="Suppress progress and notices on standard error.")
 ]
 
 
 def examples(*lines: str) -> str:
-    """The end of a help text: commands to copy, one a line."""
+    """The end of a help text: commands to copy, one on a line."""
     return "\n".join(("\b", "Examples:", *("  " + line for line in lines)))
 
 
+def model_and_input(first: Path, second: Path | None) -> tuple[Path | None, Path]:
+    """MODEL and INPUT of a command that takes ``MODEL INPUT`` or ``INPUT`` alone."""
+    return (None, first) if second is None else (first, second)
+
+
 def require_misc(format: str, name: str) -> None:
-    """Raise EgparseError unless the corpus format that ``name`` is in has the column in which
-    --marginals puts probabilities.
+    """Check that a corpus format has the column MISC, where --marginals writes probabilities.
+
+    Raises:
+        EgparseError: it has none; ``name`` is that of the input.
     """
     if format != CorpusFormat.CONLLU:
         raise EgparseError(
-            f"{name}: expected CoNLL-U or text, whose column MISC holds probabilities, for "
-            f"--marginals, got {format}"
+            f"{name}: expected CoNLL-U or text for --marginals, which writes to the column MISC, "
+            f"got {format}"
         )

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 _BAR_WIDTH = 8
 _REFRESHES = 4
-"""A second: each takes the interpreter from training for a moment."""
+"""Refreshes per second; each interrupts training for a moment."""
 
 
 @contextmanager
 def shown(quiet: bool) -> Iterator[Listener]:
-    """A listener that shows what it hears, in the way that suits standard error."""
+    """A listener that shows progress on standard error, as bars or lines; none if ``quiet``."""
     if quiet:
         from egparse.fitting.progress import silent
 
@@ -39,14 +39,14 @@ def shown(quiet: bool) -> Iterator[Listener]:
 
 
 class Lines:
-    """One line for each pass, for logs."""
+    """Writes one line for each pass, for logs."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._standings = Standings()
 
     def __call__(self, event: Iteration | Step) -> None:
-        """Write what has been done."""
+        """Write the line of a pass."""
         standing = self._standings.update(event)
         if standing.done:
             self._stream.write(f"{line_of(standing)}\n")
@@ -54,7 +54,7 @@ class Lines:
 
 
 class Bars:
-    """A row with a bar for each task, from the first event on; rows of finished tasks stay."""
+    """Draws a row with a bar for each task that has begun; rows of finished tasks stay."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -75,20 +75,20 @@ class Bars:
         self._progress.update(self._rows[standing.task], completed=standing.done, **cells)
 
     def close(self) -> None:
-        """Leave the rows as they are."""
+        """Stop drawing; the rows stay on the screen."""
         if self._rows:
             self._finish_others()
             self._progress.stop()
 
     def _finish_others(self) -> None:
-        """A task may stop before its last pass: its bar is then full."""
+        """Fill the bars of finished tasks, which may have stopped before their last pass."""
         for name, row in self._rows.items():
             done = self._standings.tasks[name].done
             self._progress.update(row, total=max(1, done), completed=max(1, done))
 
 
 def line_of(standing: Standing) -> str:
-    """What has been done last, in a line."""
+    """The last pass or step of a task as a line."""
     task, done, primal, dual, gap, score, time = standing.row(standing.last)
     if standing.last is None:
         return f"{task}  step {done}  {time}"

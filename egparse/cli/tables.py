@@ -13,9 +13,10 @@ _GAP = "  "
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]], align: str) -> str:
-    """Lines of columns under headings; ``align`` holds ``l`` or ``r`` for each column.
+    """Rows in aligned columns under headings; ``align`` has ``l`` or ``r`` for each column.
 
-    Raises ValueError for a row of another width.
+    Raises:
+        ValueError: a row with another number of cells.
     """
     lines = [tuple(headings), *map(tuple, rows)]
     if any(len(line) != len(align) for line in lines):
@@ -25,7 +26,7 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]], align: str) ->
 
 
 def record(pairs: Iterable[tuple[str, str]]) -> str:
-    """Names and what they are, below each other."""
+    """Names and values in two columns."""
     named = list(pairs)
     width = max((len(name) for name, _ in named), default=0)
     return "\n".join(f"{name:<{width}}{_GAP}{value}".rstrip() for name, value in named)
@@ -37,7 +38,7 @@ def section(title: str, body: str) -> str:
 
 
 def count(number: int) -> str:
-    """A whole number with its thousands apart."""
+    """A whole number with separators of thousands."""
     return f"{number:,}"
 
 
@@ -47,12 +48,12 @@ def things(number: int, name: str) -> str:
 
 
 def per_cent(value: float | None) -> str:
-    """A rate that is in per cent already."""
+    """A rate in per cent, with two decimals."""
     return NOTHING if value is None else f"{value:.2f}"
 
 
 def nats(*values: float) -> tuple[str, ...]:
-    """Objective values to compare: as many decimals as give the greatest five digits."""
+    """Objective values for comparison, with decimals that give the greatest five digits."""
     greatest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     decimals = min(4, max(0, 4 - int(math.log10(greatest)))) if greatest >= 1 else 4
     return tuple(f"{value:,.{decimals}f}" if math.isfinite(value) else NOTHING for value in values)
@@ -91,7 +92,7 @@ def size(bytes_: int) -> str:
 
 
 def finite(value: Any) -> Any:
-    """The same plain data with null for what JSON has no number for: infinities and nan."""
+    """Plain data with None for infinities and nan, for which JSON has no numbers."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):

@@ -1,6 +1,4 @@
-"""How far each task has come: what training tells, task by task, for the progress and the final
-table.
-"""
+"""The progress of each task, from the events of training, for displays and final tables."""
 
 from __future__ import annotations
 
@@ -17,16 +15,14 @@ HEADINGS = ("task", "passes", "primal", "dual", "gap %", "dev", "time")
 ALIGN = "lrrrrrr"
 FINAL_HEADINGS = (*HEADINGS[:2], "kept", *HEADINGS[2:])
 WIDTHS = (15, 6, 10, 10, 7, 6, 11)
-"""Characters a column, for displays that cannot know their rows beforehand."""
+"""Widths of columns, for displays that do not know all rows in advance."""
 
 
 @dataclass
 class Standing:
-    """One task: ``best`` is the pass whose model is kept, ``last`` the one that has been reported
-    last.
+    """The progress of one task: ``best`` is the pass whose model is kept, ``last`` the latest pass.
 
-    A task without passes of its own (jackknifing) counts ``steps`` instead. ``seconds`` is CPU
-    time.
+    Tasks without passes (jackknifing) count ``steps`` instead. ``seconds`` is CPU time.
     """
 
     task: str
@@ -52,12 +48,12 @@ class Standing:
             self.best = event
 
     def add_step(self, event: Step) -> None:
-        """Take note of how far a task has come that has no passes."""
+        """Count the steps of a task without passes."""
         self.limit, self.steps = event.total, event.done
         self.seconds = time.process_time() - self.begun
 
     def row(self, event: Iteration | None) -> tuple[str, ...]:
-        """The cells under ``HEADINGS``, with the figures of a pass where there is one."""
+        """The cells under ``HEADINGS``, with the figures of a pass if there is one."""
         figures = event and (
             *tables.nats(event.primal, event.dual),
             tables.gap(event.relative_gap),
@@ -67,9 +63,7 @@ class Standing:
         return (self.task, done, *(figures or [tables.NOTHING] * 4), tables.seconds(self.seconds))
 
     def final_row(self) -> tuple[str, ...]:
-        """The cells under ``FINAL_HEADINGS``: the figures of the pass that is kept, and its
-        number.
-        """
+        """The cells under ``FINAL_HEADINGS``: number and figures of the pass that is kept."""
         task, done, *figures = self.row(self.best)
         kept = tables.NOTHING if self.best is None else str(self.best.iteration)
         return (task, done, kept, *figures)
@@ -89,17 +83,17 @@ class Standing:
 
 
 class Standings:
-    """A listener: the standing of each task, in the order in which they began."""
+    """A listener that keeps the progress of each task, in the order in which tasks begin."""
 
     def __init__(self) -> None:
         self.tasks: dict[str, Standing] = {}
 
     def __call__(self, event: Iteration | Step) -> None:
-        """Take note of an event."""
+        """Count an event."""
         self.update(event)
 
     def update(self, event: Iteration | Step) -> Standing:
-        """Take note of an event; the standing of its task after it."""
+        """Count an event; returns the progress of its task."""
         from egparse.fitting.progress import Iteration
 
         standing = self.tasks.get(event.task)
@@ -112,5 +106,5 @@ class Standings:
         return standing
 
     def trained(self) -> list[Standing]:
-        """The tasks of which at least one pass is over."""
+        """The tasks with at least one finished pass."""
         return [standing for standing in self.tasks.values() if standing.passes]

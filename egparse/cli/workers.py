@@ -1,8 +1,13 @@
-"""Worker processes that map over a stream in order, with a bounded number of pieces under way.
+"""Worker processes that map over a stream in order, with a bounded number of pieces in progress.
 
-Each worker has a pipe of its own and one piece at a time, so neither end ever waits for the other
-to read what both are writing. A worker that finds its pipe closed leaves: even if this process is
-killed, no worker stays behind.
+Each worker has one pipe and works on one piece at a time, so the two ends of a pipe never write to
+each other at the same time, which could deadlock. A worker ends when its pipe is closed: even if
+this process is killed, no worker remains.
+
+``experiments.learners.processes`` is not shared with this: it forks one process for each shard of
+one call, so that the work is found in shared memory, and waits for all of them. Here processes
+serve a stream of unknown length, may be spawned, and get their pieces through pipes. The few lines
+in common (fork, ignore SIGINT, translate errors) would need a parameter for each difference.
 """
 
 from __future__ import annotations
@@ -25,14 +30,14 @@ Piece = TypeVar("Piece")
 Result = TypeVar("Result")
 
 AHEAD = 4
-"""Pieces under way, a worker: some done and waiting for one before them."""
+"""Pieces in progress for each worker; finished ones may wait for an earlier one."""
 
 FORKS = sys.platform == "linux"
-"""Whether workers begin as copies of this process, which share its memory. macOS has fork too, but
-its libraries may not survive it.
+"""Whether workers are forks of this process, which share its memory. macOS can fork, but some of
+its libraries fail in the child.
 """
 
-_PATIENCE = 5.0  # seconds for a worker that should have ended
+_TIMEOUT = 5.0  # seconds to wait for the end of a worker
 
 
 class _Worker(NamedTuple):
@@ -41,8 +46,8 @@ class _Worker(NamedTuple):
 
 
 class _Answer(NamedTuple):
-    """What a worker sends back: a result, or the text of an EgparseError, or neither when memory
-    ran out; and its warnings.
+    """The answer of a worker: a result and its warnings, or the text of an EgparseError, or that
+    memory ran out.
     """
 
     result: Any = None
@@ -52,7 +57,7 @@ class _Answer(NamedTuple):
 
 
 def all_cores() -> int:
-    """How many processors this process may use."""
+    """The number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -61,17 +66,17 @@ def all_cores() -> int:
 def map_in_order(
     work: Callable[[Piece], Result], pieces: Iterable[Piece], jobs: int, *, forks: bool = FORKS
 ) -> Generator[Result, None, None]:
-    """``work(piece)`` for each piece, in order, by up to ``jobs`` processes; pieces are taken as
-    workers become free.
+    """``work(piece)`` for each piece, in order, by up to ``jobs`` processes.
 
-    A forked worker has ``work`` as it is here; any other gets it pickled. What a worker warns of is
-    warned of here. The processes end with the iterator: close it.
+    Pieces are taken as workers become free. A forked worker inherits ``work``; a spawned one gets a
+    pickle of it. Warnings of workers are issued again here. The processes end with the iterator:
+    close it.
 
     Raises:
-        EgparseError: that of the first piece for which ``work`` raises one, after the results
-            before it; or a worker died.
-        MemoryError: a worker had too little.
-        Exception: what taking the pieces raises, after the results of those before.
+        EgparseError: ``work`` raised one, and all results before it have been yielded; or a worker
+            died.
+        MemoryError: a worker ran out of memory.
+        Exception: raised by ``pieces``; all results before it have been yielded.
     """
     workers: list[_Worker] = []
     free: list[_Worker] = []
@@ -88,9 +93,7 @@ def map_in_order(
                 except StopIteration:
                     open_ = False
                     break
-                except (
-                    Exception
-                ) as error:  # not yet: a piece before may have a fault, which comes first
+                except Exception as error:  # raised below: an earlier piece may have a fault
                     open_, failure = False, error
                     break
                 if not free:
@@ -120,13 +123,13 @@ def map_in_order(
 def _start(work: Callable[[Any], Any], others: Sequence[_Worker], forks: bool) -> _Worker:
     context: Any = multiprocessing.get_context("fork" if forks else "spawn")
     here, there = context.Pipe()
-    # A fork holds copies of this side's ends; while one is open, the worker at the other end cannot
-    # see that this process is gone.
+    # A fork inherits this side's ends of all pipes. While a copy of one is open, the worker at its
+    # other end does not notice that this process is gone.
     inherited = [here, *(other.pipe for other in others)] if forks else []
     process = context.Process(target=_serve, args=(work, there, inherited), daemon=True)
     with uninterrupted(), warnings.catch_warnings():
-        # From Python 3.12 on: the threads that fork may not find again are those of numpy's BLAS,
-        # which prepares for it.
+        # Python 3.12 and later warn of forks of processes with threads. Here these are the threads
+        # of numpy's BLAS, which handles forks.
         warnings.simplefilter("ignore", DeprecationWarning)
         process.start()
     there.close()
@@ -134,9 +137,7 @@ def _start(work: Callable[[Any], Any], others: Sequence[_Worker], forks: bool) -
 
 
 def _serve(work: Callable[[Any], Any], pipe: Connection, inherited: Sequence[Connection]) -> None:
-    """What a worker does: answer until nobody asks or listens. Ctrl-C is for the process that
-    started it.
-    """
+    """Answer until the pipe is closed. Ctrl-C is ignored: the parent process handles it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     for other in inherited:
@@ -186,7 +187,7 @@ def _receive(worker: _Worker) -> _Answer:
 
 
 def _death(worker: _Worker) -> EgparseError:
-    worker.process.join(_PATIENCE)
+    worker.process.join(_TIMEOUT)
     code = worker.process.exitcode
     if code is None or code >= 0:
         return EgparseError(f"a worker process ended before its work, with exit code {code}")
@@ -200,7 +201,7 @@ def _end(workers: Sequence[_Worker]) -> None:
     for worker in workers:
         worker.pipe.close()
     for worker in workers:
-        worker.process.join(_PATIENCE)
+        worker.process.join(_TIMEOUT)
 
 
 def _kill(workers: Sequence[_Worker]) -> None:

@@ -1,4 +1,4 @@
-"""``egparse download``: a model or a UD treebank from its public address."""
+"""``egparse download``: download a model or a UD treebank from its public address."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import typer
 
 from egparse.cli import tables
 from egparse.cli.exit_codes import reported
+from egparse.cli.notices import say
 from egparse.cli.options import QuietOption, examples
 from egparse.errors import EgparseError
 
@@ -26,16 +27,17 @@ EPILOG = examples(
     "egparse download UD_English-EWT --output corpora",
     "EGPARSE_MIRROR=http://mirror.example egparse download UD_Latin-Perseus",
     "",
-    "egparse models lists what can be downloaded.",
+    "egparse models lists the names.",
 )
 
 
 def download(
     entry: CatalogueEntry, folder: Path | None = None, listener: Listener | None = None
 ) -> list[Path]:
-    """Get the files of a model or a treebank, in the user's folder or in the one given.
+    """Download the files of a model or a treebank into ``folder``; see ``hub.fetch.fetch``.
 
-    Raises DownloadError where they cannot be had.
+    Raises:
+        DownloadError: they cannot be downloaded, or are not the expected files.
     """
     from egparse.hub.fetch import fetch
 
@@ -44,7 +46,8 @@ def download(
 
 def download_cli(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="A model or a treebank that egparse models lists.")
+        str,
+        typer.Argument(metavar="NAME", help="A model or a treebank that 'egparse models' lists."),
     ],
     output: Annotated[
         Path | None,
@@ -52,20 +55,20 @@ def download_cli(
             "--output",
             "-o",
             metavar="DIRECTORY",
-            help="Where to put the files; else in the user cache.",
+            help="Folder for the files (default: a folder in the user cache).",
         ),
     ] = None,
     quiet: QuietOption = False,
 ) -> None:
     """Download a model, or the train, dev and test files of a UD treebank.
 
-    Prints the paths of the files, one a line. What is there already is checked, not downloaded
-    again; what was interrupted goes on where it stopped. A file appears under its name when all of
-    it has come and its checksum is right. Where no checksum is known, that of the first download is
+    Prints the paths of the files, one on a line. Files that are there already are checked but not
+    downloaded again, and an interrupted download is resumed. A file gets its name only when it is
+    complete and its checksum is right. Where no checksum is known, that of the first download is
     kept beside the file (.sha256) and checked from then on.
 
-    $EGPARSE_HOME is where to keep models and corpora instead of the user cache; $EGPARSE_MIRROR an
-    address to ask instead of the public one.
+    $EGPARSE_HOME replaces the user cache as the folder of models and corpora, $EGPARSE_MIRROR the
+    public address.
     """
     with reported():
         from egparse.hub.catalogue import find_entry
@@ -76,15 +79,16 @@ def download_cli(
             return
         with _progress(quiet) as listener:
             paths = download(entry, output, listener)
-        print("\n".join(map(str, paths)))
+        print("\n".join(map(str, paths)), flush=True)
         if not quiet:
-            sys.stdout.flush()
-            print(_told(entry), file=sys.stderr)
+            say(_described(entry))
 
 
 def _installed(name: str) -> Path:
-    """The file of a model that came with egparse or a package. Raises EgparseError: there is none
-    of that name either.
+    """The file of a model that is installed and not in the catalogue.
+
+    Raises:
+        EgparseError: there is no model of that name either.
     """
     from egparse.hub.catalogue import entries
     from egparse.hub.model_paths import stored_models
@@ -93,20 +97,22 @@ def _installed(name: str) -> Path:
     for stored in stored_models():
         if stored.name == name:
             return stored.path
-    known = did_you_mean(name, [entry.name for entry in entries()])
-    raise EgparseError(f"{name}: expected a name that 'egparse models' lists, got another{known}")
+    hint = did_you_mean(name, [entry.name for entry in entries()])
+    raise EgparseError(f"{name}: expected a name that 'egparse models' lists{hint}")
 
 
-def _told(entry: CatalogueEntry) -> str:
+def _described(entry: CatalogueEntry) -> str:
     files = tables.things(len(entry.files), "file")
-    unknown = any(file.sha256 is None for file in entry.files)
-    checked = "first download is kept in .sha256 files" if unknown else "catalogue is right"
-    return f"{entry.name} {entry.release}, {entry.licence}: {files}; the SHA-256 of the {checked}"
+    if any(file.sha256 is None for file in entry.files):
+        checked = "checked against the SHA-256 of the first download (.sha256 files)"
+    else:
+        checked = "checked against the SHA-256 of the catalogue"
+    return f"{entry.name} {entry.release}, {entry.licence}: {files}, {checked}"
 
 
 @contextmanager
 def _progress(quiet: bool) -> Iterator[Listener | None]:
-    """A bar for each file on a terminal; elsewhere nothing."""
+    """A listener that draws a progress bar for each file on a terminal; None elsewhere."""
     if quiet or not sys.stderr.isatty():
         yield None
         return

@@ -1,11 +1,9 @@
-"""``egparse experiment``: the comparisons of the papers, as tables and figures."""
+"""``egparse experiment``: reproduce the comparisons of the papers, as tables and figures."""
 
 from __future__ import annotations
 
 import json
 import os
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,15 +11,18 @@ import typer
 
 from egparse.cli import tables
 from egparse.cli.exit_codes import reported
+from egparse.cli.notices import Say, say, silence
 from egparse.cli.options import JsonOption, QuietOption, examples
+from egparse.extras import import_with_extra
 
 if TYPE_CHECKING:
     from egparse.experiments.comparisons.catalogue import Done
 
 NAMES = ("multiclass", "parsing", "max-margin", "dca", "losses", "maxent")
-"""Those of ``experiments.catalogue``: help should not need to import it."""
+"""The experiments of the catalogue, which is slow to import and so not imported for the help."""
 
 ALL = "all"
+_CATALOGUE = "egparse.experiments.comparisons.catalogue"
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -41,20 +42,22 @@ def experiment(
     seed: int = 1,
     iterations: int = 0,
     constants: tuple[float, ...] = (),
-    tell: Callable[[str], None] = lambda text: None,
+    tell: Say = silence,
 ) -> list[Done]:
     """Run one experiment, or ``all``, and write its files into ``output``; see
-    ``experiments.request.Request``.
+    ``egparse.experiments.report.request.Request``.
 
-    Raises EgparseError for an unknown name, missing data, or missing matplotlib.
+    Raises EgparseError for an unknown name, missing data, or a missing package of the extra
+    ``experiments``.
     """
+    import_with_extra(_CATALOGUE, f"experiment {name}")
     from egparse.experiments.comparisons.catalogue import EXPERIMENTS, perform
     from egparse.experiments.report.request import Request
 
     request = Request(
         data=data, quick=quick, seed=seed, iterations=iterations, constants=constants, tell=tell
     )
-    return [perform(own, request, output) for own in (EXPERIMENTS if name == ALL else (name,))]
+    return [perform(each, request, output) for each in (EXPERIMENTS if name == ALL else (name,))]
 
 
 def experiment_cli(
@@ -64,16 +67,18 @@ def experiment_cli(
         typer.Option(
             "--data",
             metavar="DIRECTORY",
-            help="Where the corpora are; the report says which files are read.",
+            help="Folder of the corpora; the report names the files that are read.",
         ),
     ] = None,
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", metavar="DIRECTORY", help="Where the report is written."),
+        typer.Option("--output", "-o", metavar="DIRECTORY", help="Folder for the report."),
     ] = Path("experiments"),
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="Small problems and few passes, in seconds; needs no --data."),
+        typer.Option(
+            "--quick", help="Small problems and few passes; takes seconds and needs no --data."
+        ),
     ] = False,
     iterations: Annotated[
         int,
@@ -81,29 +86,29 @@ def experiment_cli(
             "--iterations",
             metavar="N",
             min=0,
-            help="Effective iterations of each curve; 0: its own number.",
+            help="Effective iterations of each curve (0: as in the experiment).",
         ),
     ] = 0,
     c: Annotated[
         list[float] | None,
         typer.Option(
-            "--c", metavar="C", help="A regularisation constant instead of all; may be repeated."
+            "--c",
+            metavar="C",
+            help="Regularisation constant instead of all of the experiment; may be repeated.",
         ),
     ] = None,
-    seed: Annotated[
-        int, typer.Option("--seed", metavar="N", min=0, help="Of everything random.")
-    ] = 1,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Random seed.")] = 1,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Run the comparison of a paper: a Markdown page with tables, a figure (PNG, SVG) and all
-    numbers (JSON).
+    """Reproduce the comparison of a paper.
 
-    Figures need matplotlib: pip install egparse[experiments].
+    Writes a page with tables (Markdown), a figure (PNG, SVG) and all numbers (JSON).
+
+    Needs the packages of an extra: pip install 'egparse[experiments]'.
     """
-    for (
-        limit
-    ) in _THREADS:  # learners are compared by CPU time; numpy reads this when it is imported
+    # Learners are compared by CPU time, on one thread. numpy reads the limits when it is imported.
+    for limit in _THREADS:
         os.environ.setdefault(limit, "1")
     with reported():
         done = experiment(
@@ -114,17 +119,12 @@ def experiment_cli(
             seed=seed,
             iterations=iterations,
             constants=tuple(c or ()),
-            tell=(lambda text: None) if quiet else _say,
+            tell=silence if quiet else say,
         )
         if as_json:
-            print(json.dumps([_summary(own) for own in done], ensure_ascii=False, indent=2))
+            print(json.dumps([_summary(each) for each in done], ensure_ascii=False, indent=2))
         else:
-            print("\n".join(_described(own) for own in done))
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
-    sys.stderr.flush()
+            print("\n".join(_described(each) for each in done))
 
 
 def _summary(done: Done) -> dict[str, Any]:
@@ -140,8 +140,8 @@ def _summary(done: Done) -> dict[str, Any]:
 def _described(done: Done) -> str:
     parts = [f"{done.outcome.title} ({done.outcome.source})"]
     parts += [
-        tables.section(own.title, tables.table(own.headings, own.rows, own.align))
-        for own in done.outcome.tables
+        tables.section(table.title, tables.table(table.headings, table.rows, table.align))
+        for table in done.outcome.tables
     ]
     files = " ".join(str(path) for path in done.written)
     return "\n".join(

@@ -1,4 +1,4 @@
-"""``egparse inspect``: what is in a model, how it was trained, and what weighs most in it."""
+"""``egparse inspect``: layers, labels, training record and strongest features of a model."""
 
 from __future__ import annotations
 
@@ -23,20 +23,23 @@ EPILOG = examples(
 
 _WIDTH = 78
 _LABEL_LINES = 5
-"""Of each label set; those of features have hundreds."""
+"""Lines shown of each label set; FEATS may have hundreds of labels."""
 
 
 def inspect(model: Path, *, features: int = 10, layer: str | None = None) -> dict[str, Any]:
-    """What a model, given by path or name, holds, as plain data; ``features`` strongest weights of
-    each layer, or of one.
+    """The contents of a model, given by path or name, as plain data.
 
-    Raises EgparseError for a layer that the model does not have.
+    ``features`` is the number of strongest features of each layer, or of ``layer`` alone.
+
+    Raises:
+        EgparseError: the model does not have the layer.
+        ModelFileError: not a model, damaged, or of a newer format.
     """
     from egparse.hub.resolve import find_model
     from egparse.storage.model_file import read_header
 
     path = find_model(model)
-    header = read_header(path)  # what is no model is refused before numba is imported
+    header = read_header(path)  # refuses other files before numba is imported
     from egparse.pipeline.model import Model
 
     loaded = Model.load(path)
@@ -58,9 +61,10 @@ def inspect(model: Path, *, features: int = 10, layer: str | None = None) -> dic
 
 
 def model_card(model: Path, facts: Path | None = None) -> str:
-    """The card of a model, given by path or name, in Markdown; see ``hub.facts`` and ``hub.cards``.
+    """The card of a model, given by path or name, in Markdown; see ``hub.cards``.
 
-    Raises EgparseError for what is no model, and for faulty facts.
+    Raises:
+        EgparseError: not a model, or faulty facts.
     """
     from egparse.hub.card_metadata import metadata_of
     from egparse.hub.cards import card
@@ -78,7 +82,7 @@ def inspect_cli(
             "--features",
             metavar="N",
             min=0,
-            help="How many of each layer's strongest features to show.",
+            help="Number of strongest features to show of each layer.",
         ),
     ] = 10,
     layer: Annotated[
@@ -86,21 +90,21 @@ def inspect_cli(
         typer.Option(
             "--layer",
             metavar="LAYER",
-            help="Only the features of this layer, such as upos or deprels.",
+            help="Show only the features of this layer, such as upos or deprels.",
         ),
     ] = None,
     as_json: JsonOption = False,
     as_card: Annotated[
         bool,
-        typer.Option("--card", help="A model card in Markdown instead, with what the facts say."),
+        typer.Option("--card", help="Write a model card in Markdown, with the facts of --facts."),
     ] = False,
     facts: FactsOption = None,
 ) -> None:
-    """Show what is in a model, and how it was trained."""
+    """Show the layers, labels, training and strongest features of a model."""
     if as_card and as_json:
-        raise typer.BadParameter("expected --json or --card, got both", param_hint="'--card'")
+        raise typer.BadParameter("cannot be combined with --json", param_hint="'--card'")
     if facts is not None and not as_card:
-        raise typer.BadParameter("facts are for --card only", param_hint="'--facts'")
+        raise typer.BadParameter("expects --card", param_hint="'--facts'")
     with reported():
         if as_card:
             print(model_card(model, facts), end="")
@@ -137,7 +141,7 @@ def _described(found: Mapping[str, Any]) -> Iterator[str]:
         yield tables.section(f"Labels of {name} ({len(labels):,})", _wrapped(labels))
     yield tables.section("Training", _training(found["record"]))
     yield tables.section(
-        "Configuration, where it is not the default", _configuration(found["configuration"])
+        "Settings that differ from the default", _configuration(found["configuration"])
     )
     for name, features in found["features"].items():
         if features:
@@ -148,10 +152,10 @@ def _size_table(sizes: Mapping[str, Mapping[str, int]]) -> str:
     rows = [
         (
             layer,
-            *(tables.count(own[key]) for key in ("labels", "attributes", "weights")),
-            tables.size(own["bytes"]),
+            *(tables.count(size[key]) for key in ("labels", "attributes", "weights")),
+            tables.size(size["bytes"]),
         )
-        for layer, own in sizes.items()
+        for layer, size in sizes.items()
     ]
     return tables.table(("layer", "labels", "attributes", "weights", "memory"), rows, "lrrrr")
 
@@ -194,7 +198,7 @@ def _configuration(configuration: Mapping[str, Any]) -> str:
 
     return (
         tables.record((name, _shown(value)) for name, value in changed_settings(configuration))
-        or "all as by default"
+        or "all settings have their defaults"
     )
 
 
@@ -207,7 +211,7 @@ def _shown(value: Any) -> str:
 
 
 def _wrapped(labels: Sequence[str]) -> str:
-    """Labels in a few lines of a width that a terminal has, and how many more there are."""
+    """The first labels in a few lines of the width of a terminal, and the number of the others."""
     lines, line = [], ""
     for number, label in enumerate(labels):
         if len(line) + 1 + len(label) <= _WIDTH or not line:

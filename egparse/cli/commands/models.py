@@ -1,4 +1,4 @@
-"""``egparse models``: the models that are found by name, and what can be downloaded."""
+"""``egparse models``: list installed models, and the models and treebanks to download."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ EPILOG = examples(
 
 
 def models() -> dict[str, list[dict[str, Any]]]:
-    """What is installed, in the order in which names are looked up, and what can be downloaded, as
-    plain data.
+    """Installed models, in the order of look-up, and the catalogue of downloads, as plain data.
 
-    Of model files the headers are read, not the weights. A name that comes twice means the first;
+    Only the headers of model files are read. A name that occurs twice refers to the first model;
     the others are ``hidden``.
     """
     from egparse.hub.catalogue import entries
@@ -51,7 +50,7 @@ def models() -> dict[str, list[dict[str, Any]]]:
 
 
 def models_cli(as_json: JsonOption = False) -> None:
-    """List the models that are found by name, and what can be downloaded."""
+    """List installed models, and the models and treebanks to download."""
     with reported():
         found = models()
         if as_json:
@@ -61,7 +60,7 @@ def models_cli(as_json: JsonOption = False) -> None:
 
 
 def _described(path: Path) -> dict[str, Any]:
-    """What the header of a model file says; ``fault`` says why it cannot be used."""
+    """Facts from the header of a model file, or ``fault``: why it cannot be used."""
     from egparse.storage.model_file import read_header
 
     try:
@@ -96,12 +95,12 @@ def _shown(found: Mapping[str, list[dict[str, Any]]]) -> Iterator[str]:
         yield "Installed\n" + tables.table(
             ("name", "language", "size", "SHA-256", "file"), rows, "llrll"
         )
-        yield tables.section("Layers, with scores on development data where known", _scores(usable))
+        yield tables.section("Layers, with their scores on development data", _scores(usable))
     else:
-        yield "Installed: no models. What 'egparse train' writes is used by its path."
+        yield "Installed: no models. Give models that 'egparse train' wrote by their paths."
     if faulty := [one["fault"] for one in found["installed"] if "fault" in one]:
         yield tables.section("Cannot be used", "\n".join(faulty))
-    yield tables.section("To be had by 'egparse download NAME'", _offers(found["available"]))
+    yield tables.section("Available with 'egparse download NAME'", _offers(found["available"]))
     if not any(one["kind"] == "model" for one in found["available"]):
         yield "\nNo models are published for download yet."
 
@@ -131,4 +130,4 @@ def _offers(available: Sequence[Mapping[str, Any]]) -> str:
         (*(one[column] for column in columns), "yes" if one["downloaded"] else tables.NOTHING)
         for one in available
     ]
-    return tables.table((*columns, "here"), rows, "llllll")
+    return tables.table((*columns, "downloaded"), rows, "llllll")

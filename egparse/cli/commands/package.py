@@ -1,9 +1,8 @@
-"""``egparse package``: an installable spaCy package from a model."""
+"""``egparse package``: make an installable spaCy package from a model."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ import typer
 
 from egparse.cli import tables
 from egparse.cli.exit_codes import reported
+from egparse.cli.notices import say
 from egparse.cli.options import FactsOption, JsonOption, ModelArgument, QuietOption, examples
 
 EPILOG = examples(
@@ -34,16 +34,17 @@ def package(
     sdist: bool = False,
     force: bool = False,
 ) -> dict[str, Any]:
-    """Make a package of a model, given by path or name, and say what was made, as plain data.
+    """Make a package of a model, given by path or name; returns plain data about it.
 
-    Raises EgparseError as ``pipes.packaging.package`` does, and for faulty facts.
+    Raises:
+        EgparseError: as for ``spacy_components.packaging.package``, or faulty facts.
     """
     from egparse.hub.card_metadata import metadata_of
     from egparse.hub.resolve import find_model
     from egparse.storage.model_file import read_header
 
     path = find_model(model)
-    read_header(path)  # what is no model is refused before spaCy is imported
+    read_header(path)  # refuses other files before spaCy is imported
     known = metadata_of(path, facts)
     if licence is not None:
         known = replace(known, licence=licence)
@@ -67,46 +68,45 @@ def package_cli(
     model: ModelArgument,
     output: Annotated[
         Path,
-        typer.Option(
-            "--output", "-o", metavar="DIR", help="Where to make the folder NAME-VERSION."
-        ),
+        typer.Option("--output", "-o", metavar="DIR", help="Folder in which to make NAME-VERSION."),
     ] = Path(),
     name: Annotated[
         str | None,
         typer.Option(
             "--name",
             metavar="NAME",
-            help="What spacy.load calls it, such as en_egparse_ewt; else made up from that of the "
-            "model.",
+            help="Name for spacy.load, such as en_egparse_ewt (default: from the name of the "
+            "model).",
         ),
     ] = None,
     version: Annotated[
-        str, typer.Option("--version", metavar="VERSION", help="The version of the package.")
+        str, typer.Option("--version", metavar="VERSION", help="Version of the package.")
     ] = "0.1.0",
     licence: Annotated[
         str | None,
         typer.Option(
-            "--licence", metavar="TEXT", help="The licence of the model, over what the facts say."
+            "--licence", metavar="TEXT", help="Licence of the model; replaces that of the facts."
         ),
     ] = None,
     facts: FactsOption = None,
     wheel: Annotated[
-        bool, typer.Option("--wheel/--no-wheel", help="Build a wheel, or not.")
+        bool, typer.Option("--wheel/--no-wheel", help="Whether to build a wheel.")
     ] = True,
     sdist: Annotated[
-        bool, typer.Option("--sdist", help="Build a source distribution too.")
+        bool, typer.Option("--sdist", help="Build a source distribution as well.")
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", "-f", help="Replace a package of that name and version.")
+        bool,
+        typer.Option("--force", "-f", help="Replace an existing package of that name and version."),
     ] = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Make an installable spaCy package from a model.
 
-    After pip install of what it builds, spacy.load(NAME) gives the pipeline, and egparse finds the
-    model by name. Nothing is downloaded. The wheel holds the model once, a model card, and asks pip
-    for egparse.
+    After pip install of the package, spacy.load(NAME) returns the pipeline, and egparse finds the
+    model by name. The package holds the model and a model card, and requires egparse. Building it
+    needs no network.
     """
     with reported():
         made = package(
@@ -121,9 +121,7 @@ def package_cli(
             force=force,
         )
         if made["licence"] is None and not quiet:
-            print(
-                "no licence: give it with --licence before others get the package", file=sys.stderr
-            )
+            say("no licence: state one with --licence before you publish the package")
         print(
             json.dumps(made, ensure_ascii=False, indent=2) if as_json else "\n".join(_shown(made))
         )

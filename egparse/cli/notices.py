@@ -1,0 +1,47 @@
+"""What commands write to standard error besides errors: progress notices and warnings."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+from egparse.cli.exit_codes import complain
+
+Say: TypeAlias = Callable[[str], None]
+"""Called with each notice."""
+
+
+def say(text: str) -> None:
+    """Write a notice to standard error."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def silence(text: str) -> None:
+    """Write nothing: ``say`` under ``--quiet``."""
+
+
+@contextmanager
+def warnings_shown(quiet: bool) -> Iterator[None]:
+    """Within the block, write each warning of a long sentence once, as one line; none if ``quiet``.
+
+    Other warnings are shown as usual.
+    """
+    from egparse.parsing.long_sentences import LongSentenceWarning
+
+    usual = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
+        if issubclass(category, LongSentenceWarning):
+            complain(str(message))
+        else:
+            usual(message, category, *rest, **more)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore" if quiet else "once", LongSentenceWarning)
+        # The documented hook for the text of warnings. Python's own text has the file and line of
+        # this library, which say nothing to users of the command. Leaving the block restores it.
+        warnings.showwarning = show
+        yield
