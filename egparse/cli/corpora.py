@@ -6,19 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from egparse.cli import tables
+from egparse.layers import LAYERS, Layer
 
 if TYPE_CHECKING:
     from egparse.errors import CorpusError
     from egparse.sentences import Sentence
 
-_NAMES = {
-    "upos": ("UPOS", "tag"),
-    "xpos": ("XPOS", "tag"),
-    "feats": ("FEATS", "bundle"),
-    "spans": ("spans", "type"),
-    "heads": ("trees", ""),
-    "deprels": ("relations", "label"),
-}
+_LABELS = {"tag": "tag", "span": "type", "label": "label"}
+"""What the labels of a layer are called, by kind of layer; heads have none."""
 
 
 class Corpus(NamedTuple):
@@ -67,17 +62,17 @@ def layers_described(sentences: list[Sentence]) -> str:
     from egparse.evaluation.report import annotated_layers
 
     annotated = annotated_layers(sentences)
-    return ", ".join(_layer(sentences, layer) for layer in _NAMES if layer in annotated) or "none"
+    layers = [layer for name, layer in LAYERS.items() if name in annotated]
+    return ", ".join(_described(sentences, layer) for layer in layers) or "none"
 
 
-def _layer(sentences: list[Sentence], layer: str) -> str:
-    name, label = _NAMES[layer]
-    if not label:
-        return name
-    values = {value for sentence in sentences for value in getattr(sentence, layer)}
-    if layer == "spans":
+def _described(sentences: list[Sentence], layer: Layer) -> str:
+    if layer.kind == "head":
+        return layer.title
+    values = {value for sentence in sentences for value in getattr(sentence, layer.name)}
+    if layer.kind == "span":
         values = {tag[2:] for tag in values if tag[2:]}
-    return f"{name} ({tables.things(len(values), label)})"
+    return f"{layer.title} ({tables.things(len(values), _LABELS[layer.kind])})"
 
 
 def _read(

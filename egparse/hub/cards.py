@@ -12,17 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from egparse.hub.card_metadata import CardMetadata
+from egparse.layers import LAYERS, SPLITTER
 from egparse.toml_text import toml_value
 
-LAYER_NAMES = {
-    "splitter": "sentence starts",
-    "upos": "UPOS",
-    "xpos": "XPOS",
-    "feats": "FEATS",
-    "spans": "entities",
-    "heads": "heads",
-    "deprels": "dependency labels",
-}
+LAYER_NAMES = {SPLITTER: "sentence starts", **{name: layer.title for name, layer in LAYERS.items()}}
+"""The sentence splitter and the layers -> their names in running text."""
 
 _METRICS = {
     "UPOS": "UPOS",
@@ -74,8 +68,8 @@ def card(path: Path, facts: CardMetadata, name: str | None = None) -> str:
 
 def layers_of(header: Mapping[str, Any]) -> tuple[str, ...]:
     """The layers that a header lists, after the sentence splitter if the model has one."""
-    has_splitter = "splitter" in header["record"].get("tasks", {})
-    return (*(("splitter",) if has_splitter else ()), *header["layers"])
+    has_splitter = SPLITTER in header["record"].get("tasks", {})
+    return (*((SPLITTER,) if has_splitter else ()), *header["layers"])
 
 
 def changed_settings(configuration: Mapping[str, Any]) -> list[tuple[str, Any]]:

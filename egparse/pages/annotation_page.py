@@ -1,6 +1,4 @@
-"""The page of annotated sentences: a list of them, and each with its entities, its tree and how
-sure both are.
-"""
+"""The HTML page of annotated sentences, with their entities, trees and probabilities."""
 
 from __future__ import annotations
 
@@ -30,14 +28,14 @@ from egparse.pages.markup import html, node
 from egparse.sentences import Sentence
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-"""The browser refuses to load anything or to run anything: the page holds all that it needs."""
+"""Browsers then load and run nothing: the page is complete."""
 
 _SNIPPET = 120
 _SHADES = (1.0, 0.75, 0.5, 0.25, 0.0)
 
 
 class View(NamedTuple):
-    """A sentence to show: its number in the input, from 1, and another annotation of it to compare
+    """A sentence to show, its number in the input (from 1), and another annotation to compare it
     with.
     """
 
@@ -49,8 +47,9 @@ class View(NamedTuple):
 def annotation_page(
     views: Sequence[View], *, title: str, facts: Sequence[str] = (), language: str | None = None
 ) -> str:
-    """A whole HTML page, which loads nothing; ``facts`` are lines below the title, ``language`` a
-    code such as en.
+    """A complete HTML page, which loads nothing.
+
+    ``facts`` are lines below the title, ``language`` is a code such as ``en``.
     """
     with_entities = any(view.compared is not None and entities(view.compared) for view in views)
     return html(
@@ -94,7 +93,7 @@ def _head(title: str) -> Element:
 
 
 def _legend(views: Sequence[View]) -> Element:
-    """What shades and colours mean, as far as the page has them."""
+    """The meaning of the shades and colours that occur on the page."""
     items = []
     if any(view.sentence.probabilities for view in views):
         samples = [
@@ -109,14 +108,14 @@ def _legend(views: Sequence[View]) -> Element:
                 {},
                 "Probability by shade: ",
                 *samples,
-                ". Point at an arc, a word or an entity to read it.",
+                ". Point at an arc, a word or an entity to read its probability.",
             )
         )
     if any(view.compared is not None for view in views):
         names = (
             ("wrong", "another head, tag"),
             ("wrong-label", "another label"),
-            ("input", "the arc of the input"),
+            ("input", "arc of the input"),
         )
         samples = [node("span", {"class": f"sample {kind}"}, name) for kind, name in names]
         items.append(node("p", {}, "Differences from the input: ", *samples))
@@ -124,7 +123,7 @@ def _legend(views: Sequence[View]) -> Element:
 
 
 def _entry(view: View, with_entities: bool) -> Element:
-    """A line of the list of sentences."""
+    """An entry of the list of sentences."""
     accuracy = expected_accuracy(view.sentence)
     differing = sum(_differences(view, with_entities).values())
     text = source_text(view.sentence) or running_text(view.sentence)[0]
@@ -188,12 +187,12 @@ def _article(view: View, with_entities: bool) -> Element:
 
 
 def _summary(view: View, with_entities: bool) -> Iterator[str]:
-    """How sure the sentence is, and how much of it differs from the other annotation."""
+    """Lines on the expected accuracy of the sentence, and on differences from the input."""
     sentence = view.sentence
     accuracy, word = expected_accuracy(sentence), least_certain_head(sentence)
     if accuracy is not None:
         what = "heads" if word is not None else "values"
-        line = f"{100 * accuracy:.1f} % of {what} are expected to be right"
+        line = f"expected accuracy of {what}: {100 * accuracy:.1f} %"
         value = probability(sentence, "heads", word) if word is not None else None
         if word is not None and value is not None:
             arc = arc_text(sentence, word, sentence.heads[word], label_of(sentence, word))
@@ -205,14 +204,12 @@ def _summary(view: View, with_entities: bool) -> Iterator[str]:
             for (name, plural), count in _differences(view, with_entities).items()
             if count
         ]
-        yield f"Different from the input: {', '.join(parts) or 'nothing'}"
+        yield f"Differences from the input: {', '.join(parts) or 'none'}"
 
 
 def _differences(view: View, with_entities: bool) -> Mapping[tuple[str, str], int]:
-    """How many words have another head, another label (at whatever head), another tag; how many
-    entities only one side has.
-
-    By what they are called, one and many.
+    """The numbers of words with another head, another label (of any head) and another tag, and of
+    entities that only one annotation has; the keys are names in singular and plural.
     """
     _, sentence, compared = view
     words, layer = range(len(sentence)), shown_layer(sentence)

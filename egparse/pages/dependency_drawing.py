@@ -1,8 +1,7 @@
-"""A sentence's words, tags and arcs as SVG: drawn by displaCy, with probabilities on hover and by
-shade.
+"""A sentence's words, tags and arcs as SVG, with probabilities by shade and on hover.
 
-displaCy places words, arcs and labels. What it does not know is put into its drawing:
-probabilities, the arc from the root, what differs from another annotation of the sentence.
+displaCy places words, arcs and labels. Added to its drawing are probabilities, the arc from the
+root, and differences from another annotation of the sentence.
 """
 
 from __future__ import annotations
@@ -27,21 +26,23 @@ from egparse.pages.markup import as_text, node, parsed, visible
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
 
 LONGEST_FORM = 20
-"""Columns of a form that are drawn; all of it is shown on hover."""
+"""Columns of a form that are drawn; the whole form is shown on hover."""
 
 _WORD_SPACING = 26
-"""Pixels from the arcs' ends to the base line of the words."""
+"""Pixels from the ends of arcs to the base line of the words."""
 _ROOM_BELOW = 36
 _COLUMN_WIDTH, _LETTER_WIDTH = 9, 7
 """Pixels of a column of a form, and of a letter of a tag or label."""
 _GAP, _ARC_GAP = 16, 32
-"""Pixels between two words or tags, and from a label to the words whose arc it stands below."""
+"""Pixels between two words or tags, and from a label to the words that its arc connects."""
 _NARROWEST = 64
 _LEVEL = 19
 """Pixels from one level of arcs to the next: a label's line."""
 _ARROW_SPACING, _ARROW_WIDTH = 10, 6
 _FARTHEST = 0.15
-"""Of the distance of words: how far from a word's centre an arc may end."""
+"""The greatest distance from the centre of a word to the end of an arc, as a share of the distance
+of words.
+"""
 _CORNER = 6
 """The radius of the corners of arcs."""
 _RIGHT_TO_LEFT = ("R", "AL")
@@ -49,8 +50,8 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 class _Arc(NamedTuple):
-    """An arc to ``word`` (0-based) from ``head`` (1-based, 0: the root), of the sentence or of what
-    it is compared with.
+    """An arc to ``word`` (from 0) from ``head`` (from 1, 0: the root), of the sentence or of the
+    annotation that it is compared with (``of_input``).
     """
 
     word: int
@@ -60,17 +61,15 @@ class _Arc(NamedTuple):
 
 
 def draw(sentence: Sentence, number: int, compared: Sentence | None = None) -> Element:
-    """The drawing of a sentence; ``number`` makes its identifiers differ from those of others on
-    the page.
+    """The drawing of a sentence; ``number`` makes its identifiers unique on the page.
 
-    Heads and labels that differ from those of ``compared`` are marked, and its arcs drawn beside
-    them.
+    Heads and labels that differ from those of ``compared`` are marked, and its arcs are drawn too.
     """
     arcs = [*_arcs(sentence), *_other_arcs(sentence, compared)]
     drawn = [arc for arc in arcs if arc.head > 0]
     svg = _displacy(sentence, drawn)
     for element in svg.iter():
-        element.tail = None  # blanks between tags of words would move them from the middle
+        element.tail = None  # blanks between elements would move words off their centres
     tokens, groups = svg.findall("text"), svg.findall("g")
     ends = float(tokens[0].attrib["y"]) - _WORD_SPACING
     levels = _levels(groups)
@@ -78,26 +77,26 @@ def draw(sentence: Sentence, number: int, compared: Sentence | None = None) -> E
     centres = [_finish_word(token, sentence, word, compared) for word, token in enumerate(tokens)]
     for place, (group, arc, level) in enumerate(zip(groups, drawn, levels, strict=True)):
         _finish_arc(group, f"s{number}-a{place}", ends - level * _LEVEL)
-        _tell(group, sentence, arc, compared)
+        _annotate_arc(group, sentence, arc, compared)
     for arc in arcs:
         if arc.head == 0:
             svg.append(
-                _tell(_root_arrow(centres[arc.word], top, ends, arc.label), sentence, arc, compared)
+                _annotate_arc(
+                    _root_arrow(centres[arc.word], top, ends, arc.label), sentence, arc, compared
+                )
             )
     _fit(svg, centres, top, ends + _WORD_SPACING + _ROOM_BELOW)
     return svg
 
 
 def runs_right_to_left(sentence: Sentence) -> bool:
-    """Whether most letters of the sentence belong to scripts that are written from right to
-    left.
-    """
+    """Whether most letters of the sentence belong to right-to-left scripts."""
     kinds = [unicodedata.bidirectional(letter) for form in sentence.forms for letter in form]
     return sum(kind in _RIGHT_TO_LEFT for kind in kinds) > kinds.count("L")
 
 
 def arc_text(sentence: Sentence, word: int, head: int, label: str) -> str:
-    """An arc in words: its head, the word (0-based) and its label."""
+    """An arc as text: its head, the word (from 0) and its label."""
     source = _isolated(sentence.forms[head - 1]) if head else "ROOT"
     target = _isolated(sentence.forms[word])
     return f"{source} \N{RIGHTWARDS ARROW} {target}" + (f" ({label})" if label else "")
@@ -110,15 +109,16 @@ def _arcs(sentence: Sentence) -> Iterator[_Arc]:
 
 
 def _other_arcs(sentence: Sentence, compared: Sentence | None) -> Iterator[_Arc]:
-    """The arcs of the other annotation where heads differ."""
+    """The arcs of the other annotation whose heads differ."""
     for word in range(len(sentence)):
         if compared is not None and differs_in_head(sentence, compared, word):
             yield _Arc(word, compared.heads[word], label_of(compared, word), of_input=True)
 
 
 def _displacy(sentence: Sentence, arcs: list[_Arc]) -> Element:
-    """What displaCy draws: a ``text`` for each word and a ``g`` for each arc. It escapes forms, but
-    neither tags nor labels.
+    """The drawing by displaCy: a ``text`` for each word and a ``g`` for each arc.
+
+    displaCy escapes forms, but neither tags nor labels.
     """
     from spacy import displacy
 
@@ -127,7 +127,7 @@ def _displacy(sentence: Sentence, arcs: list[_Arc]) -> Element:
         {"text": _shortened(form), "tag": as_text(tag_of(sentence, layer, word)) if layer else ""}
         for word, form in enumerate(sentence.forms)
     ]
-    told = [
+    arc_table = [
         {
             "start": min(arc.word, arc.head - 1),
             "end": max(arc.word, arc.head - 1),
@@ -137,7 +137,7 @@ def _displacy(sentence: Sentence, arcs: list[_Arc]) -> Element:
         for arc in arcs
     ]
     direction = "rtl" if runs_right_to_left(sentence) else "ltr"
-    drawing = {"words": words, "arcs": told, "settings": {"direction": direction}}
+    drawing = {"words": words, "arcs": arc_table, "settings": {"direction": direction}}
     distance = _distance(sentence, arcs)
     spacing = float(_ARROW_SPACING)
     while True:
@@ -192,7 +192,7 @@ def _path(group: Element) -> Element:
 
 
 def _finish_word(token: Element, sentence: Sentence, word: int, compared: Sentence | None) -> float:
-    """Shade the tag of a word and tell all of its tags on hover; returns where its centre is."""
+    """Shade the tag of a word and show all of its tags on hover; returns the centre of the word."""
     form, tag = token.findall("tspan")
     layer = shown_layer(sentence)
     if layer is not None:
@@ -215,8 +215,8 @@ def _word_lines(sentence: Sentence, word: int, compared: Sentence | None) -> Ite
 
 
 def _finish_arc(group: Element, name: str, height: float) -> None:
-    """Give an arc its height and round corners, a name for its label to follow, and a wide path to
-    hover over.
+    """Set the height of an arc, round its corners, name it for its label, and add a wide path for
+    hovering.
     """
     start, foot, _, end = _corners(group)
     left, right = sorted((start, end))  # from left to right, for the label reads along it
@@ -233,7 +233,7 @@ def _finish_arc(group: Element, name: str, height: float) -> None:
 
 
 def _root_arrow(centre: float, top: float, foot: float, label: str) -> Element:
-    """The arrow that comes from above: displaCy has no arc for it."""
+    """The arrow from the root, from above: displaCy draws none."""
     width = _ARROW_WIDTH - 2
     return node(
         "g",
@@ -264,10 +264,10 @@ def _root_arrow(centre: float, top: float, foot: float, label: str) -> Element:
     )
 
 
-def _tell(group: Element, sentence: Sentence, arc: _Arc, compared: Sentence | None) -> Element:
-    """Shade an arc and its label, mark it where it differs, and say on hover how probable both
-    are.
-    """
+def _annotate_arc(
+    group: Element, sentence: Sentence, arc: _Arc, compared: Sentence | None
+) -> Element:
+    """Shade an arc and its label by probability, mark differences, add the text for hovering."""
     kind, lines = "", [arc_text(sentence, arc.word, arc.head, arc.label)]
     if arc.of_input:
         kind = " input"
@@ -295,7 +295,7 @@ def _tell(group: Element, sentence: Sentence, arc: _Arc, compared: Sentence | No
 
 
 def _fit(svg: Element, centres: Sequence[float], top: float, bottom: float) -> None:
-    """Cut the drawing to what is in it, and leave colours and fonts to the page."""
+    """Crop the drawing to its contents, and leave colours and fonts to the page."""
     slot = abs(centres[1] - centres[0]) if len(centres) > 1 else 2 * centres[0]
     left, width, height = min(centres) - slot / 2, len(centres) * slot, bottom - top
     svg.attrib = {
@@ -313,14 +313,14 @@ def _in_brackets(value: float | None) -> str:
 
 
 def _isolated(form: str) -> str:
-    """The form, kept from turning round what stands beside it."""
+    """The form, isolated so that its direction does not affect the text beside it."""
     if not any(unicodedata.bidirectional(letter) in _RIGHT_TO_LEFT for letter in form):
         return form
     return f"\N{FIRST STRONG ISOLATE}{form}\N{POP DIRECTIONAL ISOLATE}"
 
 
 def _shortened(form: str) -> str:
-    """The form as it is drawn: cut where it is too wide."""
+    """The form as drawn: truncated if it is too wide."""
     form = visible(form)
     if _columns(form) <= LONGEST_FORM:
         return form
@@ -331,6 +331,6 @@ def _shortened(form: str) -> str:
 
 
 def _columns(text: str) -> int:
-    """How many letters wide a text is: those of East Asia count two, marks none."""
+    """The width of a text in columns: wide letters of East Asia have two, combining marks none."""
     wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
     return len(text) + wide - sum(unicodedata.combining(letter) > 0 for letter in text)

@@ -1,6 +1,4 @@
-"""A sentence's text with its entities marked: by displaCy, with probabilities on hover and by
-shade.
-"""
+"""A sentence's text with marked entities, by displaCy, with probabilities by shade and on hover."""
 
 from __future__ import annotations
 
@@ -19,15 +17,14 @@ _TEMPLATE = (
 )
 _TEXT = "# text = "
 _SAME_AS = {"PER": "PERSON", "MISC": "NORP", "NP": "PERSON", "VP": "ORG", "PP": "GPE"}
-"""Types of other corpora, and those of displaCy whose colours they get."""
+"""Types of other corpora -> types of displaCy with the same colour."""
 _OTHER_COLOURS = ("#bfe1d9", "#f0d0ff", "#e4e7d2", "#ffeb80", "#9cc9cc", "#ff8197")
 
 
 def mark(sentence: Sentence) -> Element:
-    """The sentence's words as running text, its spans (if it has any) marked with their types.
+    """The sentence as running text in which spans are marked with their types.
 
-    The probability of a span is that of the least certain of its words' tags: not more than that of
-    the span.
+    The probability shown for a span is the least of its tags, an upper bound of that of the span.
     """
     from spacy import displacy
 
@@ -37,7 +34,7 @@ def mark(sentence: Sentence) -> Element:
         least([probability(sentence, "spans", word) for word in range(start, end)])
         for start, end, _ in spans
     ]
-    told = [
+    entity_table = [
         {
             "start": places[span.start][0],
             "end": places[span.end - 1][1],
@@ -51,7 +48,7 @@ def mark(sentence: Sentence) -> Element:
         displacy.render(
             {
                 "text": visible(text).replace("\n", " "),
-                "ents": told,
+                "ents": entity_table,
                 "settings": {"direction": direction},
             },
             style="ent",
@@ -67,16 +64,15 @@ def mark(sentence: Sentence) -> Element:
 
 
 def entities(sentence: Sentence) -> list[Span]:
-    """The spans of a sentence, none where it has no such layer."""
+    """The spans of a sentence."""
     return spans_of(["O" if tag == MISSING else tag for tag in sentence.spans])
 
 
 def running_text(sentence: Sentence) -> tuple[str, list[tuple[int, int]]]:
-    """The sentence as text; start and end of each word in it.
+    """The sentence as text, and start and end of each word in it.
 
-    It is that of the source where all words stand in it, one behind the other. Else (of ``du`` the
-    words are ``de`` and ``le``) it is the words, with blanks between them but where MISC says that
-    there is none.
+    This is the text of the source if it contains all words in order. Otherwise (the words of ``du``
+    are ``de`` and ``le``), the words are joined with blanks, except at SpaceAfter=No.
     """
     text = source_text(sentence) or ""
     places: list[tuple[int, int]] = []
@@ -93,7 +89,7 @@ def running_text(sentence: Sentence) -> tuple[str, list[tuple[int, int]]]:
 
 
 def source_text(sentence: Sentence) -> str | None:
-    """The text that a comment of CoNLL-U says the sentence is."""
+    """The text in the CoNLL-U comment ``# text``, if there is one."""
     lines = sentence.source.lines if sentence.source else ()
     return next((line.removeprefix(_TEXT) for line in lines if line.startswith(_TEXT)), None)
 
@@ -108,7 +104,7 @@ def _joined(sentence: Sentence) -> tuple[str, list[tuple[int, int]]]:
 
 
 def _colours(types: Iterable[str]) -> dict[str, str]:
-    """A colour for each type: displaCy's, and others for those that it does not know."""
+    """A colour for each type, also for types that displaCy has no colour for."""
     from spacy.displacy.render import DEFAULT_LABEL_COLORS
 
     colours: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Elements of HTML and SVG whose text is text: nothing that a corpus says can become markup."""
+"""Elements of HTML and SVG whose text is escaped: text of a corpus cannot become markup."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from html import escape
 from xml.etree.ElementTree import Element, fromstring, tostring
 
 _NO_CHARACTERS = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 has no place for (section 2.2): controls, lone surrogates and two that are no
-characters.
+"""Code points that XML 1.0 excludes (section 2.2): controls, lone surrogates, and U+FFFE and
+U+FFFF.
 """
 
 
 def node(tag: str, attributes: Mapping[str, str], *children: Element | str) -> Element:
-    """An element with its attributes, and texts and elements in it, in that order."""
+    """An element with attributes and children, which are texts or elements."""
     element = Element(tag, {name: visible(value) for name, value in attributes.items()})
     for child in children:
         if isinstance(child, Element):
@@ -27,18 +27,18 @@ def node(tag: str, attributes: Mapping[str, str], *children: Element | str) -> E
 
 
 def visible(text: str) -> str:
-    """The text with a replacement character for what no page can hold."""
+    """The text with a replacement character for every code point that XML excludes."""
     return _NO_CHARACTERS.sub("\ufffd", text)
 
 
 def as_text(text: str) -> str:
-    """The text as markup that shows it."""
+    """The text, escaped."""
     return escape(visible(text))
 
 
 def parsed(markup: str) -> Element:
-    """The element that well-formed markup is, without namespaces: HTML knows SVG and its links by
-    their names alone.
+    """Well-formed markup as an element without namespaces: HTML identifies SVG and links by their
+    local names.
     """
     root = fromstring(markup)
     for element in root.iter():
@@ -48,7 +48,7 @@ def parsed(markup: str) -> Element:
 
 
 def html(page: Element) -> str:
-    """A whole page as a file holds it."""
+    """The text of a complete page."""
     return f"<!DOCTYPE html>\n{tostring(page, encoding='unicode', method='html')}\n"
 
 

@@ -60,12 +60,13 @@ def download_cli(
     ] = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Download a model, or the train, dev and test files of a UD treebank.
+    """Download a model or a UD treebank.
 
-    Prints the paths of the files, one on a line. Files that are there already are checked but not
-    downloaded again, and an interrupted download is resumed. A file gets its name only when it is
-    complete and its checksum is right. Where no checksum is known, that of the first download is
-    kept beside the file (.sha256) and checked from then on.
+    The files of a treebank are its train, dev and test parts. Prints the paths of the files, one on
+    a line. Files that are there already are checked but not downloaded again, and an interrupted
+    download is resumed. A file gets its name only when it is complete and its checksum is right.
+    Where no checksum is known, that of the first download is kept beside the file (.sha256) and
+    checked from then on.
 
     $EGPARSE_HOME replaces the user cache as the folder of models and corpora, $EGPARSE_MIRROR the
     public address.

@@ -100,7 +100,7 @@ def inspect_cli(
     ] = False,
     facts: FactsOption = None,
 ) -> None:
-    """Show the layers, labels, training and strongest features of a model."""
+    """Show what a model contains and how it was trained."""
     if as_card and as_json:
         raise typer.BadParameter("cannot be combined with --json", param_hint="'--card'")
     if facts is not None and not as_card:

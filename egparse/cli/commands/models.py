@@ -50,7 +50,7 @@ def models() -> dict[str, list[dict[str, Any]]]:
 
 
 def models_cli(as_json: JsonOption = False) -> None:
-    """List installed models, and the models and treebanks to download."""
+    """List installed models, and what can be downloaded."""
     with reported():
         found = models()
         if as_json:
