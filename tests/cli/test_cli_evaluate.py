@@ -43,7 +43,7 @@ def test_the_table_names_each_convention(trained: Trained, predicted: Path) -> N
     ):
         assert name in shown
     assert "Labelled attachment by relation\nrelation " in shown
-    assert "By length of sentence\n" in shown
+    assert "By sentence length\n" in shown
     assert max(map(len, shown.splitlines()[2:])) <= 80
 
 
@@ -68,6 +68,82 @@ def test_other_text_is_refused(trained: Trained, tmp_path: Path) -> None:
     assert complaint("evaluate", "--predicted", other, trained.dev).startswith(
         "gold and system are not the same text"
     )
+
+
+def test_two_systems_are_compared(trained: Trained, predicted: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.conllu"
+    text = predicted.read_text(encoding="utf-8")
+    other.write_text(text.replace("\tNOUN\t", "\tX\t"), encoding="utf-8")
+    common = ("--bootstrap", 200, "--seed", 3)
+    arguments = ("--predicted", predicted, trained.dev, "--against", other, *common)
+    report = json.loads(run("evaluate", *arguments, "--json").stdout)
+    alone = json.loads(
+        run("evaluate", "--predicted", predicted, trained.dev, *common, "--json").stdout
+    )
+    assert {key: report[key] for key in alone} == alone
+    assert list(report["comparison"]) == [*METRICS, "NE"]
+    for name, own in report["comparison"].items():
+        first, second = report[name], report["against"][name]
+        scores = (first["f"], second["f"]) if name == "NE" else (first, second)
+        assert (own["score"], own["against"]) == scores
+        assert own["difference"] == pytest.approx(scores[0] - scores[1])
+        assert own["interval"][0] <= own["difference"] <= own["interval"][1]
+    tags, heads = report["comparison"]["UPOS"], report["comparison"]["UAS"]
+    assert tags["difference"] > 0
+    assert tags["p"] == pytest.approx(1 / 201)
+    assert (heads["difference"], heads["interval"], heads["p"]) == (0.0, [0.0, 0.0], 1.0)
+    shown = run("evaluate", *arguments).stdout
+    assert f"A: {predicted}\nB: {other}\n\nscore   convention " in shown
+    (row,) = (line.split() for line in shown.splitlines() if line.startswith("UPOS "))
+    assert row[3:6] == [
+        f"{tags['score']:.2f}",
+        f"{tags['against']:.2f}",
+        f"{tags['difference']:+.2f}",
+    ]
+    assert row[-1] == "0.0050"
+    assert "not corrected" in shown
+    assert max(map(len, shown.splitlines()[3:])) <= 80
+
+
+def test_a_model_is_compared_with_its_output(trained: Trained, predicted: Path) -> None:
+    for arguments in (
+        (trained.model, trained.dev, "--against", predicted),
+        ("--predicted", predicted, trained.dev, "--against", trained.model),
+    ):
+        found = json.loads(run("evaluate", *arguments, "--bootstrap", 20, "--json").stdout)
+        assert {own["p"] for own in found["comparison"].values()} == {1.0}
+        assert {own["difference"] for own in found["comparison"].values()} == {0.0}
+
+
+def test_details_of_both_systems_follow_the_comparison(trained: Trained, predicted: Path) -> None:
+    shown = run(
+        *("evaluate", trained.model, trained.dev, "--against", predicted),
+        *("--details", "--gold-tags", "--bootstrap", 0),
+    ).stdout
+    assert shown.count("Labelled attachment by relation\n") == 2
+    assert shown.count("By whether the form is known") == 1  # the file has no training corpus
+    assert "not corrected" not in shown
+    rows = [line.split() for line in shown.splitlines() if "CoNLL 2018" in line]
+    compared, model, file = (row for row in rows if row[0] == "UPOS")
+    assert (compared[3], compared[6:]) == ("100.00", ["given", "-"])
+    assert model[3:5] == ["100.00", "given"]
+    assert file[4] == "-"
+
+
+def test_the_second_system_is_checked_too(
+    trained: Trained, predicted: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.conllu"
+    other.write_text("1\tNo\tno\tINTJ\tUH\t_\t0\troot\t_\t_\n\n", encoding="utf-8")
+    start = ("evaluate", "--predicted", predicted, trained.dev, "--against")
+    assert complaint(*start, other).startswith(f"{other}: gold and system are not the same text")
+    missing = tmp_path / "missing.conllu"
+    assert complaint(*start, missing) == f"{missing}: cannot be read: No such file or directory"
+    assert "expected the path or the name of a model" in complaint(*start, "no_such_model")
+    damaged = tmp_path / "model.bin"
+    damaged.write_bytes(trained.model.read_bytes()[:100])
+    assert complaint(*start, damaged).startswith(f"{damaged}: ")
+    assert "truncated" in complaint(*start, damaged)
 
 
 @pytest.mark.parametrize("arguments", [["model"], ["--predicted", "a", "b", "c"]])

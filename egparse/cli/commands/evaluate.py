@@ -1,74 +1,69 @@
-"""``egparse evaluate``: a model's predictions, or another system's, against a gold corpus."""
+"""``egparse evaluate``: scores of a model or of predictions in a file, and of two such systems."""
 
 from __future__ import annotations
 
 import json
-import sys
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from egparse.cli import corpora, tables
 from egparse.cli.exit_codes import reported
-from egparse.cli.kernel_cache import NOTICE, kernels_are_compiled
-from egparse.cli.options import FormatOption, GoldTagsOption, JsonOption, examples
-from egparse.cli.scores import LEGEND, report_text
-from egparse.cli.warnings_shown import told
+from egparse.cli.kernel_cache import announce_compilation
+from egparse.cli.notices import warnings_shown
+from egparse.cli.options import (
+    FormatOption,
+    GoldTagsOption,
+    JsonOption,
+    examples,
+    model_and_input,
+)
+from egparse.cli.scores import COMPARISON_LEGEND, LEGEND, comparison_table, report_text
+from egparse.errors import EgparseError, ModelFileError
 
 if TYPE_CHECKING:
     from egparse.evaluation.report import Report
+    from egparse.evaluation.significance import PairedDifference
     from egparse.pipeline.model import Model
     from egparse.sentences import Sentence
+
+
+def _block(title: str, text: str) -> str:
+    """Lines of help that are not rewrapped."""
+    return f"\n\n\b\n{title}:\n" + "\n".join("  " + line for line in text.splitlines())
+
 
 EPILOG = (
     examples(
         "egparse evaluate model.msgpack test.conllu",
         "egparse evaluate model.msgpack test.conllu --gold-tags --details",
         "egparse evaluate --predicted system.conllu test.conllu --json",
+        "egparse evaluate model.msgpack test.conllu --against other.conllu",
     )
-    + "\n\n\b\nConventions:\n"
-    + "\n".join("  " + line for line in LEGEND.splitlines())
+    + _block("Conventions", LEGEND)
+    + _block("Comparison (--against)", COMPARISON_LEGEND)
 )
 
 
-def evaluate(
-    gold: list[Sentence],
-    system: Model | list[Sentence],
-    *,
-    gold_tags: bool = False,
-    bootstrap: int = 1000,
-    seed: int = 0,
-    details: bool = False,
-) -> Report:
-    """Score a model's layers, predicted from the words of ``gold``, or sentences that a system
-    predicted.
+class _System(NamedTuple):
+    """A system to score: ``path`` is that of a model, or of a corpus that holds its predictions."""
 
-    With ``details`` also whether the model's probabilities can be believed, of the layers that have
-    any. The sentences that a model's splitter finds in the paragraphs of ``gold``, of words that
-    are given, are scored beside the layers.
-    """
-    from egparse.evaluation import report
+    name: str
+    path: Path
+    is_model: bool
 
-    if isinstance(system, list):
-        predicted, layers = system, None
-    else:
-        marginals = system.probabilistic if details else False
-        predicted = list(system.annotate(gold, gold_tags=gold_tags, marginals=marginals))
-        layers = set(system.layers)
-    found = report.evaluate(
-        gold, predicted, layers=layers, bootstrap=bootstrap, seed=seed, details=details
-    )
-    if isinstance(system, list) or system.splitter is None:
-        return found
-    from egparse.splitting.training import is_running_text, paragraphs_of, score_splitter
 
-    if not is_running_text(gold):
-        return found
-    return replace(
-        found, segmentation={"Sentences": score_splitter(system.splitter, paragraphs_of(gold))}
-    )
+class _Options(NamedTuple):
+    """The options that apply to every system."""
+
+    gold_tags: bool
+    bootstrap: int
+    seed: int
+    details: bool
+    format: str | None
 
 
 def evaluate_cli(
@@ -88,83 +83,219 @@ def evaluate_cli(
             "--predicted", metavar="FILE", help="Score these predictions instead of a model's."
         ),
     ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            "--against",
+            metavar="SYSTEM",
+            help="Compare with a second system: a corpus of predictions, or a model by its path or "
+            "name.",
+        ),
+    ] = None,
     gold_tags: GoldTagsOption = False,
     details: Annotated[
         bool,
         typer.Option(
             "--details",
-            help="Break the scores down by relation, tag, length of arc and sentence; and whether "
-            "a model's probabilities "
-            "can be believed (calibration).",
+            help="Add scores by relation, tag, arc length and sentence length and, for a model, by "
+            "known and unknown form and the calibration of its probabilities.",
         ),
     ] = False,
     bootstrap: Annotated[
         int,
         typer.Option(
-            "--bootstrap", metavar="N", min=0, help="Resamples for the intervals; 0 for none."
+            "--bootstrap",
+            metavar="N",
+            min=0,
+            help="Resamples for intervals and p values; 0 for none.",
         ),
     ] = 1000,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of the resamples.")] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", min=0, help="Seed of the resamples.")
+    ] = 0,
     format: FormatOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Score a model, or another system, against a gold corpus.
+    """Score a model, or predictions in a file, against a gold corpus.
 
-    Every layer is predicted from the words alone, predicted tags feeding the parser, unless
-    --gold-tags. Scores are per cent; intervals are by bootstrap over sentences.
+    A model predicts every layer from the words alone, and its parser sees predicted tags, unless
+    --gold-tags. Scores are per cent, with 95 % intervals by bootstrap over sentences. --against
+    compares two systems on the same gold corpus.
     """
     with reported():
-        model, gold = (None, first) if predicted else (first, second)
-        if gold is None:
+        model, gold_path = model_and_input(first, second)
+        if model is None and predicted is None:
             raise typer.BadParameter(
                 "missing; expected MODEL GOLD, or --predicted FILE GOLD", param_hint="'GOLD'"
             )
-        if predicted and second:
+        if model and predicted:
             raise typer.BadParameter("expected no MODEL beside --predicted", param_hint="'MODEL'")
-        path = None if predicted else _found(first)  # before a corpus is read
-        with told(quiet=as_json):
-            report = evaluate(
-                _sentences(gold, format),
-                _sentences(predicted, format) if predicted else _load(path or first),
-                gold_tags=gold_tags,
-                bootstrap=bootstrap,
-                seed=seed,
-                details=details,
-            )
+        # Models are looked up before a corpus is read: a wrong name fails at once.
+        system = _System(str(predicted), predicted, False) if predicted else _model(first)
+        other = None if against is None else _model_or_predictions(against)
+        options = _Options(gold_tags, bootstrap, seed, details, format)
+        with warnings_shown(quiet=as_json):
+            gold = _sentences(gold_path, format)
+            report = _report(system, gold, options)
+            if other is None:
+                compared = None
+            else:
+                with _named(other):
+                    other_report = _report(other, gold, options)
+                compared = _Comparison(system, other, report, other_report, options)
         if as_json:
-            from egparse.evaluation.report import report_as_json
-
-            print(json.dumps(tables.finite(report_as_json(report)), ensure_ascii=False, indent=2))
+            said = compared.as_json() if compared else _json(report)
+            print(json.dumps(tables.finite(said), ensure_ascii=False, indent=2))
         else:
-            who = (
-                f"{predicted}"
-                if predicted
-                else f"{model}, {'gold tags' if gold_tags else 'from the words alone'}"
-            )
-            size = (
-                f"{tables.things(report.sentences, 'sentence')}, "
-                f"{tables.things(report.words, 'word')}"
-            )
-            text = report_text(report, gold_tags=gold_tags and not predicted)
-            print(f"{gold}: {size}\n{who}\n\n{text}")
+            text = compared.text() if compared else _text(system, report, options)
+            print(f"{gold_path}: {_size(report)}\n{text}")
+
+
+class _Comparison:
+    """Two systems, their reports, and the differences between them."""
+
+    def __init__(
+        self,
+        first: _System,
+        second: _System,
+        first_report: Report,
+        second_report: Report,
+        options: _Options,
+    ) -> None:
+        from egparse.evaluation.significance import compare_reports
+
+        self.systems = {"A": (first, first_report), "B": (second, second_report)}
+        self.options = options
+        self.differences: dict[str, PairedDifference] = compare_reports(
+            first_report, second_report, resamples=options.bootstrap, seed=options.seed
+        )
+
+    def text(self) -> str:
+        """The table of differences; with --details all tables of both systems after it."""
+        named = [(key, system, report) for key, (system, report) in self.systems.items()]
+        any_given = any(_tags_are_given(system, self.options) for _, system, _ in named)
+        parts = [f"{key}: {_described(system, self.options)}" for key, system, _ in named]
+        parts += ["", comparison_table(self.differences, gold_tags=any_given)]
+        if self.options.bootstrap:
+            parts += ["", COMPARISON_LEGEND, f"resamples      {self.options.bootstrap:,}"]
+        if self.options.details:
+            for key, system, report in named:
+                parts += ["", f"{key}: {_text(system, report, self.options)}"]
+        return "\n".join(parts)
+
+    def as_json(self) -> dict[str, Any]:
+        """The report of the first system, with that of the second and the differences added."""
+        from egparse.evaluation.significance import comparison_as_json
+
+        (_, report), (other, other_report) = self.systems.values()
+        return {
+            **_json(report),
+            "against": {"system": other.name, **_json(other_report)},
+            "comparison": comparison_as_json(self.differences),
+        }
+
+
+def _model(path: Path) -> _System:
+    from egparse.hub.resolve import find_model
+
+    return _System(str(path), find_model(path), True)
+
+
+def _model_or_predictions(path: Path) -> _System:
+    """A model by its path or name, or a file of predictions; a missing file is one of these."""
+    from egparse.hub.model_paths import SUFFIX
+
+    predictions = _System(str(path), path, False)
+    if path.exists() and not path.is_dir():
+        return _model(path) if path.suffix == SUFFIX or _is_model_file(path) else predictions
+    try:
+        return _model(path)
+    except ModelFileError:
+        if path.suffix in ("", SUFFIX):
+            raise
+        return predictions
+
+
+def _is_model_file(path: Path) -> bool:
+    from egparse.storage.model_file import MAGIC
+
+    if not path.is_file():  # a pipe can be read only once
+        return False
+    with path.open("rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
+def _report(system: _System, gold: list[Sentence], options: _Options) -> Report:
+    shared: dict[str, Any] = {
+        "bootstrap": options.bootstrap,
+        "seed": options.seed,
+        "details": options.details,
+    }
+    if not system.is_model:
+        from egparse.evaluation.report import evaluate
+
+        return evaluate(gold, _sentences(system.path, options.format), **shared)
+    from egparse.evaluation.evaluate_model import evaluate_model
+    from egparse.splitting.training import splitter_counts
+
+    model = _load(system.path)
+    counts = splitter_counts(model.splitter, gold)
+    return evaluate_model(
+        model, gold, gold_tags=options.gold_tags, sentence_counts=counts, **shared
+    )
+
+
+@contextmanager
+def _named(system: _System) -> Iterator[None]:
+    """Say which of two systems an error is about."""
+    try:
+        yield
+    except EgparseError as error:
+        text = str(error)
+        raise EgparseError(
+            text if text.startswith(system.name) else f"{system.name}: {text}"
+        ) from None
 
 
 def _sentences(path: Path, format: str | None) -> list[Sentence]:
-    """All sentences, trees with several roots too: whether there may be several is not for scores
-    to say.
+    """All sentences of a corpus; trees may have several roots or lack heads, as evaluation can
+    score them.
     """
     return corpora.read(path, format, multiple_roots=True, whole_trees=False).sentences
 
 
-def _found(model: Path) -> Path:
-    from egparse.hub.resolve import find_model
-
-    return find_model(model)
-
-
 def _load(path: Path) -> Model:
-    if not kernels_are_compiled():
-        print(NOTICE, file=sys.stderr, flush=True)
+    announce_compilation()
     from egparse.pipeline.model import Model
 
     return Model.load(path)
+
+
+def _json(report: Report) -> dict[str, Any]:
+    from egparse.evaluation.report import report_as_json
+
+    return report_as_json(report)
+
+
+def _text(system: _System, report: Report, options: _Options) -> str:
+    tags_are_given = _tags_are_given(system, options)
+    return f"{_described(system, options)}\n\n{report_text(report, gold_tags=tags_are_given)}"
+
+
+def _described(system: _System, options: _Options) -> str:
+    """The name of a system and, for a model, what it has been given."""
+    if not system.is_model:
+        return system.name
+    return f"{system.name}, {'gold tags' if options.gold_tags else 'from the words alone'}"
+
+
+def _tags_are_given(system: _System, options: _Options) -> bool:
+    return system.is_model and options.gold_tags
+
+
+def _size(report: Report) -> str:
+    sentences, words = (
+        tables.things(report.sentences, "sentence"),
+        tables.things(report.words, "word"),
+    )
+    return f"{sentences}, {words}"
