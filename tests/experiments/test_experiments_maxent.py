@@ -31,7 +31,7 @@ from egparse.experiments.comparisons.maxent_curves import (
 )
 from egparse.experiments.data import samples
 from egparse.experiments.data.samples import Sample
-from egparse.experiments.maxent import MaxentStop
+from egparse.experiments.maxent.run import MaxentStop
 from egparse.experiments.report.request import Request
 from egparse.sentences import Sentence
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 import gzip
 import math
 import struct
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,7 @@ import pytest
 from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.comparisons import comparison
 from egparse.experiments.comparisons.catalogue import EXPERIMENTS, perform
-from egparse.experiments.comparisons.comparison import EG, SGD, Contender, Plan, compare
+from egparse.experiments.comparisons.comparison import SGD, Plan, compare
 from egparse.experiments.data.digits import read_digits, read_idx
 from egparse.experiments.data.generated import classes_of_points, sentences
 from egparse.experiments.data.problems import Setup, classifier, entities, parser
@@ -68,30 +67,12 @@ def test_a_request_out_of_range_is_refused(wrong: dict[str, object]) -> None:
         Request(**wrong)  # type: ignore[arg-type]
 
 
-def test_without_matplotlib_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ConfigError, match=r"pip install egparse\[experiments\]"):
-        draw("title", [Panel("a", "x", "y", [Line("one", [1.0], [2.0], 0)])])
-
-
 def test_equal_figures_are_equal_files_even_without_a_line() -> None:
     panels = [
         Panel("a", "x", "y", [Line("one", [1.0, 2.0], [2.0, 1.0], 0, dashed=True)], log_y=True),
         Panel("b", "x", "y", []),
     ]
     assert draw("title", panels) == draw("title", panels)
-
-
-def test_a_learner_that_is_not_registered_is_skipped_with_a_note() -> None:
-    contenders = (EG, Contender("Somebody", "nobody"))
-    told: list[str] = []
-    found = compare(
-        Plan("test", small(), contenders, (2.0,), Budget(2.0)),
-        Request(quick=True, tell=told.append),
-    )
-    assert [curve.label for curve in found.curves] == ["EG"]
-    assert found.notes == ("Somebody is left out: no learner nobody is registered.",)
-    assert len(told) == 1
 
 
 def test_a_learner_that_fails_on_the_way_keeps_its_points() -> None:

@@ -16,9 +16,9 @@ from egparse.errors import EgparseError
 from egparse.experiments.comparisons import dca_curves, loss_grid
 from egparse.experiments.comparisons.catalogue import EXPERIMENTS
 from egparse.experiments.comparisons.comparison import DCA, SGD, Plan, compare
-from egparse.experiments.comparisons.risks import HeldOutSequences, HeldOutTrees, Risks, risks
 from egparse.experiments.data.generated import sentences
 from egparse.experiments.data.problems import Setup, entities, parser
+from egparse.experiments.data.risks import HeldOutSequences, HeldOutTrees, Risks, risks
 from egparse.experiments.data.samples import UD_LATIN, Corpus, Sample, sample
 from egparse.experiments.report.curves import Budget
 from egparse.experiments.report.request import Request

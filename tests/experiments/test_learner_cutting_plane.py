@@ -15,13 +15,14 @@ from learners.enumerated import PROVEN, EnumeratedProblem, max_margin_optimum, r
 from learners.slices import SLICES
 from properties import examples
 from scipy.optimize import minimize
+from tolerances import DOUBLE, SINGLE, rounding
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.learners.cutting_plane import (
     CuttingPlane,
     CuttingPlaneConfig,
     CuttingPlaneState,
-    best_shares,
+    best_weights,
 )
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.registry import build
@@ -38,13 +39,13 @@ def primal_of(problem: EnumeratedProblem, w: np.ndarray, c: float) -> float:
 def settled_gap(learner: CuttingPlane, state: CuttingPlaneState) -> float:
     """The largest gap at which a learner may stop.
 
-    It stops at a relative gap of ``tolerance``, or where a new plane g does not lift the dual. The
-    derivative of the dual from the shares towards that plane is the gap e, its curvature q = |g -
-    v|^2 / C, so in exact arithmetic the plane lifts it by at least min(e / 2, e^2 / (2 q)). What
+    It stops at a relative gap of ``tolerance``, or where a new plane g does not raise the dual. The
+    derivative of the dual from the weights towards that plane is the gap e, its curvature q = |g -
+    v|^2 / C, so in exact arithmetic the plane raises it by at least min(e / 2, e^2 / (2 q)). What
     the program loses is d = 1e-10 (the tolerance of the solver) times its unit, the largest number
-    in it. So where nothing is lifted e <= 2 d or e <= sqrt(2 q d).
+    in it. So where nothing rises e <= 2 d or e <= sqrt(2 q d).
     """
-    cut = state.found
+    cut = state.cut
     assert cut is not None
     q = float(np.sum((cut.slope - learner.problem.v) ** 2)) / state.c  # type: ignore[attr-defined]
     d = 1e-10 * max(float(np.abs(state.gram).max()) / state.c, float(np.ptp(state.heights)))
@@ -72,9 +73,9 @@ def test_bounds_rise_until_they_meet_the_primal(seed: int, c: float) -> None:
         assert certificate.primal == pytest.approx(primal_of(problem, problem.v / c, c))
     assert state.finished
     assert all(after >= before for before, after in itertools.pairwise(duals))
-    assert min(primals) >= duals[-1] * (1 - PROVEN)
+    optimum = max_margin_optimum(problem, c)
+    assert duals[-1] * (1 - PROVEN) <= optimum <= min(primals) * (1 + PROVEN)
     assert certificate.gap <= settled_gap(learner, state)
-    assert duals[-1] == pytest.approx(max_margin_optimum(problem, c), rel=1e-9)
     assert certificate.effective_iterations == len(duals)
 
 
@@ -86,9 +87,10 @@ def test_the_optimum_is_that_of_the_whole_program(seed: int, c: float) -> None:
     state = learner.initialise()
     steps(learner, state, 60)
     certificate = learner.certificate(state)
+    assert state.finished
     optimum = max_margin_optimum(problem, c)
-    assert certificate.primal == pytest.approx(optimum, rel=1e-5)
-    assert certificate.dual == pytest.approx(optimum, rel=1e-5)
+    assert certificate.dual * (1 - PROVEN) <= optimum <= certificate.primal * (1 + PROVEN)
+    assert certificate.gap <= settled_gap(learner, state)
 
 
 def test_each_bound_is_that_of_a_mixture_of_structures() -> None:
@@ -97,29 +99,34 @@ def test_each_bound_is_that_of_a_mixture_of_structures() -> None:
     state = learner.initialise()
     for _ in range(12):
         learner.iterate(state)
-    assert state.shares.sum() == pytest.approx(1.0, abs=1e-14)
-    assert (state.shares >= 0).all()
-    v = sum(share * slope for share, slope in zip(state.shares, state.slopes, strict=True))
-    np.testing.assert_allclose(problem.v, v, atol=1e-12)
-    np.testing.assert_allclose(
-        state.gram, np.array(state.slopes) @ np.array(state.slopes).T, atol=1e-9
+    assert state.weights.sum() == pytest.approx(1.0, abs=rounding(len(state.weights)))
+    assert (state.weights >= 0).all()
+    v = sum(weight * slope for weight, slope in zip(state.weights, state.slopes, strict=True))
+    slopes = np.array(state.slopes)
+    largest = float(np.abs(slopes).max())
+    np.testing.assert_allclose(problem.v, v, atol=rounding(len(slopes), largest))
+    np.testing.assert_allclose(  # inner products, of as many terms as there are features
+        state.gram, slopes @ slopes.T, atol=rounding(slopes.shape[1], largest**2)
     )
     assert state.dual == pytest.approx(
-        float(state.shares @ state.heights) - float(v @ v) / (2 * 0.5)
+        float(state.weights @ state.heights) - float(v @ v) / (2 * 0.5)
     )
 
 
 def test_planes_without_a_share_are_dropped_and_nothing_is_lost() -> None:
     problem = random_problem(2)
-    ends, planes = [], []
+    optimum = max_margin_optimum(problem, 0.2)
+    planes = []
     for patience in (2, 1000):
         learner = CuttingPlane(problem, CuttingPlaneConfig(c=0.2, patience=patience))
         state = learner.initialise()
         for _ in range(200):
             learner.iterate(state)
-        ends.append(state.dual)
+        assert state.finished
+        certificate = learner.certificate(state)
+        assert certificate.gap <= settled_gap(learner, state)
+        assert certificate.dual * (1 - PROVEN) <= optimum <= certificate.primal * (1 + PROVEN)
         planes.append(len(state.slopes))
-    assert ends[0] == pytest.approx(ends[1], rel=1e-5)
     assert planes[0] < planes[1]
 
 
@@ -136,12 +143,14 @@ def test_agreement_with_exponentiated_gradient_on_sentences(slice_name: str) -> 
             certificate = learner.certificate(state)
             if certificate.relative_gap < 1e-3:
                 break
-        assert -1e-6 < certificate.relative_gap < 1e-3
+        assert certificate.relative_gap < 1e-3
         certificates.append(certificate)
-    batch, planes = certificates
-    assert planes.primal == pytest.approx(batch.primal, rel=1e-3)
-    assert planes.dual <= batch.primal * (1 + 1e-6)
-    assert batch.dual <= planes.primal * (1 + 1e-6)
+    # Every dual is at most the optimum and every primal at least, but for the rounding of trees,
+    # whose weights are in single precision: scores of up to 100 features, summed over the words.
+    slack = 1 + rounding(100, eps=SINGLE)
+    assert max(each.dual for each in certificates) <= slack * min(
+        each.primal for each in certificates
+    )
 
 
 def test_a_correct_structure_out_of_reach_lowers_the_optimum_below_zero() -> None:
@@ -168,24 +177,31 @@ def test_a_correct_structure_out_of_reach_lowers_the_optimum_below_zero() -> Non
         constraints={"type": "ineq", "fun": lambda x: x[2] - 1.0 - moved @ x[:2]},
     ).fun
     assert least < -5.0
-    assert certificate.dual == pytest.approx(least, rel=1e-5)
-    assert certificate.primal == pytest.approx(least, rel=1e-5)
+    assert state.finished
+    assert certificate.gap <= settled_gap(learner, state)
+    slack = math.sqrt(DOUBLE) * abs(least)  # SLSQP differentiates numerically
+    assert certificate.dual - slack <= least <= certificate.primal + slack
 
 
 @examples(25)
 @given(
     st.integers(1, 12), st.integers(1, 6), st.integers(0, 1000), st.sampled_from([1e-4, 1.0, 1e6])
 )
-def test_shares_solve_their_program(k: int, rank: int, seed: int, scale: float) -> None:
+def test_weights_solve_their_program(k: int, rank: int, seed: int, scale: float) -> None:
     """Optimality: no plane has a greater slope than those with a share."""
     random = np.random.default_rng(seed)
     slopes = random.normal(size=(k, rank))
-    bend, heights = scale * slopes @ slopes.T, scale * random.normal(size=k)
-    shares = best_shares(bend, heights)
-    assert shares.min() >= 0
-    assert shares.sum() == pytest.approx(1.0, abs=1e-12)
-    gradient = (heights - bend @ shares) / scale
-    assert gradient.max() - float(shares @ gradient) <= 1e-6
+    quadratic, heights = scale * slopes @ slopes.T, scale * random.normal(size=k)
+    weights = best_weights(quadratic, heights)
+    assert weights.min() >= 0
+    assert weights.sum() == pytest.approx(1.0, abs=rounding(k))
+    # The solver stops at a duality gap of 1e-10 in units of the largest number; weights below 1e-9
+    # are dropped, which moves the gradient by as much in the same unit. The gradient's range (here
+    # the duality gap of the weights) is first order in a weight's error, the gap second order: the
+    # solver leaves an error of up to sqrt(1e-10).
+    unit = max(float(np.abs(quadratic).max()), float(np.ptp(heights))) / scale
+    gradient = (heights - quadratic @ weights) / scale
+    assert gradient.max() - float(weights @ gradient) <= unit * math.sqrt(1e-10)
 
 
 @pytest.mark.parametrize(("beta", "gamma"), [(1.0, 0.0), (math.inf, 0.0), (math.inf, 2.0)])

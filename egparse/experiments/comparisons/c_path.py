@@ -1,5 +1,5 @@
-"""A path over C by EG, each C started from the duals of the one before (Collins et al. 2008,
-section 7.1.2): its table.
+"""A path of EG over decreasing C, each C started from the dual variables of the last (Collins et
+al. 2008, section 7.1.2): its curves and its table.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LABEL = "EG, path over C"
 def trace_path(
     experiment: str, setup: Setup, path: PathConfig, request: Request
 ) -> tuple[Curve, ...]:
-    """One curve of one point for each C; its effective iterations are those of this C alone."""
+    """A curve with one point for each C; its effective iterations are those of this C alone."""
     setup.problem.reset()
     learner = OnlineEG(setup.problem, EGConfig.as_published(seed=request.seed))
     found = []

@@ -1,4 +1,4 @@
-"""The experiments by name: what each reproduces, what it needs, and how it is run."""
+"""The experiments by name: what each reproduces, which files it needs, and how it is run."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from egparse.experiments.report.request import Request
 
 
 class Experiment(NamedTuple):
-    """``source`` is what it reproduces, ``needs`` the files of the data directory that a full run
-    reads.
+    """``source`` names the figures and tables that it reproduces; ``needs`` are the files of the
+    data directory that a full run reads.
     """
 
     run: Callable[[Request], Outcome]
@@ -64,14 +64,14 @@ def perform(name: str, request: Request, directory: Path) -> Done:
     """Run an experiment and write its files into a directory.
 
     Raises:
-        ConfigError: an unknown name, data that are not there, no matplotlib.
+        ConfigError: an unknown name, or missing data.
         EgparseError: data that cannot be read.
     """
     experiment = EXPERIMENTS.get(name)
     if experiment is None:
         raise ConfigError(f"expected an experiment among {', '.join(EXPERIMENTS)}, got {name!r}")
     for needed in experiment.needs:
-        request.file(needed)  # say what is missing before anything is computed
+        request.file(needed)  # report missing files before anything is computed
     begun = time.process_time()
     outcome = experiment.run(request)
     spent = time.process_time() - begun

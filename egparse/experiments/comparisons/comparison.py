@@ -1,5 +1,5 @@
-"""Learners side by side on one problem, for a sequence of regularisation constants: curves, a
-table, and panels.
+"""Several learners on one problem, for a sequence of regularisation constants: curves, a table, and
+panels.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from egparse.experiments.comparisons.risks import Risks
 from egparse.experiments.data.problems import Setup
-from egparse.experiments.report.curves import Budget, Run, is_known, trace
+from egparse.experiments.data.risks import Risks
+from egparse.experiments.report.curves import Budget, Run, trace
 from egparse.experiments.report.outcome import Line, Panel, Table
 from egparse.experiments.report.record import Curve, Point, best_bound
 from egparse.experiments.report.request import Request
@@ -25,15 +25,15 @@ RATES_NOTE = (
 NOTHING = "-"
 EFFORT = "effective iterations"
 SECONDS = "CPU seconds"
-_FLOOR = 1e-4  # per cent: what is nearer to the optimum than this is drawn there
+_FLOOR = 1e-4  # per cent: smaller distances from the optimum are drawn at this height
 _ETA0 = (1.0, 0.1, 0.01, 0.001, 0.0001)
 
 
 class Contender(NamedTuple):
-    """A learner in a comparison. ``tuned`` is an option and the values among which the score after
-    one pass chooses.
+    """A learner in a comparison. ``tuned`` is an option and its candidate values, of which the one
+    with the best score after one pass is taken.
 
-    ``only`` limits the values of C (empty: all).
+    ``only`` restricts it to some values of C (empty: all).
     """
 
     label: str
@@ -55,8 +55,8 @@ DCA = Contender("DCA", "dca")
 
 
 class Plan(NamedTuple):
-    """A comparison to be made. ``risks``: of the last model of each run, too, where the problem has
-    some.
+    """A comparison to be made. With ``risks``, those of the last model of each run are measured
+    too, where the problem can measure them.
     """
 
     experiment: str
@@ -69,8 +69,8 @@ class Plan(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """The curves, in order of C and contender, and what is to be said of them. ``risks[k]``: at the
-    end of curve k, if asked for.
+    """The curves, in order of C and contender, and notes on them. ``risks[k]`` are those at the end
+    of curve k, if they were asked for.
     """
 
     setup: Setup
@@ -106,20 +106,17 @@ class Comparison(NamedTuple):
 
 
 def compare(plan: Plan, request: Request) -> Comparison:
-    """Run every contender that is registered at every C."""
-    missing = [own for own in plan.contenders if not is_known(own.learner)]
-    notes = [f"{own.label} is left out: no learner {own.learner} is registered." for own in missing]
-    present = [own for own in plan.contenders if own not in missing]
-    _compile(plan, present, request)
-    curves, risks = [], []
+    """Run every contender at every C."""
+    _compile(plan, request)
+    curves, risks, notes = [], [], []
     for c in plan.constants:
-        for contender in present:
+        for contender in plan.contenders:
             if contender.only and c not in contender.only:
                 continue
-            curve, own = _traced(plan, _run(plan, contender, c, request))
+            curve, last_risks = _traced(plan, _run(plan, contender, c, request))
             curves.append(curve)
-            risks.append(own)
-            request.tell(_told(curve))
+            risks.append(last_risks)
+            request.tell(_progress_line(curve))
             if curve.stopped.startswith("failed"):
                 notes.append(
                     f"{curve.label} at C = {c:g}: {curve.stopped} after {len(curve.points)} passes."
@@ -128,8 +125,8 @@ def compare(plan: Plan, request: Request) -> Comparison:
 
 
 def _traced(plan: Plan, run: Run) -> tuple[Curve, Risks | None]:
-    """The curve; and the risks of its last model, which are measured along with its test score: it
-    is at hand at no other time.
+    """The curve, and the risks of its last model. They are measured along with the test score, the
+    only time at which the problem holds that model.
     """
     score, risks = plan.setup.test, plan.setup.risks
     if not plan.risks or risks is None:
@@ -144,9 +141,9 @@ def _traced(plan: Plan, run: Run) -> tuple[Curve, Risks | None]:
     return curve if score else curve._replace(test=None), found[0] if found else None
 
 
-def _compile(plan: Plan, contenders: Sequence[Contender], request: Request) -> None:
-    """One pass of every learner, so that no curve is charged for loading or compiling kernels."""
-    for contender in contenders:
+def _compile(plan: Plan, request: Request) -> None:
+    """One pass of every learner, so that no curve includes the time to load or compile kernels."""
+    for contender in plan.contenders:
         run = _untuned(plan, contender, plan.constants[0], request)
         if contender.tuned is not None:
             name, values = contender.tuned
@@ -170,7 +167,7 @@ def _run(plan: Plan, contender: Contender, c: float, request: Request) -> Run:
 
 
 def _untested(setup: Setup) -> Setup:
-    """The test part is only looked at with models that are reported."""
+    """The same without the test part, which only models that are reported may see."""
     return setup._replace(test=None)
 
 
@@ -184,7 +181,7 @@ def _with(run: Run, name: str, value: Any) -> Run:
     return run._replace(options={**run.options, name: value})
 
 
-def _told(curve: Curve) -> str:
+def _progress_line(curve: Curve) -> str:
     if not curve.points:
         return f"{curve.task}, {curve.label}, C = {curve.c:g}: {curve.stopped}"
     last = curve.points[-1]
@@ -196,8 +193,8 @@ def _told(curve: Curve) -> str:
 
 
 def summary_table(title: str, comparison: Comparison) -> Table:
-    """Where each run ended, and the passes (effective iterations) that brought the primal within 1
-    % and 0.1 % of the best lower bound.
+    """The end of each run, and the passes (effective iterations) after which the primal was within
+    1 % and 0.1 % of the best lower bound.
     """
     score, has_test = comparison.setup.score_name, comparison.setup.test is not None
     headings = (
@@ -247,13 +244,13 @@ def summary_table(title: str, comparison: Comparison) -> Table:
 
 
 def _with_options(curve: Curve) -> str:
-    """The contender, with the option that was chosen for it."""
+    """The label of the contender, with the tuned learning rate."""
     return f"{curve.label} ({curve.options['eta0']:g})" if "eta0" in curve.options else curve.label
 
 
 def _effort(curve: Curve, bound: float, tolerance: float) -> float:
-    """The first effective iterations at which the primal is within the tolerance of the bound; inf
-    where never.
+    """The effective iterations after which the primal is first within the tolerance of the bound;
+    inf if it never is.
     """
     wanted = bound + tolerance * abs(bound)
     return next(
@@ -262,7 +259,7 @@ def _effort(curve: Curve, bound: float, tolerance: float) -> float:
 
 
 def number(value: float) -> str:
-    """Four significant digits or all before the point; nothing for what is not finite."""
+    """Four significant digits, or all digits before the point; ``NOTHING`` if not finite."""
     if not math.isfinite(value):
         return NOTHING
     size = abs(value)
@@ -281,8 +278,8 @@ def lines(
     colours: Sequence[Any] = (),
     dashed: bool = False,
 ) -> list[Line]:
-    """One line a curve. ``colours`` lists the labels or values of C whose places number the
-    colours; default: as they come.
+    """One line for each curve. Its colour is the index of its label or C in ``colours``, by default
+    the index of the curve.
     """
     found = []
     for place, curve in enumerate(curves):
@@ -296,7 +293,7 @@ def lines(
 
 
 def _colour(curve: Curve, place: int, colours: Sequence[Any]) -> int:
-    """The place of the curve's label or C among ``colours``, or else ``place``."""
+    """The index of the curve's label or C in ``colours``, or else ``place``."""
     return next((colours.index(own) for own in (curve.label, curve.c) if own in colours), place)
 
 
@@ -306,7 +303,7 @@ def by_c(curve: Curve) -> str:
 
 
 def excess_panel(comparison: Comparison, c: float, *, x: str = EFFORT) -> Panel:
-    """How far the primal of each contender is above the best lower bound, in per cent of it."""
+    """The excess of each primal over the best lower bound, in per cent of that bound."""
     curves = comparison.at(c)
     bound = best_bound(curves)
 
@@ -386,7 +383,7 @@ def score_panel(
     x: str = EFFORT,
     colours: Sequence[Any] = (),
 ) -> Panel:
-    """The validation score, in the range in which runs end."""
+    """The validation score, on a y axis limited to the range in which runs end."""
     drawn = lines(curves, lambda point: point.score, x=x, name=name, colours=colours)
     return Panel(
         title, x, comparison.setup.score_name, drawn, bounds=_range(drawn, comparison.setup.sign)
@@ -394,8 +391,8 @@ def score_panel(
 
 
 def _range(drawn: Sequence[Line], sign: int) -> tuple[float, float] | None:
-    """From the best score to a little beyond the worst at which a run ends: first passes are far
-    off.
+    """From the best score to a little beyond the worst at which a run ends; first passes, which are
+    far off, are cut.
     """
     if not drawn:
         return None

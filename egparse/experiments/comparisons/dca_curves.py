@@ -1,14 +1,13 @@
-"""Dual coordinate ascent against SGD and L-BFGS, log-linear, by score and passes (Martins et al.
-2010, Fig. 3-4).
+"""Dual coordinate ascent against SGD and L-BFGS with the log-linear loss: score over passes
+(Martins et al. 2010, Fig. 3-4).
 
-We differ in this. Names are Spanish (CoNLL-2002) instead of English, without gazetteers. Trees are
-English (UD EWT) and Latin (UD Perseus) instead of Arabic, Danish and English; Latin has no
-development part, and the last tenth of its training part, which is not trained on, stands for it.
-The parser is arc-factored only, on the tags of the corpus, with this project's arc templates,
-hashed. As there, trees are non-projective, sentences of more than 80 words are not trained on, and
-few arcs are considered: those that are not much less frequent than others. Here trees have one
-root. L-BFGS, there for names only, and EG, whose dual value bounds the optimum, run on trees too.
-SGD chooses among the rates of Collins et al. 2008.
+We differ as follows. Names are Spanish (CoNLL-2002) instead of English, without gazetteers. Trees
+are English (UD EWT) and Latin (UD Perseus) instead of Arabic, Danish and English; Latin has no
+development part: the last tenth of its training part is held out instead. The parser is
+arc-factored only and uses the tags of the corpus and this project's arc templates, hashed. As in
+the paper, trees are non-projective, sentences of more than 80 words are not trained on, and rare
+arcs are pruned. Here trees have one root. L-BFGS, which the paper runs on names only, and EG, whose
+dual value bounds the optimum, run on trees too. SGD chooses among the rates of Collins et al. 2008.
 
 Their C is 1 / (lambda m), the inverse of ours; the values of C are among theirs, inverted. They
 make 50 passes over names.
@@ -45,7 +44,7 @@ from egparse.experiments.report.request import Request
 NAME = "dca"
 SOURCE = "Martins et al. 2010, Fig. 3-4"
 NEEDS = tuple(name for corpus in (SPANISH_NAMES, UD_ENGLISH, UD_LATIN) for name in files_of(corpus))
-"""What a full run reads."""
+"""The files that a full run reads."""
 
 LATIN_NOTE = (
     "Latin trees are validated on the last tenth of the training part, which is not "
@@ -60,8 +59,8 @@ _CONTENDERS = (DCA, SGD, LBFGS, EG)
 
 
 class Task(NamedTuple):
-    """A problem, made when it is needed; the values of C and the passes of a full run, and of a
-    quick one.
+    """A problem, which ``setup`` builds when it is needed, with the values of C and the number of
+    passes of a full run and of a quick one.
     """
 
     setup: Callable[[Request], Setup]
@@ -85,8 +84,8 @@ def run(request: Request) -> Outcome:
         comparison.RATES_NOTE,
         "DCA averages its weights, and neither it nor SGD has a dual: the bound is the best dual "
         "value of the others.",
-        "A pass of DCA adds dual variables to those of earlier ones (Alg. 1), so that it leaves "
-        "the optimum of the primal behind.",
+        "Each pass of DCA adds to the dual variables of earlier passes (Alg. 1), so it moves away "
+        "from the optimum of the primal.",
     )
     return Outcome(
         "Dual coordinate ascent",
@@ -112,7 +111,7 @@ def names_setup(request: Request) -> Setup:
 
 
 def english_setup(request: Request, n_train: int = 0) -> Setup:
-    """The parser of English, learned from the first ``n_train`` sentences (0: all)."""
+    """The parser of English, trained on the first ``n_train`` sentences (0: all)."""
     found = sample(request, UD_ENGLISH._replace(n_train=n_train), _QUICK_ENGLISH)
     return _trees(found, _QUICK_BITS if request.quick else _ENGLISH_BITS, "English trees")
 
@@ -124,9 +123,7 @@ def latin_setup(request: Request) -> Setup:
 
 
 def _trees(found: Sample, bits: int, name: str) -> Setup:
-    """The arc-factored, non-projective parser, with the arcs that this project's parser
-    considers.
-    """
+    """The arc-factored, non-projective parser on the candidate arcs of this project's parser."""
     found = found._replace(train=[own for own in found.train if len(own) <= _LONGEST])
     return parser(found, trees="non-projective", bits=bits, arc_share=_ARC_SHARE)._replace(
         name=name

@@ -1,12 +1,12 @@
 """The loss family between CRF and structured SVM: beta and gamma varied, trained by DCA (Martins et
 al. 2010, Tab. 1).
 
-For each loss the C with the best validation score is reported, with what mistakes cost on the
+For each loss the C with the best validation score is reported, with the expected cost on the
 validation part (ibid., footnote 1).
 
-We differ in the corpora (see ``dca_curves``), of which English is cut to its first 4,000 training
-sentences; in three values of C for each, around the best of theirs, instead of four. For beta =
-inf, the best tree is found by Chu-Liu-Edmonds instead of a linear program.
+We differ in the corpora (see ``dca_curves``; English is cut to its first 4,000 training sentences),
+and in the values of C: three around the best of theirs instead of four. For beta = inf,
+Chu-Liu-Edmonds finds the best tree instead of a linear program.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from egparse.experiments.comparisons.dca_curves import (
     latin_setup,
     names_setup,
 )
-from egparse.experiments.comparisons.risks import Risks
 from egparse.experiments.data.problems import Setup
+from egparse.experiments.data.risks import Risks
 from egparse.experiments.report.curves import Budget
 from egparse.experiments.report.outcome import Line, Outcome, Panel, Table
 from egparse.experiments.report.record import Curve
@@ -41,11 +41,10 @@ _QUICK_C = (10.0, 1.0)
 _ENGLISH = 4000  # training sentences
 _BELOW = 0.4  # of the range of scores
 _RISKS_NOTE = (
-    "Cost, risk bound and ramp are those of a validation word, the scores of the model as they "
-    "are: E l, log E exp l (l the cost of a "
-    "sentence, E under its Gibbs distribution), and the structured ramp loss. Label sequences "
-    "that predictions avoid count too. "
-    "The greater beta, the smaller the scores that a loss is content with, and the flatter the "
+    "Cost, risk bound and ramp are per validation word, with the scores of the model as they are: "
+    "E l, log E exp l (l is the cost of a sentence, E is taken under its Gibbs distribution), and "
+    "the structured ramp loss. Label sequences that predictions rule out count too. "
+    "The greater beta, the smaller the scores of the trained model and the flatter the "
     "distribution: compare at equal beta."
 )
 
@@ -81,7 +80,7 @@ def run(request: Request) -> Outcome:
 
 
 class _Grid(NamedTuple):
-    """What was found on one problem; the losses are (beta, gamma)."""
+    """The comparisons on one problem by loss (beta, gamma)."""
 
     setup: Setup
     by_loss: Mapping[tuple[float, float], Comparison]
@@ -106,7 +105,7 @@ def _name(loss: tuple[float, float]) -> str:
 
 
 def _symbols(loss: tuple[float, float]) -> str:
-    """The name for legends, which have little room."""
+    """A short name, for legends."""
     return _name(loss).replace("beta", "β").replace("gamma", "γ")  # noqa: RUF001
 
 

@@ -1,9 +1,9 @@
-"""A max-margin dependency parser: EG against the cutting plane, by CPU time, for many C (Collins et
-al. 2008, Fig. 13).
+"""A max-margin dependency parser: EG against cutting planes over CPU time, for several C (Collins
+et al. 2008, Fig. 13).
 
-We differ in this: the treebank, templates and split of the parsing experiment; a cutting plane of
-our own instead of SVM-Struct; time in seconds. Learning alone is timed, without certificates and
-scores, and after every kernel has been compiled.
+We differ in the treebank, templates and split, which are those of the parsing experiment; in the
+cutting planes, which are ours instead of SVM-Struct; and in the unit of time, seconds. Only
+learning is timed, without certificates and scores, and after all kernels have been compiled.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def run(request: Request) -> Outcome:
     table = comparison.summary_table("Learners", compared)
     notes = (
         *compared.notes,
-        "EG's steps and the cutting plane's differ in what they cost, so curves go by CPU time.",
+        "The steps of EG and of cutting planes differ in cost, so the curves are over CPU time.",
     )
     return Outcome(
         "Dependency parsing, max-margin",

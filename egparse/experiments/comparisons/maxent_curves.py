@@ -1,12 +1,11 @@
-"""Words by a maximum-entropy classifier: iterative scaling, coordinate descent and L-BFGS over time
+"""A maximum-entropy classifier of words: iterative scaling, coordinate descent and L-BFGS over time
 (Huang et al. 2009, Fig. 2).
 
 The paper tags the Brown corpus, split at random into 4/5 and 1/5, and chunks CoNLL-2000. It does
-not say which features it takes; both are taken here as plain classification of one word after
-another, by attributes of the text that know of no earlier decision. We differ in this: a random
-part of Brown, its tags without what only marks headlines, titles, citations, foreign words,
-negation or the rest of a contraction, so that the table S of the algorithms (8 bytes for every
-label and context) keeps well below 1 GB; and IIS runs too.
+not list its features; here both tasks classify each word by itself, by attributes of the text
+alone. We differ in the data, a random part of Brown, whose tags are stripped of the marks of
+headlines, titles, citations, foreign words, negation and contractions: so the table S of the
+algorithms (8 bytes for each label and context) stays well below 1 GB. IIS runs too.
 """
 
 from __future__ import annotations
@@ -27,14 +26,10 @@ from egparse.evaluation.spans import score_spans
 from egparse.experiments.comparisons import comparison
 from egparse.experiments.comparisons.comparison import NOTHING, number
 from egparse.experiments.data.samples import Corpus, Sample, files_of, sample
-from egparse.experiments.maxent import (
-    MaxentProblem,
-    MaxentStop,
-    Record,
-    build_maxent,
-    maxent_optimum,
-    train_maxent,
-)
+from egparse.experiments.maxent.lbfgs import maxent_optimum
+from egparse.experiments.maxent.problem import MaxentProblem, build_maxent
+from egparse.experiments.maxent.registry import train_maxent
+from egparse.experiments.maxent.run import MaxentStop, Record
 from egparse.experiments.report.outcome import Line, Outcome, Panel, Table
 from egparse.experiments.report.record import Curve, Point
 from egparse.experiments.report.request import Request
@@ -67,8 +62,8 @@ Layer = Callable[[Sentence], Sequence[str]]
 
 
 class WordTask(NamedTuple):
-    """What is learned of each word. ``given`` is a column that attributes may look at; ``spans``:
-    labels are scored by F1 of spans.
+    """A label for each word. ``given`` is a column that attributes may use; with ``spans``, labels
+    are scored by F1 of spans.
     """
 
     name: str
@@ -107,7 +102,7 @@ class Classified(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The curves of one task at one C, and L(w*) in nats."""
+    """The curves of one task at one C, and the optimum L(w*) in nats."""
 
     classified: Classified
     c: float
@@ -116,11 +111,11 @@ class Found(NamedTuple):
 
     @property
     def title(self) -> str:
-        """The task and its variance."""
+        """The task and the variance of the prior."""
         return f"{self.classified.task.name}, sigma^2 = {1 / self.c:g}"
 
     def difference(self, point: Point) -> float:
-        """(L(w) - L(w*)) / L(w*) (ibid., eq. 17), no lower than where curves end."""
+        """(L(w) - L(w*)) / L(w*) (ibid., eq. 17), or the tolerance where it is lower."""
         return max(_TOLERANCE, (point.primal - self.optimum) / self.optimum)
 
 
@@ -142,14 +137,14 @@ def run(request: Request) -> Outcome:
         for key, value in own.classified.facts.items()
     }
     notes = (
-        *(f"{own.title}: L(w*) = {own.optimum:,.3f} nats, by L-BFGS to the end." for own in found),
+        *(f"{own.title}: L(w*) = {own.optimum:,.3f} nats, by L-BFGS." for own in found),
         *(
             f"{curve.task}, {curve.label}: {curve.stopped}."
             for curve in curves
             if curve.stopped.startswith("failed")
         ),
-        "CPU seconds are those of training on one thread, without measuring objective and score; "
-        "kernels are compiled before.",
+        "CPU seconds are those of training on one thread, without measuring objective and score, "
+        "after all kernels have been compiled.",
         "A pass visits every weight once; one of L-BFGS is an iteration, of one or a few "
         "evaluations.",
         f"A curve ends at a relative difference of {_TOLERANCE:g}, after {stop.passes} passes or "
@@ -223,8 +218,8 @@ def reduced(tag: str) -> str:
 
 
 def split_brown(sentences: Sequence[Sentence], n_words: int, seed: int) -> Sample:
-    """About so many words in sentences drawn at random, 4/5 of the sentences for training and 1/5
-    for testing.
+    """Sentences drawn at random with about ``n_words`` words, 4/5 of them for training and 1/5 for
+    testing.
     """
     order = np.random.default_rng(seed).permutation(len(sentences))
     ends = np.cumsum([len(sentences[place]) for place in order])
@@ -294,8 +289,8 @@ def _contexts(task: WordTask, part: Sequence[Sentence]) -> Iterator[list[str]]:
 
 
 def attributes(forms: Sequence[str], tags: Sequence[str]) -> Iterator[list[str]]:
-    """What is said of each word: forms of it and of two words on either side, case, affixes, shape;
-    with tags, those around it too.
+    """The attributes of each word: its form and those of two words on either side, lower case,
+    affixes, shape; with ``tags``, also the tags around it.
     """
     words = [_PAD, _PAD, *forms, _PAD, _PAD]
     around = [_PAD, _PAD, *tags, _PAD, _PAD]
@@ -323,8 +318,8 @@ def attributes(forms: Sequence[str], tags: Sequence[str]) -> Iterator[list[str]]
 def matrix_of(
     contexts: Iterable[Sequence[str]], vocabulary: dict[str, int], *, grow: bool
 ) -> csr_matrix:
-    """(contexts, attributes) of 0 and 1. What the vocabulary does not know is added to it, or left
-    out.
+    """(contexts, attributes) of 0 and 1. Unknown attributes are added to the vocabulary if
+    ``grow``, and else left out.
     """
     columns: list[int] = []
     starts = [0]
@@ -340,7 +335,7 @@ def matrix_of(
 
 
 def race(classified: Classified, c: float, stop: MaxentStop, request: Request) -> Found:
-    """Every learner from w = 0."""
+    """The curve of every learner from w = 0."""
     _compile()
     optimum = maxent_optimum(classified.problem, sigma2=1 / c)
     curves = []
@@ -357,8 +352,8 @@ def race(classified: Classified, c: float, stop: MaxentStop, request: Request) -
 
 
 def _compile() -> None:
-    """A pass of every learner on next to nothing, so that no curve is charged for loading or
-    compiling kernels.
+    """Two passes of every learner on a tiny problem, so that no curve includes the time to load or
+    compile kernels.
     """
     problem = build_maxent(csr_matrix(np.eye(3) + 1.0), [0, 1, 0])
     for learner in LEARNERS.values():
@@ -412,8 +407,8 @@ def _trace(
 
 
 def table_of(found: Found) -> Table:
-    """CPU seconds and passes to within 10 %, 1 % and 0.1 % of the optimum, and where each run
-    ended.
+    """CPU seconds and passes to within 10 %, 1 % and 0.1 % of the optimum, and the end of each
+    run.
     """
     near = [f"{100 * own:g} %" for own in _WITHIN]
     headings = (
@@ -455,8 +450,8 @@ def _first(found: Found, curve: Curve, within: float) -> Point | None:
 
 
 def panels_of(found: Found) -> list[Panel]:
-    """Relative difference over time (Fig. 2, a-b), score over time (c-d), relative difference over
-    passes; time is logarithmic.
+    """Relative difference over time (Fig. 2, a-b), score over time (c-d), and relative difference
+    over passes. Time is on a logarithmic scale.
     """
     timed = [
         curve._replace(points=tuple(own for own in curve.points if own.cpu_seconds > 0))
@@ -487,8 +482,8 @@ def panels_of(found: Found) -> list[Panel]:
 
 
 def _end_range(drawn: Sequence[Line]) -> tuple[float, float] | None:
-    """From a little below the worst score at which a curve ends to the best of all: first passes
-    are far off.
+    """From a little below the worst score at which a curve ends to the best of all; first passes,
+    which are far off, are cut.
     """
     if not drawn:
         return None

@@ -1,9 +1,9 @@
-"""Digits by a log-linear classifier: EG against L-BFGS, conjugate gradient and SGD, for many C.
+"""A log-linear classifier of digits: EG against L-BFGS, conjugate gradient and SGD, for several C.
 
-Globerson et al. 2007, Fig. 3; Collins et al. 2008, Fig. 4-11 and Tab. 2. We differ in this: the
-10,000 MNIST test digits, 7,000 of them for training (as in 2007; 59,000 in 2008); pixels between 0
-and 1; the primal of learners that are compared is drawn as its distance from the best lower bound,
-which tells learners apart where the objective itself does not.
+Globerson et al. 2007, Fig. 3; Collins et al. 2008, Fig. 4-11 and Tab. 2. We differ in the data: the
+10,000 MNIST test digits, 7,000 of them for training (as in 2007; 59,000 in 2008), with pixels
+between 0 and 1. We draw the distance of the primal from the best lower bound, which separates
+learners where the primal itself does not.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ BATCH = Contender("EG, batch", "eg-batch")
 
 
 def annealed(c: float) -> Contender:
-    """C is 10 times as high for five passes, then falls by 0.7 a pass (Collins et al. 2008, section
-    7.1.1, for C = 1).
+    """C starts at 10 times its value for five passes, then is multiplied by 0.7 after each pass
+    (Collins et al. 2008, section 7.1.1, for C = 1).
     """
     options = {"published": True, "anneal_from": 10.0 * c, "anneal_hold": 6, "anneal_decay": 0.7}
     return Contender("EG, annealed", "eg-online", options, only=(c,))
@@ -67,7 +67,7 @@ def run(request: Request) -> Outcome:
         *found.notes,
         comparison.RATES_NOTE,
         "EG starts near the correct classes (theta 5 + ln K), with a learning rate of 0.5; the "
-        "test part is left untouched.",
+        "test part is not used.",
     )
     return Outcome(
         "Multi-class classification",
@@ -81,8 +81,8 @@ def run(request: Request) -> Outcome:
 
 
 def panels(found: Comparison) -> list[Panel]:
-    """The figures of the papers, in their order; those that compare two ways to train are drawn for
-    C = 1, or the least C.
+    """The figures of the papers, in their order. Those that compare variants of EG are drawn for
+    C = 1, or for the least C.
     """
     n, eg = found.setup.n, found.of(EG.label)
     low = 1.0 if 1.0 in found.constants else min(found.constants)

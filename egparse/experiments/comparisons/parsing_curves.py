@@ -1,9 +1,9 @@
-"""A log-linear dependency parser: EG against L-BFGS and SGD, for many C.
+"""A log-linear dependency parser: EG against L-BFGS and SGD, for several C.
 
-Globerson et al. 2007, Fig. 4; Collins et al. 2008, Fig. 12 and Tab. 3. We differ in this: the
-Spanish treebank of CoNLL-2007 instead of 2006, its first 2,306 sentences for training and the other
-643 for validation; this project's arc templates, hashed; the primal is drawn as its distance from
-the best lower bound. All pairs of words are arcs, as in the papers.
+Globerson et al. 2007, Fig. 4; Collins et al. 2008, Fig. 12 and Tab. 3. We differ in the treebank,
+the Spanish one of CoNLL-2007 instead of 2006, with its first 2,306 sentences for training and the
+other 643 for validation; in the arc templates, which are this project's, hashed; and we draw the
+distance of the primal from the best lower bound. As in the papers, all pairs of words are arcs.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ def run(request: Request) -> Outcome:
 
 
 def panels(found: Comparison) -> list[Panel]:
-    """The primal for each C, then validation accuracy: of EG at its best C against each other
-    learner at every C.
+    """The primal for each C, then validation accuracy: EG at its best C against each other learner
+    at every C.
     """
     eg = [curve for curve in found.of(EG.label) if curve.c == found.best_c(EG.label)]
 

@@ -1,5 +1,5 @@
-"""Data drawn at random, for quick runs where no corpus is at hand: they show that things work, and
-nothing of language.
+"""Data drawn at random, for quick runs without a corpus: they show that the program works, and
+nothing about language.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from egparse.types import Floats, Ints
 
 
 def classes_of_points(n: int, seed: int, *, d: int = 20, n_classes: int = 5) -> tuple[Floats, Ints]:
-    """Points (n, d) around the centre of their class (n,), near enough to each other that some lie
-    nearer to another centre.
+    """Points (n, d) around the centre of their class (n,). The classes overlap: some points lie
+    nearer to the centre of another class.
     """
     random = np.random.default_rng(seed)
     centres = random.normal(size=(n_classes, d))
@@ -38,7 +38,7 @@ _NOUN_PHRASES: tuple[tuple[tuple[_Word, ...], int], ...] = (
 
 _SYLLABLES = ("ba", "do", "ki", "lu", "me", "ra", "so", "ti")
 _FORMS = {"DET": 3, "PRON": 4, "ADP": 4, "PUNCT": 1}
-"""How many forms a class of words has; the others have many."""
+"""The number of forms of a closed word class; open classes have 60."""
 
 
 def sentences(n: int, seed: int) -> list[Sentence]:
@@ -74,13 +74,13 @@ def _sentence(random: np.random.Generator) -> Sentence:
 
 
 def _phrase(random: np.random.Generator, words: list[_Word], heads: list[int]) -> int:
-    """Append a noun phrase; returns the position of its head, whose own head is still to be
-    said.
+    """Append a noun phrase and return the position of its head word, to which the caller gives a
+    head.
     """
-    own, place = _NOUN_PHRASES[int(random.integers(len(_NOUN_PHRASES)))]
-    head = len(words) + 1 + place
-    for number, word in enumerate(own):
-        _append(words, heads, word, 0 if number == place else head)
+    phrase, head_index = _NOUN_PHRASES[int(random.integers(len(_NOUN_PHRASES)))]
+    head = len(words) + 1 + head_index
+    for number, word in enumerate(phrase):
+        _append(words, heads, word, 0 if number == head_index else head)
     return head
 
 

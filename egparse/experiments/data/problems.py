@@ -1,4 +1,4 @@
-"""Training problems of experiments, each with the score of its model on a validation part."""
+"""The training problems of the experiments, each with a validation score."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from egparse.errors import EgparseError
 from egparse.evaluation.quick import attachment
 from egparse.evaluation.spans import score_spans
 from egparse.experiments.classification import ClassifierProblem, error_rate
-from egparse.experiments.comparisons.risks import HeldOutSequences, HeldOutTrees, Risks
+from egparse.experiments.data.risks import HeldOutSequences, HeldOutTrees, Risks
 from egparse.experiments.data.samples import Sample
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import columns_of, compile_templates
@@ -33,20 +33,20 @@ from egparse.training.columns import build_columns
 from egparse.types import Floats, Ints
 
 _CLASS_THETA = 5.0
-"""Initial theta of correct classes, above the logarithm of their number. The papers do not say
-theirs; from 0, EG takes longer.
+"""The initial theta of correct classes is this plus the logarithm of the number of classes. The
+papers do not give theirs; from 0, EG takes longer.
 """
 
 Score = Callable[[float], float]
-"""The score of the model w = scale v, with the v that the problem holds at the moment."""
+"""A function of the scale: the score of the model w = scale v, where the problem holds v."""
 
 
 class Setup(NamedTuple):
-    """A problem. ``score`` rates its model on a validation part, ``test`` on another; ``sign`` is 1
-    where greater is better, else -1.
+    """A problem. ``score`` rates its model on the validation part and ``test`` on the test part;
+    ``sign`` is 1 where a greater score is better, else -1.
 
-    ``gold_theta`` starts learners in the dual; ``facts`` describe the data. ``risks`` are those of
-    the model on the validation part.
+    ``gold_theta`` is the initial theta of correct parts, for learners in the dual; ``facts``
+    describe the data. ``risks`` are measured on the validation part.
     """
 
     name: str
@@ -218,7 +218,7 @@ def entities(sample: Sample) -> Setup:
 
 
 class _Scaled(NamedTuple):
-    """All of a learner's state that a snapshot looks at."""
+    """The only field of a learner's state that a snapshot reads."""
 
     scale: float
 
@@ -237,7 +237,7 @@ def _facts(sample: Sample) -> dict[str, Any]:
 
 
 def _tagged(columns: Columns, sentences: Sequence[Sentence], predicted: Sequence[str]) -> Words:
-    """Words whose tag columns hold what the corpus says, but for the layers to be predicted."""
+    """Words whose tag columns hold the tags of the corpus, except those of the predicted layers."""
     words = columns.words([sentence.forms for sentence in sentences])
     for layer in columns.given(predicted):
         columns.fill(words, layer, columns.label_numbers(sentences, layer))

@@ -14,12 +14,12 @@ from egparse.experiments.report.request import Request
 from egparse.readers.corpus import read_corpus
 from egparse.sentences import Sentence
 
-CORPORA = Path(__file__).resolve().parents[2] / "corpora"
-"""The sample treebank lies beside the package in a checkout, and not in an installed copy."""
+CORPORA = Path(__file__).resolve().parents[3] / "corpora"
+"""The sample treebank. It lies beside the package in a checkout; an installation has none."""
 
 
 class Sample(NamedTuple):
-    """The parts of a corpus, and where they are from."""
+    """The parts of a corpus; ``name`` says where they come from."""
 
     name: str
     train: Sequence[Sentence]
@@ -28,11 +28,11 @@ class Sample(NamedTuple):
 
 
 class Corpus(NamedTuple):
-    """The files of a corpus in the data directory, of which the first ``n_train`` sentences are
-    trained on.
+    """The files of a corpus in the data directory. The first ``n_train`` sentences of ``train`` are
+    trained on (0: all).
 
-    ``n_train`` 0 is all of them. Without ``dev`` the other sentences of ``train`` stand for it,
-    which are then the last tenth.
+    Without ``dev`` the remaining sentences of ``train`` are the validation part; with ``n_train`` 0
+    these are the last tenth.
     """
 
     train: str
@@ -57,13 +57,13 @@ _HELD_OUT = 10  # without a development part, one sentence in so many
 
 
 def files_of(corpus: Corpus) -> tuple[str, ...]:
-    """What must be in the data directory."""
+    """The names of the files that the data directory must hold."""
     return tuple(name for name in (corpus.train, corpus.dev, corpus.test) if name)
 
 
 def sample(request: Request, corpus: Corpus, quick: tuple[int, int]) -> Sample:
-    """The corpus; for a quick run the first sentences of it, or else of the sample treebank,
-    ``quick`` in training and validation.
+    """The corpus. A quick run takes its first sentences, ``quick`` for training and validation; if
+    the corpus is not there, those of the sample treebank, or else generated sentences.
 
     Raises:
         ConfigError: a file that is needed is not there.

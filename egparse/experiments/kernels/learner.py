@@ -51,7 +51,7 @@ class KernelState:
 
 
 class KernelLearner:
-    """``rule`` says which weights the model predicts by: the average of all, the last, or a vote
+    """``rule`` says by which weights the model predicts: the average, the last, or all by vote
     (``KernelModel``).
 
     Raises:
@@ -91,7 +91,7 @@ class KernelLearner:
             )
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> KernelState:
-        """No mistakes yet; there are no duals for ``gold_theta`` to set."""
+        """No mistakes yet; ``gold_theta`` is ignored."""
         self.problem.reset()
         x, y, n_classes = self.problem.inputs()
         return KernelState(
@@ -106,10 +106,11 @@ class KernelLearner:
         state.passes += 1
 
     def certificate(self, state: KernelState) -> Certificate:
-        """The sum of the perceptron losses max_y s(x_i, y) - s(x_i, y_i) of the model kept (of the
-        averaged one, for votes). No dual.
+        """The sum of the perceptron losses max_y s(x_i, y) - s(x_i, y_i) of the model (for votes,
+        of the averaged model). There is no dual.
 
-        Details: ``mistakes`` of the last pass, and the ``supports``, examples with any mistake.
+        Details: ``mistakes`` of the last pass, and ``supports``, the number of examples with a
+        mistake.
         """
         model = state.training.model()
         y = self.problem.inputs().y
@@ -123,9 +124,7 @@ class KernelLearner:
 
     @contextmanager
     def model_weights(self, state: KernelState) -> Iterator[None]:
-        """While it is open, the problem predicts by the machine. Opened a second time it changes
-        nothing.
-        """
+        """Inside, the problem predicts by the machine; a nested call changes nothing."""
         if state.is_installed:
             yield
             return

@@ -1,30 +1,29 @@
-"""The generative models as learners like any other: one pass counts, and log probabilities become
-the weights of the problem.
+"""Generative models behind the interface of all learners: one pass counts, and log probabilities
+become the weights of the problem.
 
 *hmm*: label bigrams P(q | p) and, at each word, its attributes P(a | y); *naive-bayes*: labels P(y)
-and attributes P(a | y), each choice alone (McDonald 2009, "Discriminative versus Generative";
-``hidden_markov``, ``naive_bayes``). Every distribution is (count + lambda) / (total + lambda *
-outcomes). Attributes in groups that exclude each other (the templates of a tagger) are draws of one
-symbol a group, which may be none; each group is a draw of its own. So where templates describe a
-single symbol a word, hmm is the hidden Markov model; with more templates the emission is that of
-naive Bayes, whose draws repeat themselves and whose probabilities are too sure. Attributes without
-groups are multinomial, their values counts.
+and attributes P(a | y), each choice alone (McDonald 2009, "Discriminative versus Generative").
+Every distribution is (count + lambda) / (total + lambda * outcomes). Groups of attributes that
+exclude each other (the templates of a tagger) are independent draws of one symbol each, which may
+be none. So if the templates give each word a single symbol, hmm is the hidden Markov model; with
+more templates its emission is that of naive Bayes, whose draws are not independent in truth, so
+that its probabilities are overconfident. Attributes without groups are multinomial, and their
+values are counts.
 
-How the probabilities fit into weights, with c_ay the count of attribute a with label y, and c_0y
-the choices without any of a's group:
+The weights, with c_ay the count of attribute a with label y, and c_0y the number of choices with
+label y and no attribute of a's group:
 
     w_ay = log P(a | y) - log P(none | y) = log((c_ay + lambda) / (c_0y + lambda)), w_0y = sum over
     groups of log P(none | y)  (+ log P(y) without bigrams),  less its mean over labels,
 
-w_0 being the weights of an attribute that all choices have, such as the template ``bias``. These
-scores are log P(x, y) up to a constant of x. A problem may have no weights for pairs that it never
-saw. Then the unseen labels of an attribute, which ought to have the values log(lambda / (c_0y +
-lambda)), share their mean, which is taken off the weights of the seen ones; bigrams never seen
-share one value likewise.
+where w_0 are the weights of an attribute that all choices have, such as the template ``bias``. The
+scores are then log P(x, y) up to a constant of x. A problem may have no weights for pairs that were
+never seen. Then the unseen labels of an attribute, whose weights would be log(lambda / (c_0y +
+lambda)), all get the mean of these values, which is subtracted from the weights of the seen labels;
+likewise for bigrams never seen.
 
-We differ from ``hidden_markov`` where a problem has no weights: the first label is drawn uniformly,
-and sentences have no end. Rare words are those that the problem has no attributes for; they are one
-class.
+We differ from the textbook where the problem has no weights: the first label is uniform, and
+sentences have no end. Words without attributes in the problem, the rare ones, are one symbol.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class CountingConfig:
     bigrams.
 
     Raises:
-        ConfigError: a value that is not positive: what was not seen would be impossible.
+        ConfigError: a value that is not positive, which would make unseen events impossible.
     """
 
     smoothing: float = 0.001
@@ -64,9 +63,7 @@ class CountingConfig:
 
 @dataclass
 class CountingState:
-    """``passes`` asked for, of which the first has counted; ``loss`` is that of the model, once it
-    is known.
-    """
+    """``passes`` made, of which only the first counts; ``loss`` of the model, once computed."""
 
     passes: int = 0
     loss: float | None = None
@@ -78,11 +75,11 @@ class CountingState:
 
 
 class Counting:
-    """``hmm`` (of sequences with label bigrams) or ``naive-bayes`` (of single choices) on a problem
-    that lays its weights open.
+    """``hmm`` (sequences with label bigrams) or ``naive-bayes`` (single choices) on a problem that
+    has a design matrix.
 
     Raises:
-        ConfigError: a problem of another structure, or without an attribute that all choices have.
+        ConfigError: a problem of another structure, or no attribute that all choices have.
         EgparseError: attributes with negative values.
     """
 
@@ -97,12 +94,12 @@ class Counting:
         self._common = common_attribute(name, self._design)
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> CountingState:
-        """v = 0: nothing is counted yet."""
+        """v = 0; ``gold_theta`` is ignored."""
         self.problem.reset()
         return CountingState()
 
     def iterate(self, state: CountingState) -> None:
-        """Count; once is enough, and later passes change nothing."""
+        """Count; passes after the first change nothing."""
         if not state.passes:
             design, config = self._design, self.config
             bigrams = None
@@ -113,8 +110,8 @@ class Counting:
         state.passes += 1
 
     def certificate(self, state: CountingState) -> Certificate:
-        """-sum_i log P(y_i | x_i) in nats. There is no regularisation and no dual: the joint
-        likelihood is what counting maximises.
+        """-sum_i log P(y_i | x_i) in nats, without regularisation; there is no dual, since counting
+        maximises the joint likelihood instead.
         """
         if state.loss is None:
             problem, loss = self.problem, 0.0
@@ -128,7 +125,7 @@ class Counting:
         return Certificate(state.loss, -math.inf, float(min(1, state.passes)), 0.0)
 
     def model_weights(self, state: CountingState) -> AbstractContextManager[None]:
-        """v is the model's as it stands."""
+        """Nothing to do: v is the model."""
         return nullcontext()
 
 
@@ -152,15 +149,14 @@ def common_attribute(name: str, design: DesignMatrix) -> int:
     found = np.flatnonzero(everywhere & (known == occurring.sum()))
     if not len(found):
         raise ConfigError(
-            f"{name}: expected an attribute that all examples have, such as the template 'bias' "
-            "or a component that is always 1, "
-            f"for the weights of labels as such; got none"
+            f"{name}: expected an attribute that all examples have, such as the template 'bias' or "
+            "a component that is always 1, for the weights of the labels themselves; got none"
         )
     return int(found[0])
 
 
 def pair_weights(design: DesignMatrix, common: int, smoothing: float) -> Floats:
-    """(pairs,): the weights of the design's pairs; see the module."""
+    """(pairs,): the weights of the pairs of the design; see the module."""
     own = design.pair_attributes()
     counts, examples = pair_counts(design), label_counts(design)
     if design.groups is None:
@@ -186,13 +182,13 @@ def pair_counts(design: DesignMatrix) -> Floats:
 
 
 def label_counts(design: DesignMatrix) -> Floats:
-    """(L,)."""
+    """(L,): how many choices have each label."""
     return np.bincount(design.labels, minlength=design.label_count).astype(np.float64)
 
 
 def bigram_weights(design: DesignMatrix, bigrams: Mask, smoothing: float) -> Floats:
-    """(L, L): log P(next | previous), less the mean of those that have no weight; they and what is
-    no bigram of the problem stay 0.
+    """(L, L): log P(next | previous) less the mean over the bigrams without a weight, which get 0
+    themselves.
     """
     labels, count = design.labels, design.label_count
     inside = np.ones(len(labels), dtype=bool)
@@ -210,7 +206,7 @@ def bigram_weights(design: DesignMatrix, bigrams: Mask, smoothing: float) -> Flo
 def _multinomial(
     design: DesignMatrix, common: int, counts: Floats, smoothing: float
 ) -> tuple[Floats, Floats]:
-    """log P(a | y) of the attributes but the common one, and nothing for the labels as such."""
+    """log P(a | y) of all attributes except the common one, and zeros for the labels."""
     others = design.pair_attributes() != common
     totals = np.bincount(
         design.pair_labels[others], weights=counts[others], minlength=design.label_count
@@ -221,8 +217,8 @@ def _multinomial(
 def _draws(
     design: DesignMatrix, common: int, counts: Floats, examples: Floats, smoothing: float
 ) -> tuple[Floats, Floats]:
-    """The weights of pairs against none of the group, and for each label the sum of log P(none |
-    y).
+    """The weights log P(a | y) - log P(none | y) of the pairs, and for each label the sum over
+    groups of log P(none | y).
     """
     assert design.groups is not None
     groups, n_groups = design.groups, int(design.groups.max(initial=0)) + 1
@@ -232,7 +228,7 @@ def _draws(
     none = examples - drawn + smoothing  # (groups, L): c_0y + lambda
     outcomes = np.bincount(groups, minlength=n_groups) + 1.0
     used = np.bincount(groups, minlength=n_groups) > 0
-    used[groups[common]] = False  # the attribute that all have says nothing
+    used[groups[common]] = False  # an attribute that all choices have is no draw
     offsets = (np.log(none) - np.log(examples + smoothing * outcomes[:, None]))[used].sum(axis=0)
     unseen = math.log(smoothing) - np.log(none)
     own = design.pair_attributes()
@@ -241,7 +237,7 @@ def _draws(
 
 
 def _shared(design: DesignMatrix, own: Longs, unseen: Floats) -> Floats:
-    """(A,): what the labels without a weight ought to have, on average; 0 where there are none."""
+    """(A,): the mean weight of the labels for which the attribute has none; 0 if it has all."""
     assert design.groups is not None
     size = design.attribute_count
     groups = design.groups

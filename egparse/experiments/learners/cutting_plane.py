@@ -5,18 +5,19 @@ Problem: min over w of R(w) + C/2 |w|^2 with R(w) = sum_i max_y (cost_i(y) - w .
 F_i' (z_i - y). Any choice of one structure an example bounds R from below by a plane: R(w) >= b_k -
 w . g_k, with g_k and b_k the sums of psi and cost. Each step
 
-    1. finds the structures that attain R at w, by one cost-augmented search an example: P(w), and a
-      new plane;
-    2. solves the problem with the planes found so far, in the dual, a quadratic program over the
-      weights a of the planes: max  a . b - |v|^2 / (2C),  v = sum_k a_k g_k,  a >= 0,  sum_k a_k =
-      1;    w = v / C.
+    1. finds the structures that attain R at w by one cost-augmented argmax for each example, which
+       gives P(w) and a new plane;
+    2. solves the problem with the planes so far in the dual, a quadratic program over the weights a
+       of the planes,
 
-Its value is that of a feasible point of the dual of the whole problem (the mixture a of the planes
-is one of structures for each example), so it is a lower bound of the optimum. These are the working
-sets of Tsochantaridis et al. 2004 (Support vector machine learning for interdependent and
-structured output spaces, Alg. 1, margin rescaling) with all examples under one slack, as Joachims
-et al. 2009 (Cutting-plane training of structural SVMs, Alg. 3) have it: the program then is as
-small as the number of steps, not n times that. We differ in the constraint sum a = 1, not <= 1: a
+       max  a . b - |v|^2 / (2C),    v = sum_k a_k g_k,    a >= 0,    sum_k a_k = 1;    w = v / C.
+
+The mixture a of planes is a mixture of structures for each example, hence a feasible point of the
+dual of the whole problem, and the value of the program is a lower bound of the optimum. These are
+the working sets of Tsochantaridis et al. 2004 (Support vector machine learning for interdependent
+and structured output spaces, Alg. 1, margin rescaling) with one slack for all examples, as in
+Joachims et al. 2009 (Cutting-plane training of structural SVMs, Alg. 3): the size of the program is
+then the number of steps, not n times that. We differ in the constraint sum a = 1, not <= 1: a
 correct structure that inference cannot reach may have a negative loss.
 
 Memory: a copy of v for each plane; planes without weight for ``patience`` steps are dropped (ibid.,
@@ -44,10 +45,10 @@ from egparse.learners.vectors import read, write
 from egparse.losses import HINGE
 from egparse.types import Floats, Longs
 
-_NO_WEIGHT = 1e-9  # interior points are never 0: planes below this share are
+_NO_WEIGHT = 1e-9  # interior points are never 0; smaller weights of planes are set to 0
 _SETTLED = 1e-3
-"""The relative gap below which a new plane that lifts the dual no further has met the rounding of
-v; above it, no progress.
+"""If a new plane does not raise the dual, the reason is the rounding of v below this relative gap,
+and above it the learner has failed.
 """
 
 
@@ -77,14 +78,13 @@ class CuttingPlaneConfig:
             )
         if not self.c > 0 or self.patience < 1 or not self.tolerance >= 0:
             raise ConfigError(
-                f"expected c > 0, patience >= 1 and tolerance >= 0, got c = {self.c}, patience = "
-                f"{self.patience}, "
-                f"tolerance = {self.tolerance}"
+                f"expected c > 0, patience >= 1 and tolerance >= 0, got c = {self.c}, "
+                f"patience = {self.patience}, tolerance = {self.tolerance}"
             )
 
 
 class Cut(NamedTuple):
-    """The plane that touches R at a w, and P there."""
+    """The plane that touches R at w, and P(w)."""
 
     primal: float
     slope: npt.NDArray[np.floating[Any]]
@@ -93,20 +93,20 @@ class Cut(NamedTuple):
 
 @dataclass
 class CuttingPlaneState:
-    """The planes: ``slopes`` g_k, ``heights`` b_k, ``gram`` of the slopes, ``shares`` a_k, and the
-    steps since each had a share.
+    """The planes: ``slopes`` g_k, ``heights`` b_k, the ``gram`` matrix of the slopes, ``weights``
+    a_k, and ``idle``, the steps since each had a weight above 0.
 
-    ``found`` is the plane at the present w, once somebody has looked.
+    ``cut`` is the plane at the current w, once it has been computed.
     """
 
     slopes: list[npt.NDArray[np.floating[Any]]]
     heights: Floats
     gram: Floats
-    shares: Floats
+    weights: Floats
     idle: Longs
     dual: float
     c: float
-    found: Cut | None = None
+    cut: Cut | None = None
     passes: int = 0
     finished: bool = False
 
@@ -143,8 +143,8 @@ class CuttingPlane:
         """One plane and one quadratic program; nothing once it has ``finished``.
 
         Raises:
-            EgparseError: the objective is not finite, the program has no solution, or far from the
-                optimum a plane lifts nothing.
+            EgparseError: the objective is not finite, the program has no solution, or a plane does
+                not raise the dual far from the optimum.
         """
         if state.finished:
             return
@@ -155,18 +155,18 @@ class CuttingPlane:
             state.finished = True
             return
         self._include(state, cut)
-        lifted = self._solve(state)
-        if not lifted:
+        raised = self._solve(state)
+        if not raised:
             state.finished = True
             if gap > _SETTLED:
                 raise EgparseError(
-                    "cutting planes: expected a new plane to lift the dual, got none at a "
+                    "cutting planes: expected a new plane to raise the dual, got no rise at a "
                     f"relative gap of {gap:.3g}"
                 )
 
     def certificate(self, state: CuttingPlaneState) -> Certificate:
-        """Primal at the present w, the value of the last program, passes made; the number of planes
-        among the details.
+        """Primal at the current w, the value of the last program, passes made; the details hold the
+        number of planes.
         """
         primal = self._cut(state).primal
         return Certificate(
@@ -178,14 +178,14 @@ class CuttingPlane:
         )
 
     def model_weights(self, state: CuttingPlaneState) -> AbstractContextManager[None]:
-        """v is the model's as it stands."""
+        """Nothing to do: w = v / C is the model."""
         return nullcontext()
 
     def _cut(self, state: CuttingPlaneState) -> Cut:
-        """The plane at the present w, searched for once."""
-        if state.found is None:
-            state.found = self._search(state.scale)
-        return state.found
+        """The plane at the current w, computed once."""
+        if state.cut is None:
+            state.cut = self._search(state.scale)
+        return state.cut
 
     def _search(self, scale: float) -> Cut:
         problem, twin = self.problem, self._twin
@@ -205,7 +205,7 @@ class CuttingPlane:
         return Cut(primal, read(twin).astype(self._precision), height)
 
     def _include(self, state: CuttingPlaneState, cut: Cut) -> None:
-        """Drop the planes that are long without a share, and add the new one."""
+        """Drop the planes that had no weight for ``patience`` steps, and add the new one."""
         kept = np.flatnonzero(state.idle < self.config.patience)
         state.slopes = [state.slopes[k] for k in kept]
         row = np.array([_dot(own, cut.slope) for own in state.slopes])
@@ -216,30 +216,32 @@ class CuttingPlane:
         state.slopes.append(cut.slope)
         state.gram = gram
         state.heights = np.append(state.heights[kept], cut.height)
-        state.shares = np.append(state.shares[kept], 0.0)
+        state.weights = np.append(state.weights[kept], 0.0)
         state.idle = np.append(state.idle[kept], 0)
 
     def _solve(self, state: CuttingPlaneState) -> bool:
-        """New shares, and v made of them; False (and nothing changes) if the dual does not rise."""
-        shares = best_shares(state.gram / state.c, state.heights)
-        value = float(shares @ state.heights) - float(shares @ state.gram @ shares) / (2 * state.c)
+        """Set new weights of the planes, and v; False, and no change, if the dual does not rise."""
+        weights = best_weights(state.gram / state.c, state.heights)
+        value = float(weights @ state.heights) - float(weights @ state.gram @ weights) / (
+            2 * state.c
+        )
         if not value > state.dual:
             return False
-        state.shares, state.dual, state.found = shares, value, None
-        state.idle = np.where(shares > 0, 0, state.idle + 1)
+        state.weights, state.dual, state.cut = weights, value, None
+        state.idle = np.where(weights > 0, 0, state.idle + 1)
         v = np.zeros(len(state.slopes[0]))
-        for k in np.flatnonzero(shares):
-            v += shares[k] * state.slopes[k]
+        for k in np.flatnonzero(weights):
+            v += weights[k] * state.slopes[k]
         write(self.problem, v)
         return True
 
 
-def best_shares(bend: Floats, heights: Floats) -> Floats:
-    """The a >= 0 with sum a = 1, exactly, that maximises a . heights - a' bend a / 2, by an
+def best_weights(quadratic: Floats, heights: Floats) -> Floats:
+    """The weights a >= 0 with sum a = 1 that maximise a . heights - a' quadratic a / 2, by an
     interior point method (Clarabel).
 
-    ``bend`` (k, k) is positive semidefinite. The program is scaled to numbers about 1; shares below
-    1e-9 are made 0.
+    ``quadratic`` (k, k) is positive semidefinite. The program is scaled to coefficients of about 1;
+    weights below 1e-9 are set to 0.
 
     Raises:
         EgparseError: the solver finds no solution.
@@ -247,7 +249,7 @@ def best_shares(bend: Floats, heights: Floats) -> Floats:
     k = len(heights)
     if k == 1:
         return np.ones(1)
-    unit = max(float(np.abs(bend).max()), float(np.ptp(heights)), 1e-300)
+    unit = max(float(np.abs(quadratic).max()), float(np.ptp(heights)), 1e-300)
     constraints = sparse.vstack(
         [sparse.csc_matrix(np.ones((1, k))), -sparse.identity(k)], format="csc"
     )
@@ -256,7 +258,7 @@ def best_shares(bend: Floats, heights: Floats) -> Floats:
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
     settings.max_threads = 1
     solver = clarabel.DefaultSolver(
-        sparse.csc_matrix(np.triu(bend / unit)),
+        sparse.csc_matrix(np.triu(quadratic / unit)),
         -(heights - heights.max()) / unit,  # a constant on all planes changes nothing: sum a = 1
         constraints,
         np.concatenate([np.ones(1), np.zeros(k)]),
@@ -264,15 +266,15 @@ def best_shares(bend: Floats, heights: Floats) -> Floats:
         settings,
     )
     solution = solver.solve()
-    shares: Floats = np.asarray(solution.x)
-    if not np.isfinite(shares).all() or not shares.max(initial=0.0) > 0:
+    weights: Floats = np.asarray(solution.x)
+    if not np.isfinite(weights).all() or not weights.max(initial=0.0) > 0:
         raise EgparseError(
             f"cutting planes: expected a solution of the quadratic program over {k} planes, got "
             f"{solution.status}"
         )
-    shares[shares < _NO_WEIGHT] = 0.0
-    shares /= shares.sum()
-    return shares
+    weights[weights < _NO_WEIGHT] = 0.0
+    weights /= weights.sum()
+    return weights
 
 
 def _dot(a: npt.NDArray[np.floating[Any]], b: npt.NDArray[np.floating[Any]]) -> float:

@@ -27,7 +27,7 @@ from egparse.types import Floats, Longs
 
 @dataclass(frozen=True, kw_only=True)
 class GradientConfig:
-    """``processes`` False: the shards one after another, in this process."""
+    """With ``processes`` False, the shards are worked on one after another in this process."""
 
     loss: Loss = LOG_LINEAR
     c: float = 10.0
@@ -46,10 +46,10 @@ class GradientConfig:
 
 @dataclass
 class GradientState:
-    """The primal and its gradient at v, flat; ``rate`` of the next step; ``history``: the last
-    primals.
+    """The primal and its gradient (flat) at v, the ``rate`` of the next step, and ``history``, the
+    last primals.
 
-    ``settled``: no step goes further.
+    ``settled`` says that no step lowers the primal.
     """
 
     primal: float
@@ -66,11 +66,9 @@ class GradientState:
 
 
 _ATTEMPTS = 30  # halvings of a step
-_MEMORY = 10  # primals of which a step must beat the worst (Raydan 1997)
-_SUFFICIENT = 1e-4  # of the decrease that the slope promises
-_PRECISE = (
-    1e-3  # relative duality gap below which a step that gains nothing is a matter of rounding
-)
+_MEMORY = 10  # a step must improve on the worst of so many primals (Raydan 1997)
+_SUFFICIENT = 1e-4  # fraction of the linear decrease that a step must reach
+_PRECISE = 1e-3  # below this relative gap, rounding explains a step without gain
 
 
 class ParallelGradient:
@@ -91,7 +89,7 @@ class ParallelGradient:
         self._gradients = [shared_like(problem) for _ in self.shards]
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> GradientState:
-        """w = 0, and the gradient there; there are no duals for ``gold_theta`` to set."""
+        """w = 0, and the gradient there; ``gold_theta`` is ignored."""
         self.problem.reset()
         compile_kernels(self.problem, self.config.loss)
         primal, gradient = self.evaluate()
@@ -103,8 +101,8 @@ class ParallelGradient:
         return GradientState(primal, gradient, 1.0 / length if length else 1.0, [primal], 1)
 
     def evaluate(self) -> tuple[float, Floats]:
-        """The primal and its gradient at v, flat: one pass over all examples, the shards at
-        once.
+        """The primal and its gradient (flat) at v: one pass over all examples, the shards in
+        parallel.
         """
         losses = on_shards(self._evaluate_shard, len(self.shards), self.config.processes)
         v = read(self.problem)
@@ -114,10 +112,10 @@ class ParallelGradient:
         return sum(losses) + self.config.c / 2 * float(v @ v), gradient
 
     def iterate(self, state: GradientState) -> None:
-        """One step, which mostly takes one pass over the examples.
+        """One step, which usually takes one pass over the examples.
 
         Raises:
-            EgparseError: no step lowers the primal, though the optimum is far.
+            EgparseError: no step lowers the primal, though the duality gap is large.
         """
         if state.settled:
             return
@@ -145,18 +143,18 @@ class ParallelGradient:
             )
 
     def certificate(self, state: GradientState) -> Certificate:
-        """Without further inference: the dual of the point alpha_i = p(. | x_i; w) is the primal
-        minus |g|^2 / 2C.
+        """Primal and dual without further inference: the dual of the point alpha_i = p(. | x_i; w)
+        is the primal minus |g|^2 / 2C.
 
-        (v of that point is Cw - g, so the gap, C/2 |w|^2 + |v|^2 / 2C - w.v, is |Cw - v|^2 / 2C. It
-        holds for all losses of the family.)
+        The v of that point is Cw - g, so the gap, C/2 |w|^2 + |v|^2 / 2C - w.v, is |Cw - v|^2 / 2C,
+        for all losses of the family.
         """
         gap = float(state.gradient @ state.gradient) / (2 * self.config.c)
         details = {"rate": state.rate, "settled": float(state.settled)}
         return Certificate(state.primal, state.primal - gap, state.passes, self.config.c, details)
 
     def model_weights(self, state: GradientState) -> AbstractContextManager[None]:
-        """v is the model's as it stands."""
+        """Nothing to do: v is the model."""
         return nullcontext()
 
     def _evaluate_shard(self, p: int) -> float:
@@ -167,8 +165,8 @@ class ParallelGradient:
     def _accept(
         self, state: GradientState, primal: float, gradient: Floats, moved: Floats, rate: float
     ) -> None:
-        bend = float(moved @ (gradient - state.gradient))
-        state.rate = float(moved @ moved) / bend if bend > 0 else rate
+        curvature = float(moved @ (gradient - state.gradient))
+        state.rate = float(moved @ moved) / curvature if curvature > 0 else rate
         state.primal, state.gradient = primal, gradient
         state.history = [*state.history[1 - _MEMORY :], primal]
 
@@ -176,18 +174,18 @@ class ParallelGradient:
 def gather_gradient(
     problem: VectorProblem, loss: Loss, examples: Longs, room: VectorProblem
 ) -> float:
-    """sum_i L_i(w) over some examples, at w = v. The v of ``room``, a twin, becomes the gradient
-    sum_i F_i' (zbar_i - z_i).
+    """sum_i L_i(w) over some examples, at w = v. Sets the v of ``room``, which has the same
+    examples and its own v, to the gradient sum_i F_i' (zbar_i - z_i).
     """
     room.reset()
     expected = np.empty(int(np.diff(problem.part_starts).max(initial=1)))
     total = 0.0
     for i in examples.tolist():
         scores = problem.scores(i)
-        own = expected[: len(scores)]
-        total += loss.value(problem, i, scores, own)
-        own -= problem.gold(i)
-        room.add(i, own)
+        changes = expected[: len(scores)]
+        total += loss.value(problem, i, scores, changes)
+        changes -= problem.gold(i)
+        room.add(i, changes)
     return total
 
 

@@ -38,9 +38,9 @@ from egparse.types import Floats, Longs
 
 @dataclass(frozen=True, kw_only=True)
 class MixingConfig:
-    """``iterated``: each pass starts from the mixed weights on all shards; else each shard goes on
-    from its own, and the mix is only looked at. ``processes`` False: the shards one after another,
-    in this process.
+    """With ``iterated``, each pass starts from the mixed weights on all shards; without, each shard
+    continues from its weights, and mixing only makes the model. With ``processes`` False, the
+    shards are worked on one after another in this process.
     """
 
     shards: int = 2
@@ -49,8 +49,8 @@ class MixingConfig:
 
 
 class ShardOutcome(NamedTuple):
-    """Of the passes over a shard so far: what the next one has to know. ``evaluations`` and
-    ``mistakes`` are of the last.
+    """The state of a shard that the next pass needs; ``evaluations`` and ``mistakes`` are those of
+    the last pass.
     """
 
     updates: int = 0
@@ -61,10 +61,10 @@ class ShardOutcome(NamedTuple):
 
 @dataclass
 class MixingState:
-    """One a shard: ``outcomes``, the ``weights`` after the last pass and, for learners that
-    average, the ``averages`` over it.
+    """For each shard: ``outcomes``, the ``weights`` after the last pass and, for learners that
+    average, the ``averages`` over that pass.
 
-    ``mixed`` is the mean of the weights; ``average`` the mean of the averages, over all passes.
+    ``mixed`` is the mean of the weights, ``average`` the mean of the averages over all passes.
     """
 
     passes: int
@@ -105,7 +105,7 @@ class ParameterMixing:
 
     @property
     def loss(self) -> Loss:
-        """What the inner learner minimises."""
+        """The loss that the inner learner minimises."""
         return self.inner.loss if isinstance(self.inner, SGDConfig) else PERCEPTRON
 
     @property
@@ -119,7 +119,7 @@ class ParameterMixing:
         return isinstance(self.inner, PerceptronConfig) and self.inner.averaged
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> MixingState:
-        """w = 0; there are no duals for ``gold_theta`` to set."""
+        """w = 0; ``gold_theta`` is ignored."""
         self.problem.reset()
         compile_kernels(self.problem, self.loss)
         weights, averages = [[shared_like(self.problem) for _ in self.shards] for _ in range(2)]
@@ -133,10 +133,10 @@ class ParameterMixing:
         )
 
     def iterate(self, state: MixingState) -> None:
-        """One pass over the examples, the shards at once.
+        """One pass over the examples, the shards in parallel.
 
         Raises:
-            EgparseError: of the inner learner.
+            EgparseError: the inner learner failed.
         """
         work = partial(self._train, state)
         try:
@@ -150,12 +150,12 @@ class ParameterMixing:
         state.passes += 1
         state.evaluations += sum(outcome.evaluations for outcome in outcomes)
         if self.averaged:
-            # every pass has as many visits: the mean over passes is that over visits
+            # all passes have the same number of visits: the mean over passes is that over visits
             state.average = mix([mix(state.averages)], into=state.average, before=state.passes - 1)
 
     def certificate(self, state: MixingState) -> Certificate:
-        """The primal of the inner learner at the model kept, over all examples. Details:
-        ``mistakes`` of the last pass, ``shards``.
+        """The primal of the inner learner at the model, over all examples. Details: ``mistakes`` of
+        the last pass, ``shards``.
         """
         with self.model_weights(state):
             losses = on_shards(self._loss_of_shard, len(self.shards), self.config.processes)
@@ -169,9 +169,7 @@ class ParameterMixing:
 
     @contextmanager
     def model_weights(self, state: MixingState) -> Iterator[None]:
-        """While it is open, v is the average, for the averaged perceptron. Opened a second time it
-        changes nothing.
-        """
+        """Inside, v is the average for the averaged perceptron; a nested call changes nothing."""
         if state.average is None or state.is_exposed:
             yield
             return
@@ -188,8 +186,8 @@ class ParameterMixing:
 
     def _train(self, state: MixingState, p: int) -> ShardOutcome:
         """One pass over a shard, from the weights that it starts from."""
-        goes_on = not self.config.iterated and state.passes > 0
-        restore(self.problem, state.weights[p] if goes_on else state.mixed)
+        continues = not self.config.iterated and state.passes > 0
+        restore(self.problem, state.weights[p] if continues else state.mixed)
         shard = Shard(self.problem, self.shards[p])
         generator = np.random.default_rng([self.inner.seed, p, state.passes])
         if isinstance(self.inner, PerceptronConfig):
@@ -234,8 +232,8 @@ def loss_of(problem: VectorProblem, loss: Loss, examples: Longs, scale: float = 
 
 
 def mix(vectors: list[Arrays], into: Arrays | None = None, before: int = 0) -> Arrays:
-    """The mean of the vectors, array by array in float64, and of ``before`` others whose mean is
-    ``into``.
+    """The mean of ``vectors``, array by array in float64; if ``into`` is given, the mean of these
+    and of ``before`` others whose mean is ``into``.
     """
     mixed: Arrays = []
     for k, arrays in enumerate(zip(*vectors, strict=True)):

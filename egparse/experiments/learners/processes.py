@@ -23,11 +23,11 @@ Result = TypeVar("Result")
 
 
 def on_shards(work: Callable[[int], Result], count: int, processes: bool = True) -> list[Result]:
-    """``[work(0), ..., work(count - 1)]``, each in a process of its own where possible; results
+    """``[work(0), ..., work(count - 1)]``, each computed in its own process where possible; results
     come back through a pipe.
 
-    In a process, what ``work`` changes in memory is lost but for ``shared_like`` arrays: what is
-    large goes there, not through the pipe. No process outlives the call, however it ends.
+    Changes that ``work`` makes in memory are lost, except in ``shared_like`` arrays, which large
+    results should use. No process outlives the call, however it ends.
 
     Raises:
         EgparseError: raised by ``work``, or a process died.
@@ -44,14 +44,14 @@ def on_shards(work: Callable[[int], Result], count: int, processes: bool = True)
         return results
     finally:
         for process, _ in children:
-            process.kill()  # of no effect on those that are done
+            process.kill()  # has no effect on finished processes
         for process, receiver in children:
             receiver.close()
             process.join()
 
 
 def can_fork() -> bool:
-    """Whether this process may have children that share its memory."""
+    """Whether this process may fork."""
     return (
         "fork" in multiprocessing.get_all_start_methods()
         and sys.platform != "darwin"
@@ -60,7 +60,7 @@ def can_fork() -> bool:
 
 
 def _launch(work: Callable[[int], Any], count: int, children: list[tuple[Any, Connection]]) -> None:
-    """Start the processes; Ctrl-C waits until all of them are in the list of those to be ended."""
+    """Start the processes; Ctrl-C is blocked until all of them are listed in ``children``."""
     context = multiprocessing.get_context("fork")
     held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -68,18 +68,18 @@ def _launch(work: Callable[[int], Any], count: int, children: list[tuple[Any, Co
             receiver, sender = context.Pipe(duplex=False)
             process = context.Process(target=_answer, args=(work, p, sender), daemon=True)
             with warnings.catch_warnings():
-                # Python 3.12 on: threads are not forked. Those of BLAS know, and the work needs no
-                # others.
+                # since Python 3.12, because threads are not forked; BLAS can do without its threads
+                # after a fork, and the work needs no others
                 warnings.filterwarnings("ignore", ".*fork", DeprecationWarning)
                 process.start()
-            sender.close()  # here: so that the death of the process ends the pipe
+            sender.close()  # in the parent, so that the pipe ends if the process dies
             children.append((process, receiver))
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, held)
 
 
 def _answer(work: Callable[[int], Any], p: int, sender: Connection) -> None:
-    """What a process does. Ctrl-C reaches it too, and is for its parent to act on."""
+    """The work of a process. It ignores Ctrl-C, which its parent handles."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         answer = ("result", work(p))

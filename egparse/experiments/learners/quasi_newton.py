@@ -13,11 +13,10 @@ value of that point is
 
 which is also the lower bound of the optimum that strong convexity gives.
 
-SciPy's optimisers run to their end in one call, where a learner goes step by step, and restarted at
-every step they would lose what they know of the curvature. So the optimiser runs in a thread of its
-own that does nothing but its arithmetic: it hands over each point, waits, and is handed value and
-gradient. Examples are only looked at in the caller's thread, and the two never run at the same
-time.
+SciPy's optimisers run to their end in one call, whereas a learner goes step by step; restarted at
+every step they would lose their estimate of the curvature. So the optimiser runs in a thread of its
+own, which only does its arithmetic: it hands over each point and waits for value and gradient.
+Examples are only read in the caller's thread, and the two threads never run at the same time.
 """
 
 from __future__ import annotations
@@ -45,18 +44,18 @@ from egparse.types import Floats
 Method = Literal["L-BFGS-B", "CG"]
 
 _SETTLED = 1e-3
-"""The relative gap below which an optimiser that finds no further step has met the rounding of v;
-above it, it has failed.
+"""If the optimiser finds no further step, the reason is the rounding of v below this relative gap,
+and above it the optimiser has failed.
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class QuasiNewtonConfig:
     """``beta`` and ``gamma`` choose the loss, ``c`` is the regularisation constant C; ``memory`` is
-    the number of steps L-BFGS remembers.
+    the number of corrections that L-BFGS keeps.
 
-    Steps end at a relative gap of ``tolerance``, or at the relative rounding of v where that is
-    more.
+    Steps end at a relative gap of ``tolerance``, or of the relative rounding of v if that is
+    greater.
 
     Raises:
         ConfigError: a loss without a gradient, or a value out of range.
@@ -104,7 +103,7 @@ class Evaluation(NamedTuple):
 @dataclass
 class QuasiNewtonState:
     """``kept`` is the last accepted point, which v holds; ``evaluations`` counts passes;
-    ``finished``: no step is left to make.
+    ``finished`` says that no step remains.
     """
 
     kept: Evaluation
@@ -128,8 +127,7 @@ class QuasiNewton:
         self._loss = Loss(config.beta, config.gamma)
         self._twin = problem.with_own_weights()
         self._expected = np.empty(int(np.diff(problem.part_starts).max(initial=0)))
-        # the optimiser goes by values, in which a gap that is smaller than their rounding is not
-        # seen
+        # the optimiser compares values, in which a gap smaller than their rounding is invisible
         rounding = max(float(np.finfo(array.dtype).eps) for array in problem.vectors())
         self._tolerance = max(config.tolerance, rounding)
 
@@ -159,8 +157,8 @@ class QuasiNewton:
             state.run.stop()
 
     def certificate(self, state: QuasiNewtonState) -> Certificate:
-        """Primal, the dual value that the gradient proves, and effort in passes; |g| and the steps
-        made among the details.
+        """Primal, the dual value that the gradient proves, and effort in passes; the details hold
+        |g| and the number of steps.
         """
         kept = state.kept
         return Certificate(
@@ -172,28 +170,28 @@ class QuasiNewton:
         )
 
     def model_weights(self, state: QuasiNewtonState) -> AbstractContextManager[None]:
-        """v is the model's as it stands."""
+        """Nothing to do: v is the model."""
         return nullcontext()
 
     def _step(self, state: QuasiNewtonState) -> bool:
         """Answer the optimiser until it accepts a step; False if it ends instead."""
         last = state.kept
         while True:
-            said = state.run.hear()
-            if isinstance(said, _Ended):
+            message = state.run.receive()
+            if isinstance(message, _Ended):
                 write(self.problem, state.kept.w)
                 return False
-            if isinstance(said, _Accepted):
+            if isinstance(message, _Accepted):
                 state.run.answer(None)
-                state.kept = self._known(state, last, said.w)
+                state.kept = self._evaluated(state, last, message.w)
                 write(self.problem, state.kept.w)
                 return True
-            last = self._known(state, last, said)
+            last = self._evaluated(state, last, message)
             state.run.answer(last)
 
     def _step_anew(self, state: QuasiNewtonState) -> bool:
-        """A step of an optimiser started from the point kept, without curvature; without one, the
-        end is reached or missed.
+        """A step of an optimiser restarted from the kept point, without curvature. If there is
+        none, the learner has finished, or failed if the gap is large.
         """
         reason = state.run.ended
         state.run = _Run(state.kept.w, self.config)
@@ -208,8 +206,8 @@ class QuasiNewton:
         state.finished = True
         return False
 
-    def _known(self, state: QuasiNewtonState, last: Evaluation, w: Floats) -> Evaluation:
-        """What is known of w, or a new evaluation."""
+    def _evaluated(self, state: QuasiNewtonState, last: Evaluation, w: Floats) -> Evaluation:
+        """The evaluation of w: an earlier one if w is the last or the kept point, or a new one."""
         for known in (last, state.kept):
             if np.array_equal(known.w, w):
                 return known
@@ -217,7 +215,7 @@ class QuasiNewton:
         return self._evaluate(w)
 
     def _evaluate(self, w: Floats) -> Evaluation:
-        """P and gradient at w as v can hold it; v is w afterwards."""
+        """P and its gradient at w, rounded to the precision of v; sets v to w."""
         problem, twin, c = self.problem, self._twin, self.config.c
         write(problem, w)
         twin.reset()
@@ -247,28 +245,28 @@ class _Ended(NamedTuple):
 
 
 class _Stop(Exception):
-    """The optimiser is no longer needed: the way out of SciPy's loop."""
+    """Raised in the optimiser's thread to leave SciPy's loop when no more steps are needed."""
 
 
 class _Channel:
-    """The optimiser's end: points and steps go out, evaluations come in."""
+    """The optimiser's side: it sends points and steps, and receives evaluations."""
 
     def __init__(self) -> None:
-        self.said: SimpleQueue[Floats | _Accepted | _Ended] = SimpleQueue()
+        self.messages: SimpleQueue[Floats | _Accepted | _Ended] = SimpleQueue()
         self.answers: SimpleQueue[Evaluation | _Stop | None] = SimpleQueue()
 
     def value_and_gradient(self, w: Floats) -> tuple[float, Floats]:
-        """What the caller's thread finds at w."""
-        found = self._exchange(w.copy())
-        assert found is not None
-        return found.value, found.gradient
+        """P and its gradient at w, computed in the caller's thread."""
+        evaluation = self._exchange(w.copy())
+        assert evaluation is not None
+        return evaluation.value, evaluation.gradient
 
     def accepted(self, intermediate_result: OptimizeResult) -> None:
-        """SciPy's callback after a step; it goes by the name of its argument."""
+        """SciPy's callback after a step; SciPy requires this name of the argument."""
         self._exchange(_Accepted(np.array(intermediate_result.x)))
 
     def _exchange(self, message: Floats | _Accepted) -> Evaluation | None:
-        self.said.put(message)
+        self.messages.put(message)
         answer = self.answers.get()
         if isinstance(answer, _Stop):
             raise answer
@@ -285,15 +283,15 @@ class _Channel:
                 callback=self.accepted,
                 options=options,
             )
-            self.said.put(_Ended(str(result.message)))
+            self.messages.put(_Ended(str(result.message)))
         except _Stop:
-            self.said.put(_Ended("stopped"))
+            self.messages.put(_Ended("stopped"))
         except Exception as error:
-            self.said.put(_Ended(f"{type(error).__name__}: {error}"))
+            self.messages.put(_Ended(f"{type(error).__name__}: {error}"))
 
 
 class _Run:
-    """The caller's end of an optimiser that runs in its own thread. It ends with this object."""
+    """The caller's side of an optimiser that runs in a thread; the thread ends with this object."""
 
     def __init__(self, start: Floats, config: QuasiNewtonConfig) -> None:
         options: dict[str, Any] = {"maxiter": np.iinfo(np.int32).max, "gtol": 0.0}
@@ -302,30 +300,30 @@ class _Run:
         self._channel = _Channel()
         self._unanswered: Floats | _Accepted | None = None
         self.ended = ""
-        # the thread knows the channel, not this object, which can so be collected
+        # the thread refers to the channel only, so that this object can be collected
         Thread(
             target=self._channel.work, args=(start.copy(), config.method, options), daemon=True
         ).start()
         self._finalizer = weakref.finalize(self, self._channel.answers.put, _Stop())
 
-    def hear(self) -> Floats | _Accepted | _Ended:
-        """What the optimiser says next; the same again as long as it has no answer (an evaluation
-        may be interrupted).
+    def receive(self) -> Floats | _Accepted | _Ended:
+        """The next message of the optimiser; the same one again until it is answered, since an
+        evaluation may be interrupted.
         """
         if self.ended:
             return _Ended(self.ended)
         if self._unanswered is not None:
             return self._unanswered
-        said = self._channel.said.get()
-        if isinstance(said, _Ended):
-            self.ended = said.reason
+        message = self._channel.messages.get()
+        if isinstance(message, _Ended):
+            self.ended = message.reason
             self._finalizer.detach()
         else:
-            self._unanswered = said
-        return said
+            self._unanswered = message
+        return message
 
     def answer(self, evaluation: Evaluation | None) -> None:
-        """Let the optimiser go on."""
+        """Answer the last message, so that the optimiser continues."""
         self._unanswered = None
         self._channel.answers.put(evaluation)
 

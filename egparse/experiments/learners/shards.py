@@ -16,7 +16,7 @@ from egparse.types import Floats, Longs
 
 
 def deal(n: int, shards: int) -> list[Longs]:
-    """The examples of each shard.
+    """The indices of the examples of each shard.
 
     Raises:
         ConfigError: fewer than one shard, or more than there are examples.
@@ -29,8 +29,8 @@ def deal(n: int, shards: int) -> list[Longs]:
 
 
 class Shard:
-    """Some examples of a problem, as a problem: example j is ``examples[j]`` of all. It shares v
-    and the scratch arrays.
+    """Some examples of a problem, as a problem: its example j is example ``examples[j]``. It shares
+    v and the scratch arrays.
     """
 
     def __init__(self, problem: VectorProblem, examples: Longs) -> None:
@@ -72,7 +72,7 @@ class Shard:
         self._problem.reset()
 
     def vectors(self) -> tuple[npt.NDArray[np.floating[Any]], ...]:
-        """The arrays that hold v of all examples."""
+        """The arrays that hold v."""
         return self._problem.vectors()
 
     def with_own_weights(self) -> VectorProblem:
@@ -81,7 +81,9 @@ class Shard:
 
 
 def shared_like(problem: VectorProblem) -> Arrays:
-    """Arrays like those of v, all 0, in memory that is shared with the processes forked later."""
+    """Arrays of zeros, shaped like those of v, in memory that is shared with processes forked
+    later.
+    """
     return [
         np.frombuffer(mmap(-1, max(1, array.nbytes)), array.dtype, array.size).reshape(array.shape)
         for array in problem.vectors()

@@ -1,14 +1,13 @@
-"""The maximum-entropy algorithms as learners like any other: one pass over the weights of a
-multiclass problem an ``iterate``.
+"""The maximum-entropy algorithms behind the interface of all learners: an ``iterate`` is one pass
+over the weights of a multiclass problem.
 
 Their objective (Huang et al. 2009, eq. 3, with counts and sigma^2 = 1 / C) is sum_i L_i(w) + C/2
-|w|^2 of the log-linear loss, over the weights that the problem has: also those of pairs never seen
-in training, whose observed count is 0, and with the candidates of each choice in place of all
-labels, where the problem limits them. The papers have neither; a label that is no candidate has
-S(x, y) = 0.
+|w|^2 with the log-linear loss. We differ from the papers where the problem has weights for pairs
+that were not seen in training, whose observed count is 0, and where it restricts the labels of a
+choice to candidates: other labels have S(x, y) = 0.
 
-The objective is C-strongly convex, which bounds it from below: P(w*) >= P(w) - |g|^2 / (2C). That
-is the dual value of certificates.
+The objective is C-strongly convex, which gives a lower bound of the optimum, the dual value of the
+certificate: P(w*) >= P(w) - |g|^2 / (2C).
 """
 
 from __future__ import annotations
@@ -38,9 +37,9 @@ _TABLE_BYTES = 8 * 10**9
 
 @dataclass
 class AdapterState:
-    """Where the algorithm stands."""
+    """The state of the algorithm."""
 
-    own: MaxentState
+    inner: MaxentState
 
     @property
     def scale(self) -> float:
@@ -49,12 +48,12 @@ class AdapterState:
 
 
 class MaxentAdapter:
-    """``algorithm`` on a problem that lays its weights open; ``options`` are the algorithm's own
-    settings.
+    """``algorithm`` on a problem that has a design matrix; ``options`` are settings that only this
+    algorithm has.
 
     Raises:
-        ConfigError: another loss than log-linear, a problem that is not multiclass, or too large
-            for the table of the algorithm.
+        ConfigError: another loss than log-linear, or a problem that is not multiclass or is too
+            large for the table of the algorithm.
         EgparseError: attributes with negative values.
     """
 
@@ -88,23 +87,23 @@ class MaxentAdapter:
         Raises:
             EgparseError: see ``MaxentLearner.iterate``.
         """
-        self.learner.iterate(state.own)
-        self.problem.set_weights(state.own.w)
+        self.learner.iterate(state.inner)
+        self.problem.set_weights(state.inner.w)
 
     def certificate(self, state: AdapterState) -> Certificate:
         """The primal, the lower bound that the gradient proves, and the passes made."""
-        gradient = self.learner.gradient(state.own)
-        primal, squared = state.own.objective, float(gradient @ gradient)
+        gradient = self.learner.gradient(state.inner)
+        primal, squared = state.inner.objective, float(gradient @ gradient)
         return Certificate(
             primal,
             primal - squared / (2 * self.c),
-            float(state.own.passes),
+            float(state.inner.passes),
             self.c,
             {"gradient_norm": squared**0.5},
         )
 
     def model_weights(self, state: AdapterState) -> AbstractContextManager[None]:
-        """v is the model's as it stands."""
+        """Nothing to do: v is the model."""
         return nullcontext()
 
 

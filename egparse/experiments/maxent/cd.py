@@ -1,5 +1,5 @@
-"""Coordinate descent: one Newton step and a line search on the objective itself, one weight after
-another (Huang et al. 2009, section 3.2).
+"""Coordinate descent: a Newton step with a line search on the objective itself, for one weight
+after another (Huang et al. 2009, section 3.2).
 
 A_t(z) = L(w + z e_t) - L(w), the tightest of the sub-problems (eq. 14). Direction d = -A'(0) /
 A''(0) (eq. 15); the step is the first z = lambda d, lambda = 1, beta, beta^2, ..., with A_t(z) <=
@@ -18,9 +18,9 @@ from egparse.experiments.maxent.tabulation import Table, others, shift_weight
 from egparse.types import Floats
 
 _MOST_TRIALS = 200
-_CERTAIN = 1e-8  # 1 - P below which it is not left to subtraction
-_SMALL = 0.05  # change of a T from which on its logarithm is taken
-_ROUNDING = 1e-13  # of the terms of A'(0): a slope below it is none
+_CERTAIN = 1e-8  # a smaller 1 - P is not computed by subtraction
+_SMALL = 0.05  # a smaller relative change of T has its logarithm by a series
+_ROUNDING = 1e-13  # relative to the terms of A'(0): a smaller slope is rounding
 
 
 class CoordinateDescent(MaxentLearner):
@@ -59,7 +59,7 @@ class CoordinateDescent(MaxentLearner):
 def cd_pass(
     features: Features, table: Table, w: Floats, precision: float, gamma: float, beta: float
 ) -> int:
-    """Step every weight in turn. Returns a feature whose line search failed or -1."""
+    """Move every weight in turn. Returns a feature whose line search failed, or -1."""
     for a in range(features.feature_starts.shape[0] - 1):
         for t in range(features.feature_starts[a], features.feature_starts[a + 1]):
             expected, curvature = _derivatives(features, table, a, t)
@@ -82,9 +82,7 @@ def cd_pass(
 
 @njit
 def _derivatives(features: Features, table: Table, a: int, t: int) -> tuple[float, float]:
-    """The first and second derivative of A_t at 0, but for Q_t: sum p~ P f and sum p~ P (1 - P)
-    f^2.
-    """
+    """The first and second derivative of A_t - Q_t at 0: sum p~ P f and sum p~ P (1 - P) f^2."""
     label = features.labels[t]
     exponentials = table.exponentials[label]
     slope, curvature = 0.0, 0.0
@@ -102,10 +100,10 @@ def _derivatives(features: Features, table: Table, a: int, t: int) -> tuple[floa
 
 @njit
 def _growth(features: Features, table: Table, a: int, t: int, z: float) -> float:
-    """sum_x p~(x) log(T_{w + z e_t}(x) / T_w(x)), of which the ratio is 1 + P (exp(z f) - 1).
+    """sum_x p~(x) log(T_{w + z e_t}(x) / T_w(x)); the ratio is 1 + c with c = P (exp(z f) - 1).
 
-    Small logarithms are replaced by c - c^2 / 2 + c^3 / 3 >= log(1 + c), which is faster and keeps
-    eq. 16 sufficient.
+    For small c, log(1 + c) is replaced by its upper bound c - c^2 / 2 + c^3 / 3, which is faster
+    and still implies eq. 16.
     """
     label = features.labels[t]
     exponentials = table.exponentials[label]

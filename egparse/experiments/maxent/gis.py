@@ -2,8 +2,8 @@
 1972; Huang et al. 2009, section 2.2).
 
 A_t(z) = (exp(z f#) - 1) / f# sum_{x,y} p~(x) P_w(y | x) f_t(x, y) + Q_t(z),   f# = max_{x,y} f#(x,
-y). The feature that fills up to f# has the weight 0 for good, so that it only appears in f#. O(#nz)
-a pass.
+y). The correction feature, which fills every sum up to f#, keeps the weight 0 and so only appears
+in f#. A pass costs O(#nz).
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class GIS(MaxentLearner):
 
 @njit
 def gis_pass(features: Features, table: Table, w: Floats, precision: float, most: float) -> int:
-    """Step every weight; the table is read only, so that all steps start from the same w. Returns a
-    failed feature or -1.
+    """Move every weight; the table does not change, so that all steps start from the same w.
+    Returns a feature without a finite step, or -1.
     """
     for a in range(features.feature_starts.shape[0] - 1):
         for t in range(features.feature_starts[a], features.feature_starts[a + 1]):

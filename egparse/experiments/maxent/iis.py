@@ -1,11 +1,11 @@
-"""Improved iterative scaling: all weights at once, by a bound that knows f#(x, y).
+"""Improved iterative scaling: all weights at once, by a bound that depends on f#(x, y).
 
 Source: Della Pietra et al. 1997; Huang et al. 2009, section 2.2.
 
 A_t(z) = sum_{x,y} p~(x) P_w(y | x) f_t(x, y) (exp(z f#(x, y)) - 1) / f#(x, y) + Q_t(z),   f#(x, y)
-= sum_t f_t(x, y). Every Newton step (eq. 11-12) costs the non-zeros of the feature. Newton starts
-at the solution for the mean of f#(x, y), which by Jensen's inequality is not left of the root: from
-there it falls on the root without overshooting.
+= sum_t f_t(x, y). Every Newton step (eq. 11-12) costs the non-zeros of the feature. Newton's method
+starts at the solution for the mean of f#(x, y), which by Jensen's inequality is not left of the
+root: from there it reaches the root without overshooting.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ class IIS(MaxentLearner):
 
 @njit
 def iis_pass(features: Features, table: Table, totals: Floats, w: Floats, precision: float) -> int:
-    """Step every weight; the table is read only. Returns a failed feature or -1."""
+    """Move every weight; the table does not change. Returns a feature without a finite step, or
+    -1.
+    """
     for a in range(features.feature_starts.shape[0] - 1):
         for t in range(features.feature_starts[a], features.feature_starts[a + 1]):
             z = _start(features, table, totals, a, t, w[t], precision)
@@ -77,7 +79,7 @@ def _start(
 def _derivatives(
     features: Features, table: Table, totals: Floats, a: int, t: int, z: float
 ) -> tuple[float, float]:
-    """The first and second derivative of A_t at z, but for Q_t."""
+    """The first and second derivative of A_t - Q_t at z."""
     label = features.labels[t]
     slope, curvature = 0.0, 0.0
     for j in range(features.column_starts[a], features.column_starts[a + 1]):

@@ -1,5 +1,5 @@
-"""L-BFGS on the maximum-entropy objective, by SciPy: the reference that the papers compare with,
-and the optimum for eq. 17.
+"""L-BFGS on the maximum-entropy objective, by SciPy: the reference of the papers, and the optimum
+in eq. 17.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from egparse.experiments.maxent.run import MaxentRun, MaxentStop, Record
 from egparse.experiments.maxent.tabulation import empty_table
 from egparse.types import Floats
 
-_REACHED = 1e-4  # of the first gradient norm: an optimum is not taken on trust above it
+_REACHED = 1e-4  # relative to the first gradient norm: a greater one is no optimum
 
 
 def run_lbfgs(
     problem: MaxentProblem, stop: MaxentStop, *, sigma2: float = 10.0, memory: int = 10
 ) -> MaxentRun:
-    """L-BFGS from w = 0 with ``memory`` corrections; a pass is one of its iterations, of one or a
-    few evaluations.
+    """L-BFGS from w = 0 with ``memory`` corrections; a pass is one iteration, with one or a few
+    evaluations.
 
     Raises:
         ConfigError: a variance that is not positive, or no memory.
-        EgparseError: an objective that is no number.
+        EgparseError: an objective that is not finite.
     """
     if not sigma2 > 0 or memory < 1:
         raise ConfigError(f"lbfgs: expected sigma2 > 0 and memory >= 1, got {sigma2} and {memory}")
@@ -57,7 +57,7 @@ def maxent_optimum(
     """min L(w) in nats, as exactly as floating point allows.
 
     Raises:
-        EgparseError: the gradient is not small after so many iterations.
+        EgparseError: the gradient is not small after the last iteration.
     """
     run = run_lbfgs(
         problem, MaxentStop(passes=iterations, tolerance=1e-9), sigma2=sigma2, memory=20
@@ -95,7 +95,7 @@ class _Trace:
     def callback(self, intermediate_result: Any) -> None:
         seen = time.process_time()
         self.weights = np.array(intermediate_result.x)
-        if not np.array_equal(self.weights, self.last[0]):  # the search kept an earlier trial
+        if not np.array_equal(self.weights, self.last[0]):  # the line search took an earlier point
             self.evaluate(self.weights)
         norm = float(np.linalg.norm(self.last[1]))
         seconds = seen - self.begin - self.pauses

@@ -1,5 +1,5 @@
-"""What the iterative maximum-entropy learners share: the state, the objective and its gradient, and
-the watch over each pass.
+"""The base of the iterative maximum-entropy algorithms: the state, the objective and its gradient,
+and the checks of each pass.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from egparse.experiments.maxent.problem import MaxentProblem
 from egparse.experiments.maxent.tabulation import Table, empty_table, expectations, tabulate
 from egparse.types import Floats
 
-_ROUNDING = 1e-11  # of the terms of the objective: a rise by less is none
+_ROUNDING = 1e-11  # relative to the terms of the objective: a smaller rise is rounding
 
 
 @dataclass
 class MaxentState:
-    """``w`` (n), the table that belongs to it, L(w) in nats, the size of the terms it is made of,
-    and the passes made.
+    """``w`` (n), its table, L(w) in nats, ``magnitude``, the sum of the absolute terms of L(w), and
+    the passes made.
     """
 
     w: Floats
@@ -32,10 +32,10 @@ class MaxentState:
 
 
 class MaxentLearner(ABC):
-    """An algorithm that solves one-variable sub-problems, every feature once a pass (Huang et al.
-    2009, Algorithms 1 and 2).
+    """An algorithm that solves a one-variable sub-problem for every feature in each pass (Huang et
+    al. 2009, Algorithms 1 and 2).
 
-    ``sigma2`` is the variance of the Gaussian prior; infinite for none.
+    ``sigma2`` is the variance of the Gaussian prior; infinity stands for no prior.
 
     Raises:
         ConfigError: a variance that is not positive.
@@ -61,8 +61,8 @@ class MaxentLearner(ABC):
         """One pass over the features.
 
         Raises:
-            EgparseError: a sub-problem without a finite solution, an objective that is no number,
-                or one that rose.
+            EgparseError: a sub-problem without a finite solution, or an objective that is not
+                finite or rose.
         """
         before = state.objective
         failed = self._move(state)
@@ -95,8 +95,8 @@ class MaxentLearner(ABC):
 
     @abstractmethod
     def _move(self, state: MaxentState) -> int:
-        """Change w; the table is tabulated anew afterwards. Returns a feature without a finite
-        step, or -1.
+        """Change w and return -1, or a feature without a finite step; the caller computes the table
+        of the new w.
         """
 
     def _evaluate(self, state: MaxentState) -> None:
@@ -108,8 +108,8 @@ class MaxentLearner(ABC):
 def evaluate(
     problem: MaxentProblem, w: Floats, precision: float, table: Table
 ) -> tuple[float, float]:
-    """Fill the table at w; returns L(w) and the sum of the sizes of its terms, which says how exact
-    it can be.
+    """Fill the table at w; returns L(w) and the sum of its absolute terms, on which its rounding
+    error depends.
     """
     log_sums = tabulate(problem.features, w, table)
     agreement = float(w @ problem.features.observed)
@@ -118,7 +118,7 @@ def evaluate(
 
 
 def gradient(problem: MaxentProblem, w: Floats, precision: float, table: Table) -> Floats:
-    """The gradient of L at w, by its table."""
+    """The gradient of L at w, from the table of w."""
     out = np.empty_like(w)
     expectations(problem.features, table, out)
     out -= problem.features.observed

@@ -21,9 +21,9 @@ def stationary_point(
     """z for E = ``expected``, c = ``rate``, F = ``observed``, w = ``weight`` and 1 / sigma^2 =
     ``precision`` (0: no prior).
 
-    Without a prior z = log(F / E) / c, infinite where E is 0. With one we differ from the paper in
-    the variable of Newton's method: in v = c sigma^2 E exp(c z) the equation reads v + log v = h,
-    on which Newton neither overflows nor creeps.
+    Without a prior z = log(F / E) / c, which is infinite if E = 0. With a prior we differ from the
+    paper in the variable of Newton's method: with v = c sigma^2 E exp(c z) the equation becomes v +
+    log v = h, on which Newton's method neither overflows nor slows down.
     """
     if precision == 0.0:
         return float(np.log(observed / expected) / rate)
@@ -39,7 +39,7 @@ def stationary_point(
         before = v
         v = (
             v * (1.0 + h - np.log(v)) / (1.0 + v)
-        )  # from the right of the root once, then from the left
+        )  # from the right of the root at most once, then from the left
         if abs(v - before) <= 1e-15 * v:
             break
     return float((np.log(v) - offset) / rate)

@@ -5,12 +5,12 @@ Model (Huang et al. 2009, eq. 1):    P_w(y | x) = exp(sum_t w_t f_t(x, y)) / T_w
 (ibid., eq. 3), in nats:   L(w) = sum_x p~(x) log T_w(x) - sum_t w_t p~(f_t) + |w|^2 / (2 sigma^2).
 
 Feature t is an attribute of the context together with a label, ``f_t(x, y) = value of the attribute
-in x`` if y is that label, else 0; only pairs seen in training are features. Here p~(x, y) are
-counts, not frequencies, unless asked for: then L is summed over the training examples, and 1 /
-sigma^2 is the C of ``egparse.learners.learner``. Equal contexts are merged.
+in x`` if y is that label, else 0; by default only pairs seen in training are features. Here p~(x,
+y) are counts, not frequencies, so that L is a sum over training examples and 1 / sigma^2 is the C
+of ``egparse.learners.learner``. Equal contexts are merged.
 
-A feature's non-zeros are the contexts of its attribute, whatever the label: so attributes are
-stored once, by context and by attribute, and features are only a list of labels for each attribute.
+A feature is non-zero in the contexts of its attribute, whatever the label. So attributes are stored
+once, by context and by attribute, and features are only a list of labels for each attribute.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class MaxentProblem:
         return best
 
     def accuracy(self, weights: Floats, attributes: Any, labels: Longs) -> float:
-        """The part of contexts whose best label is the given one."""
+        """The fraction of contexts whose best label is the given one."""
         return float(np.mean(self.predict(weights, attributes) == np.asarray(labels)))
 
 
@@ -107,17 +107,16 @@ def build_maxent(
     labels: npt.ArrayLike,
     *,
     label_count: int | None = None,
-    normalised: bool = False,
     pairs: tuple[Longs, Longs] | None = None,
     candidates: Mask | None = None,
 ) -> MaxentProblem:
     """A problem from training contexts: ``attributes`` (N, A) sparse, finite and non-negative,
     ``labels`` (N,) from 0.
 
-    ``label_count`` is L, by default the largest label plus 1. ``normalised`` divides p~ by N:
-    frequencies in place of counts. ``pairs`` are the features, as ``feature_starts`` (A + 1) and
-    labels, ascending within an attribute, in place of the pairs seen. ``candidates`` (N, L) says
-    which labels each context may have; equal contexts have equal candidates too.
+    ``label_count`` is L, by default the largest label plus 1. ``pairs`` are the features, by
+    default the pairs seen: ``feature_starts`` (A + 1) and labels, ascending within an attribute.
+    ``candidates`` (N, L) says which labels each context may have; contexts are merged if both
+    attributes and candidates are equal.
 
     Raises:
         EgparseError: no context, negative or non-finite values, or labels, pairs or candidates that
@@ -143,7 +142,6 @@ def build_maxent(
     merged = matrix[first]
     columns = merged.tocsc()
     columns.sort_indices()
-    scale = 1.0 / total if normalised else 1.0
     by_context, by_attribute = _arrays(merged), _arrays(columns)
     features = Features(
         row_starts=by_context[0],
@@ -154,8 +152,8 @@ def build_maxent(
         column_values=by_attribute[2],
         feature_starts=starts,
         labels=feature_labels,
-        counts=np.asarray(np.bincount(context_of, minlength=len(first)) * scale, dtype=np.float64),
-        observed=found * scale,
+        counts=np.asarray(np.bincount(context_of, minlength=len(first)), dtype=np.float64),
+        observed=found,
         allowed=np.zeros((0, 0), dtype=bool) if candidates is None else candidates[first],
     )
     return MaxentProblem(features, count)
@@ -172,8 +170,8 @@ def _arrays(matrix: Any) -> tuple[Longs, Longs, Floats]:
 def _looked_up(
     starts: Longs, labels: Longs, values: Floats, pairs: tuple[Longs, Longs], count: int
 ) -> Floats:
-    """The values of the ``pairs`` among those given by ``starts`` and ``labels``, 0 for a pair that
-    is not there.
+    """The values of ``pairs``, looked up among those of the pairs ``starts`` and ``labels``; 0 for
+    a pair that is not among them.
     """
     there = np.repeat(np.arange(len(starts) - 1), np.diff(starts)) * count + labels
     wanted = np.repeat(np.arange(len(starts) - 1), np.diff(pairs[0])) * count + pairs[1]
@@ -184,7 +182,7 @@ def _looked_up(
 
 
 def _unique_rows(matrix: Any, candidates: Mask | None) -> tuple[Longs, Longs]:
-    """The first row of each kind, and for each row which kind it is."""
+    """The first row of each group of equal rows, and the group of each row."""
     kinds: dict[tuple[bytes, bytes, bytes], int] = {}
     first: list[int] = []
     kind_of = np.empty(matrix.shape[0], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Running a maximum-entropy learner to a tolerance, with a record of every pass."""
+"""Running a maximum-entropy algorithm to a tolerance, with a record of every pass."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.maxent.learner import MaxentLearner
 from egparse.types import Floats
 
-# of the first gradient norm: without progress above it something is wrong, below it rounding is the
-# reason
+# relative to the first gradient norm: where the objective no longer falls, the reason is rounding
+# below this norm, and a fault above it
 _STALLED = 1e-4
 
 
 class Record(NamedTuple):
-    """After ``passes`` passes and ``seconds`` of CPU time in training (measurements not counted):
-    L(w) in nats, its relative difference to the given optimum (Huang et al. 2009, eq. 17; nan
-    without one) and the Euclidean norm of its gradient.
+    """The state after ``passes`` passes and ``seconds`` of CPU time in training (without
+    measurements): L(w) in nats, its relative difference to the optimum (Huang et al. 2009, eq. 17;
+    nan if that is not known) and the Euclidean norm of its gradient.
     """
 
     passes: int
@@ -47,14 +47,14 @@ class MaxentRun(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class MaxentStop:
-    """When to stop: after ``passes`` passes or ``seconds`` of CPU time, or at the tolerance.
+    """A stopping rule: ``passes`` passes, ``seconds`` of CPU time, or the tolerance.
 
-    Given the ``optimum`` L(w*), ``tolerance`` is the relative difference (eq. 17), otherwise the
-    gradient norm relative to that at w = 0. ``observe`` is called with the weights after each pass,
-    off the clock (accuracy over time); it may look at them, not keep them.
+    ``tolerance`` is the relative difference (eq. 17) if the ``optimum`` L(w*) is given, and else
+    the gradient norm relative to that at w = 0. ``observe`` is called with record and weights after
+    each pass, and its time is not counted; it must copy weights that it keeps.
 
     Raises:
-        ConfigError: limits that are not positive.
+        ConfigError: a value out of range.
     """
 
     passes: int = 100
@@ -113,7 +113,7 @@ def run_learner(learner: MaxentLearner, stop: MaxentStop) -> MaxentRun:
 
 
 def _has_stalled(name: str, records: list[Record]) -> bool:
-    """Whether the last pass left the objective where it was, for want of digits."""
+    """Whether the last pass did not lower the objective, because of rounding."""
     if len(records) < 2 or records[-1].objective < records[-2].objective:
         return False
     last, first = records[-1].gradient_norm, records[0].gradient_norm

@@ -2,8 +2,8 @@
 Huang et al. 2009, section 2.2).
 
 A_t(z) = (exp(z f#_t) - 1) / f#_t sum_{x,y} p~(x) P_w(y | x) f_t(x, y) + Q_t(z),   f#_t = max_{x,y}
-f_t(x, y), with P_w at the weights as they stand, from the table that every step brings up to date.
-O(#nz) a pass.
+f_t(x, y), with P_w at the current weights, from the table, which every step updates. A pass costs
+O(#nz).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class SCGIS(MaxentLearner):
 
 @njit
 def scgis_pass(features: Features, table: Table, w: Floats, precision: float) -> int:
-    """Step every weight in turn. Returns a failed feature or -1."""
+    """Move every weight in turn. Returns a feature without a finite step, or -1."""
     for a in range(features.feature_starts.shape[0] - 1):
         begin, end = features.column_starts[a], features.column_starts[a + 1]
         if begin == end:

@@ -1,11 +1,11 @@
 """The table of exponentials S_w(x, y) and their sums T_w(x), from which probabilities and
 expectations are read.
 
-Source: Huang et al. 2009, section 2.3: with S and T at hand, a sub-problem costs its feature's
-non-zeros only. We differ to keep digits: S and T are relative to exp(highest score of the context),
-so that they do not overflow; T is summed afresh where the update would cancel; and both are
-tabulated anew after every pass, so that rounding does not add up and the objective is exact. A
-label that a context may not have is not in its sums: there S = 0.
+Source: Huang et al. 2009, section 2.3: with S and T, a sub-problem only costs the non-zeros of its
+feature. We differ for the sake of precision: S and T are relative to exp(highest score of the
+context), so that they do not overflow; T is summed again where its update would cancel; and both
+are computed anew after every pass, so that rounding errors do not add up and the objective is
+exact. For a label that a context may not have, S = 0.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from egparse.compilation import njit
 from egparse.experiments.maxent.problem import Features, MaxentProblem
 from egparse.types import Floats
 
-_CANCELLED = 1e-8  # of T: a difference below it has lost half its digits
+_CANCELLED = 1e-8  # relative to T: a smaller difference has lost half its digits
 
 
 class Table(NamedTuple):
-    """``exponentials`` (L, m): S(x, y), a row a label because updates go by label; ``sums`` (m):
-    T(x).
+    """``exponentials`` (L, m) is S(x, y), with a row for each label because an update changes one
+    label; ``sums`` (m) is T(x).
     """
 
     exponentials: Floats
@@ -31,7 +31,7 @@ class Table(NamedTuple):
 
 
 def empty_table(problem: MaxentProblem) -> Table:
-    """Room for the table of a problem: 8 L m bytes."""
+    """A table of zeros for a problem, of 8 L m bytes."""
     shape = problem.label_count, problem.context_count
     return Table(np.zeros(shape), np.zeros(shape[1]))
 
@@ -77,7 +77,7 @@ def expectations(features: Features, table: Table, out: Floats) -> None:
 
 @njit
 def expectation(features: Features, table: Table, a: int, t: int) -> float:
-    """The same of feature t alone, which belongs to attribute a."""
+    """The expectation of feature t, which belongs to attribute a."""
     exponentials = table.exponentials[features.labels[t]]
     total = 0.0
     for j in range(features.column_starts[a], features.column_starts[a + 1]):
@@ -97,7 +97,7 @@ def _score(features: Features, w: Floats, k: int, scores: Floats) -> None:
 
 @njit
 def _forbid(features: Features, k: int, scores: Floats, value: float) -> None:
-    """Give the labels that context k may not have a value."""
+    """Set the scores of labels that context k may not have to ``value``."""
     if features.allowed.shape[0] == 0:
         return
     for y in range(scores.shape[0]):
@@ -107,8 +107,8 @@ def _forbid(features: Features, k: int, scores: Floats, value: float) -> None:
 
 @njit
 def others(table: Table, label: int, k: int) -> float:
-    """T(x) - S(x, label) of context k: by subtraction where that leaves digits, otherwise as the
-    sum it is.
+    """T(x) - S(x, label) of context k, by subtraction, or by a sum over the other labels where
+    subtraction would cancel.
     """
     rest = float(table.sums[k] - table.exponentials[label, k])
     if rest > _CANCELLED * table.sums[k]:
@@ -130,7 +130,7 @@ def shift_weight(features: Features, table: Table, a: int, t: int, z: float) -> 
     last, growth = 0.0, 1.0
     for j in range(features.column_starts[a], features.column_starts[a + 1]):
         k, value = features.column_contexts[j], features.column_values[j]
-        if value != last:  # values are often all alike: save the exponential
+        if value != last:  # values are often equal: reuse the exponential
             last, growth = value, np.exp(z * value)
         rest = others(table, label, k)
         exponentials[k] *= growth

@@ -1,4 +1,4 @@
-"""The files of an experiment: a page with its tables, a figure twice, and all numbers."""
+"""The files of an experiment: a page with tables, a figure as PNG and SVG, and all numbers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Written(NamedTuple):
 
 
 def versions() -> dict[str, str]:
-    """Of everything that numbers depend on."""
+    """Package -> version, for everything that the numbers depend on."""
     found = {"egparse": __version__, "python": platform.python_version()}
     for package in _PACKAGES:
         with suppress(PackageNotFoundError):
@@ -44,10 +44,9 @@ def write(
     name: str, outcome: Outcome, request: Request, directory: Path, cpu_seconds: float
 ) -> Written:
     """Write ``NAME.md``, ``NAME.png``, ``NAME.svg`` and ``NAME.json`` into a directory, which is
-    made where it is missing.
+    created if it is missing.
 
-    Each file appears when it is complete, the page last. Raises OSError, and ConfigError without
-    matplotlib.
+    Each file is written atomically, the page last. Raises OSError.
     """
     figure = draw(outcome.title, outcome.panels)
     facts = {
@@ -68,7 +67,7 @@ def write(
 
 
 def numbers(name: str, outcome: Outcome, request: Request, cpu_seconds: float) -> dict[str, Any]:
-    """Everything that was found, as plain data; null stands for what is not a finite number."""
+    """The whole outcome as plain data; null stands for numbers that are not finite."""
     content = {
         "experiment": name,
         "title": outcome.title,
@@ -101,7 +100,7 @@ def _finite(value: Any) -> Any:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """The file holds all of it or what it held before."""
+    """Write the file atomically: it holds the old content or all of the new."""
     temporary = path.with_name(f".{path.name}-{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
         temporary.write_bytes(content)

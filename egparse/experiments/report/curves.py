@@ -1,5 +1,5 @@
-"""Run a learner on a problem for so many effective iterations, and record where it stands after
-each pass.
+"""Run a learner on a problem for a number of effective iterations, and record its objective and
+score after each pass.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from egparse.errors import EgparseError
 from egparse.experiments.data.problems import Setup
 from egparse.experiments.report.record import Curve, Point
 from egparse.learners.learner import LearnerConfig
-from egparse.learners.registry import LEARNERS, build
+from egparse.learners.registry import build
 
 _CALLS = 3
-"""Calls of ``iterate`` for each effective iteration, at most: a learner that does not work never
-ends otherwise.
+"""At most so many calls of ``iterate`` for each effective iteration, so that a learner whose passes
+do no work comes to an end.
 """
 
 
 class Budget(NamedTuple):
-    """What a run may take; it ends before that at a relative duality gap of ``gap``."""
+    """The limits of a run; it ends earlier at a relative duality gap of ``gap``."""
 
     effective_iterations: float
     cpu_seconds: float = math.inf
@@ -32,7 +32,7 @@ class Budget(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A learner with its settings, under a name for figures."""
+    """A learner with its settings; ``label`` names it in figures."""
 
     experiment: str
     label: str
@@ -41,14 +41,9 @@ class Run(NamedTuple):
     config: LearnerConfig
 
 
-def is_known(learner: str) -> bool:
-    """Whether the learner is registered."""
-    return learner in LEARNERS
-
-
 def trace(setup: Setup, run: Run, budget: Budget) -> Curve:
-    """The curve of a run; one that fails on the way (diverges, gets nowhere) keeps its points, and
-    says why it stopped.
+    """The curve of a run. A run that fails (diverges, makes no progress) keeps its points, and
+    ``stopped`` says why it ended.
 
     Raises:
         ConfigError: a learner that does not fit the loss or the options.

@@ -9,7 +9,7 @@ from egparse.experiments.report.outcome import Outcome, Table
 
 
 def page(name: str, outcome: Outcome, facts: Mapping[str, Any]) -> str:
-    """The page; ``facts`` are what is to be said of the run itself (versions, seed, time)."""
+    """The page; ``facts`` describe the run itself (versions, seed, time)."""
     parts = [
         f"# {outcome.title}",
         f"Reproduces: {outcome.source}.",

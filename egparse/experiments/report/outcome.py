@@ -1,4 +1,4 @@
-"""What an experiment has found: curves, tables, and the panels of a figure."""
+"""The outcome of an experiment: curves, tables, and the panels of a figure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from egparse.experiments.report.record import Curve
 
 
 class Table(NamedTuple):
-    """``align`` holds ``l`` or ``r`` for each column; ``rows`` are texts, as they are shown."""
+    """``align`` holds ``l`` or ``r`` for each column; ``rows`` hold the text of each cell."""
 
     title: str
     headings: Sequence[str]
@@ -18,8 +18,8 @@ class Table(NamedTuple):
 
 
 class Line(NamedTuple):
-    """One line of a panel. ``colour`` numbers a colour of the palette; ``dashed`` and ``marked``
-    tell apart lines of one colour.
+    """One line of a panel. ``colour`` is an index into the palette; ``dashed`` and ``marked``
+    distinguish lines of one colour.
     """
 
     label: str
@@ -31,7 +31,7 @@ class Line(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """One set of axes. ``bounds`` limit y, where first steps would hide all others."""
+    """One set of axes. ``bounds`` limit y where the first passes would hide the rest."""
 
     title: str
     x_label: str
@@ -43,8 +43,8 @@ class Panel(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """All that is reported. ``source`` names what is reproduced, ``data`` says on what, ``notes``
-    where it differs or is incomplete.
+    """All that is reported. ``source`` names the figures and tables that are reproduced, ``data``
+    describes the corpora, and ``notes`` say where the run differs or is incomplete.
     """
 
     title: str

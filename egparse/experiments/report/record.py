@@ -1,4 +1,4 @@
-"""The record of one training run: what was run, and where it stood after each pass."""
+"""The record of one training run: its settings, and its objective and score after each pass."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 
 class Point(NamedTuple):
-    """Where a learner stood. ``primal`` and ``dual`` as in ``Certificate`` (``dual`` is -inf where
-    the learner has none).
+    """The state of a run after a pass. ``primal`` and ``dual`` as in ``Certificate`` (``dual`` is
+    -inf for learners without one).
 
-    ``cpu_seconds`` is the time spent in learning, without certificates and scores; ``score`` is
-    that of the validation part.
+    ``cpu_seconds`` is the time spent in learning, without certificates and scores; ``score`` is the
+    validation score.
     """
 
     iteration: int
@@ -29,11 +29,11 @@ class Point(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """The points of one run, in order. ``label`` names it in figures; ``options`` are the learner's
-    own settings.
+    """The points of one run, in order. ``label`` names it in figures; ``options`` are settings that
+    only this learner has.
 
-    ``stopped`` says why the run ended, ``test`` is the score of the last model on a test part,
-    where there is one.
+    ``stopped`` says why the run ended; ``test`` is the test score of the last model, or None
+    without a test part.
     """
 
     experiment: str
@@ -56,10 +56,10 @@ class Curve(NamedTuple):
 
 
 def best_bound(curves: tuple[Curve, ...]) -> float:
-    """A lower bound of the optimum that several learners of one problem look for: the greatest dual
-    value that one has seen.
+    """A lower bound of the optimum of a problem that several learners solved: the greatest dual
+    value that any of them reached.
 
-    Where none has a dual, the lowest primal stands for it, which is no bound.
+    If none has a dual, it is the lowest primal instead, which is no bound.
     """
     duals = [point.dual for curve in curves for point in curve.points if math.isfinite(point.dual)]
     if duals:

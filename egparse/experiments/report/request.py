@@ -1,4 +1,4 @@
-"""What a user asks of an experiment, and what it cannot do without."""
+"""The options of an experiment, and the check of its data files."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from egparse.errors import ConfigError
 
 
 def _silent(text: str) -> None:
-    """Nobody listens."""
+    """Ignore the text."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """``data`` is the directory of the corpora; ``quick`` takes small problems and few passes.
 
-    ``iterations`` (effective iterations a curve) and ``constants`` (values of C) replace the
-    experiment's own where they are not 0 or empty. ``tell`` hears a line for each curve.
+    ``iterations`` (effective iterations of each curve) and ``constants`` (values of C) replace the
+    defaults of the experiment unless they are 0 or empty. ``tell`` is called with a line of text
+    after each curve.
 
     Raises:
         ConfigError: a value out of range.
@@ -39,19 +40,19 @@ class Request:
             )
 
     def budget(self, full: int, quick: int) -> int:
-        """Effective iterations a curve."""
+        """The effective iterations of each curve."""
         return self.iterations or (quick if self.quick else full)
 
     def values_of_c(self, full: tuple[float, ...], quick: tuple[float, ...]) -> tuple[float, ...]:
-        """The regularisation constants."""
+        """The values of C."""
         return self.constants or (quick if self.quick else full)
 
     def file(self, name: str) -> Path | None:
-        """A file of the data directory; None where a quick run has none, and does with something
-        smaller.
+        """A file of the data directory; None in a quick run without that file, which then uses
+        smaller data.
 
         Raises:
-            ConfigError: the file is needed and not there.
+            ConfigError: the file is missing, and the run is not quick.
         """
         if self.data is not None:
             path = self.data / name

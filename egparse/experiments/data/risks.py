@@ -1,9 +1,8 @@
-"""The cost of the mistakes that a model is to be expected to make on held-out sentences (Martins et
-al. 2010, footnote 1).
+"""The expected cost of a model on held-out sentences (Martins et al. 2010, footnote 1).
 
-The costs are those of training: one for each wrong label or head. The problems here have no correct
-structure, which what is measured does not need: the parser may not consider a correct arc, and a
-tag may be new.
+The cost is that of training: one for each wrong label or head. The problems here have no correct
+structure, and the measures need none: a correct arc may not be among the candidates of the parser,
+and a tag may be new.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ from egparse.types import Floats, Ints
 
 
 class Risks(NamedTuple):
-    """Per word. ``expected`` is the expected cost, ``bound`` is log E exp(cost), which is no less;
-    both under the Gibbs distribution.
+    """Per word. ``expected`` is the expected cost E[cost] and ``bound`` is log E[exp(cost)], an
+    upper bound of it; both under the Gibbs distribution of the model.
 
-    ``ramp`` is the structured ramp loss, no less than the cost of the best structure.
+    ``ramp`` is the structured ramp loss, an upper bound of the cost of the best structure.
     """
 
     expected: float
@@ -39,8 +38,8 @@ class Risks(NamedTuple):
 
 
 def risks(problem: Inference, scores: Iterable[Floats], n_words: int) -> Risks:
-    """The risks where example i has the part scores that come i-th in ``scores``; they may be
-    scratch of the problem's.
+    """The risks of a model that gives example i the i-th part scores of ``scores``. These are
+    copied, so they may lie in scratch arrays of the problem.
     """
     totals = np.zeros(3)
     for i, drawn in enumerate(scores):
@@ -55,8 +54,8 @@ def risks(problem: Inference, scores: Iterable[Floats], n_words: int) -> Risks:
 
 
 class HeldOutTrees:
-    """Sentences of so many words, with the arcs of a problem. A word whose correct head is not
-    among them costs one in every tree.
+    """Sentences of ``lengths`` words with the candidate arcs of a problem. A word whose correct
+    head is no candidate costs one in every tree.
     """
 
     def __init__(self, problem: TreeProblem, lengths: Sequence[int]) -> None:
@@ -101,16 +100,16 @@ class HeldOutTrees:
         return self._problem.argmax(i, potentials, out)
 
     def risks(self, parser: Parser) -> Risks:
-        """Those of the parser, which differs from that of ``of`` in nothing but its weights."""
+        """The risks of a parser that differs from the one given to ``of`` only in its weights."""
         self._problem.weights = parser.weights
         return risks(self, map(self._problem.scores, range(len(self._lengths))), sum(self._lengths))
 
 
 class HeldOutSequences:
-    """Sentences of which every word may have every label, and bigrams of labels.
+    """Label sequences with bigrams, in which every word may have every label.
 
-    ``gold`` (words,) are the correct labels; a word whose label is none of the model's (-1) costs
-    one with any.
+    ``gold`` (words,) are the correct labels; -1 is a label that the model does not have, and such a
+    word costs one under any label.
     """
 
     def __init__(self, words: Words, gold: Ints, n_labels: int) -> None:
@@ -148,9 +147,7 @@ class HeldOutSequences:
         return best.score
 
     def risks(self, model: SequenceModel) -> Risks:
-        """Those of a model of label bigrams, whose transitions may all be finite: no sequence is
-        excluded.
-        """
+        """The risks of a model of label bigrams; no transition may be -inf."""
         return risks(self, self._scores(model), len(self._gold))
 
     def _scores(self, model: SequenceModel) -> Iterator[Floats]:
