@@ -40,9 +40,9 @@ from unittest import mock
 import numpy as np
 
 from egparse.cli import corpora
-from egparse.cli.commands.evaluate import evaluate
 from egparse.cli.tables import finite
 from egparse.errors import ConfigError
+from egparse.evaluation.evaluate_model import evaluate_model
 from egparse.experiments.report.artefacts import versions
 from egparse.fitting.config import TrainConfig, load_config
 from egparse.fitting.progress import Iteration, Step
@@ -234,14 +234,14 @@ def measured(row: Row, paths: Sequence[Path], given: Sequence[str]) -> dict[str,
     training.train(few, few, load_config(None, [*told, *SHORT]))
     model, cost, passes = trained(parts, config)
     speed = words_per_second(model, parts.test)
-    report = evaluate(parts.test, model, gold_tags=True)
+    report = evaluate_model(model, parts.test, gold_tags=True)
     assert model.parser is not None
     return {
         "settings": told,
         "uas": report.metrics["UAS"].f1,
-        "uas_interval": list(report.intervals["UAS"]),
+        "uas_interval": list(report.interval_bounds["UAS"]),
         "las": report.metrics["LAS"].f1,
-        "las_interval": list(report.intervals["LAS"]),
+        "las_interval": list(report.interval_bounds["LAS"]),
         "words_per_second": round(speed),
         "training": cost._asdict(),
         "weights": int(np.count_nonzero(model.parser.weights)),
