@@ -11,11 +11,13 @@ from itertools import islice, pairwise
 import numpy as np
 import pytest
 from learners.enumerated import (
+    PROVEN,
     EnumeratedProblem,
     log_linear_optimum,
     max_margin_optimum,
     random_problem,
 )
+from tolerances import STORED, rounding, stored_slack
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.eg.online import EGConfig, EGState, Loss, OnlineEG
@@ -62,9 +64,9 @@ def test_every_point_is_within_the_tolerance_of_the_optimum(loss: Loss, seed: in
     for point in follow(*begun(problem, loss), path):
         optimum = optimum_at(problem, loss, point.c)
         assert point.reached
-        assert -1e-6 * point.dual <= point.gap <= 1e-3 * point.dual
-        assert point.dual <= optimum * (1 + 1e-6) <= point.primal * (1 + 2e-6)
-        assert point.primal == pytest.approx(optimum, rel=1.1e-3)
+        assert point.gap <= path.gap * point.dual
+        slack = PROVEN * optimum + stored_slack(problem.features, point.c)
+        assert point.dual - slack <= optimum <= point.primal + slack
         constants.append(point.c)
     assert constants == pytest.approx([20.0, 10.0, 5.0, 2.5, 1.25, 1.0])
 
@@ -75,8 +77,16 @@ def test_the_problem_holds_the_weights_of_the_point(seed: int) -> None:
     path = PathConfig(c_from=8.0, c_to=0.5, gap=1e-6, iterations=400)
     for point in follow(*begun(problem), path):
         w = point.scale * problem.v
-        # |gradient|^2 <= 2 gap (C + the curvature of the losses, some 50), with a gap of about 1e-5
-        assert np.abs(gradient_of_log_linear(problem, w, point.c)).max() < 0.05
+        # A step against the gradient of an objective of curvature at most b lowers it by
+        # |gradient|^2 / (2b), and no further than the gap; the loss of an example has at most the
+        # curvature of the longest |F'(y - gold)|^2.
+        bend = point.c + sum(
+            float((problem.differences(i)[0] ** 2).sum(axis=1).max())
+            for i in range(len(problem.structures))
+        )
+        gradient = gradient_of_log_linear(problem, w, point.c)
+        gap = point.gap + stored_slack(problem.features, point.c)
+        assert gradient @ gradient <= 2 * bend * gap
 
 
 @losses
@@ -86,7 +96,9 @@ def test_books_are_kept_through_changes_of_c(loss: Loss) -> None:
     path = PathConfig(c_from=10.0, c_to=1.0, gap=2e-3, iterations=200)
     for point in follow(learner, state, path):
         assert state.c == point.c
-        assert state.squared_norm == pytest.approx(problem.v @ problem.v, rel=1e-6)
+        # kept as a sum over all attempts
+        lost = rounding(2 * state.evaluations, state.squared_norm)
+        assert state.squared_norm == pytest.approx(problem.v @ problem.v, abs=lost)
         v, value = np.zeros_like(problem.v), 0.0
         for i, structures in enumerate(problem.structures):
             own = slice(problem.part_starts[i], problem.part_starts[i + 1])
@@ -98,8 +110,12 @@ def test_books_are_kept_through_changes_of_c(loss: Loss) -> None:
                 else problem.cost(i) @ marginals + problem.cost_constant(i)
             )
             v += problem.features[i].T @ (problem.gold(i) - marginals)
-        np.testing.assert_allclose(problem.v, v, atol=1e-5)
-        assert point.dual == pytest.approx(value - v @ v / (2 * point.c), abs=1e-4)
+        stored = STORED * sum(np.abs(own).sum(axis=0) for own in problem.features)
+        assert (np.abs(problem.v - v) <= stored).all()
+        lost += abs(lost) / point.c + stored_slack(problem.features, point.c)
+        assert point.dual == pytest.approx(
+            value - v @ v / (2 * point.c), abs=lost + rounding(2 * state.evaluations, value)
+        )
 
 
 @seeds
@@ -117,17 +133,17 @@ def test_a_warm_start_costs_less_than_runs_of_their_own(seed: int) -> None:
     assert sum(point.effective_iterations < cold[point.c] for point in later) > 0.8 * len(later)
 
 
-def test_effort_adds_up_and_every_pass_is_heard_of_once() -> None:
-    heard: list[PathPoint] = []
+def test_effort_adds_up_and_every_pass_is_reported_or_yielded() -> None:
+    reported: list[PathPoint] = []
     learner, state = begun(random_problem(4))
     path = PathConfig(c_from=5.0, c_to=0.5, iterations=200)
-    points = list(follow(learner, state, path, heard.append))
+    points = list(follow(learner, state, path, reported.append))
     assert points[-1].total_effective_iterations == state.evaluations / learner.n
     for before, after in pairwise(points):
         grown = after.total_effective_iterations - before.total_effective_iterations
         assert after.effective_iterations == pytest.approx(grown)
-    assert len(heard) + len(points) == sum(point.iterations for point in points)
-    assert not any(point.reached for point in heard)
+    assert len(reported) + len(points) == sum(point.iterations for point in points)
+    assert not any(point.reached for point in reported)
     assert all(point.cpu_seconds >= 0 for point in points)
 
 

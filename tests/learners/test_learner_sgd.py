@@ -9,6 +9,7 @@ import math
 import numpy as np
 import pytest
 from learners.enumerated import (
+    PROVEN,
     EnumeratedProblem,
     log_linear_optimum,
     max_margin_optimum,
@@ -44,7 +45,7 @@ def test_log_linear_optimum(seed: int, c: float) -> None:
         learner.iterate(state)
         primals.append(learner.certificate(state).primal)
     optimum = log_linear_optimum(problem, c)
-    assert min(primals) >= optimum * (1 - 1e-9)
+    assert min(primals) >= optimum * (1 - PROVEN)
     assert primals[-1] < primals[0] < objective(problem, LOG_LINEAR, c, np.zeros_like(problem.v))
     assert primals[-1] == pytest.approx(optimum, rel=1e-2)
 
@@ -56,7 +57,7 @@ def test_max_margin_optimum() -> None:
         learner.iterate(state)
     optimum = max_margin_optimum(problem, 2.0)
     assert (
-        optimum * (1 - 1e-9)
+        optimum * (1 - PROVEN)
         <= learner.certificate(state).primal
         == pytest.approx(optimum, rel=1e-2)
     )

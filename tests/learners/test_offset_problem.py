@@ -12,9 +12,10 @@ from learners.enumerated import EnumeratedProblem, random_problem
 from learners.small_problems import sequences, trees
 from scipy.optimize import minimize
 from scipy.special import logsumexp
+from tolerances import DOUBLE, bracket, rounding, stored_slack
 
 from egparse.learners.learner import LearnerConfig
-from egparse.learners.offset_problem import OffsetProblem, scores_of
+from egparse.learners.offset_problem import scores_of, with_offsets
 from egparse.learners.problem import CompiledStepsProblem, GroupedProblem, VectorProblem
 from egparse.learners.registry import build
 from egparse.learners.vectors import read, write
@@ -60,28 +61,30 @@ def test_log_linear_learners_reach_the_optimum_around_the_base_and_prove_it(
     name: str, seed: int
 ) -> None:
     problem, base, offsets = with_base(random_problem(seed), seed)
-    learner = build(
-        name, OffsetProblem(problem, offsets, beta=1.0, gamma=0.0), LearnerConfig(c=0.7)
-    )
+    learner = build(name, with_offsets(problem, offsets, beta=1.0, gamma=0.0), LearnerConfig(c=0.7))
     state = learner.initialise(3.0)
     for _ in range(200):
         learner.iterate(state)
     certificate = learner.certificate(state)
-    assert certificate.gap + 1e-7 >= 0
     assert certificate.relative_gap < 1e-4
-    assert certificate.primal == pytest.approx(optimum(problem, base, 0.7, 1.0, 0.0), rel=1e-4)
+    # the gradient of the solver is numeric: its error, and the optimum's, is its square at most
+    least = optimum(problem, base, 0.7, 1.0, 0.0)
+    bracket([certificate], least, DOUBLE**0.5 * least + stored_slack(problem.features, 0.7))
     w = base + state.scale * problem.v
-    assert objective(problem, base, 0.7, 1.0, 0.0, w) == pytest.approx(certificate.primal, rel=1e-5)
+    assert objective(problem, base, 0.7, 1.0, 0.0, w) == pytest.approx(
+        certificate.primal,
+        rel=rounding(2 * 400 * 12),  # |v|^2 is a sum over all steps
+    )
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_max_margin_of_eg_and_of_cutting_planes_meet(seed: int) -> None:
     problem, base, offsets = with_base(random_problem(seed), seed)
     config = LearnerConfig(beta=MARGIN[0], gamma=MARGIN[1], c=2.0)
-    duals = {}
+    duals, primals = {}, []
     for name in ("eg-online", "cutting-plane"):
         learner = build(
-            name, OffsetProblem(problem, offsets, beta=MARGIN[0], gamma=MARGIN[1]), config
+            name, with_offsets(problem, offsets, beta=MARGIN[0], gamma=MARGIN[1]), config
         )
         state = learner.initialise(3.0)
         for _ in range(300 if name == "eg-online" else 60):
@@ -91,8 +94,10 @@ def test_max_margin_of_eg_and_of_cutting_planes_meet(seed: int) -> None:
             w = base + state.scale * problem.v
         duals[name] = certificate.dual
         reached = objective(problem, base, 2.0, *MARGIN, w)
-        assert reached == pytest.approx(certificate.primal, rel=1e-4)
-        assert certificate.dual <= certificate.primal + 1e-6
+        assert reached == pytest.approx(certificate.primal, rel=rounding(2 * 600 * 12))
+        primals.append(certificate.primal)
+    slack = stored_slack(problem.features, 2.0) + rounding(100, primals[0])
+    assert max(duals.values()) <= min(primals) + slack
     assert duals["eg-online"] == pytest.approx(duals["cutting-plane"], rel=2e-3)
 
 
@@ -104,9 +109,7 @@ def test_primal_learners_see_the_loss_with_offsets(name: str, beta: float, gamma
     problem, base, offsets = with_base(random_problem(3), 3)
     config = LearnerConfig(beta=beta, gamma=gamma, c=2.0)
     options = {"averaged": False} if name == "dca" else {"eta0": 0.1}
-    learner = build(
-        name, OffsetProblem(problem, offsets, beta=beta, gamma=gamma), config, **options
-    )
+    learner = build(name, with_offsets(problem, offsets, beta=beta, gamma=gamma), config, **options)
     state = learner.initialise()
     before = objective(problem, base, 2.0, beta, gamma, base)
     for _ in range(3):
@@ -121,7 +124,7 @@ def test_primal_learners_see_the_loss_with_offsets(name: str, beta: float, gamma
 def test_the_perceptron_corrects_what_the_base_gets_wrong() -> None:
     problem, base, offsets = with_base(random_problem(4), 4)
     learner = build(
-        "perceptron", OffsetProblem(problem, offsets, beta=math.inf, gamma=0.0), LearnerConfig()
+        "perceptron", with_offsets(problem, offsets, beta=math.inf, gamma=0.0), LearnerConfig()
     )
     state = learner.initialise()
 
@@ -145,7 +148,7 @@ def test_mira_takes_its_margins_from_base_and_weights() -> None:
     gold = np.concatenate([problem.gold(i) for i in range(5)])
     learner = build(
         "mira",
-        OffsetProblem(problem, 100.0 * gold, beta=math.inf, gamma=1.0),
+        with_offsets(problem, 100.0 * gold, beta=math.inf, gamma=1.0),
         LearnerConfig(beta=math.inf, gamma=1.0),
     )
     state = learner.initialise()
@@ -160,15 +163,18 @@ def test_a_base_of_zeros_is_none(make: type) -> None:
     certificates = []
     for own in (
         problem,
-        OffsetProblem(problem, np.zeros(problem.part_starts[-1]), beta=1.0, gamma=0.0),
+        with_offsets(problem, np.zeros(problem.part_starts[-1]), beta=1.0, gamma=0.0),
     ):
         learner = build("eg-online", own, LearnerConfig(c=1.0))
         state = learner.initialise(3.0)
         for _ in range(150):
             learner.iterate(state)
         certificates.append(learner.certificate(state))
-    assert certificates[0].primal == pytest.approx(certificates[1].primal, rel=1e-4)
-    assert certificates[0].dual == pytest.approx(certificates[1].dual, rel=1e-4)
+    # with and without, the optimum is between dual and primal
+    gap = max(each.relative_gap for each in certificates)
+    assert gap < 1e-4
+    assert certificates[0].primal == pytest.approx(certificates[1].primal, rel=gap)
+    assert certificates[0].dual == pytest.approx(certificates[1].dual, rel=gap)
 
 
 def test_the_greater_c_the_nearer_is_the_base() -> None:
@@ -176,14 +182,15 @@ def test_the_greater_c_the_nearer_is_the_base() -> None:
     lengths = []
     for c in (1.0, 100.0, 1e6):
         learner = build(
-            "eg-online", OffsetProblem(problem, offsets, beta=1.0, gamma=0.0), LearnerConfig(c=c)
+            "eg-online", with_offsets(problem, offsets, beta=1.0, gamma=0.0), LearnerConfig(c=c)
         )
         state = learner.initialise(3.0)
         for _ in range(60):
             learner.iterate(state)
         lengths.append(float(np.linalg.norm(state.scale * problem.v)))
     assert lengths[0] > lengths[1] > lengths[2]
-    assert lengths[2] < 1e-4
+    # |v| is at most that of all parts moved wholly, and w = v / C
+    assert lengths[2] <= sum(float(np.abs(own).sum()) for own in problem.features) / 1e6
 
 
 def test_what_a_problem_has_beside_its_contract() -> None:
@@ -192,7 +199,7 @@ def test_what_a_problem_has_beside_its_contract() -> None:
     """
     for make in (sequences, trees):
         problem = make(1)
-        own = OffsetProblem(problem, np.zeros(problem.part_starts[-1]), beta=1.0, gamma=0.0)
+        own = with_offsets(problem, np.zeros(problem.part_starts[-1]), beta=1.0, gamma=0.0)
         assert isinstance(own, GroupedProblem) == isinstance(problem, GroupedProblem)
         assert not isinstance(own, CompiledStepsProblem)
         assert hasattr(own, "k_best")
@@ -204,13 +211,13 @@ def test_scores_of_a_problem_are_those_at_its_weights() -> None:
     scores = scores_of(problem)
     for i in range(5):
         own = scores[problem.part_starts[i] : problem.part_starts[i + 1]]
-        np.testing.assert_allclose(own, problem.scores(i), rtol=1e-6)
+        np.testing.assert_array_equal(own, problem.scores(i))
 
 
 def test_offsets_that_do_not_fit_are_refused() -> None:
     problem = sequences(1)
     total = int(problem.part_starts[-1])
     with pytest.raises(ValueError, match=f"expected {total} finite offsets"):
-        OffsetProblem(problem, np.zeros(total - 1), beta=1.0, gamma=0.0)
+        with_offsets(problem, np.zeros(total - 1), beta=1.0, gamma=0.0)
     with pytest.raises(ValueError, match="finite"):
-        OffsetProblem(problem, np.full(total, -np.inf), beta=1.0, gamma=0.0)
+        with_offsets(problem, np.full(total, -np.inf), beta=1.0, gamma=0.0)

@@ -10,8 +10,10 @@ import math
 import numpy as np
 import pytest
 from full_rows import full_rows
+from learners.enumerated import PROVEN
 from scipy.optimize import minimize
 from scipy.special import logsumexp
+from tolerances import bracket, stored_slack
 
 from egparse.errors import ConfigError
 from egparse.learners.eg.online import EGConfig, OnlineEG
@@ -163,7 +165,7 @@ def test_gold_cost_and_inference_are_those_of_enumeration(order: int) -> None:
 
 def optimum(problem: SequenceProblem, c: float) -> float:
     """min sum_i log sum_y exp(w . F_i'(y - gold)) + C/2 |w|^2, by L-BFGS over the sequences listed
-    out.
+    out; proven by strong convexity, as in ``learners.enumerated``.
     """
     differences = []
     for i in range(3):
@@ -182,7 +184,9 @@ def optimum(problem: SequenceProblem, c: float) -> float:
 
     options = {"ftol": 1e-15, "gtol": 1e-9, "maxiter": 2000}
     start = np.zeros(size(problem))
-    return float(minimize(objective, start, jac=True, method="L-BFGS-B", options=options).fun)
+    found = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
+    assert found.jac @ found.jac / (2 * c) <= PROVEN * found.fun
+    return float(found.fun)
 
 
 def supported(problem: SequenceProblem) -> Floats:
@@ -199,13 +203,14 @@ def supported(problem: SequenceProblem) -> Floats:
 def test_eg_reaches_the_optimum_of_scipy(order: int) -> None:
     problem = problem_of(SEED, order, listed=LISTED)
     expected = optimum(problem, 0.5)
+    features = [feature_matrix(problem, i) * supported(problem) for i in range(3)]
+    slack = PROVEN * expected + stored_slack(features, 0.5)
     eg = OnlineEG(problem, EGConfig(c=0.5))
     for certificate in eg.run(eg.initialise(), 300):
-        assert certificate.gap > -1e-6
+        bracket([certificate], expected, slack)
         if certificate.relative_gap < 1e-6:
             break
-    assert certificate.primal == pytest.approx(expected, rel=1e-5)
-    assert certificate.dual == pytest.approx(expected, rel=1e-5)
+    assert certificate.relative_gap < 1e-6
 
 
 @orders
@@ -224,7 +229,9 @@ def test_other_learners_take_it() -> None:
     state = learner.initialise()
     for _ in range(60):
         learner.iterate(state)
-    assert learner.certificate(state).primal == pytest.approx(expected, rel=1e-4)
+    certificate = learner.certificate(state)
+    assert certificate.relative_gap < 1e-4
+    bracket([certificate], expected, PROVEN * expected)
 
 
 def test_a_longer_memory_lowers_the_optimum() -> None:
