@@ -1,3 +1,1 @@
-"""spaCy pipeline components; importing this package costs nothing, because spaCy imports its
-factories in every process.
-"""
+"""spaCy pipeline components. This package imports nothing: spaCy imports it in every process."""

@@ -1,5 +1,5 @@
-"""Docs laid end to end as words and sentences: blanks left out, given sentence starts kept, the
-others found.
+"""Batches of Docs as words and sentences: white space is left out, given sentence starts are kept,
+and the others are predicted.
 """
 
 from __future__ import annotations
@@ -23,18 +23,17 @@ from egparse.types import Longs, Mask, UInt64s
 _READ = ("ORTH", "SENT_START", "SPACY")
 
 BLANK_LINE = re.compile(r"\n\s*\n")
-"""What in white space ends a paragraph."""
+"""White space that ends a paragraph."""
 
 
 class Batch(NamedTuple):
-    """Some Docs whose tokens are numbered through, and their words: the tokens that are not white
-    space.
+    """The tokens of several Docs, concatenated, and their words: the tokens other than white space.
 
     Doc ``d`` has the tokens ``token_starts[d]:token_starts[d + 1]`` and the words
-    ``word_starts[d]:word_starts[d + 1]``; word ``w`` is token ``places[w]`` with the form
-    ``forms[w]``; sentence ``s`` has the words ``starts[s]:starts[s + 1]``. ``opens[t]``: a blank
-    that is the given start of a sentence. ``held[attribute]`` is what the Docs hold of it, shape
-    (tokens,).
+    ``word_starts[d]:word_starts[d + 1]``. Word ``w`` is token ``places[w]`` with the form
+    ``forms[w]``. Sentence ``s`` has the words ``starts[s]:starts[s + 1]``. ``opens[t]``: token
+    ``t`` is white space and a given start of a sentence. ``held[attribute]``, shape (tokens,), are
+    the values that the Docs had.
     """
 
     docs: Sequence[Doc]
@@ -48,7 +47,7 @@ class Batch(NamedTuple):
 
     @property
     def n_tokens(self) -> int:
-        """How many tokens, white space too."""
+        """The number of tokens, with white space."""
         return int(self.token_starts[-1])
 
     def sentences(self) -> list[list[str]]:
@@ -59,7 +58,7 @@ class Batch(NamedTuple):
     def on_tokens(
         self, values: npt.NDArray[Any], blank: Any, dtype: npt.DTypeLike = np.uint64
     ) -> npt.NDArray[Any]:
-        """Values of words as values of tokens, with ``blank`` for white space."""
+        """Values of words as values of tokens, shape (tokens,), with ``blank`` for white space."""
         spread = np.full(self.n_tokens, blank, dtype=dtype)
         spread[self.places] = values
         return spread
@@ -80,8 +79,10 @@ class Batch(NamedTuple):
             yield doc, slice(first, end)
 
     def owners(self) -> Longs:
-        """The word to which each token belongs, shape (tokens,): blanks to the word before, or to
-        the one after where they begin a Doc or a given sentence; -1 in a Doc of blanks.
+        """The word to which each token belongs, shape (tokens,).
+
+        White space belongs to the word before it, or to the one after it at the start of a Doc or
+        of a given sentence; -1 in a Doc without words.
         """
         is_word = np.zeros(self.n_tokens, dtype=np.bool_)
         is_word[self.places] = True
@@ -95,8 +96,8 @@ class Batch(NamedTuple):
         return np.where(backward, before, np.where(has_after, before + 1, -1))
 
 
-class _Known(NamedTuple):
-    """The starts that were found in a Doc, and what they were found in."""
+class _CachedStarts(NamedTuple):
+    """The sentence starts predicted for a Doc, and what they were predicted from."""
 
     splitter: object
     orths: bytes
@@ -104,10 +105,11 @@ class _Known(NamedTuple):
     starts: Mask
 
 
-_FOUND: WeakKeyDictionary[Doc, _Known] = WeakKeyDictionary()
-"""So that a tagger and a parser in one pipeline do not both split: the former may not write what it
-has found.
-"""
+# A tagger needs sentence starts, but must not set SENT_START: a component sets only the attributes
+# that it declares. Without this cache, every component of a pipeline would split the Doc anew. The
+# cache is not kept in the Doc, because ``user_data`` and ``user_hooks`` are copied and pickled with
+# it; keys are weak, so that an entry lives as long as its Doc.
+_CACHE: WeakKeyDictionary[Doc, _CachedStarts] = WeakKeyDictionary()
 
 
 def read(
@@ -117,11 +119,11 @@ def read(
     attributes: Sequence[str] = (),
     keep_starts: bool = True,
 ) -> Batch:
-    """The words and sentences of Docs. Sentence starts that they have, or exclude, are kept unless
-    told otherwise.
+    """The words and sentences of Docs, and the values of ``attributes`` that they have.
 
-    The others are found paragraph by paragraph by the model's splitter, or by rule if it is None; a
-    blank line ends a paragraph. The batch holds the ``attributes``.
+    With ``keep_starts``, tokens that the Docs mark as starting a sentence, or as not starting one,
+    are kept so. The other starts are predicted for each paragraph by ``splitter``, or by rule if it
+    is None; a blank line ends a paragraph.
     """
     token_starts = _ends(map(len, docs))
     held = columns_of(docs, (*_READ, *attributes))
@@ -153,14 +155,14 @@ def read(
             & blank
         )
         chosen = np.unique(np.searchsorted(word_starts, unknown, side="right") - 1)
-        found = _found(batch, chosen, splitter, orths, given, breaks, blank)
-        starts |= found & (state == 0)
+        predicted = _predicted_starts(batch, chosen, splitter, orths, given, breaks, blank)
+        starts |= predicted & (state == 0)
         starts = longest_pieces(starts, forms, state == 0)
     return batch._replace(starts=np.append(np.flatnonzero(starts), len(forms)))
 
 
 def columns_of(docs: Sequence[Doc], attributes: Sequence[str]) -> dict[str, UInt64s]:
-    """What Docs hold of attributes, end to end."""
+    """The values of attributes in Docs, concatenated, each of shape (tokens,)."""
     numbers = [IDS[attribute] for attribute in attributes]
     tables = [doc.to_array(numbers).reshape(len(doc), -1) for doc in docs if len(doc)]
     table = np.concatenate(tables) if tables else np.zeros((0, len(numbers)), dtype=np.uint64)
@@ -168,7 +170,7 @@ def columns_of(docs: Sequence[Doc], attributes: Sequence[str]) -> dict[str, UInt
     return dict(zip(attributes, columns, strict=True))
 
 
-def _found(
+def _predicted_starts(
     batch: Batch,
     chosen: Longs,
     splitter: Splitter | None,
@@ -177,25 +179,27 @@ def _found(
     breaks: Mask,
     blank: Mask,
 ) -> Mask:
-    """Where the sentences of the chosen Docs start, if nothing were given."""
+    """The sentence starts of the chosen Docs, predicted as if none were given; shape (words,)."""
     starts = np.zeros(len(batch.forms), dtype=np.bool_)
-    new: list[tuple[Doc, slice, _Known]] = []
+    new: list[tuple[Doc, slice, _CachedStarts]] = []
     for number in chosen.tolist():
         doc = batch.docs[number]
         tokens = slice(*batch.token_starts[number : number + 2].tolist())
         words = slice(*batch.word_starts[number : number + 2].tolist())
-        own = _Known(splitter, orths[tokens].tobytes(), given[tokens].tobytes(), starts[words])
-        known = _FOUND.get(doc)
-        if known is not None and known.splitter is splitter and known[1:3] == own[1:3]:
-            starts[words] = known.starts
+        entry = _CachedStarts(
+            splitter, orths[tokens].tobytes(), given[tokens].tobytes(), starts[words]
+        )
+        cached = _CACHE.get(doc)
+        if cached is not None and cached.splitter is splitter and cached[1:3] == entry[1:3]:
+            starts[words] = cached.starts
         else:
-            new.append((doc, words, own))
+            new.append((doc, words, entry))
     if new:
         spaced = _spaced(batch, blank)
         breaks_before = _between(breaks, batch.places) > 0
         _split([words for _, words, _ in new], batch.forms, spaced, breaks_before, splitter, starts)
-        for doc, words, own in new:
-            _FOUND[doc] = own._replace(starts=starts[words].copy())
+        for doc, words, entry in new:
+            _CACHE[doc] = entry._replace(starts=starts[words].copy())
     return starts
 
 
@@ -207,25 +211,25 @@ def _split(
     splitter: Splitter | None,
     starts: Mask,
 ) -> None:
-    """Split the paragraphs of Docs, which are given by their words, and mark the starts."""
+    """Split the paragraphs of Docs, each given by its slice of words, and mark the starts."""
     paragraphs: list[slice] = []
     for words in docs:
         places = [words.start, *(np.flatnonzero(breaks[words]) + words.start).tolist(), words.stop]
         paragraphs += [slice(a, b) for a, b in pairwise(places) if b > a]
-    spaced[[own.stop - 1 for own in paragraphs]] = True
-    texts = [Paragraph(forms[own], spaced[own].tolist()) for own in paragraphs]
-    for own, found in zip(paragraphs, (splitter or RuleSplitter()).split(texts), strict=True):
-        starts[own] = found
+    spaced[[words.stop - 1 for words in paragraphs]] = True
+    texts = [Paragraph(forms[words], spaced[words].tolist()) for words in paragraphs]
+    for words, split in zip(paragraphs, (splitter or RuleSplitter()).split(texts), strict=True):
+        starts[words] = split
 
 
 def _spaced(batch: Batch, blank: Mask) -> Mask:
-    """Whether a blank follows each word."""
+    """Whether white space follows each word."""
     after = np.append(blank[1:], False) | (batch.held["SPACY"] > 0)
     return after[batch.places]
 
 
 def _between(marked: Mask, places: Longs) -> Longs:
-    """How many marked tokens, none of them words, lie between each word and the one before it."""
+    """The number of marked tokens, all of them white space, directly before each word."""
     counts = np.cumsum(marked)[places]
     return np.diff(counts, prepend=0)
 

@@ -1,7 +1,7 @@
-"""The factories that spaCy finds by entry points: names, defaults and what each component sets.
+"""The factories of spaCy's entry points: names, default settings and attributes of each component.
 
-spaCy imports this module in every process that makes a pipeline, also where no component of ours is
-used. So nothing but spaCy itself is imported here, and what a component needs only when it is made.
+spaCy imports this module in every process that makes a pipeline, even without these components. So
+it imports only spaCy; the modules of a component are imported when the component is made.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _Name = Optional[str]  # noqa: UP045
 def make_tagger(
     nlp: Language, name: str, model: _Name, overwrite: bool, probabilities: bool, scorer: _Scorer
 ) -> EgparseTagger:
-    """Sets TAG, POS and MORPH; tags that a document has are kept unless ``overwrite``."""
+    """Set TAG, POS and MORPH; existing tags are kept unless ``overwrite``."""
     from egparse.spacy_components.tagger import EgparseTagger
 
     return EgparseTagger(
@@ -89,8 +89,9 @@ def make_ner(
     probabilities: bool,
     scorer: _Scorer,
 ) -> EgparseNer:
-    """Sets entities; those that a document has are kept unless ``overwrite``. Tags of the document
-    are used if ``use_tags``.
+    """Set entities; existing ones are kept unless ``overwrite``.
+
+    With ``use_tags`` they are predicted from the tags of the Doc, where it has any.
     """
     from egparse.spacy_components.ner import EgparseNer
 
@@ -138,10 +139,10 @@ def make_parser(
     probabilities: bool,
     scorer: _Scorer,
 ) -> EgparseParser:
-    """Sets HEAD, DEP and sentence starts; a parse that a document has is kept unless ``overwrite``,
-    sentence starts always.
+    """Set HEAD, DEP and sentence starts.
 
-    Tags of the document are used if ``use_tags``, missing ones found here.
+    An existing parse is kept unless ``overwrite``, existing sentence starts always. With
+    ``use_tags`` the tags of the Doc are used; missing ones are predicted, but not set.
     """
     from egparse.spacy_components.parser import EgparseParser
 
@@ -170,7 +171,7 @@ def make_parser(
 def make_senter(
     nlp: Language, name: str, model: _Name, overwrite: bool, scorer: _Scorer
 ) -> EgparseSenter:
-    """Sets sentence starts; those that a document has are kept unless ``overwrite``."""
+    """Set sentence starts; existing ones are kept unless ``overwrite``."""
     from egparse.spacy_components.senter import EgparseSenter
 
     return EgparseSenter(nlp.vocab, name, model=model, overwrite=overwrite, scorer=scorer)

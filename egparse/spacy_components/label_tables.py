@@ -1,6 +1,4 @@
-"""A model's labels as the numbers that spaCy stores, and back: a table look-up for a whole
-batch.
-"""
+"""Tables from a model's labels to the numbers that spaCy stores, and back."""
 
 from __future__ import annotations
 
@@ -14,13 +12,11 @@ from spacy.vocab import Vocab
 from egparse.types import Ints, Mask, UInt64s
 
 if TYPE_CHECKING:
-    from egparse.pipeline.model import Model
+    from egparse.pipeline.annotate import ABSENT
+from egparse.pipeline.model import Model
 
 UNKNOWN = -1
-"""The number of a label that the model does not know."""
-
-ABSENT = -2
-"""In place of the number of a label: there is none."""
+"""In place of the number of a label that the model does not have."""
 
 OUTSIDE, INSIDE, BEGINS = 2, 1, 3
 """spaCy's codes of ENT_IOB."""
@@ -29,15 +25,13 @@ UD_ROOT, SPACY_ROOT = "root", "ROOT"
 """The label of the root of a sentence in UD and in spaCy."""
 
 ATTACHED = "dep"
-"""The label of arcs that say no more: those of white space, and all of a parser without labels.
-spaCy ignores heads without labels.
+"""The label of arcs to white space, and of all arcs of a parser without labels: spaCy ignores heads
+without labels.
 """
 
 
 class SpanTags(NamedTuple):
-    """For each label of spans: its code of ENT_IOB, its ENT_TYPE, and whether a span ends with
-    it.
-    """
+    """For each label of spans: its ENT_IOB and ENT_TYPE, and whether it ends a span."""
 
     codes: UInt64s
     types: UInt64s
@@ -45,7 +39,7 @@ class SpanTags(NamedTuple):
 
 
 class LabelTables:
-    """The tables of one model for one vocabulary, whose strings they add."""
+    """The tables of a model for a vocabulary; makes the vocabulary know the labels."""
 
     def __init__(self, model: Model, vocab: Vocab) -> None:
         strings = {layer: labels.strings for layer, labels in model.columns.labels.items()}
@@ -69,8 +63,8 @@ class LabelTables:
         }
 
     def numbers(self, layer: str, values: UInt64s) -> Ints:
-        """The label numbers of values that a Doc holds, ``UNKNOWN`` for other labels, ``ABSENT``
-        where it holds none.
+        """The label numbers of values in a Doc: ``UNKNOWN`` for labels that the model lacks,
+        ``ABSENT`` where the Doc has none.
         """
         hashes, order = self._sorted[layer]
         if not len(hashes):
@@ -81,17 +75,17 @@ class LabelTables:
 
 
 def to_spacy(deprel: str) -> str:
-    """spaCy's name of a label of arcs."""
+    """The label of an arc in spaCy's terms."""
     return SPACY_ROOT if deprel == UD_ROOT else deprel
 
 
 def from_spacy(dep: str) -> str:
-    """UD's name of a label of arcs."""
+    """The label of an arc in UD's terms."""
     return UD_ROOT if dep == SPACY_ROOT else dep
 
 
 def feats_to_spacy(label: str) -> str:
-    """What spaCy can hold of it: features with values."""
+    """FEATS as spaCy can hold them: only pairs ``name=value``, else none."""
     return label if label != "_" and all("=" in part for part in label.split("|")) else ""
 
 
@@ -110,6 +104,6 @@ def _hashes(values: Iterable[int]) -> UInt64s:
 
 
 def _by_hash(hashes: UInt64s) -> tuple[UInt64s, Ints]:
-    # of labels that spaCy holds as the same, the first
+    # Several labels may be the same to spaCy: then the first one.
     kept, first = np.unique(hashes, return_index=True)
     return kept, first.astype(np.int32)

@@ -7,33 +7,34 @@ from collections.abc import Sequence
 import numpy as np
 from spacy.tokens import Doc
 
+from egparse.layers import WORD_TAGS
+from egparse.pipeline.annotate import predict_forms
 from egparse.spacy_components.component import TAG_ATTRIBUTES, EgparsePipe
 from egparse.spacy_components.documents import Batch
 from egparse.spacy_components.label_tables import BEGINS, INSIDE, OUTSIDE, SpanTags
-from egparse.spacy_components.predictions import TAGS, predict
 from egparse.types import Ints, UInt64s
 
 _HELD = ("ENT_IOB", "ENT_TYPE")
 
 
 class EgparseNer(EgparsePipe):
-    """Sets entities: spans of types, as the model was trained on them.
+    """Sets entities, with the types of the model's training data.
 
-    Entities that a Doc has are kept, and none is found that overlaps them, unless ``overwrite``;
-    what spaCy calls blocked stays so.
+    Unless ``overwrite``, the entities of a Doc are kept, predicted entities that overlap them are
+    dropped, and blocked tokens (in spaCy's sense) stay blocked.
     """
 
     predicts = ("spans",)
-    uses = TAGS
+    uses = WORD_TAGS
 
     def annotate(self, docs: Sequence[Doc]) -> None:
-        """Find the entities of Docs."""
+        """Set the entities of Docs."""
         tags = TAG_ATTRIBUTES if self.use_tags else ()
         batch = self.read(docs, attributes=(*tags, *(() if self.overwrite else _HELD)))
         if not batch.n_tokens:
             return
         given = self.given_tags(batch) if self.use_tags else {}
-        found = predict(
+        found = predict_forms(
             self.required_model, batch.sentences(), self.layers, given, self.asked, self.n_words
         )
         spans = self.tables.spans
@@ -54,8 +55,8 @@ class EgparseNer(EgparsePipe):
 def entity_columns(batch: Batch, labels: Ints, spans: SpanTags) -> tuple[UInt64s, UInt64s]:
     """ENT_IOB and ENT_TYPE of tokens from label numbers of words.
 
-    An entity does not begin or end with white space, but goes over what is inside of it. A tag
-    inside of nothing begins one: spaCy refuses Docs with such.
+    An entity may contain white space, but does not begin or end with it. An I tag that continues
+    nothing becomes B, because spaCy refuses it.
     """
     codes, types = spans.codes[labels], spans.types[labels]
     first = np.zeros(len(labels), dtype=np.bool_)
@@ -68,7 +69,7 @@ def entity_columns(batch: Batch, labels: Ints, spans: SpanTags) -> tuple[UInt64s
     owners = batch.owners()
     is_word = np.zeros(batch.n_tokens, dtype=np.bool_)
     is_word[batch.places] = True
-    after = np.append(np.cumsum(is_word), 0)[:-1]  # of a blank: the word after it
+    after = np.append(np.cumsum(is_word), 0)[:-1]  # for white space: the word after it
     continued = np.append(codes == INSIDE, False)[np.minimum(after, len(codes))]
     over = ~is_word & (owners >= 0) & continued
     padded = np.append(types, np.uint64(0))
@@ -81,12 +82,12 @@ def entity_columns(batch: Batch, labels: Ints, spans: SpanTags) -> tuple[UInt64s
 
 
 def _keeping(batch: Batch, codes: UInt64s, types: UInt64s) -> tuple[UInt64s, UInt64s]:
-    """The entities that Docs have, and those of the columns that do not overlap them."""
+    """The entities of the Docs, and those predicted ones that do not overlap them."""
     before, types_before = (batch.held[attribute] for attribute in _HELD)
     held = (before == BEGINS) | (before == INSIDE)
     if not held.any():
         return codes, types
-    # number the found entities, and drop those with a token that is held
+    # Number the predicted entities, and drop those with a token of an entity of the Doc.
     numbers = np.cumsum(codes == BEGINS) * (codes != OUTSIDE)
     lost = np.isin(numbers, np.unique(numbers[held & (numbers > 0)])) & (numbers > 0)
     codes = np.where(held, before, np.where(lost, OUTSIDE, codes)).astype(np.uint64)

@@ -8,14 +8,14 @@ A package NAME-VERSION is laid out as spaCy lays out its own::
     NAME-VERSION/NAME/NAME-VERSION/config.cfg, meta.json    the pipeline, with its tokeniser
     NAME-VERSION/dist/                                      what was built
 
-Its ``load`` points all components at the model file, which they share in memory. So it is the model
-of this package that they have, whatever else is called MODEL on that machine; the pipeline's own
-configuration says MODEL by name. Two entry points, of the groups ``spacy_models`` and
-``egparse_models``, let spaCy and the command line find it.
+Its ``load`` sets the path of this model file in all components, which share the model in memory. So
+they have the model of this package, even if another model has the same name; ``config.cfg`` names
+the model without its path. Entry points of the groups ``spacy_models`` and ``egparse_models`` let
+spaCy and the command line find the package.
 
-spaCy's own ``spacy package`` was not used: its build needs a network, and it would ask for the
-minor release of egparse that it was made with. A model file says itself which format it has and
-since when that can be read, so the package asks for that release or later.
+``spacy package`` was not used: its build needs a network, and its packages would require the minor
+release of egparse that made them. A model file states the first release that can read it, and the
+package requires that release or a later one.
 """
 
 from __future__ import annotations
@@ -42,12 +42,10 @@ from egparse.spacy_components import shared_models as models
 from egparse.storage.model_file import read_header
 
 MAKER = "egparse"
-"""What stands in the names of packages between the language and the model."""
+"""The part of a package's name between language and model."""
 
 SPACY_VERSIONS = ">=3.8.15,<4"
-"""The versions of spaCy that egparse itself asks for: the tokeniser is in the package, and all else
-is ours.
-"""
+"""The versions of spaCy that egparse requires: a package uses only spaCy's tokeniser otherwise."""
 
 _NAME = re.compile(r"[a-z]+(_[a-z0-9]+)+")
 _VERSION = re.compile(r"\d+(\.\d+)*((a|b|rc)\d+)?(\.post\d+)?(\.dev\d+)?")
@@ -90,8 +88,8 @@ egparse parse {model} article.txt
 
 
 class Package(NamedTuple):
-    """A package that was made: ``model`` is the name by which ``egparse`` finds its model,
-    ``files`` what was built.
+    """A finished package; ``model`` is the name of its model for egparse, ``files`` are the built
+    distributions.
     """
 
     name: str
@@ -113,12 +111,11 @@ def package(
     sdist: bool = False,
     force: bool = False,
 ) -> Package:
-    """Make a package of a model file in the folder ``output``, which holds all of it afterwards, or
-    what it held before.
+    """Make a package of a model file in the folder ``output``; on failure ``output`` is unchanged.
 
     Raises:
-        EgparseError: a bad name or version, a package that is there already unless ``force``, a
-            language that spaCy does not know.
+        EgparseError: an invalid name or version, an existing package unless ``force``, or a
+            language without a tokeniser in spaCy.
         ModelFileError: not a model, damaged, or of a newer format.
     """
     shared = models.load(path)
@@ -151,9 +148,7 @@ def package(
 
 
 def default_name(stem: str, language: str) -> str:
-    """The name of the package of a model file: ``en_egparse_ewt`` for ``en_ewt`` and for
-    ``ewt``.
-    """
+    """The name of the package of a model file: ``en_egparse_ewt`` for ``en_ewt`` or ``ewt``."""
     plain = re.sub(r"[^a-z0-9]+", "_", stem.lower()).strip("_").removeprefix(f"{language}_")
     return f"{language}_{MAKER}_{plain.removeprefix(MAKER + '_') or 'model'}"
 
@@ -165,10 +160,9 @@ def model_name(name: str) -> str:
 
 
 def components_of(model: Model) -> tuple[str, ...]:
-    """The factories that annotate with all layers of a model.
+    """The factories of the components for all layers of a model.
 
-    The sentence splitter comes first: with it there are sentences also where the parser is left
-    out.
+    The sentence splitter comes first, so that Docs have sentences even without the parser.
     """
     layers = set(model.layers)
     wanted = {
@@ -181,8 +175,8 @@ def components_of(model: Model) -> tuple[str, ...]:
 
 
 def requirements_of(header: Mapping[str, Any]) -> list[str]:
-    """What a package of a model needs: egparse, and what spaCy's tokeniser for the language needs
-    where that is an extra of spaCy.
+    """The requirements of a package: egparse, and the extra of spaCy for the language's tokeniser,
+    if there is one.
     """
     language = header["language"]
     extras = metadata("spacy").get_all("Provides-Extra") or []
@@ -191,7 +185,7 @@ def requirements_of(header: Mapping[str, Any]) -> list[str]:
 
 
 def _put(folder: Path, target: Path, replaced: Path) -> None:
-    """Move a folder to its place, and what was there to another; all or nothing."""
+    """Move a folder to ``target``, and what was there to ``replaced``; all or nothing."""
     if target.exists():
         target.rename(replaced)
     try:
@@ -219,7 +213,7 @@ def _check(name: str, version: str, language: str) -> None:
 def _write(
     folder: Path, path: Path, model: Model, facts: CardMetadata, name: str, version: str
 ) -> tuple[str, ...]:
-    """Write the package, not built yet, and return its components."""
+    """Write the sources of the package; returns its components."""
     module = folder / name
     pipeline = module / f"{name}-{version}"
     pipeline.mkdir(parents=True)
@@ -257,11 +251,18 @@ def _pipeline(model: Model, stored: Path) -> Language:
     return nlp
 
 
-def _meta(header: Mapping[str, Any], facts: CardMetadata, name: str, version: str) -> dict[str, Any]:
-    """What spaCy's ``meta.json`` has beyond what it knows of every pipeline."""
+def _meta(
+    header: Mapping[str, Any], facts: CardMetadata, name: str, version: str
+) -> dict[str, Any]:
+    """The fields of ``meta.json`` that spaCy cannot fill."""
     sources = [
-        {"name": own.name, "url": own.address, "author": own.author, "license": own.licence}
-        for own in facts.sources
+        {
+            "name": source.name,
+            "url": source.address,
+            "author": source.author,
+            "license": source.licence,
+        }
+        for source in facts.sources
     ]
     return {
         "name": name.partition("_")[2],
@@ -279,11 +280,10 @@ def _meta(header: Mapping[str, Any], facts: CardMetadata, name: str, version: st
 
 
 def performance(scores: Mapping[str, Any]) -> dict[str, float]:
-    """What ``egparse evaluate --json`` found, from words alone, as fractions under the names that
-    the scorers use in spaCy.
+    """Scores of ``egparse evaluate --json``, from words alone, as fractions under spaCy's names.
 
-    Only what is the same number there: FEATS are those of CoNLL 2018, ``dep_uas`` and ``dep_las``
-    leave punctuation out.
+    Only scores that spaCy computes in the same way are included: ``dep_uas`` and ``dep_las``
+    without punctuation, but not ``morph_acc``, since UFeats of CoNLL 2018 counts otherwise.
     """
     return dict(_performance(scores)) if scores else {}
 
@@ -291,7 +291,7 @@ def performance(scores: Mapping[str, Any]) -> dict[str, float]:
 def _performance(scores: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     attachment = scores["conventions"].get("spacy") or {}
     sentences, spans = scores.get("segmentation") or {}, scores.get("NE") or {}
-    found = {
+    named = {
         "tag_acc": scores["UPOS"] if scores["XPOS"] is None else scores["XPOS"],
         "pos_acc": scores["UPOS"],
         "dep_uas": attachment.get("UAS"),
@@ -301,13 +301,13 @@ def _performance(scores: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
         **{f"conll_{key.lower()}": scores[key] for key in ("UPOS", "XPOS", "UFeats")},
         **{f"conll_{key.lower()}": scores[key] for key in ("UAS", "LAS", "CLAS", "MLAS")},
     }
-    for key, value in found.items():
+    for key, value in named.items():
         if value is not None:
             yield key, round(value / 100, 6)
 
 
 def _project(facts: CardMetadata, meta: Mapping[str, Any], name: str) -> list[tuple[str, object]]:
-    """The table ``[project]``."""
+    """The entries of the table ``[project]``."""
     author = {
         key: value for key, value in (("name", facts.author), ("email", facts.email)) if value
     }

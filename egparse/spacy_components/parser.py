@@ -11,11 +11,11 @@ import numpy as np
 from spacy.tokens import Doc
 
 from egparse.errors import EgparseError
-from egparse.pipeline.model import BATCH_WORDS
+from egparse.layers import WORD_TAGS
+from egparse.pipeline.annotate import BATCH_WORDS, predict_forms, predict_tags
 from egparse.spacy_components.component import TAG_ATTRIBUTES, EgparsePipe
 from egparse.spacy_components.documents import Batch, columns_of
 from egparse.spacy_components.label_tables import to_spacy
-from egparse.spacy_components.predictions import TAGS, predict, tagged
 from egparse.spacy_components.senter import STARTS, is_parsed, start_codes
 from egparse.types import Ints, Longs, UInt64s
 
@@ -23,9 +23,10 @@ logger = logging.getLogger(__name__)
 
 
 class ScoredParse(NamedTuple):
-    """One tree of the tokens ``start`` to ``end - 1`` of a Doc: for each the token that is its head
-    (the root's is itself) and its label, and the log probability of the tree in nats, nan where the
-    model knows none.
+    """One tree of the tokens ``start`` to ``end - 1`` of a Doc.
+
+    ``heads`` are token indices in the Doc (the root is its own head); ``log_probability`` is in
+    nats, nan for a model without probabilities.
     """
 
     start: int
@@ -36,16 +37,15 @@ class ScoredParse(NamedTuple):
 
 
 class EgparseParser(EgparsePipe):
-    """Sets a tree for each sentence, in spaCy's terms: the root of a sentence is its own head, with
-    the label ROOT.
+    """Sets a tree for each sentence, in spaCy's terms: the root is its own head, with label ROOT.
 
-    Sentence starts that a Doc has are kept, the others are found first. White space is attached to
-    the word before it with the label ``dep``, or to the one after it where it begins a sentence.
-    Without ``overwrite``, Docs that have a parse are left as they are.
+    Sentence starts of a Doc are kept, missing ones are predicted first. White space is attached to
+    the word before it, or to the word after it at the start of a sentence, with the label ``dep``.
+    Without ``overwrite``, parsed Docs are not changed.
     """
 
     predicts = ("heads", "deprels")
-    uses = TAGS
+    uses = WORD_TAGS
     n_words = BATCH_WORDS
 
     def annotate(self, docs: Sequence[Doc]) -> None:
@@ -55,7 +55,7 @@ class EgparseParser(EgparsePipe):
         if not batch.n_tokens:
             return
         given = self.given_tags(batch) if self.use_tags else {}
-        found = predict(
+        found = predict_forms(
             self.required_model, batch.sentences(), self.layers, given, self.asked, self.n_words
         )
         labels = self._label_hashes(found.values["heads"], found.values.get("deprels"))
@@ -75,37 +75,36 @@ class EgparseParser(EgparsePipe):
         return np.where(heads == 0, tables.root, tables.attached).astype(np.uint64)
 
     def _roots(self, batch: Batch, heads: Longs, deps: UInt64s) -> UInt64s:
-        """The labels of tokens that are their own heads: those of blanks too, in Docs that have
-        nothing else.
+        """The labels of tokens that are their own heads, which may be white space in Docs without
+        words.
         """
-        own = np.flatnonzero(heads == np.arange(len(heads)))
+        roots = np.flatnonzero(heads == np.arange(len(heads)))
         is_word = np.zeros(batch.n_tokens, dtype=np.bool_)
         is_word[batch.places] = True
-        return np.where(is_word[own], deps[own], self.tables.root)
+        return np.where(is_word[roots], deps[roots], self.tables.root)
 
     def _check_starts(self, batch: Batch) -> None:
-        """spaCy derives sentence starts from trees, in some sweeps that may end before all is right
-        where many arcs cross.
+        """Correct sentence starts: spaCy derives them from the trees in a fixed number of sweeps,
+        which may be too few where many arcs cross.
         """
         wanted = start_codes(batch).view(np.uint64)
         if np.array_equal(columns_of(batch.docs, ("SENT_START",))["SENT_START"], wanted):
             return
-        logger.debug(
-            "%s: spaCy has not derived the sentences from the trees; they are set", self.name
-        )
+        logger.debug("%s: spaCy derived other sentence starts from the trees; corrected", self.name)
         batch.put(("SENT_START",), (wanted,))
 
     def as_spacy(self, layer: str, labels: Sequence[str]) -> tuple[str, ...]:
-        """Labels of arcs, the root's as ROOT."""
+        """Labels of arcs, with ROOT for the root."""
         return tuple(sorted(map(to_spacy, labels)))
 
     def k_best(self, doc: Doc, k: int) -> list[list[ScoredParse]]:
-        """For each sentence of a Doc its ``k`` most probable trees, best first; see
-        ``Model.k_best``. The Doc is not changed.
+        """For each sentence its ``k`` most probable trees, best first; see ``Model.k_best``.
+
+        The Doc is not changed.
 
         Raises:
             ValueError: k < 1.
-            EgparseError: a sentence of more words than are parsed whole.
+            EgparseError: a sentence longer than the longest that is parsed whole.
         """
         batch, model = self.read([doc], attributes=TAG_ATTRIBUTES), self.required_model
         if model.parser is None:
@@ -115,7 +114,8 @@ class EgparseParser(EgparsePipe):
         if not batch.forms:
             return []
         words = model.columns.words(batch.sentences())
-        tagged(model, words, self.layers, self.given_tags(batch) if self.use_tags else {})
+        given = self.given_tags(batch) if self.use_tags else {}
+        words = predict_tags(model, words, self.layers, given).words
         trees = model.parser.k_best(words, k)
         starts = np.append(np.flatnonzero(start_codes(batch) == STARTS), batch.n_tokens).tolist()
         found: list[list[ScoredParse]] = [[] for _ in trees]
@@ -138,10 +138,9 @@ class EgparseParser(EgparsePipe):
 
 
 def token_heads(batch: Batch, heads: Ints) -> Longs:
-    """The head of each token as a token, shape (tokens,), from the heads of words in their
-    sentences.
+    """The head of each token as a token index, shape (tokens,), from heads within sentences.
 
-    A root is its own head. Of a Doc of nothing but blanks the first is the head of all.
+    A root is its own head. In a Doc of white space, the first token is the head of all.
     """
     lengths = np.diff(batch.starts)
     firsts = np.repeat(batch.starts[:-1], lengths)

@@ -1,8 +1,8 @@
-"""How sure a model is, kept beside a Doc: one array of float32 for each layer in ``Doc.user_data``,
-and attributes that read it.
+"""Probabilities of predicted values: an array for each layer in ``Doc.user_data``, and extension
+attributes that read it.
 
-``Doc.user_data`` survives ``to_bytes`` and the processes of ``nlp.pipe``; a number a token in
-``token._`` would be a dictionary entry each.
+``Doc.user_data`` survives ``to_bytes`` and the processes of ``nlp.pipe``. Values set in ``token._``
+would take a dictionary entry for each token.
 """
 
 from __future__ import annotations
@@ -25,21 +25,20 @@ class Interval(NamedTuple):
 
 
 def key_of(name: str) -> str:
-    """The key in ``Doc.user_data``, and the name of the attribute."""
+    """The key in ``Doc.user_data``, which is also the name of the attribute."""
     return f"egparse_{name}_prob"
 
 
 def put(doc: Doc, name: str, probabilities: npt.NDArray[np.floating]) -> None:
-    """Keep the probabilities of tokens, shape (tokens,), nan for those that have none."""
+    """Store the probabilities of tokens, shape (tokens,), as float32; nan for none."""
     doc.user_data[key_of(name)] = probabilities.astype(np.float32)
 
 
 def register() -> None:
-    """Make ``token._.egparse_tag_prob``, ``..._pos_``, ``..._morph_``, ``..._ent_``, ``..._head_``
-    and ``..._dep_prob``, and ``span._.egparse_ent_prob``: numbers from 0 to 1, or None.
+    """Register ``token._.egparse_tag_prob``, ``..._pos_``, ``..._morph_``, ``..._ent_``,
+    ``..._head_`` and ``..._dep_prob``, and ``span._.egparse_ent_prob``: from 0 to 1, or None.
 
-    That of a span is the smallest of its tokens': an entity is at most as probable as each of its
-    tags.
+    The probability of a span is the least of its tokens', an upper bound of that of the whole span.
     """
     for name in _OF_TOKENS:
         if not Token.has_extension(key_of(name)):
@@ -60,6 +59,6 @@ def _least(doc: Doc, key: str, tokens: Interval) -> float | None:
     values = doc.user_data.get(key)
     if values is None or len(values) != len(doc):  # a Doc whose tokens were merged or split since
         return None
-    own = values[tokens.start : tokens.end]
-    known = own[~np.isnan(own)]
+    chosen = values[tokens.start : tokens.end]
+    known = chosen[~np.isnan(chosen)]
     return float(known.min()) if len(known) else None

@@ -1,9 +1,8 @@
-"""The scores of Examples: spaCy's own keys, and beside them those of the shared tasks, named
-``conll_...``.
+"""Scores of Examples: those of spaCy, and those of the shared tasks under the names ``conll_...``.
 
-spaCy's ``dep_uas`` and ``dep_las`` leave punctuation out and compare whole labels; ``conll_uas``
-and ``conll_las`` are those of CoNLL 2018, with all words and labels without subtypes
-(``egparse.evaluation.ud``). ``conll_ents_f`` is what conlleval prints. All from 0 to 1.
+spaCy's ``dep_uas`` and ``dep_las`` leave punctuation out and compare whole labels. ``conll_uas``
+and ``conll_las`` are those of CoNLL 2018, over all words, with labels up to the colon
+(``egparse.evaluation.ud``). ``conll_ents_f`` is that of conlleval. All are from 0 to 1.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ def parser_score(examples: Iterable[Example], **settings: Any) -> Scores:
 
 
 def senter_score(examples: Iterable[Example], **settings: Any) -> Scores:
-    """``sents_p``, ``sents_r``, ``sents_f``, which are those of CoNLL 2018."""
+    """``sents_p``, ``sents_r``, ``sents_f``, which CoNLL 2018 defines in the same way."""
     from spacy.pipeline.senter import senter_score as spacy_score
 
     scores: Scores = spacy_score(examples, **settings)
@@ -85,39 +84,41 @@ def ner_score(examples: Iterable[Example], **settings: Any) -> Scores:
     examples = list(examples)
     scores: Scores = get_ner_prf(examples, **settings)
     annotated = [
-        own for own in examples if own.reference.has_annotation("ENT_IOB") and len(own.reference)
+        example
+        for example in examples
+        if example.reference.has_annotation("ENT_IOB") and len(example.reference)
     ]
-    pairs = [(entity_tags(own.reference), entity_tags(own.predicted)) for own in annotated]
-    found: tuple[float | None, float | None, float | None] = (None, None, None)
+    pairs = [(entity_tags(each.reference), entity_tags(each.predicted)) for each in annotated]
+    scored: tuple[float | None, float | None, float | None] = (None, None, None)
     if pairs and all(len(gold) == len(system) for gold, system in pairs):
         micro = score_spans([gold for gold, _ in pairs], [system for _, system in pairs]).micro
-        found = (micro.precision / 100, micro.recall / 100, micro.f1 / 100)
+        scored = (micro.precision / 100, micro.recall / 100, micro.f1 / 100)
     return {
         **scores,
-        **dict(zip(("conll_ents_p", "conll_ents_r", "conll_ents_f"), found, strict=True)),
+        **dict(zip(("conll_ents_p", "conll_ents_r", "conll_ents_f"), scored, strict=True)),
     }
 
 
 def _conll(
     examples: list[Example], names: Mapping[str, str], attributes: Mapping[str, str]
 ) -> dict[str, float | None]:
-    """The metrics of CoNLL 2018 under our names, None for what gold does not have or where the
-    texts differ.
+    """The metrics of CoNLL 2018, under the keys of ``names``; None where gold is not annotated or
+    the texts differ.
     """
     from egparse.errors import EgparseError
     from egparse.evaluation.ud import score
     from egparse.spacy_components.doc_conversion import sentences_from_doc
 
-    scored = [own for own in examples if len(own.reference) and len(own.predicted)]
+    scored = [example for example in examples if len(example.reference) and len(example.predicted)]
     has = {
-        name: any(own.reference.has_annotation(attribute) for own in scored)
+        name: any(example.reference.has_annotation(attribute) for example in scored)
         for name, attribute in attributes.items()
     }
     scores: dict[str, float | None] = dict.fromkeys(names)
     if not any(has.values()):
         return scores
-    gold = [sentence for own in scored for sentence in sentences_from_doc(own.reference)]
-    system = [sentence for own in scored for sentence in sentences_from_doc(own.predicted)]
+    gold = [sentence for each in scored for sentence in sentences_from_doc(each.reference)]
+    system = [sentence for each in scored for sentence in sentences_from_doc(each.predicted)]
     try:
         totals = score(gold, system).totals
     except EgparseError:

@@ -1,4 +1,4 @@
-"""``egparse_senter``: where sentences start."""
+"""``egparse_senter``: sentence starts."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from egparse.pipeline.model import Model
 from egparse.spacy_components.component import EgparsePipe
 from egparse.spacy_components.documents import Batch
 
-STARTS, GOES_ON = 1, -1
+STARTS, CONTINUES = 1, -1
 """spaCy's codes of SENT_START."""
 
 
 class EgparseSenter(EgparsePipe):
     """Sets sentence starts, by the model's sentence splitter or, if it has none, by rule.
 
-    Starts that a Doc has, and places where it says that there are none, are kept unless
-    ``overwrite``. A parsed Doc is left as it is: its sentences are those of its trees.
+    Unless ``overwrite``, tokens that a Doc marks as starting a sentence, or as not starting one,
+    are kept so. A parsed Doc is not changed: its sentences are those of its trees.
     """
 
     def _require_layers(self, model: Model) -> None:
-        """Any model will do."""
+        """Accept any model."""
 
     def annotate(self, docs: Sequence[Doc]) -> None:
         """Split Docs into sentences."""
@@ -33,7 +33,7 @@ class EgparseSenter(EgparsePipe):
 
     @property
     def hide_labels(self) -> bool:
-        """True: there are none."""
+        """True, as there are no labels."""
         return True
 
 
@@ -48,14 +48,15 @@ def write_starts(batch: Batch) -> None:
 
 
 def start_codes(batch: Batch) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """``STARTS`` or ``GOES_ON`` for each token: a sentence starts with the blanks that belong to
-    its first word.
+    """``STARTS`` or ``CONTINUES`` for each token, shape (tokens,).
+
+    A sentence starts at the first white space that belongs to its first word.
     """
-    codes = np.full(batch.n_tokens, GOES_ON, dtype=np.int64)
+    codes = np.full(batch.n_tokens, CONTINUES, dtype=np.int64)
     owners = batch.owners()
     first_of = np.zeros(len(batch.forms) + 1, dtype=np.int64)
     tokens = np.arange(batch.n_tokens)[::-1]
-    first_of[owners[::-1]] = tokens  # the last to be written, the first token of its word, stays
+    first_of[owners[::-1]] = tokens  # written backwards: the first token of a word is written last
     codes[first_of[batch.starts[:-1]]] = STARTS
     codes[batch.token_starts[:-1][np.diff(batch.token_starts) > 0]] = STARTS
     return codes

@@ -1,5 +1,5 @@
-"""Models that pipes share: one in memory for each content of a model file, however often and from
-wherever it is loaded.
+"""Models that components share: a model file is in memory once, whatever its path and however often
+it is loaded.
 """
 
 from __future__ import annotations
@@ -16,17 +16,16 @@ from egparse.pipeline.model import Model
 from egparse.storage.model_file import MAGIC
 
 _CHECKSUM = slice(len(MAGIC) + 4, len(MAGIC) + 4 + 32)
-"""Where a model file has the SHA-256 of its header, which holds that of the rest."""
+"""The SHA-256 of the header in a model file; the header holds the SHA-256 of the rest."""
 
 _LOADED: WeakValueDictionary[bytes, SharedModel] = WeakValueDictionary()
 
 
 class SharedModel:
-    """A model and, as soon as there is a file of it, the checksum that tells whether another file
-    has the same content.
+    """A model and the checksum of its file, None while it has no file.
 
-    Copies are the same object, and so are those that are unpickled in one process: pipes that share
-    a model go on sharing it.
+    A copy is the same object, and so are all objects unpickled in one process: copies of components
+    still share the model.
     """
 
     def __init__(self, model: Model, checksum: bytes | None = None) -> None:
@@ -53,7 +52,7 @@ class SharedModel:
             return path.read_bytes()
 
     def is_in(self, path: Path) -> bool:
-        """Whether a file has this content already."""
+        """Whether a file holds this model."""
         try:
             return self.checksum is not None and _checksum_of(path) == self.checksum
         except (OSError, EgparseError):
@@ -61,7 +60,7 @@ class SharedModel:
 
 
 def load(path: Path) -> SharedModel:
-    """The model of a file; the one in memory if some pipe has a model of the same content.
+    """The model of a file, from memory if a component has the same model already.
 
     Raises:
         ModelFileError: not a model, damaged, or of a newer format.
@@ -74,7 +73,7 @@ def load(path: Path) -> SharedModel:
 
 
 def from_bytes(data: bytes) -> SharedModel:
-    """The model of the bytes of a file; see ``load``."""
+    """The model of the bytes of a model file; see ``load``."""
     known = _LOADED.get(data[_CHECKSUM])
     if known is not None:
         return known
@@ -85,7 +84,7 @@ def from_bytes(data: bytes) -> SharedModel:
 
 
 def resolve(name: str) -> Path:
-    """The model file that a path or the name of an installed model stands for.
+    """The file of a model, given by its path or by the name of an installed model.
 
     Raises:
         ModelFileError: there is none.
@@ -104,23 +103,21 @@ def _checksum_of(path: Path) -> bytes:
             f"{path}: expected a readable file, got: {os.strerror(error.errno or 0)}"
         ) from error
     if len(start) < _CHECKSUM.stop or not start.startswith(MAGIC):
-        Model.load(path)  # says what is wrong with it
+        Model.load(path)  # raises an error that explains what is wrong
         raise ModelFileError(f"{path}: expected a model file")
     return start[_CHECKSUM]
 
 
 FILE = "model.msgpack"
-"""The model file in the folder of a saved pipe."""
+"""The model file in the folder of a saved component."""
 
 ELSEWHERE = "model.txt"
-"""What stands there instead where the pipe of another folder has the same file: the name of that
-folder.
-"""
+"""A file in its place that names the folder of another component with the same model file."""
 
 
 def save_in(shared: SharedModel, folder: Path) -> None:
-    """Put a model into the folder of a pipe: its file, or where another pipe of the same pipeline
-    has just that, its name.
+    """Write a model into the folder of a component: its file or, if another component of the
+    pipeline has the same file, the name of its folder.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for other in sorted(folder.parent.iterdir()):
@@ -133,7 +130,7 @@ def save_in(shared: SharedModel, folder: Path) -> None:
 
 
 def load_from(folder: Path) -> SharedModel | None:
-    """The model that ``save_in`` has put there, or None if the pipe had none.
+    """The model that ``save_in`` wrote, None if the component had none.
 
     Raises:
         ModelFileError: see ``load``.
@@ -146,7 +143,7 @@ def load_from(folder: Path) -> SharedModel | None:
     path = folder.parent / Path(name).name / FILE
     if not path.exists():
         raise ModelFileError(
-            f"{folder}: expected the model of the pipe beside it in {path}, got no such file"
+            f"{folder}: expected the model of another component in {path}, got no such file"
         )
     return load(path)
 

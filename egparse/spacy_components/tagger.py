@@ -8,29 +8,30 @@ import numpy as np
 from spacy.symbols import SPACE
 from spacy.tokens import Doc
 
+from egparse.layers import WORD_TAGS
+from egparse.pipeline.annotate import predict_forms
 from egparse.spacy_components.component import TAG_ATTRIBUTES, EgparsePipe
 from egparse.spacy_components.documents import Batch
-from egparse.spacy_components.predictions import TAGS, predict
 from egparse.types import Ints, UInt64s
 
-_ATTRIBUTES: Mapping[str, str] = dict(zip(TAGS, TAG_ATTRIBUTES, strict=True))
+_ATTRIBUTES: Mapping[str, str] = dict(zip(WORD_TAGS, TAG_ATTRIBUTES, strict=True))
 _PROBABILITIES: Mapping[str, str] = {"upos": "pos", "xpos": "tag", "feats": "morph"}
 
 _SPACE_TAG = "_SP"
-"""What spaCy's own pipelines tag white space with."""
+"""The tag of white space in spaCy's pipelines."""
 
 
 class EgparseTagger(EgparsePipe):
-    """Sets POS, TAG and MORPH to UPOS, XPOS and FEATS; TAG to UPOS where the model has no XPOS.
+    """Sets POS, TAG and MORPH to UPOS, XPOS and FEATS; TAG to UPOS if the model has no XPOS.
 
-    Tags that a Doc has are kept, and later ones are predicted from them, unless ``overwrite``.
+    Unless ``overwrite``, existing tags are kept, and later layers are predicted from them.
     """
 
-    predicts = TAGS
+    predicts = WORD_TAGS
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What TAG may be."""
+        """The possible values of TAG."""
         sets = self.label_sets()
         return sets.get("xpos", sets.get("upos", ()))
 
@@ -40,11 +41,11 @@ class EgparseTagger(EgparsePipe):
         if not batch.n_tokens:
             return
         given = {} if self.overwrite else self.given_tags(batch)
-        found = predict(
+        found = predict_forms(
             self.required_model, batch.sentences(), self.layers, given, self.asked, self.n_words
         )
         attributes, columns = [], []
-        for layer in TAGS:
+        for layer in WORD_TAGS:
             if layer in found.values:
                 attributes.append(_ATTRIBUTES[layer])
                 columns.append(self._column(batch, layer, found.values[layer]))
@@ -66,7 +67,7 @@ class EgparseTagger(EgparsePipe):
         return self._kept(batch, "TAG", self.tables.upos_as_tags[labels], self._blank("xpos"))
 
     def _kept(self, batch: Batch, attribute: str, values: UInt64s, blank: int) -> UInt64s:
-        """Values of words as a column of tokens, over which what the Docs have comes first."""
+        """Values of words as a column of tokens; values of the Docs win unless ``overwrite``."""
         column: UInt64s = batch.on_tokens(values, blank)
         if self.overwrite:
             return column

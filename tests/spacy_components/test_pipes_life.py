@@ -93,7 +93,7 @@ def test_a_pipeline_on_disk_has_its_model_once(nlp: Language, tmp_path: Path) ->
     nlp.get_pipe("egparse_parser").from_disk(tmp_path / "parser" / "egparse_parser")
     for file in (tmp_path / "all").rglob("model.msgpack"):
         file.unlink()
-    with pytest.raises(ModelFileError, match="expected the model of the pipe beside it"):
+    with pytest.raises(ModelFileError, match="expected the model of another component"):
         spacy.load(tmp_path / "all")
 
 
