@@ -58,7 +58,6 @@ def timings(n: int) -> dict[str, float]:
         k_best_workspace(n, N_BEST),
     )
     kernels: dict[str, Callable[[], object]] = {
-        "inside": lambda: projective.inside(scores, True, chart),
         "inside-outside": lambda: projective.inside_outside(scores, True, result, chart),
         "in logs": lambda: log_inside_outside(scores, True, result, chart),
         "Eisner": lambda: projective.eisner(scores, True, heads, chart),

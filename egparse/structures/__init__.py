@@ -1,1 +1,1 @@
-"""Structures, one a file, with one contract: log partition, marginals, entropy, best and k best."""
+"""Structures, one per file: kernels for log partition, marginals, best and k best structures."""

@@ -1,4 +1,4 @@
-"""Sums of products, and the same where numbers are given by their logarithms, ``-inf`` for zero."""
+"""Sums of products, of numbers and of logarithms of numbers (``-inf`` is the logarithm of zero)."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from egparse.compilation import njit
 from egparse.types import Floats
 
 NEGLIGIBLE = -60.0
-"""Log terms this many nats below the largest are left out: each is less than 1e-26 of the sum."""
+"""Terms this many nats below the largest are left out: each is less than 1e-26 of the sum."""
 
 
 @njit(fast=True)
 def dot(left: Floats, right: Floats) -> float:
-    """Sum of products. Slices, from zero on, let LLVM drop the test for negative indices and
-    vectorise.
+    """The sum of left[r] right[r].
+
+    Callers pass slices: indices from 0 on let LLVM drop the test for negative ones and vectorise.
     """
     total = 0.0
     for r in range(left.size):
@@ -33,7 +34,7 @@ def log_add(left: float, right: float) -> float:
 
 @njit
 def log_sum(terms: Floats) -> float:
-    """log of the sum of exp(terms)."""
+    """The logarithm of the sum of exp(terms)."""
     largest = -math.inf
     for r in range(terms.size):
         largest = max(largest, terms[r])
@@ -48,7 +49,7 @@ def log_sum(terms: Floats) -> float:
 
 @njit
 def log_dot(left: Floats, right: Floats) -> float:
-    """log of the sum of exp(left + right)."""
+    """The logarithm of the sum of exp(left + right)."""
     largest = -math.inf
     for r in range(left.size):
         largest = max(largest, left[r] + right[r])

@@ -1,10 +1,11 @@
-"""exp of many numbers at most 0, in loops that vectorise: four times as fast as ``np.exp`` one by
-one.
+"""Exponentials of arrays of numbers at most 0, in loops that vectorise: four times as fast as one
+``np.exp`` a number.
 
 exp(x) = 2^k exp(r), k the whole number nearest to x / ln 2, |r| <= ln(2) / 2. Adding 1.5 * 2^52 to
 x / ln 2 leaves k in the low bits of the float, from where integer arithmetic moves it into the
-exponent; exp(r) is its Taylor polynomial of degree 12, whose error (1e-16) is that of rounding. ln
-2 is subtracted in two pieces, the first of so few bits that k times it is exact.
+exponent. exp(r) is computed as its Taylor polynomial of degree 12, whose error (1e-16) is that of
+rounding. ln 2 is subtracted in two parts; the first has so few bits that its product with k is
+exact.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ _ROUNDER = 6755399441055744.0  # 1.5 * 2^52
 
 @njit
 def exponentials(scores: Floats, scratch: Floats, out: Floats) -> None:
-    """out = exp(scores) for scores <= 0, 0 below -708; ``scratch`` and ``out`` are no part of each
-    other or ``scores``.
+    """Write exp(scores) to ``out``, for scores <= 0; 0 for scores below -708.
 
-    Not compiled with fast arithmetic: (t + _ROUNDER) - _ROUNDER is the point.
+    ``scores``, ``scratch`` and ``out`` must not overlap. Compiled without fast arithmetic, which
+    would simplify (t + _ROUNDER) - _ROUNDER to t.
     """
     size = scores.shape[0]
     powers = scratch[:size]
@@ -57,7 +58,9 @@ def exponentials(scores: Floats, scratch: Floats, out: Floats) -> None:
 
 @njit(fast=True)
 def subtract_largest(scores: Floats, out: Floats) -> float:
-    """Write scores - shift and return the shift: the largest score, or 0 if none is finite."""
+    """Write scores - shift to ``out`` and return the shift: the largest score, or 0 if none is
+    finite.
+    """
     shift = -np.inf
     for c in range(scores.shape[0]):
         shift = max(shift, scores[c])

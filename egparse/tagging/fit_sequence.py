@@ -21,7 +21,7 @@ from egparse.fitting.progress import Listener
 from egparse.learners.eg.batch import BatchEG
 from egparse.learners.eg.online import OnlineEG
 from egparse.learners.learner import Learner, State
-from egparse.structures.chains.higher_order import n_ngrams
+from egparse.structures.chains.higher_order_states import n_ngrams
 from egparse.tagging.sequence_model import SequenceModel, as_stored, build_index, keys_of
 from egparse.tagging.sequence_problem import SequenceProblem
 from egparse.tagging.warm_start import inherit, keys_with_base

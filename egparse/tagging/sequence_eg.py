@@ -1,7 +1,7 @@
 """The compiled loop of online EG over sentences: the kernels of learner, features and structures,
 called one after another.
 
-Labels that look back at more than one label need the states of ``structures.higher_order_chain``.
+Labels that look back at more than one label need the states of ``higher_order_states``.
 Where they do not, ``memory`` is None: numba then compiles these kernels without that structure,
 which would double the time of a first run.
 """
@@ -15,10 +15,11 @@ from egparse.features.packed import PackedRows, add_words, score_words
 from egparse.learners.eg.step import Duals, Parts, Rule, compare, decide, keep, propose, remember
 from egparse.structures.chains import chain, multiclass
 from egparse.structures.chains import higher_order as higher_order_chain
+from egparse.structures.chains.higher_order_states import Workspace
 from egparse.tagging.sequence_layout import Sentence, SequenceLayout, sentence_of, write_cost
 from egparse.types import Floats, Longs, UInt16s
 
-Memory = higher_order_chain.Workspace | None
+Memory = Workspace | None
 
 
 class SequenceWeights(NamedTuple):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.structures.chains.higher_order import n_ngrams
+from egparse.structures.chains.higher_order_states import n_ngrams
 from egparse.types import Floats, Ints, Longs, UInt16s
 
 
@@ -20,7 +20,7 @@ class SequenceLayout(NamedTuple):
     Its candidates, ``candidates[candidate_starts[words[i]]:...]``, are labels; ``places`` numbers
     them within ``label_sets[label_starts[i]:label_starts[i + 1]]``, the L labels of the sentence.
     Its parts are the candidates, then tables of L^2, ..., L^(order + 1) label n-grams as in
-    ``structures.higher_order_chain`` (none with order 0, where L is 0). ``gold[k]`` is the correct
+    ``structures.chains.higher_order`` (none with order 0, where L is 0). ``gold[k]`` is the correct
     candidate of word k, counted from the first of its sentence.
     """
 

@@ -14,7 +14,12 @@ from egparse.features.packed import pack, place, unpack
 from egparse.features.sequence import WeightRows
 from egparse.learners.design import Design
 from egparse.learners.eg.step import Duals, Rule
-from egparse.structures.chains import chain, higher_order_k_best, multiclass
+from egparse.structures.chains import (
+    chain,
+    higher_order_k_best,
+    higher_order_states,
+    multiclass,
+)
 from egparse.structures.chains import higher_order as higher_order_chain
 from egparse.structures.chains import k_best as chain_k_best
 from egparse.tagging.sequence_design import design_of, set_rows
@@ -78,8 +83,8 @@ class SequenceProblem:
         labels = int(np.diff(self._layout.label_starts).max(initial=1))
         self._memory: Memory = None
         if self.order > 1:
-            room = higher_order_chain.room_for(candidate_starts, word_starts, labels, self.order)
-            self._memory = higher_order_chain.workspace(room, self.order)
+            room = higher_order_states.room_for(candidate_starts, word_starts, labels, self.order)
+            self._memory = higher_order_states.workspace(room, self.order)
         work = chain.workspace(
             int(np.diff(candidate_starts[word_starts]).max(initial=1)),
             int(np.diff(word_starts).max(initial=1)),

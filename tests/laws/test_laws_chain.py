@@ -32,7 +32,6 @@ def test_zero_scores_count_the_sequences(n: int, n_labels: int, listed: bool) ->
     result = chain.marginals(np.zeros_like(parts), starts, labels, n_labels)
     count = float(np.log(np.diff(starts)).sum())  # n log L if all labels are candidates
     assert result.log_partition == pytest.approx(count, rel=1e-12)
-    assert chain.entropy(np.zeros_like(parts), result) == pytest.approx(count, rel=1e-12)
 
 
 @sizes
@@ -60,8 +59,9 @@ def test_marginals_are_the_gradient_of_log_partition(n: int, n_labels: int, list
         up, down = parts.copy(), parts.copy()
         up[r] += step
         down[r] -= step
-        change = chain.log_partition(up, starts, labels, n_labels) - chain.log_partition(
-            down, starts, labels, n_labels
+        change = (
+            chain.marginals(up, starts, labels, n_labels).log_partition
+            - chain.marginals(down, starts, labels, n_labels).log_partition
         )
         assert change / (2 * step) == pytest.approx(marginals[r], abs=1e-6)
 
@@ -85,7 +85,7 @@ def test_log_partition_lies_between_the_best_and_the_best_times_all(
 ) -> None:
     parts, starts, labels = sentence(n, n_labels, listed)
     best = chain.argmax(parts, starts, labels, n_labels).score
-    log_z = chain.log_partition(parts, starts, labels, n_labels)
+    log_z = chain.marginals(parts, starts, labels, n_labels).log_partition
     assert best <= log_z <= best + float(np.log(np.diff(starts)).sum())
 
 

@@ -1,8 +1,8 @@
-"""Projective trees of a few words with the parts of second order that each holds: what
-``sibling_trees`` and ``grandparent_trees`` must agree with.
+"""Projective trees of a few words with their second-order parts, by enumeration: what the
+second-order dynamic programs must agree with.
 
-Written from the definitions alone, and sharing nothing with the package: ``siblings[h][s][d]``
-where s is the modifier of h next to d among those between h and d, s = h if there is none;
+Written from the definitions alone, and sharing nothing with the package: ``siblings[h][s][d]``,
+where s is the modifier of h next to d among those between h and d, or h if there is none;
 ``grandparents[g][h][d]`` for h > 0.
 """
 
@@ -19,8 +19,8 @@ Part = tuple[int, int, int]
 
 
 class SecondOrderFacts(NamedTuple):
-    """The distribution over trees with probability proportional to exp(score), listed out; parts
-    that no tree holds are absent.
+    """The distribution over trees with probability proportional to exp(score), by enumeration;
+    parts that no tree has are absent.
     """
 
     log_partition: float
@@ -41,7 +41,7 @@ def sibling_parts(heads: Heads) -> list[Part]:
 
 
 def grandparent_parts(heads: Heads) -> list[Part]:
-    """(g, h, d) for each word d that does not hang from the root."""
+    """(g, h, d) for each word d whose head is not the root."""
     return [(heads[heads[d]], heads[d], d) for d in range(1, len(heads)) if heads[d] > 0]
 
 
@@ -60,7 +60,7 @@ def second_order_score(arcs: Any, siblings: Any, grandparents: Any, heads: Seque
 def second_order_facts(
     arcs: Any, siblings: Any, grandparents: Any, single_root: bool
 ) -> SecondOrderFacts:
-    """Log-partition, marginals and best score of the projective trees over ``len(arcs) - 1``
+    """Log partition, marginals and best score of the projective trees over ``len(arcs) - 1``
     words.
     """
     trees = all_trees(len(arcs) - 1, single_root, True)

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 
 class SequenceFacts(NamedTuple):
-    """What the distribution over sequences with probability proportional to exp(score) is, listed
-    out.
+    """The distribution over sequences with probability proportional to exp(score), by
+    enumeration.
     """
 
     log_partition: float
@@ -23,7 +23,6 @@ class SequenceFacts(NamedTuple):
     """Marginals, shaped like the unary scores."""
     transitions: list[list[float]]
     """Expected counts of transitions, [previous][next]."""
-    entropy: float
     ranked: list[float]
     """Scores of all sequences above -inf, best first; ``ranked[:k]`` are those of the k best."""
 
@@ -52,7 +51,7 @@ def sequence_facts(
     labels: Sequence[Sequence[int]],
     transitions: Sequence[Sequence[float]],
 ) -> SequenceFacts:
-    """Log-partition, marginals, expected transition counts, entropy and all scores."""
+    """Log partition, marginals, expected transition counts and all scores."""
     weighed = []
     for choice in itertools.product(*[range(len(candidates)) for candidates in labels]):
         score = sequence_score(choice, unary, labels, transitions)
@@ -61,7 +60,7 @@ def sequence_facts(
     unary_marginals = [[0.0] * len(candidates) for candidates in labels]
     counts = [[0.0] * len(row) for row in transitions]
     if not weighed:
-        return SequenceFacts(-math.inf, unary_marginals, counts, 0.0, [])
+        return SequenceFacts(-math.inf, unary_marginals, counts, [])
     best = max(score for score, _ in weighed)
     log_z = best + math.log(math.fsum(math.exp(score - best) for score, _ in weighed))
     for score, choice in weighed:
@@ -71,6 +70,5 @@ def sequence_facts(
         chosen = [candidates[place] for candidates, place in zip(labels, choice, strict=True)]
         for previous, following in itertools.pairwise(chosen):
             counts[previous][following] += probability
-    entropy = math.fsum(math.exp(score - log_z) * (log_z - score) for score, _ in weighed)
     ranked = sorted((score for score, _ in weighed), reverse=True)
-    return SequenceFacts(log_z, unary_marginals, counts, entropy, ranked)
+    return SequenceFacts(log_z, unary_marginals, counts, ranked)

@@ -17,13 +17,10 @@ Heads = tuple[int, ...]
 
 
 class TreeFacts(NamedTuple):
-    """What the distribution over trees with probability proportional to exp(score) is, listed
-    out.
-    """
+    """The distribution over trees with probability proportional to exp(score), by enumeration."""
 
     log_partition: float
     marginals: list[list[float]]
-    entropy: float
     ranked: list[float]
     """Scores of all trees above -inf, best first."""
 
@@ -83,9 +80,7 @@ def tree_score(scores: Sequence[Sequence[float]], heads: Sequence[int]) -> float
 
 
 def tree_facts(scores: Sequence[Sequence[float]], single_root: bool, projective: bool) -> TreeFacts:
-    """Log-partition, marginals, entropy and all scores of the trees over ``len(scores) - 1``
-    words.
-    """
+    """Log partition, marginals and all scores of the trees over ``len(scores) - 1`` words."""
     size = len(scores)
     weighed = [
         (tree_score(scores, heads), heads) for heads in all_trees(size - 1, single_root, projective)
@@ -93,13 +88,10 @@ def tree_facts(scores: Sequence[Sequence[float]], single_root: bool, projective:
     weighed = [(score, heads) for score, heads in weighed if score > -math.inf]
     marginals = [[0.0] * size for _ in range(size)]
     if not weighed:
-        return TreeFacts(-math.inf, marginals, 0.0, [])
+        return TreeFacts(-math.inf, marginals, [])
     best = max(score for score, _ in weighed)
     log_z = best + math.log(math.fsum(math.exp(score - best) for score, _ in weighed))
     for score, heads in weighed:
         for dependent in range(1, size):
             marginals[heads[dependent]][dependent] += math.exp(score - log_z)
-    entropy = math.fsum(math.exp(score - log_z) * (log_z - score) for score, _ in weighed)
-    return TreeFacts(
-        log_z, marginals, entropy, sorted((score for score, _ in weighed), reverse=True)
-    )
+    return TreeFacts(log_z, marginals, sorted((score for score, _ in weighed), reverse=True))

@@ -39,11 +39,11 @@ from egparse.parsing.second_order.features import (
 from egparse.storage.quantised_weights import pack_weights, unpack_weights
 from egparse.structures.logsumexp import log_sum
 from egparse.structures.second_order import loopy as loopy_trees
+from egparse.structures.second_order.annealing import Annealing, find_tree
 from egparse.structures.second_order.arc_graph import ArcGraph, lay_out, mark_tree
-from egparse.structures.second_order.loopy import Annealing, Schedule, find_tree, propagate
+from egparse.structures.second_order.loopy import Schedule, propagate
 from egparse.structures.second_order.projective import inside_outside, scaled_inside_outside
-from egparse.structures.second_order.projective_log import k_best, log_inside_outside
-from egparse.structures.semirings import LOG
+from egparse.structures.second_order.projective_log import LOG, k_best, log_inside_outside
 from egparse.structures.trees import nonprojective, projective
 from egparse.structures.trees.chu_liu_edmonds import (
     SearchWorkspace,

@@ -23,8 +23,9 @@ from egparse.parsing.second_order.features import (
     visit_parts,
 )
 from egparse.structures.second_order import loopy as loopy_trees
+from egparse.structures.second_order.annealing import Annealing, find_tree
 from egparse.structures.second_order.arc_graph import mark_tree
-from egparse.structures.second_order.loopy import Annealing, Schedule, find_tree, propagate
+from egparse.structures.second_order.loopy import Schedule, propagate
 from egparse.structures.second_order.projective import inside_outside
 from egparse.structures.second_order.projective_log import best_tree, k_best
 from egparse.types import Floats, Ints, Shorts, Singles
@@ -41,7 +42,7 @@ class SecondOrderProblem:
 
     A correct tree that inference does not know of (a non-projective one for projective inference)
     is legitimate: its features enter v, its loss has no lower bound of 0. With loopy inference
-    marginals are pseudo-marginals and log Z is an estimate (``structures.loopy_trees``): any loss
+    marginals are pseudo-marginals and log Z is an estimate (``structures.second_order.loopy``): any loss
     may come out below 0. Of ``calls`` to ``marginals``, the messages of ``unconverged`` had not
     settled.
     """

@@ -1,1 +1,1 @@
-"""Linear chains: log partition, marginals, best and k best label sequences."""
+"""Chains of labels: log partition, marginals, best and k best label sequences."""

@@ -1,12 +1,12 @@
-"""Many sentences that share tables of label n-grams: the decoder of a tagger, and how sure it may
-be, one call a batch.
+"""Many sentences that share a table of label bigrams: the decoder of a tagger and its
+probabilities, one call for a batch.
 
-The same recursion as ``chain.viterbi``; candidates carry global labels and index the table
-directly, so nothing is copied a sentence. A candidate that no transition could save is passed over:
-its unary score is lower than the best of its word by more than the transitions at both of its sides
-can differ. That never changes the best score, and leaves few candidates a word. Marginals are those
-of ``chain`` and ``higher_order_chain``, sentence by sentence, over the labels that the sentence has
-as candidates.
+``best_sequences`` is the recursion of ``chain.viterbi``. Candidates carry labels of the whole
+model, which index the table directly, so that nothing is copied for a sentence. A candidate is
+skipped where no transition could make it the best: its unary score is lower than the best of its
+word by more than the transitions on both of its sides can differ. This never changes the best
+score, and leaves few candidates a word. Marginals are those of ``chain`` and ``higher_order``,
+sentence by sentence, over the labels that the sentence has as candidates.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.structures.chains import chain, multiclass
-from egparse.structures.chains import higher_order as higher_order_chain
+from egparse.structures.chains import chain, higher_order, multiclass
 from egparse.types import Floats, Ints, Longs, Singles, UInt16s
 
 
@@ -31,14 +30,14 @@ def chosen_marginals(
     chosen: Ints,
     kinds: Ints,
 ) -> Floats:
-    """The probability of each word's chosen label, or of one of its kind, shape (words,): its
-    marginal over label sequences.
+    """The marginal probability (words,) of each word's chosen label or of another label of the same
+    kind.
 
     Arguments as in ``best_sequences``; ``ngrams`` are the tables of shapes (L, L), (L, L, L), ...,
-    oldest label first. Labels of equal ``kinds[label]``, shape (L,), count as one. nan for a word
-    whose chosen label is -1, and throughout a sentence of which no sequence is allowed. One softmax
-    for all words where no n-gram and no opening has a score, O(parts); else as in ``chain`` or
-    ``higher_order_chain``.
+    oldest label first. Labels of equal ``kinds[label]``, shape (L,), are added up. The probability
+    is nan for words whose chosen label is -1 and for all words of a sentence of which no label
+    sequence is allowed. Where all n-grams and openings score 0, one softmax over all words does, in
+    O(parts) time; otherwise time is that of ``chain`` or ``higher_order``.
     """
     word = np.repeat(np.arange(len(chosen)), np.diff(starts))
     if not opening.any() and not any(table.any() for table in ngrams):
@@ -57,8 +56,8 @@ def chosen_marginals(
                     opening,
                 )
     alike = (chosen[word] >= 0) & (kinds[labels] == kinds[chosen[word]])
-    found = np.bincount(word[alike], weights=marginals[alike], minlength=len(chosen))
-    return np.where(chosen < 0, np.nan, np.clip(found, 0.0, 1.0))
+    probabilities = np.bincount(word[alike], weights=marginals[alike], minlength=len(chosen))
+    return np.where(chosen < 0, np.nan, np.clip(probabilities, 0.0, 1.0))
 
 
 def _sentence_marginals(
@@ -69,16 +68,14 @@ def _sentence_marginals(
     opening: Singles,
 ) -> Floats:
     """Marginals of all candidates of one sentence, nan if no sequence is allowed."""
-    own, places = np.unique(labels, return_inverse=True)
+    sentence_labels, places = np.unique(labels, return_inverse=True)
     scores = unary.copy()
     scores[: starts[1]] += opening[labels[: starts[1]]]
-    tables = [table[np.ix_(*[own] * table.ndim)].reshape(-1) for table in ngrams]
+    tables = [table[np.ix_(*[sentence_labels] * table.ndim)].reshape(-1) for table in ngrams]
     parts = np.concatenate([scores, *tables]).astype(np.float64)
-    sentence = (parts, starts.astype(np.int32), places.astype(np.int32), len(own))
+    sentence = (parts, starts.astype(np.int32), places.astype(np.int32), len(sentence_labels))
     order = len(ngrams)
-    result = (
-        chain.marginals(*sentence) if order == 1 else higher_order_chain.marginals(*sentence, order)
-    )
+    result = chain.marginals(*sentence) if order == 1 else higher_order.marginals(*sentence, order)
     return (
         result.marginals[: len(labels)]
         if np.isfinite(result.log_partition)
@@ -96,19 +93,19 @@ def best_sequences(
     opening: Singles,
     chosen: Ints,
 ) -> None:
-    """Write the label of each word into ``chosen``.
+    """Write the label of each word to ``chosen`` (words,).
 
     Word k has the candidates ``labels[starts[k]:starts[k + 1]]`` with ``unary`` scores in the same
     places; sentence i has the words ``sentences[i]:sentences[i + 1]``. ``transitions[previous,
-    next]`` may be -inf; ``opening[label]`` scores the first word's label. Where no sequence is
-    allowed, the words get their first candidates.
+    next]`` may be -inf; ``opening[label]`` is the score of a label at the first word. Where no
+    sequence is allowed, the words get their first candidates.
     """
     lowest, highest = _range_of(transitions)
     slack = 2.0 * (highest - lowest)  # a word has a transition at each side
     forbids = not np.isfinite(slack)
     best = np.empty(unary.shape[0])
     pointers = np.empty(unary.shape[0], dtype=np.int32)
-    kept = np.empty(unary.shape[0], dtype=np.int32)  # places of the candidates worth following
+    kept = np.empty(unary.shape[0], dtype=np.int32)  # the candidates that are not skipped
     ends = np.empty(starts.shape[0], dtype=np.int64)
     for i in range(sentences.shape[0] - 1):
         first, last = sentences[i], sentences[i + 1]
@@ -149,8 +146,8 @@ def _range_of(table: Singles) -> tuple[float, float]:
 
 @njit
 def _keep(unary: Floats, start: int, end: int, slack: float, forbids: bool, kept: Ints) -> int:
-    """List the candidates of a word that can be on a best path, from ``kept[start]`` on; returns
-    the end of the list.
+    """Write the candidates of a word that can be on a best path to ``kept``, from index ``start``
+    on; returns the index behind the last.
     """
     threshold = -np.inf
     if not forbids:

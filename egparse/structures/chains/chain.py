@@ -1,14 +1,19 @@
-"""Linear chains of labels: log partition, marginals, entropy and the best sequence.
+"""Linear chains of labels: log partition, marginals and the best sequence.
 
-Problem: n words, word k with a list of candidate labels; a label sequence y scores ``sum_k unary[k,
-y_k] + sum_{k >= 1} transitions[y_{k-1}, y_k]``. Transitions do not depend on the position, so their
-marginals are expected counts. Forward-backward and Viterbi (Rabiner 1989) cost O(sum_k K_k K_{k+1})
-for K_k candidates.
+**Problem.** There are n words, and word k has a list of candidate labels. A label sequence y
+scores ::
 
-Layout. The parts of a sentence are one flat array ``[unary | transitions]``: first the unary
-scores, word after word (word k at ``starts[k]:starts[k + 1]``, of the ascending ``labels[...]``),
-then ``transitions[previous, next]`` in row-major order over the ``L`` labels of the sentence.
-``labels`` are therefore local numbers 0..L-1. Marginals have the same layout.
+    sum_k unary[k, y_k] + sum_{k >= 1} transitions[y_{k-1}, y_k]
+
+in nats. Transitions do not depend on the position, so their marginals are expected counts.
+Forward-backward and Viterbi (Rabiner 1989) take O(sum_k K_k K_{k+1}) time for K_k candidates of
+word k.
+
+**Layout.** The parts of a sentence are one flat array ``[unary | transitions]``: first the unary
+scores, word after word, those of word k at ``starts[k]:starts[k + 1]``, where the array ``labels``
+holds their labels in ascending order; then ``transitions[previous, next]`` in row-major order over
+the ``L`` labels of the sentence. ``labels`` are therefore numbers 0..L-1 of the sentence, not of
+the corpus. Marginals have the same layout.
 """
 
 from __future__ import annotations
@@ -21,18 +26,23 @@ from egparse.compilation import njit
 from egparse.structures.vector_exp import exponentials, subtract_largest
 from egparse.types import Floats, Ints
 
-_SMALLEST = 1e-200  # a scale below this has lost digits to underflow: use logarithms instead
-_DEEPEST = (
-    -600.0
-)  # nats that all paths lose from a word on: beyond, a label lost there might have counted
-_FAINTEST = (
-    1e-280  # a label with less forward mass, before it is scaled, may have lost digits, or all
-)
+# The forward pass scales the probabilities of each word to sum to one. Each of these bounds tells
+# where it may have lost digits to underflow, so that the log domain has to be used.
+MIN_SCALE = 1e-200
+"""The least sum of a word's probabilities before scaling."""
+
+MIN_MASS = 1e-280
+"""The least probability of a label before scaling."""
+
+MAX_TAIL_LOSS = 600.0
+"""Nats by which the scores of all sequences may fall from a word on. If they fall by more, a label
+that underflowed at the word may carry mass after all.
+"""
 
 
 class ChainMarginals(NamedTuple):
-    """``marginals`` in the layout of the parts: probabilities of labels, expected counts of
-    transitions.
+    """log Z in nats, and ``marginals`` in the layout of the parts: probabilities of labels,
+    expected counts of transitions.
     """
 
     log_partition: float
@@ -40,8 +50,8 @@ class ChainMarginals(NamedTuple):
 
 
 class BestSequence(NamedTuple):
-    """``choice[k]`` is the place, within word k's candidates, of its label; the score is -inf if no
-    sequence is allowed.
+    """``choice[k]`` is the index of the label among the candidates of word k. The score is -inf if
+    no sequence is allowed.
     """
 
     choice: Ints
@@ -49,7 +59,7 @@ class BestSequence(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Scratch of one thread, for sentences of up to so many parts, words and labels."""
+    """Buffers of one thread, made by ``workspace``; they serve any sentence that is not larger."""
 
     forward: Floats
     scaled: Floats
@@ -61,8 +71,8 @@ class Workspace(NamedTuple):
 
 
 def workspace(n_unary: int, n_words: int, n_labels: int) -> Workspace:
-    """Scratch for at most ``n_unary`` unary parts, ``n_words`` words and ``n_labels`` labels a
-    sentence.
+    """Buffers for sentences of at most ``n_unary`` unary parts, ``n_words`` words and ``n_labels``
+    labels.
     """
     transitions = n_labels * n_labels
     most = max(n_unary, transitions)
@@ -95,26 +105,25 @@ def forward_backward(
 
 @njit
 def _may_have_lost(starts: Ints, work: Workspace) -> bool:
-    """Whether a label underflowed at some word and all others lost so much later that it would have
-    counted.
+    """Whether a label underflowed at some word, and all other sequences then lost so many nats that
+    its sequences may carry mass.
     """
     ahead = 0.0
     for k in range(starts.shape[0] - 2, -1, -1):
         ahead += np.log(work.scales[k])
-        if ahead < _DEEPEST:
+        if ahead < -MAX_TAIL_LOSS:
             for c in range(starts[k], starts[k + 1]):
-                if work.forward[c] * work.scales[k] < _FAINTEST:
+                if work.forward[c] * work.scales[k] < MIN_MASS:
                     return True
     return False
 
 
 @njit(fast=True)
 def _weights(parts: Floats, starts: Ints, n_labels: int, work: Workspace) -> float:
-    """Exponentials of unary scores (``scaled``) and transitions (``exponentials``), shifted; the
-    shift of any sequence is returned.
+    """Write the exponentials of the unary scores (``scaled``) and of the transitions
+    (``exponentials``), relative to the largest score of each word and the largest transition.
 
-    Each word, and all transitions together, are shifted by their largest score. ``forward`` serves
-    as scratch.
+    Returns the sum of these largest scores over a sequence. Overwrites ``forward``.
     """
     n = starts.shape[0] - 1
     unary, transitions = starts[n], n_labels * n_labels
@@ -133,8 +142,8 @@ def _weights(parts: Floats, starts: Ints, n_labels: int, work: Workspace) -> flo
 
 @njit(fast=True)
 def _dense(parts: Floats, starts: Ints, n_labels: int, work: Workspace, marginals: Floats) -> float:
-    """All words have all labels: scaled probabilities, contiguous inner loops; nan where the scale
-    underflows.
+    """Forward-backward where all words have all labels, with contiguous inner loops. Returns log Z,
+    nan where a scale underflows.
     """
     unary, transitions = starts[starts.shape[0] - 1], n_labels * n_labels
     shift = _weights(parts, starts, n_labels, work)
@@ -147,14 +156,16 @@ def _dense(parts: Floats, starts: Ints, n_labels: int, work: Workspace, marginal
 
 @njit(fast=True)
 def _dense_forward(unary: int, e: Floats, work: Workspace, row: Floats) -> float:
-    """Fill forward and scales; return log Z of the shifted scores, or nan."""
+    """Fill ``forward`` and ``scales``; returns log Z of the shifted scores, nan where a scale
+    underflows.
+    """
     size, scales = row.shape[0], work.scales
     log_z = 0.0
     for k in range(unary // size):
         here = k * size
         forward, scaled = work.forward[here : here + size], work.scaled[here : here + size]
-        # forward[k, q] = exp(unary[k, q]) * sum_p forward[k-1, p] exp(transitions[p, q]), scaled to
-        # sum to one
+        # forward[k, q] = exp(unary[k, q]) sum_p forward[k-1, p] exp(transitions[p, q]) / scale[k],
+        # with scale[k] such that they sum to one
         row[:] = 1.0 if k == 0 else 0.0
         if k > 0:
             before = work.forward[here - size : here]
@@ -166,7 +177,7 @@ def _dense_forward(unary: int, e: Floats, work: Workspace, row: Floats) -> float
         for q in range(size):
             forward[q] = row[q] * scaled[q]
             total += forward[q]
-        if not total > _SMALLEST:
+        if not total > MIN_SCALE:
             return np.nan
         scales[k] = total
         log_z += np.log(total)
@@ -189,16 +200,17 @@ def _dense_backward(e: Floats, work: Workspace, row: Floats, unary: Floats, coun
             work.scaled[here : here + size],
             unary[here : here + size],
         )
-        # row holds backward[k, .]; marginal = forward * backward
+        # row[q] = backward[k, q];  marginal[k, q] = forward[k, q] backward[k, q]
         for q in range(size):
             out[q] = forward[q] * row[q]
         if k == 0:
             break
-        # message[q] = exp(unary[k, q]) backward[k, q] / scale; backward[k-1, p] = sum_q
-        # exp(transitions[p, q]) message[q]
+        # message[q] = exp(unary[k, q]) backward[k, q] / scale[k]
         inverse = 1.0 / scales[k]
         for q in range(size):
             message[q] *= row[q] * inverse
+        # backward[k-1, p] = sum_q exp(transitions[p, q]) message[q]
+        # count[p, q] = sum_k forward[k-1, p] message[q] exp(transitions[p, q])
         before = work.forward[here - size : here]
         for p in range(size):
             edges, count = e[p * size : (p + 1) * size], counts[p * size : (p + 1) * size]
@@ -215,7 +227,7 @@ def _dense_backward(e: Floats, work: Workspace, row: Floats, unary: Floats, coun
 def _sparse(
     parts: Floats, starts: Ints, labels: Ints, n_labels: int, work: Workspace, marginals: Floats
 ) -> float:
-    """Words have their own candidate lists: as ``_dense``, with a look-up of each transition."""
+    """``_dense`` where the words have candidate lists, with a look-up of each transition."""
     n = starts.shape[0] - 1
     n_unary = starts[n]
     size = n_labels
@@ -232,7 +244,7 @@ def _sparse(
                     mass += forward[b] * e[labels[b] * size + labels[c]]
             forward[c] = mass * scaled[c]
             total += forward[c]
-        if not total > _SMALLEST:
+        if not total > MIN_SCALE:
             return np.nan
         scales[k] = total
         shift += np.log(total)
@@ -245,8 +257,7 @@ def _sparse(
     for k in range(n - 1, 0, -1):
         here, end = starts[k], starts[k + 1]
         for c in range(here, end):
-            # marginals[c] / forward[c] is backward[c]; a candidate with no forward mass sends
-            # nothing back
+            # backward[c] = marginals[c] / forward[c], or 0 where no sequence reaches c
             back = marginals[c] / forward[c] if forward[c] > 0.0 else 0.0
             scaled[c] *= back / scales[k]
         for b in range(starts[k - 1], here):
@@ -263,7 +274,7 @@ def _sparse(
 def _logarithmic(
     parts: Floats, starts: Ints, labels: Ints, n_labels: int, work: Workspace, marginals: Floats
 ) -> float:
-    """The same by log-sum-exp: slow, and right where scaled probabilities underflow."""
+    """Forward-backward by log-sum-exp: slow, and accurate where scaled probabilities underflow."""
     n = starts.shape[0] - 1
     n_unary = starts[n]
     forward, backward = work.forward, work.scaled
@@ -300,14 +311,15 @@ def _logarithmic(
 def viterbi(
     parts: Floats, starts: Ints, labels: Ints, n_labels: int, work: Workspace, choice: Ints
 ) -> float:
-    """Write the best candidate of each word into ``choice`` and return the score; the first of
-    equals wins.
+    """Write the index of the best sequence's candidate of each word to ``choice`` and return the
+    score; of equally good candidates the first wins.
     """
     n = starts.shape[0] - 1
     n_unary = starts[n]
     best, pointers = work.forward, work.pointers
     for k in range(n):
         for c in range(starts[k], starts[k + 1]):
+            # best[k, c] = unary[k, c] + max_b best[k-1, b] + transitions[b, c]
             top = 0.0
             pointers[c] = 0
             if k > 0:
@@ -342,25 +354,12 @@ def marginals(parts: Floats, starts: Ints, labels: Ints, n_labels: int) -> Chain
     return ChainMarginals(forward_backward(parts, starts, labels, n_labels, work, out), out)
 
 
-def log_partition(parts: Floats, starts: Ints, labels: Ints, n_labels: int) -> float:
-    """log of the sum over label sequences of exp(score)."""
-    return marginals(parts, starts, labels, n_labels).log_partition
-
-
 def argmax(parts: Floats, starts: Ints, labels: Ints, n_labels: int) -> BestSequence:
-    """The best label sequence."""
+    """The best label sequence; arguments and errors as for ``marginals``."""
     _check(parts, starts, labels, n_labels)
     choice = np.empty(len(starts) - 1, dtype=np.int32)
     work = workspace(len(labels), len(starts), n_labels)
     return BestSequence(choice, viterbi(parts, starts, labels, n_labels, work, choice))
-
-
-def entropy(parts: Floats, result: ChainMarginals) -> float:
-    """Entropy in nats: H = log Z - E[score]; parts of probability 0 may score -inf and count
-    nothing.
-    """
-    used = result.marginals > 0
-    return result.log_partition - float(result.marginals[used] @ parts[used])
 
 
 def _check(parts: Floats, starts: Ints, labels: Ints, n_labels: int) -> None:

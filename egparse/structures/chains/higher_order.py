@@ -1,227 +1,47 @@
-"""Linear chains of labels of any order K: log partition, marginals, entropy and the best sequence.
+"""Linear chains of labels of any order K: log partition, marginals and the best sequence.
 
-Problem: as ``chain``, but a label may look back at K labels, not one. A label sequence y scores
+**Problem.** As in ``chain``, but a label depends on the K labels before it. A label sequence y
+scores ::
 
-    sum_k unary[k, y_k]  +  sum_{m = 1..K} sum_{k >= m} ngrams_m[y_{k-m}, ..., y_k],
+    sum_k unary[k, y_k]  +  sum_{m = 1..K} sum_{k >= m} ngrams_m[y_{k-m}, ..., y_k]
 
-an (m + 1)-gram wherever one ends, whatever its position. Forward-backward and Viterbi (Rabiner
-1989) run over states that hold the last K labels, fewer at the start of the sentence: O(n L^(K+1))
-for n words of L candidates each, and only states of candidates are visited.
+that is, one (m + 1)-gram at every word that has m words before it, whatever its position.
+Forward-backward and Viterbi (Rabiner 1989) run over the states of ``higher_order_states``, in
+O(n L^(K+1)) time for n words of L candidates each; only states of candidates are visited.
 
-Layout. The parts of a sentence are one flat array ``[unary | bigrams | trigrams | ... | (K +
-1)-grams]``: unary scores as in ``chain``, then for each m the table ``ngrams_m`` of shape (L,) * (m
-+ 1), oldest label first, in row-major order over the L labels of the sentence. Marginals have the
-same layout: probabilities of labels, expected counts of n-grams. With K = 1 it is ``chain``, to the
-last place.
-
-States. A state of word k is a choice of candidates for the last min(k + 1, K) words, numbered in
-row-major order, oldest first. If O is the number of candidates of the word that drops out at word k
-(1 while k < K), states before are pairs (o, r), those at word k pairs (r, c):
-
-    forward[k, (r, c)] = exp(unary[k, c]) sum_o forward[k-1, (o, r)] exp(folded[(o, r), c]),
-
-where ``folded`` adds up the n-grams of all lengths that end at c, once a sentence (they depend on
-the labels alone).
+**Layout.** The parts of a sentence are one flat array ``[unary | bigrams | trigrams | ... |
+(K + 1)-grams]``: unary scores as in ``chain``, then for each m the table ``ngrams_m`` of shape
+(L,) * (m + 1), oldest label first, in row-major order over the L labels of the sentence. Marginals
+have the same layout: probabilities of labels, expected counts of n-grams. With K = 1 the layout is
+that of ``chain``.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from egparse.compilation import njit
-from egparse.structures.chains.chain import BestSequence, ChainMarginals, entropy
+from egparse.structures.chains.chain import MAX_TAIL_LOSS, MIN_MASS, MIN_SCALE, ChainMarginals
+from egparse.structures.chains.higher_order_states import (
+    Workspace,
+    fold,
+    lay_states,
+    n_ngrams,
+    pairs_before,
+    room_for,
+    table_begin,
+    unfold,
+    workspace,
+)
 from egparse.structures.logsumexp import log_add
 from egparse.structures.vector_exp import exponentials, subtract_largest
 from egparse.types import Floats, Ints, Longs
 
-__all__ = [
-    "Room",
-    "Workspace",
-    "argmax",
-    "best_path",
-    "entropy",
-    "fold",
-    "forward_backward",
-    "lay_states",
-    "log_partition",
-    "marginals",
-    "n_ngrams",
-    "pairs_before",
-    "room_for",
-    "table_begin",
-    "viterbi",
-    "workspace",
-]
-
-
-_SMALLEST = 1e-200  # a scale below this has lost digits to underflow: use logarithms instead
-_DEEPEST = (
-    -600.0
-)  # nats that all paths lose from a word on: beyond, a cell lost there might have counted
-_FAINTEST = 1e-280  # a cell of less mass, before it is scaled, may have lost digits, or all
-_TOLERANCE = 1e-6  # of the probability of a word's labels, which is 1 unless something overflowed
-
-
-class Room(NamedTuple):
-    """What a workspace has to hold: states of a sentence and of its widest word, unary parts,
-    words, labels.
-    """
-
-    states: int
-    widest: int
-    unary: int
-    words: int
-    labels: int
-
-
-class Workspace(NamedTuple):
-    """Scratch of one thread: ``states[k]`` is where the states of word k begin in ``forward``,
-    ``codes`` and ``pointers``.
-
-    The code of a state is the number of its labels, oldest first, to the base L. ``folded`` has the
-    layout of the n-grams.
-    """
-
-    states: Longs
-    forward: Floats
-    codes: Longs
-    pointers: Ints
-    ahead: Floats
-    message: Floats
-    scaled: Floats
-    scales: Floats
-    folded: Floats
-    exponentials: Floats
-    shifted: Floats
-    scratch: Floats
-
-
-def n_ngrams(n_labels: int, order: int) -> int:
-    """The number of n-gram parts: L^2 + ... + L^(order + 1)."""
-    return sum(n_labels ** (m + 1) for m in range(1, order + 1))
-
-
-def room_for(starts: Ints | Longs, sentences: Longs, n_labels: int, order: int) -> Room:
-    """The most that any sentence needs: sentence i has the words ``sentences[i]:sentences[i + 1]``
-    and at most ``n_labels`` labels, word k the candidates ``starts[k]:starts[k + 1]``.
-    """
-    states, widest, unary, words = _most(starts, sentences, order)
-    return Room(int(states), int(widest), int(unary), int(words), n_labels)
-
-
-@njit
-def _most(starts: npt.NDArray[Any], sentences: Longs, order: int) -> tuple[int, int, int, int]:
-    states, widest, unary, words = 1, 1, 1, 1
-    for i in range(sentences.shape[0] - 1):
-        first, end = sentences[i], sentences[i + 1]
-        total = 0
-        for k in range(first, end):
-            own = 1
-            for j in range(max(first, k - order + 1), k + 1):
-                own *= starts[j + 1] - starts[j]
-            total += own
-            widest = max(widest, own)
-        states, words = max(states, total), max(words, end - first)
-        unary = max(unary, starts[end] - starts[first])
-    return states, widest, unary, words
-
-
-def workspace(room: Room, order: int) -> Workspace:
-    """Scratch for sentences of an order that need at most this room."""
-    ngrams = n_ngrams(room.labels, order)
-    return Workspace(
-        np.empty(room.words + 1, dtype=np.int64),
-        np.empty(room.states),
-        np.empty(room.states, dtype=np.int64),
-        np.empty(room.states, dtype=np.int32),
-        np.empty(room.widest),
-        np.empty(room.widest),
-        np.empty(room.unary),
-        np.empty(room.words),
-        np.empty(ngrams),
-        np.empty(ngrams),
-        np.empty(max(ngrams, room.unary)),
-        np.empty(max(ngrams, room.unary)),
-    )
-
-
-@njit
-def fold(ngrams: Floats, n_labels: int, folded: Floats) -> None:
-    """folded_m[y_0, ..., y_m] = sum_{i <= m} ngrams_i[y_{m-i}, ..., y_m], in the layout of the
-    n-grams.
-    """
-    size = n_labels * n_labels
-    folded[:size] = ngrams[:size]
-    begin = size
-    while begin < ngrams.shape[0]:
-        shorter = folded[begin - size : begin]
-        for _oldest in range(n_labels):
-            longer, out = ngrams[begin : begin + size], folded[begin : begin + size]
-            for code in range(size):
-                out[code] = longer[code] + shorter[code]
-            begin += size
-        size *= n_labels
-
-
-@njit
-def _unfold(counts: Floats, n_labels: int, order: int) -> None:
-    """Add the counts of long n-grams to those of the shorter ones that end them: the transpose of
-    ``fold``.
-    """
-    size = n_labels ** (order + 1)
-    end = counts.shape[0]
-    for _ in range(order - 1):
-        begin = end - size
-        size //= n_labels
-        shorter = counts[begin - size : begin]
-        for oldest in range(n_labels):
-            longer = counts[begin + oldest * size : begin + (oldest + 1) * size]
-            for code in range(size):
-                shorter[code] += longer[code]
-        end = begin
-
-
-@njit
-def lay_states(
-    starts: Ints, labels: npt.NDArray[Any], n_labels: int, order: int, work: Workspace
-) -> None:
-    """Where the states of each word begin, and their codes."""
-    states, codes = work.states, work.codes
-    kept = n_labels ** (order - 1)  # a code modulo this forgets the oldest of K labels
-    states[0] = 0
-    for k in range(starts.shape[0] - 1):
-        own, here = starts[k + 1] - starts[k], states[k]
-        _, rest = pairs_before(starts, order, work, k)
-        for r in range(rest):
-            history = 0
-            if k > 0:
-                history = codes[states[k - 1] + r]
-                if k >= order:
-                    history %= kept
-            for c in range(own):
-                codes[here + r * own + c] = history * n_labels + labels[starts[k] + c]
-        states[k + 1] = here + rest * own
-
-
-@njit
-def pairs_before(starts: Ints, order: int, work: Workspace, k: int) -> tuple[int, int]:
-    """How many o and how many r there are in the states (o, r) before word k."""
-    before = work.states[k] - work.states[k - 1] if k > 0 else 1
-    oldest = starts[k - order + 1] - starts[k - order] if k >= order else 1
-    return oldest, before // oldest
-
-
-@njit
-def table_begin(n_labels: int, order: int, k: int) -> int:
-    """Where the n-grams that end at word k begin among the folded ones."""
-    begin, size = 0, n_labels * n_labels
-    for _ in range(min(k, order) - 1):
-        begin += size
-        size *= n_labels
-    return begin
+_TOLERANCE = 1e-6
+"""The largest deviation from 1 of the sum of a word's probabilities; more means an overflow."""
 
 
 @njit(fast=True)
@@ -234,7 +54,7 @@ def forward_backward(
     work: Workspace,
     marginals: Floats,
 ) -> float:
-    """Write the marginals of all parts and return log Z (nats); -inf if no sequence is allowed."""
+    """Write the marginals of all parts and return log Z in nats; -inf if no sequence is allowed."""
     n = starts.shape[0] - 1
     unary = starts[n]
     counts = marginals[unary:]
@@ -243,32 +63,32 @@ def forward_backward(
     lay_states(starts, labels, n_labels, order, work)
     shift = _weights(parts, starts, n_labels, order, work)
     log_z = _forward(starts, labels, n_labels, order, work)
-    sound = np.isfinite(log_z) and not _may_have_lost(n, work)
-    if sound:
+    is_accurate = np.isfinite(log_z) and not _may_have_lost(n, work)
+    if is_accurate:
         _backward(starts, labels, n_labels, order, work, marginals)
         for c in range(counts.shape[0]):
             counts[c] *= work.exponentials[c]
         log_z += shift
-        sound = _add_up(starts, marginals)
-    if not sound:
+        is_accurate = _sums_are_right(starts, marginals)
+    if not is_accurate:
         log_z = _logarithmic(parts, starts, labels, n_labels, order, work, marginals)
-    _unfold(counts, n_labels, order)
+    unfold(counts, n_labels, order)
     return log_z
 
 
 @njit(fast=True)
 def _weights(parts: Floats, starts: Ints, n_labels: int, order: int, work: Workspace) -> float:
-    """Exponentials of unary scores (``scaled``) and folded n-grams, shifted; the shift of any
-    sequence is returned.
+    """Write the exponentials of the unary scores (``scaled``) and of the folded n-grams, relative
+    to the largest score of each word and of each length of n-grams.
 
-    Each word, and all folded n-grams of a length, are shifted by their largest score.
+    Returns the sum of these largest scores over a sequence.
     """
     n = starts.shape[0] - 1
     unary, ngrams = starts[n], parts.shape[0] - starts[n]
     folded, shifted = work.folded[:ngrams], work.shifted
     shift, begin, size = 0.0, 0, n_labels * n_labels
     for m in range(1, order + 1):
-        # n-grams of this length end at one word, but for the longest, which end at all later ones
+        # folded n-grams of this length are used at one word, the longest at all later words
         times = (1 if m < n else 0) if m < order else max(0, n - order)
         shift += times * subtract_largest(
             folded[begin : begin + size], shifted[begin : begin + size]
@@ -286,14 +106,17 @@ def _weights(parts: Floats, starts: Ints, n_labels: int, order: int, work: Works
 
 @njit(fast=True)
 def _forward(starts: Ints, labels: Ints, n_labels: int, order: int, work: Workspace) -> float:
-    """Fill forward and scales; return log Z of the shifted scores, or nan where a scale
+    """Fill ``forward`` and ``scales``; returns log Z of the shifted scores, nan where a scale
     underflows.
     """
     states, codes, e, forward = work.states, work.codes, work.exponentials, work.forward
     log_z = 0.0
     for k in range(starts.shape[0] - 1):
-        own, scaled = labels[starts[k] : starts[k + 1]], work.scaled[starts[k] : starts[k + 1]]
-        size = own.shape[0]
+        word_labels, scaled = (
+            labels[starts[k] : starts[k + 1]],
+            work.scaled[starts[k] : starts[k + 1]],
+        )
+        size = word_labels.shape[0]
         here = forward[states[k] : states[k + 1]]
         here[:] = 1.0 if k == 0 else 0.0
         oldest, rest = pairs_before(starts, order, work, k)
@@ -305,22 +128,22 @@ def _forward(starts: Ints, labels: Ints, n_labels: int, order: int, work: Worksp
                     continue
                 row = begin + codes[before + s] * n_labels
                 edges, first = e[row : row + n_labels], (s % rest) * size
-                # forward[k, (r, c)] = exp(unary[k, c]) sum_o forward[k-1, (o, r)] exp(folded[(o,
-                # r), c])
+                # forward[k, (r, c)] = exp(unary[k, c]) / scale[k]
+                #     sum_o forward[k-1, (o, r)] exp(folded[(o, r), c])
                 out = here[first : first + size]
-                if size == n_labels:  # all labels: vectors instead of look-ups
+                if size == n_labels:  # all labels: the loop vectorises
                     for c in range(size):
                         out[c] += mass * edges[c]
                 else:
                     for c in range(size):
-                        out[c] += mass * edges[own[c]]
+                        out[c] += mass * edges[word_labels[c]]
         total = 0.0
         for r in range(rest):
             out = here[r * size : (r + 1) * size]
             for c in range(size):
                 out[c] *= scaled[c]
                 total += out[c]
-        if not total > _SMALLEST:
+        if not total > MIN_SCALE:
             return np.nan
         work.scales[k] = total
         log_z += np.log(total)
@@ -332,15 +155,15 @@ def _forward(starts: Ints, labels: Ints, n_labels: int, order: int, work: Worksp
 
 @njit
 def _may_have_lost(n: int, work: Workspace) -> bool:
-    """Whether a state underflowed at some word and all others lost so much later that it would have
-    counted.
+    """Whether a state underflowed at some word, and all other sequences then lost so many nats that
+    its sequences may carry mass.
     """
     ahead = 0.0
     for k in range(n - 1, -1, -1):
         ahead += np.log(work.scales[k])
-        if ahead < _DEEPEST:
+        if ahead < -MAX_TAIL_LOSS:
             for s in range(work.states[k], work.states[k + 1]):
-                if work.forward[s] * work.scales[k] < _FAINTEST:
+                if work.forward[s] * work.scales[k] < MIN_MASS:
                     return True
     return False
 
@@ -349,8 +172,8 @@ def _may_have_lost(n: int, work: Workspace) -> bool:
 def _backward(
     starts: Ints, labels: Ints, n_labels: int, order: int, work: Workspace, marginals: Floats
 ) -> None:
-    """Marginals of labels, and counts of n-grams still to be multiplied by their exponentials, from
-    the forward pass.
+    """Write the marginals of labels, and the counts of folded n-grams divided by the exponentials
+    of their scores, from the forward pass.
     """
     n = starts.shape[0] - 1
     states, codes, forward, ahead, messages = (
@@ -365,10 +188,14 @@ def _backward(
     e = work.exponentials[: counts.shape[0]]
     ahead[: states[n] - states[n - 1]] = 1.0
     for k in range(n - 1, -1, -1):
-        own, scaled = labels[starts[k] : starts[k + 1]], work.scaled[starts[k] : starts[k + 1]]
-        size = own.shape[0]
+        word_labels, scaled = (
+            labels[starts[k] : starts[k + 1]],
+            work.scaled[starts[k] : starts[k + 1]],
+        )
+        size = word_labels.shape[0]
         oldest, rest = pairs_before(starts, order, work, k)
-        # ahead holds backward[k, .]; the marginal of a state is forward * backward
+        # ahead = backward[k, .];  the marginal of state s is forward[k, s] backward[k, s]
+        # message[(r, c)] = exp(unary[k, c]) backward[k, (r, c)] / scale[k]
         inverse = 1.0 / work.scales[k]
         for r in range(rest):
             first = states[k] + r * size
@@ -384,7 +211,7 @@ def _backward(
             forward[before : states[k]].reshape(shape),
             codes[before : states[k]].reshape(shape),
             e[begin:].reshape((-1, n_labels)),
-            own,
+            word_labels,
             messages[: rest * size].reshape((rest, size)),
             counts[begin:].reshape((-1, n_labels)),
             ahead[: oldest * rest].reshape(shape),
@@ -396,39 +223,40 @@ def _step_back(
     forward: Floats,
     codes: Longs,
     e: Floats,
-    own: Ints,
+    word_labels: Ints,
     message: Floats,
     counts: Floats,
     ahead: Floats,
 ) -> None:
-    """From word k to word k - 1: arrays of pairs (o, r), of histories and labels, and of pairs (r,
-    c).
+    """One step of ``_backward``, from word k to word k - 1.
 
-    Rows of tables, and not slices of flat arrays: numba divides to find out how long a slice is,
-    and these rows are short.
+    ``forward``, ``codes`` and ``ahead`` are indexed by pairs (o, r), ``message`` by pairs (r, c),
+    ``e`` and ``counts`` by histories and labels. They are rows of tables and not slices of flat
+    arrays, because numba divides to compute the length of a slice, and these rows are short.
     """
-    size = own.shape[0]
+    size = word_labels.shape[0]
     for o in range(forward.shape[0]):
         for r in range(forward.shape[1]):
             mass, total = forward[o, r], 0.0
-            if mass > 0.0:  # what no sequence reaches sends nothing back
+            if mass > 0.0:  # else no sequence has this state
                 edges, count, sent = e[codes[o, r]], counts[codes[o, r]], message[r]
                 # backward[k-1, (o, r)] = sum_c exp(folded[(o, r), c]) message[(r, c)]
+                # count[(o, r), c] += forward[k-1, (o, r)] message[(r, c)]
                 if size == edges.shape[0]:
                     for c in range(size):
                         total += edges[c] * sent[c]
                         count[c] += mass * sent[c]
                 else:
                     for c in range(size):
-                        total += edges[own[c]] * sent[c]
-                        count[own[c]] += mass * sent[c]
+                        total += edges[word_labels[c]] * sent[c]
+                        count[word_labels[c]] += mass * sent[c]
             ahead[o, r] = total
 
 
 @njit
-def _add_up(starts: Ints, marginals: Floats) -> bool:
-    """Whether there is one label a word and, before shorter n-grams get their share, one n-gram at
-    every word but the first.
+def _sums_are_right(starts: Ints, marginals: Floats) -> bool:
+    """Whether the marginals of each word's labels sum to one, and the counts of folded n-grams to
+    one for every word but the first.
     """
     n = starts.shape[0] - 1
     total = 0.0
@@ -451,7 +279,7 @@ def _logarithmic(
     work: Workspace,
     marginals: Floats,
 ) -> float:
-    """The same by log-sum-exp: slow, and right where scaled probabilities underflow."""
+    """Forward-backward by log-sum-exp: slow, and accurate where scaled probabilities underflow."""
     n = starts.shape[0] - 1
     unary = starts[n]
     states, codes, folded, forward, ahead = (
@@ -498,9 +326,9 @@ def _logarithmic(
             before, total = states[k - 1] + s, -np.inf
             for c in range(size):
                 edge = begin + codes[before] * n_labels + labels[starts[k] + c]
-                on = folded[edge] + message[(s % rest) * size + c]
-                total = log_add(total, on)
-                marginals[unary + edge] += np.exp(forward[before] + on - log_z)
+                term = folded[edge] + message[(s % rest) * size + c]
+                total = log_add(total, term)
+                marginals[unary + edge] += np.exp(forward[before] + term - log_z)
             ahead[s] = total
     return log_z
 
@@ -515,7 +343,9 @@ def viterbi(
     work: Workspace,
     choice: Ints,
 ) -> float:
-    """Write the best candidate of each word into ``choice`` and return the score."""
+    """Write the index of the best sequence's candidate of each word to ``choice`` and return the
+    score.
+    """
     unary = starts[starts.shape[0] - 1]
     folded = work.folded[: parts.shape[0] - unary]
     fold(parts[unary:], n_labels, folded)
@@ -533,8 +363,8 @@ def best_path(
     work: Workspace,
     choice: Ints,
 ) -> float:
-    """``viterbi`` with n-grams already folded; of equal states the first wins. First candidates
-    where nothing is allowed.
+    """``viterbi`` for n-grams that are folded already. Of equally good states the first wins; where
+    no sequence is allowed, the words get their first candidates.
     """
     n = starts.shape[0] - 1
     states, codes, best, pointers = work.states, work.codes, work.forward, work.pointers
@@ -547,7 +377,7 @@ def best_path(
             pointers[s] = 0
         if k > 0:
             begin, before, shape = table_begin(n_labels, order, k), states[k - 1], (oldest, rest)
-            _step_on(
+            _step_forward(
                 best[before:here].reshape(shape),
                 codes[before:here].reshape(shape),
                 folded[begin:].reshape((-1, n_labels)),
@@ -571,15 +401,15 @@ def best_path(
 
 
 @njit
-def _step_on(
+def _step_forward(
     best: Floats,
     codes: Longs,
     folded: npt.NDArray[Any],
-    own: npt.NDArray[Any],
+    word_labels: npt.NDArray[Any],
     new: Floats,
     pointers: Ints,
 ) -> None:
-    """From word k - 1 to word k of ``best_path``; arrays as in ``_step_back``."""
+    """One step of ``best_path``, from word k - 1 to word k; arrays as in ``_step_back``."""
     for o in range(best.shape[0]):
         for r in range(best.shape[1]):
             value = best[o, r]
@@ -587,7 +417,7 @@ def _step_on(
                 continue
             edges, tops, origins = folded[codes[o, r]], new[r], pointers[r]
             # best[k, (r, c)] = unary[k, c] + max_o best[k-1, (o, r)] + folded[(o, r), c]
-            if own.shape[0] == edges.shape[0]:
+            if word_labels.shape[0] == edges.shape[0]:
                 for c in range(tops.shape[0]):
                     score = value + edges[c]
                     better = score > tops[c]
@@ -595,7 +425,7 @@ def _step_on(
                     origins[c] = o if better else origins[c]
             else:
                 for c in range(tops.shape[0]):
-                    score = value + edges[own[c]]
+                    score = value + edges[word_labels[c]]
                     if score > tops[c]:
                         tops[c], origins[c] = score, o
 
@@ -613,19 +443,6 @@ def marginals(
     out = np.empty_like(parts)
     work = workspace(room_for(starts, np.array([0, len(starts) - 1]), n_labels, order), order)
     return ChainMarginals(forward_backward(parts, starts, labels, n_labels, order, work, out), out)
-
-
-def log_partition(parts: Floats, starts: Ints, labels: Ints, n_labels: int, order: int) -> float:
-    """log of the sum over label sequences of exp(score)."""
-    return marginals(parts, starts, labels, n_labels, order).log_partition
-
-
-def argmax(parts: Floats, starts: Ints, labels: Ints, n_labels: int, order: int) -> BestSequence:
-    """The best label sequence."""
-    _check(parts, starts, labels, n_labels, order)
-    choice = np.empty(len(starts) - 1, dtype=np.int32)
-    work = workspace(room_for(starts, np.array([0, len(starts) - 1]), n_labels, order), order)
-    return BestSequence(choice, viterbi(parts, starts, labels, n_labels, order, work, choice))
 
 
 def _check(parts: Floats, starts: Ints, labels: Ints, n_labels: int, order: int) -> None:

@@ -1,10 +1,10 @@
 """Viterbi for many sentences that share tables of label n-grams: the decoder of a tagger of order
-K, one call a batch.
+K, one call for a batch.
 
-The same recursion as ``higher_order_chain.viterbi``; candidates carry global labels, so that the
-tables are folded once a batch. As in ``shared_chain``, a candidate that no n-gram could save is
-passed over: its unary score is lower than the best of its word by more than the n-grams that its
-label is part of can differ, K + 1 folded scores.
+The recursion is that of ``higher_order.viterbi``. Candidates carry labels of the whole model, so
+that the tables are folded once for a batch. As in ``batch``, a candidate is skipped where no n-gram
+could make it the best: its unary score is lower than the best of its word by more than the K + 1
+folded scores that its label is part of can differ.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.structures.chains.higher_order import Workspace, best_path, fold, room_for, workspace
+from egparse.structures.chains.higher_order import best_path
+from egparse.structures.chains.higher_order_states import Workspace, fold, room_for, workspace
 from egparse.types import Floats, Ints, Longs, Mask, Singles, UInt16s
 
 
@@ -28,17 +29,16 @@ def best_sequences(
     allowed: Mask | None,
     chosen: Ints,
 ) -> None:
-    """Write the label of each word into ``chosen`` (words,).
+    """Write the label of each word to ``chosen`` (words,).
 
     Word k has the candidates ``labels[starts[k]:starts[k + 1]]`` with ``unary`` scores in the same
     places; sentence i has the words ``sentences[i]:sentences[i + 1]``. ``ngrams`` are the tables of
-    shapes (L, L), (L, L, L), ..., oldest label first; cells may be -inf. ``opening[label]`` scores
-    the first word's label; ``allowed[previous, next]`` is False for bigrams that no sequence may
-    have (None: all are allowed). Where no sequence is allowed, the words get candidates that mean
-    nothing.
+    shapes (L, L), (L, L, L), ..., oldest label first; cells may be -inf. ``opening[label]`` is the
+    score of a label at the first word; ``allowed[previous, next]`` is False for forbidden bigrams
+    (None: all are allowed). Where no sequence is allowed, the words get arbitrary candidates.
 
     Raises:
-        ValueError: n-gram tables of other shapes, or none.
+        ValueError: no n-gram table, or tables of other shapes.
     """
     n_labels, order = len(opening), len(ngrams)
     shapes = [table.shape for table in ngrams]
@@ -59,16 +59,16 @@ def best_sequences(
 
 
 def _slack(folded: Floats, n_labels: int, order: int, opening: Singles) -> float:
-    """The most that n-grams and opening can differ between two labels of a word; inf if anything is
-    forbidden.
+    """The largest difference that n-grams and opening can make between two labels of a word; inf if
+    any score is not finite.
     """
     widest, begin = 0.0, 0
     if not np.isfinite(folded).all() or not np.isfinite(opening).all():
         return float("inf")
     for m in range(1, order + 1):
-        own = folded[begin : begin + n_labels ** (m + 1)]
-        widest = max(widest, float(own.max() - own.min()))
-        begin += len(own)
+        table = folded[begin : begin + n_labels ** (m + 1)]
+        widest = max(widest, float(table.max() - table.min()))
+        begin += len(table)
     return (order + 1) * widest + float(opening.max() - opening.min())
 
 
@@ -104,7 +104,7 @@ def _decode(
                     count += 1
             kept_starts[k + 1] = count
         choice = chosen[first : first + n]
-        own = kept_starts[: n + 1]
-        best_path(kept, own, kept_labels, n_labels, order, folded, work, choice)
+        offsets = kept_starts[: n + 1]
+        best_path(kept, offsets, kept_labels, n_labels, order, folded, work, choice)
         for k in range(n):
-            choice[k] = kept_labels[own[k] + choice[k]]
+            choice[k] = kept_labels[offsets[k] + choice[k]]

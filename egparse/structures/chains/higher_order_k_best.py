@@ -1,7 +1,8 @@
-"""The k best label sequences of a chain of order K: Viterbi with the k best ways to every state.
+"""The k best label sequences of a chain of order K: Viterbi with a list of the k best paths to
+every state.
 
-The problem, layout and states of ``higher_order_chain``; the lists are those of ``chain_k_best``
-(Huang & Chiang 2005, "Better k-best parsing", algorithm 1). O(k n L^(K+1)) comparisons, and
+The problem, layout and states are those of ``higher_order``, the lists those of ``chains.k_best``
+(Huang and Chiang 2005, "Better k-best parsing", algorithm 1). O(k n L^(K+1)) comparisons, and
 insertions into lists of k.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.structures.chains.higher_order import (
+from egparse.structures.chains.higher_order_states import (
     Workspace,
     fold,
     lay_states,
@@ -27,7 +28,7 @@ from egparse.types import Floats, Ints
 def k_best(
     parts: Floats, starts: Ints, labels: Ints, n_labels: int, order: int, k: int
 ) -> BestSequences:
-    """The ``k`` best sequences, fewer where fewer are allowed.
+    """The ``k`` best sequences, best first; fewer where fewer are allowed.
 
     Raises:
         ValueError: array shapes that do not fit together, a word without candidates, an order below
@@ -55,8 +56,10 @@ def k_best(
     )
     counts = np.zeros(room.states + 1, dtype=np.int32)
     choices = np.empty((k, words), dtype=np.int32)
-    found = _search(parts, starts, labels, n_labels, order, work, values, origins, counts, choices)
-    return BestSequences(choices[:found], values[room.states, :found].copy())
+    n_paths = _search(
+        parts, starts, labels, n_labels, order, work, values, origins, counts, choices
+    )
+    return BestSequences(choices[:n_paths], values[room.states, :n_paths].copy())
 
 
 @njit
@@ -72,8 +75,10 @@ def _search(
     counts: Ints,
     choices: Ints,
 ) -> int:
-    """A list for each state, and one, the last, for whole sequences; origins are states and
-    ranks.
+    """Fill ``choices`` (k, words), best first, and return the number of sequences.
+
+    ``values`` and ``origins`` have a list for each state and a last one for whole sequences.
+    Origins are the state of the word before, and the rank in its list.
     """
     n, states, codes = starts.shape[0] - 1, work.states, work.codes
     folded = work.folded[: parts.shape[0] - starts[n]]
@@ -99,15 +104,15 @@ def _search(
                         break
                     count = insert_ranked(value, before, rank, values[state], origins[state], count)
             counts[state] = count
-    found, goals = 0, values.shape[0] - 1
+    n_paths, goals = 0, values.shape[0] - 1
     for state in range(states[n - 1], states[n]):
         for rank in range(counts[state]):
-            found = insert_ranked(
-                values[state, rank], state, rank, values[goals], origins[goals], found
+            n_paths = insert_ranked(
+                values[state, rank], state, rank, values[goals], origins[goals], n_paths
             )
-    for goal in range(found):
+    for goal in range(n_paths):
         state, rank = origins[goals, goal]
         for word in range(n - 1, -1, -1):
             choices[goal, word] = (state - states[word]) % (starts[word + 1] - starts[word])
             state, rank = origins[state, rank]
-    return found
+    return n_paths

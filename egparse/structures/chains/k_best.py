@@ -1,9 +1,9 @@
-"""The k best label sequences: Viterbi with the k best ways to every candidate.
+"""The k best label sequences: Viterbi with a list of the k best paths to every candidate.
 
-The problem and the layout of ``chain``. Each cell holds a list, best first, of scores and of where
-each came from (Huang & Chiang 2005, "Better k-best parsing", algorithm 1). O(k sum_k K_k K_{k+1})
-comparisons, and insertions into lists of k. Without bigrams the choices of words are independent,
-so that one list a word will do: O(k sum_k K_k).
+The problem and the layout are those of ``chain``. Each cell of the chart holds a list, best first,
+of scores and of their origins in the cells of the word before (Huang and Chiang 2005, "Better
+k-best parsing", algorithm 1). O(k sum_k K_k K_{k+1}) comparisons, and insertions into lists of k.
+Without bigrams the words choose independently, so that one list a word is enough: O(k sum_k K_k).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from egparse.types import Floats, Ints
 
 
 class BestSequences(NamedTuple):
-    """``choices[rank, word]`` is the place, within the word's candidates, of its label; ``scores``
-    (found,) descend.
+    """``choices[rank, word]`` is the index of the label among the word's candidates; ``scores``
+    (ranks,) descend.
     """
 
     choices: Ints
@@ -26,8 +26,8 @@ class BestSequences(NamedTuple):
 
 
 def k_best(parts: Floats, starts: Ints, labels: Ints, n_labels: int, k: int) -> BestSequences:
-    """The ``k`` best sequences, fewer where fewer are allowed; ``n_labels`` = 0 means that there
-    are no transitions.
+    """The ``k`` best sequences, best first; fewer where fewer are allowed. With ``n_labels`` = 0
+    the parts have no transitions.
 
     Raises:
         ValueError: array shapes that do not fit together, a word without candidates, or k < 1.
@@ -48,17 +48,19 @@ def k_best(parts: Floats, starts: Ints, labels: Ints, n_labels: int, k: int) -> 
     counts = np.zeros(cells + 1, dtype=np.int32)
     choices = np.empty((k, words), dtype=np.int32)
     if n_labels:
-        found = _chain(parts, starts, labels, n_labels, values, origins, counts, choices)
-        return BestSequences(choices[:found], values[cells, :found].copy())
-    found = _independent(parts, starts, values, origins, counts, choices)
-    return BestSequences(choices[:found], values[words - 1, :found].copy())
+        n_paths = _chain(parts, starts, labels, n_labels, values, origins, counts, choices)
+        return BestSequences(choices[:n_paths], values[cells, :n_paths].copy())
+    n_paths = _independent(parts, starts, values, origins, counts, choices)
+    return BestSequences(choices[:n_paths], values[words - 1, :n_paths].copy())
 
 
 @njit
 def insert_ranked(
     value: float, place: int, rank: int, values: Floats, origins: Ints, count: int
 ) -> int:
-    """Insert into the best ``values`` so far, after its equals; their new number."""
+    """Insert ``value`` and its origin (``place``, ``rank``) into the ``count`` best ``values`` so
+    far (k,), behind equal ones; returns the new count.
+    """
     k = values.size
     if value == -np.inf or (count == k and value <= values[k - 1]):
         return count
@@ -83,8 +85,10 @@ def _chain(
     counts: Ints,
     choices: Ints,
 ) -> int:
-    """A list for each candidate, and one, the last, for whole sequences; origins are candidates and
-    ranks.
+    """Fill ``choices`` (k, words), best first, and return the number of sequences.
+
+    ``values`` and ``origins`` have a list for each candidate and a last one for whole sequences.
+    Origins are the candidate of the word before, and the rank in its list.
     """
     n = starts.shape[0] - 1
     n_unary = starts[n]
@@ -103,26 +107,27 @@ def _chain(
                         break
                     count = insert_ranked(value, b, rank, values[c], origins[c], count)
             counts[c] = count
-    found = 0
+    n_paths = 0
     for c in range(starts[n - 1], n_unary):
         for rank in range(counts[c]):
-            found = insert_ranked(
-                values[c, rank], c, rank, values[n_unary], origins[n_unary], found
+            n_paths = insert_ranked(
+                values[c, rank], c, rank, values[n_unary], origins[n_unary], n_paths
             )
-    for goal in range(found):
+    for goal in range(n_paths):
         c, rank = origins[n_unary, goal]
         for word in range(n - 1, -1, -1):
             choices[goal, word] = c - starts[word]
             c, rank = origins[c, rank]
-    return found
+    return n_paths
 
 
 @njit
 def _independent(
     parts: Floats, starts: Ints, values: Floats, origins: Ints, counts: Ints, choices: Ints
 ) -> int:
-    """A list for each word, of the first words' choices together; origins are the word's candidate
-    and the rank before.
+    """``_chain`` without transitions: a list for each word, of the joint choices up to that word.
+
+    Origins are the candidate of the word, and the rank in the list of the word before.
     """
     n = starts.shape[0] - 1
     for word in range(n):

@@ -1,18 +1,18 @@
-"""The parts of second-order dependency trees over a sparse set of candidate arcs, and the order in
-which they are stored.
+"""The parts of second-order dependency trees over a sparse set of candidate arcs, and their layout
+in arrays.
 
 Words are 1..n, the root is at 0. A tree has one part for each of its arcs and, for each arc a = (h,
 d) of it,
 
     a sibling part   (s, a)    s is the next modifier of h inward of d on the same side, or START if
-    d is the innermost; a stop part      (a, STOP) if d is the outermost modifier of h on its side;
+                               d is the innermost;
+    a stop part      (a, STOP) if d is the outermost modifier of h on its side;
     a grandparent    (g, a)    g is the head of h, for h other than the root.
 
 These are the parts of McDonald and Pereira (2006) and Carreras (2007). Scores, marginals and costs
 are flat arrays over all parts. First come the arcs, sorted by head, then side (left, right), then
-from the head outward. After them comes a stretch for each arc, in the same order: START, the
-siblings from the innermost to the one before d, STOP, and the grandparents in the order of
-``incoming``.
+from the head outward. Then come the other parts, arc by arc in the same order: START, the siblings
+from the innermost to the one before d, STOP, and the grandparents in the order of ``incoming``.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from egparse.types import Arcs, Floats, Ints, Shorts
 
 
 class ArcGraph(NamedTuple):
-    """Candidate arcs of one sentence with n words, and where their parts are.
+    """The candidate arcs of a sentence of n words, and the indices of their parts.
 
-    ``arcs`` (m, 2) holds head and dependent. Block 2 h is the arcs from h leftward, 2 h + 1 those
-    rightward: arcs ``blocks[b]:blocks[b + 1]``. The arcs into d are ``incoming[into[d]:into[d +
-    1]]``, by head. The parts of arc a beyond the arc itself are ``pairs[a]:pairs[a + 1]``. Without
-    ``siblings`` there are no START, sibling and STOP parts, without ``grandparents`` no
-    grandparents.
+    ``arcs`` (m, 2) holds head and dependent. Block b is the arcs ``blocks[b]:blocks[b + 1]``: those
+    leftward from h for b = 2 h, rightward for b = 2 h + 1. The arcs into d, sorted by head, are
+    ``incoming[into[d]:into[d + 1]]``. The pair parts of arc a are ``pairs[a]:pairs[a + 1]``;
+    without ``siblings`` START, sibling and STOP parts are missing, without ``grandparents`` the
+    grandparent parts.
     """
 
     arcs: Arcs
@@ -46,7 +46,9 @@ class ArcGraph(NamedTuple):
 
 @njit
 def lay_out(arcs: Arcs, size: int, siblings: bool, grandparents: bool) -> ArcGraph:
-    """The graph of distinct arcs (m, 2), in any order, for a sentence of ``size`` - 1 words."""
+    """The graph of the distinct arcs (m, 2), given in any order, of a sentence of ``size`` - 1
+    words.
+    """
     m = arcs.shape[0]
     blocks = np.zeros(2 * size + 1, dtype=np.int32)
     into = np.zeros(size + 1, dtype=np.int32)
@@ -104,10 +106,11 @@ def _put(arc: Shorts, side: int, ordered: Arcs, filled: Ints) -> None:
 
 @njit
 def mark_tree(graph: ArcGraph, heads: Ints, parts: Floats) -> int:
-    """parts[r] = 1 for the parts of the tree ``heads`` (n + 1,), 0 elsewhere; returns how many of
-    its arcs are no candidates.
+    """Write 1 to ``parts`` (parts,) for each part of the tree ``heads`` (n + 1,) and 0 elsewhere;
+    returns how many of the tree's arcs are not candidates.
 
-    A sibling or head that is no candidate is passed over, as if it were not in the tree.
+    Parts that contain an arc which is not a candidate are left out, and such an arc does not count
+    as a sibling.
     """
     parts[:] = 0.0
     size: int = graph.into.shape[0] - 1

@@ -1,37 +1,36 @@
 """Projective second-order trees over a sparse set of candidate arcs: log Z and marginals, exact.
 
-The parts are those of ``arc_graph``; the dynamic program is Model 1 of Koo and Collins (2010,
-"Efficient third-order dependency parsers", sec. 4.1), with the candidate arcs in the place of pairs
-of words: with K candidate heads a word it takes O(K^2 n^2) time and O(K n^2) memory, where theirs
-takes O(n^4) and O(n^3). For the few heads that a pruner leaves, that is less than one sweep of
-belief propagation takes. The items, for arcs a = (g, h) and b = (h, d), the one
-from g to h, the other from h on::
+The parts are those of ``arc_graph``. The dynamic program is Model 1 of Koo and Collins (2010,
+"Efficient third-order dependency parsers", sec. 4.1), with candidate arcs in the place of pairs of
+words. With K candidate heads a word it takes O(K^2 n^2) time and O(K n^2) memory, where theirs
+takes O(n^4) and O(n^3); for the few heads that a pruner leaves this is less than one sweep of
+belief propagation. The items, for arcs a = (g, h) and b = (h, d), are::
 
-    complete[a, e]      h, under g, governs all of h..e (or e..h)
-    incomplete[a, b]    h, under g, governs all of h..d, and has d as its outermost modifier on
-                        that side; nothing beyond d yet
-    between[s, b]       sum over r of complete[s, r] complete[b, r + 1]: what two neighbouring
-                        modifiers s and d of h hold between them
+    complete[a, e]      h, with the head g, governs all of h..e (or e..h)
+    incomplete[a, b]    h, with the head g, governs all of h..d, and d is its outermost modifier on
+                        that side so far; d has no modifiers beyond d yet
+    between[s, b]       sum over r of complete[s, r] complete[b, r + 1]: the words between two
+                        neighbouring modifiers s and d of h
 
     incomplete[a, b]  = w[b] grandparent[a, b] (start[b] complete[b, h + 1]
                         + sum_s incomplete[a, s] rest[s] sibling[s, b] between[s, b])
     complete[a, e]    = sum_b incomplete[a, b] stop[b] complete[b, e];   complete[a, h] = 1
 
-and mirrored to the left; g is outside of the stretch. The head 0 of several roots has one more arc,
-from nowhere. Marginals are derivatives of log Z, taken backwards through the same sums. Items with
-a g inside of the stretch are computed at times, where to leave them out costs more: no other item
-is made of them.
+and mirrored to the left. The head g lies outside of the span. The root as a head of several words
+has one more arc, from nowhere. Marginals are derivatives of log Z, computed by backpropagation
+through the same sums. Some items with a g inside of the span are computed as well, where leaving
+them out would cost more; no other item is built from them.
 
 **Order.** For each i from the right: first all items that start at i and lead rightward, then those
 from further right that end at i. The former need leftward items that end right of i, so a whole row
-of ends is made at once; the latter are made for all g at once.
+of ends is computed at once; the latter are computed for all g at once.
 
 **Range.** Pair weights are taken relative to the best sibling, grandparent and stop of an arc
-(rest[s] is what not stopping at s weighs beside that); arcs are divided by the sum of these best
-over the candidates of their dependent. So no item exceeds one, and z is the share that trees have
-of all choices of heads. Where z is at least ``SMALLEST``, what underflows is too little to count.
-Otherwise, in long sentences and where the best heads of words are far from a tree, logarithms
-decide (``pruned_best``).
+(rest[s] is the weight, relative to the best stop, of not stopping at s); arc weights are divided by
+their sum over the candidate heads of the dependent. So no item exceeds one, and z is the share of
+trees among all choices of one head a word. Where z is at least ``SMALLEST``, no mass that counts
+has underflowed. Otherwise, in long sentences and where the best heads of the words are far from a
+tree, ``projective_log`` computes the same by logarithms.
 """
 
 from __future__ import annotations
@@ -43,22 +42,24 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.structures.second_order.arc_graph import ArcGraph
-from egparse.structures.second_order.projective_log import Chart, log_inside_outside, new_chart
-from egparse.structures.semirings import LOG
+from egparse.structures.second_order.projective_log import (
+    LOG,
+    Chart,
+    log_inside_outside,
+    new_chart,
+)
 from egparse.types import Floats, Ints
 
 SMALLEST = 1e-250
-"""The share that trees have of all choices of heads, below which they may have lost mass to
-underflow.
-"""
+"""Where trees are a smaller share than this of all choices of heads, mass may have underflowed."""
 
 
 class _Weights(NamedTuple):
-    """exp of the potentials: of arcs in ``arcs``, with what the pairs were divided by; of pairs in
-    their places (1 where there are none).
+    """Exponentials of the potentials, relative to the best ones (see the module).
 
-    ``starts``, ``stops`` and ``rest`` (arcs,) are 1 without sibling parts. ``offset`` is what log Z
-    of the weights has to be raised by.
+    ``arcs`` (arcs,) includes what the pair weights of an arc were divided by. ``pairs`` has the
+    layout of the parts. ``starts``, ``stops`` and ``rest`` (arcs,) are 1 without sibling parts.
+    ``offset`` in nats is to be added to log Z of the weights.
     """
 
     arcs: Floats
@@ -72,13 +73,13 @@ class _Weights(NamedTuple):
 def inside_outside(
     graph: ArcGraph, potentials: Floats, single_root: bool, marginals: Floats
 ) -> float:
-    """Write the marginals of all parts for ``potentials`` (parts,) in nats, without nan or +inf;
-    returns log Z, ``-inf`` without a tree.
+    """Write the marginals (parts,) for ``potentials`` (parts,) in nats and return log Z.
 
-    Marginals are then 0. Potentials may be ``-inf``.
+    Potentials may be ``-inf``, but not nan or +inf. Where no tree exists log Z is ``-inf`` and all
+    marginals are 0.
     """
     log_z = scaled_inside_outside(graph, potentials, single_root, marginals)
-    if math.isnan(log_z):  # rare: the kernel of logarithms is compiled when it is needed
+    if math.isnan(log_z):  # rare, so that this second kernel is compiled only when it is needed
         log_z = log_inside_outside(graph, potentials, single_root, LOG, marginals)
     return float(log_z)
 
@@ -87,9 +88,7 @@ def inside_outside(
 def scaled_inside_outside(
     graph: ArcGraph, potentials: Floats, single_root: bool, marginals: Floats
 ) -> float:
-    """As ``inside_outside``, for other kernels; nan where the trees have too small a share of all
-    choices of heads.
-    """
+    """``inside_outside`` for calls from other kernels; nan where z is below ``SMALLEST``."""
     marginals[:] = 0.0
     weights = _weigh(graph, potentials)
     if weights.offset == -np.inf:
@@ -145,7 +144,9 @@ def _weigh(graph: ArcGraph, potentials: Floats) -> _Weights:
 
 @njit
 def relative_weights(potentials: Floats, first: int, end: int, weights: Floats) -> float:
-    """exp of potentials relative to the highest, which is returned (0 if none is finite)."""
+    """Write the exponentials of potentials ``first``..``end`` - 1 relative to the largest of them,
+    and return the largest (0 if none is finite).
+    """
     highest = -np.inf
     for r in range(first, end):
         highest = max(highest, potentials[r])
@@ -160,53 +161,54 @@ def relative_weights(potentials: Floats, first: int, end: int, weights: Floats) 
 def _inside(graph: ArcGraph, weights: _Weights, single_root: bool, chart: Chart) -> float:
     """Fill the chart; returns z."""
     size: int = graph.into.shape[0] - 1
-    closed = graph.blocks[
-        :-1:2
-    ].copy()  # where the arcs leftward from each head end that have their items
+    # The leftward arcs of h get their items from the innermost outward: those before ready_end[h].
+    ready_end = graph.blocks[:-1:2].copy()
     for i in range(size - 1, 0 if single_root else -1, -1):
-        _close_rightward(graph, weights, chart, i)
+        _inside_rightward(graph, weights, chart, i)
         if i > 0:
-            _close_leftward(graph, weights, chart, i, closed)
+            _inside_leftward(graph, weights, chart, i, ready_end)
     if not single_root:
         return float(chart.right[-1, size - 1])
     z = 0.0
     for b in range(graph.blocks[1], graph.blocks[2]):
         row = chart.rows[b]
-        own = weights.arcs[b] * weights.starts[b] * weights.stops[b]
-        z += own * chart.left[1, row] * chart.right[row, size - 1]
+        weight = weights.arcs[b] * weights.starts[b] * weights.stops[b]
+        z += weight * chart.left[1, row] * chart.right[row, size - 1]
     return z
 
 
 @njit
 def _rows_of(graph: ArcGraph, h: int) -> tuple[int, int]:
-    """The first row of the chart for the arcs into h, and the one behind the last."""
+    """The rows of the chart for the arcs into h: the first, and the one behind the last."""
     if h == 0:
         return graph.arcs.shape[0], graph.arcs.shape[0] + 1
     return int(graph.into[h]), int(graph.into[h + 1])
 
 
 @njit(fast=True)
-def _close_rightward(graph: ArcGraph, weights: _Weights, chart: Chart, i: int) -> None:
-    """The items that start at i and lead rightward."""
+def _inside_rightward(graph: ArcGraph, weights: _Weights, chart: Chart, i: int) -> None:
+    """Compute the items that start at i and lead rightward."""
     right, incomplete, rows, heads = chart.right, chart.incomplete, chart.rows, chart.heads
     size = right.shape[1]
     first, end = _rows_of(graph, i)
     for a in range(first, end):
         right[a, i] = 1.0
     for b in range(graph.blocks[2 * i + 1], graph.blocks[2 * i + 2]):
-        _join(graph, weights, chart, b)
+        _inside_incomplete(graph, weights, chart, b)
         d, row, place = graph.arcs[b, 1], rows[b], chart.chains[b]
         # complete[a, e] = sum_b incomplete[a, b] stop[b] complete[b, e]
         for k in range(end - first):
             a = first + k
-            held = incomplete[place + k] * weights.stops[b]
+            weight = incomplete[place + k] * weights.stops[b]
             for e in range(d, heads[a] if heads[a] > i else size):
-                right[a, e] += held * right[row, e]
+                right[a, e] += weight * right[row, e]
 
 
 @njit(fast=True)
-def _close_leftward(graph: ArcGraph, weights: _Weights, chart: Chart, i: int, closed: Ints) -> None:
-    """The items that end at i and lead leftward."""
+def _inside_leftward(
+    graph: ArcGraph, weights: _Weights, chart: Chart, i: int, ready_end: Ints
+) -> None:
+    """Compute the items that end at i and lead leftward."""
     left, incomplete, rows, heads, into = (
         chart.left,
         chart.incomplete,
@@ -217,23 +219,23 @@ def _close_leftward(graph: ArcGraph, weights: _Weights, chart: Chart, i: int, cl
     for a in range(into[i], into[i + 1]):
         left[i, a] = 1.0
         if heads[a] > i:
-            _join(graph, weights, chart, graph.incoming[a])
-            closed[heads[a]] += 1
+            _inside_incomplete(graph, weights, chart, graph.incoming[a])
+            ready_end[heads[a]] += 1
     for h in range(i + 1, left.shape[0]):
         first = into[h]
         # complete[a, i] = sum_b incomplete[a, b] stop[b] complete[b, i]
-        for b in range(graph.blocks[2 * h], closed[h]):
-            held = left[i, rows[b]] * weights.stops[b]
-            if held == 0.0:
+        for b in range(graph.blocks[2 * h], ready_end[h]):
+            weight = left[i, rows[b]] * weights.stops[b]
+            if weight == 0.0:
                 continue
             place = chart.chains[b]
             for k in range(into[h + 1] - first):
-                left[i, first + k] += incomplete[place + k] * held
+                left[i, first + k] += incomplete[place + k] * weight
 
 
 @njit(fast=True, inline=True)
-def _join(graph: ArcGraph, weights: _Weights, chart: Chart, b: int) -> None:
-    """incomplete[a, b] for all arcs a into the head of arc b."""
+def _inside_incomplete(graph: ArcGraph, weights: _Weights, chart: Chart, b: int) -> None:
+    """Compute incomplete[a, b] for all arcs a into the head of arc b."""
     right, left, incomplete, rows, chains = (
         chart.right,
         chart.left,
@@ -246,24 +248,26 @@ def _join(graph: ArcGraph, weights: _Weights, chart: Chart, b: int) -> None:
     first = graph.blocks[2 * h + (1 if is_rightward else 0)]
     row, place, pair = rows[b], chains[b], graph.pairs[b]
     n_heads = chains[b + 1] - place
-    inner = weights.starts[b] * (left[h + 1, row] if is_rightward else right[row, h - 1])
+    first_sum = weights.starts[b] * (left[h + 1, row] if is_rightward else right[row, h - 1])
+    # incomplete[a, b] = w[b] grandparent[a, b] (start[b] complete[b, h + 1]
+    #                    + sum_s incomplete[a, s] rest[s] sibling[s, b] between[s, b])
     for k in range(n_heads):
-        incomplete[place + k] = inner
+        incomplete[place + k] = first_sum
     for s in range(first, b):
-        near, of_sibling, before = int(graph.arcs[s, 1]), rows[s], chains[s]
+        near, sibling_row, sibling_place = int(graph.arcs[s, 1]), rows[s], chains[s]
         # between[s, b] = sum_r complete[s, r] complete[b, r + 1]
-        held = 0.0
+        between = 0.0
         if is_rightward:
             for r in range(near, d):
-                held += right[of_sibling, r] * left[r + 1, row]
+                between += right[sibling_row, r] * left[r + 1, row]
         else:
             for r in range(d, near):
-                held += right[row, r] * left[r + 1, of_sibling]
-        held *= weights.rest[s]
+                between += right[row, r] * left[r + 1, sibling_row]
+        between *= weights.rest[s]
         if graph.siblings:
-            held *= weights.pairs[pair + 1 + s - first]
+            between *= weights.pairs[pair + 1 + s - first]
         for k in range(n_heads):
-            incomplete[place + k] += incomplete[before + k] * held
+            incomplete[place + k] += incomplete[sibling_place + k] * between
     weight = weights.arcs[b]
     if graph.grandparents and h > 0:
         grandparent = pair + (b - first + 2 if graph.siblings else 0)
@@ -278,18 +282,19 @@ def _join(graph: ArcGraph, weights: _Weights, chart: Chart, b: int) -> None:
 def _outside(
     graph: ArcGraph, weights: _Weights, single_root: bool, z: float, chart: Chart, marginals: Floats
 ) -> None:
-    """Derivatives of log Z in all items, and so the marginals: every sum of ``_inside``,
-    backwards.
+    """Write the marginals, by backpropagation through ``_inside``: outer x = d log Z / d x for each
+    item x.
     """
     size: int = graph.into.shape[0] - 1
-    closed = graph.blocks[1::2].copy()
+    ready_end = graph.blocks[1::2].copy()
     if single_root:
+        # z = sum_b w[b] start[b] stop[b] complete[b, 1] complete[b, n], for the arcs b of the root
         for b in range(graph.blocks[1], graph.blocks[2]):
             row = chart.rows[b]
-            own = weights.arcs[b] * weights.starts[b] * weights.stops[b] / z
-            chart.outer_left[1, row] += own * chart.right[row, size - 1]
-            chart.outer_right[row, size - 1] += own * chart.left[1, row]
-            marginals[b] = own * chart.left[1, row] * chart.right[row, size - 1]
+            weight = weights.arcs[b] * weights.starts[b] * weights.stops[b] / z
+            chart.outer_left[1, row] += weight * chart.right[row, size - 1]
+            chart.outer_right[row, size - 1] += weight * chart.left[1, row]
+            marginals[b] = weight * chart.left[1, row] * chart.right[row, size - 1]
             if graph.siblings:
                 marginals[graph.pairs[b]] = marginals[b]
                 marginals[graph.pairs[b] + b - graph.blocks[1] + 1] = marginals[b]
@@ -297,42 +302,45 @@ def _outside(
         chart.outer_right[-1, size - 1] = 1.0 / z
     for i in range(1 if single_root else 0, size):
         if i > 0:
-            _open_leftward(graph, weights, chart, i, closed, marginals)
-        _open_rightward(graph, weights, chart, i, marginals)
+            _outside_leftward(graph, weights, chart, i, ready_end, marginals)
+        _outside_rightward(graph, weights, chart, i, marginals)
 
 
 @njit(fast=True)
-def _open_rightward(
+def _outside_rightward(
     graph: ArcGraph, weights: _Weights, chart: Chart, i: int, marginals: Floats
 ) -> None:
-    """``_close_rightward``, backwards."""
+    """The derivatives of the items of ``_inside_rightward``, and the marginals of their parts."""
     right, incomplete, rows, heads = chart.right, chart.incomplete, chart.rows, chart.heads
     outer_right, outer_incomplete = chart.outer_right, chart.outer_incomplete
     size = right.shape[1]
     first, end = _rows_of(graph, i)
     for b in range(graph.blocks[2 * i + 2] - 1, graph.blocks[2 * i + 1] - 1, -1):
         d, row, place = graph.arcs[b, 1], rows[b], chart.chains[b]
-        stopped = 0.0
+        # outer incomplete[a, b] += stop[b] sum_e outer complete[a, e] complete[b, e]
+        # outer complete[b, e]   += outer complete[a, e] incomplete[a, b] stop[b]
+        # P(b, STOP) = sum_a incomplete[a, b] stop[b] sum_e outer complete[a, e] complete[b, e]
+        stop_marginal = 0.0
         for k in range(end - first):
             a = first + k
-            held = incomplete[place + k] * weights.stops[b]
+            weight = incomplete[place + k] * weights.stops[b]
             total = 0.0
             for e in range(d, heads[a] if heads[a] > i else size):
-                pull = outer_right[a, e]
-                total += pull * right[row, e]
-                outer_right[row, e] += pull * held
+                outer = outer_right[a, e]
+                total += outer * right[row, e]
+                outer_right[row, e] += outer * weight
             outer_incomplete[place + k] += total * weights.stops[b]
-            stopped += total * held
+            stop_marginal += total * weight
         if graph.siblings:
-            marginals[graph.pairs[b] + b - graph.blocks[2 * i + 1] + 1] = stopped
-        _open(graph, weights, chart, b, marginals)
+            marginals[graph.pairs[b] + b - graph.blocks[2 * i + 1] + 1] = stop_marginal
+        _outside_incomplete(graph, weights, chart, b, marginals)
 
 
 @njit(fast=True)
-def _open_leftward(
-    graph: ArcGraph, weights: _Weights, chart: Chart, i: int, closed: Ints, marginals: Floats
+def _outside_leftward(
+    graph: ArcGraph, weights: _Weights, chart: Chart, i: int, ready_end: Ints, marginals: Floats
 ) -> None:
-    """``_close_leftward``, backwards."""
+    """The derivatives of the items of ``_inside_leftward``, and the marginals of their parts."""
     left, incomplete, rows, heads, into = (
         chart.left,
         chart.incomplete,
@@ -343,28 +351,34 @@ def _open_leftward(
     outer_left, outer_incomplete = chart.outer_left, chart.outer_incomplete
     for h in range(left.shape[0] - 1, i, -1):
         first, begin = into[h], graph.blocks[2 * h]
-        for b in range(begin, closed[h]):
-            held = left[i, rows[b]] * weights.stops[b]
-            if held == 0.0:
+        # The equations of _outside_rightward, with e = i.
+        for b in range(begin, ready_end[h]):
+            weight = left[i, rows[b]] * weights.stops[b]
+            if weight == 0.0:
                 continue
             place = chart.chains[b]
             total = 0.0
             for k in range(into[h + 1] - first):
-                pull = outer_left[i, first + k]
-                outer_incomplete[place + k] += pull * held
-                total += pull * incomplete[place + k]
+                outer = outer_left[i, first + k]
+                outer_incomplete[place + k] += outer * weight
+                total += outer * incomplete[place + k]
             outer_left[i, rows[b]] += total * weights.stops[b]
             if graph.siblings:
-                marginals[graph.pairs[b] + b - begin + 1] += total * held
+                marginals[graph.pairs[b] + b - begin + 1] += total * weight
     for a in range(into[i], into[i + 1]):
         if heads[a] > i:
-            _open(graph, weights, chart, graph.incoming[a], marginals)
-            closed[heads[a]] -= 1
+            _outside_incomplete(graph, weights, chart, graph.incoming[a], marginals)
+            ready_end[heads[a]] -= 1
 
 
 @njit(fast=True, inline=True)
-def _open(graph: ArcGraph, weights: _Weights, chart: Chart, b: int, marginals: Floats) -> None:
-    """``_join``, backwards."""
+def _outside_incomplete(
+    graph: ArcGraph, weights: _Weights, chart: Chart, b: int, marginals: Floats
+) -> None:
+    """The derivatives of the items of ``_inside_incomplete``, and the marginals of their parts.
+
+    bracket[a] stands for the bracket in the equation of incomplete[a, b].
+    """
     right, left, incomplete, rows, chains = (
         chart.right,
         chart.left,
@@ -384,51 +398,60 @@ def _open(graph: ArcGraph, weights: _Weights, chart: Chart, b: int, marginals: F
     n_heads = chains[b + 1] - place
     grandparent = pair + (b - first + 2 if graph.siblings else 0)
     has_grandparents = graph.grandparents and h > 0
-    marginal, pulled = 0.0, 0.0
+    marginal, outer_sum = 0.0, 0.0
+    # P(grandparent a of b) = outer incomplete[a, b] incomplete[a, b];   P(b) = their sum over a
+    # outer bracket[a] = outer incomplete[a, b] w[b] grandparent[a, b], kept in outer_incomplete
     for k in range(n_heads):
-        pull = outer_incomplete[place + k]
-        share = pull * incomplete[place + k]
-        marginal += share
-        pull *= weights.arcs[b]
+        outer = outer_incomplete[place + k]
+        part_marginal = outer * incomplete[place + k]
+        marginal += part_marginal
+        outer *= weights.arcs[b]
         if has_grandparents:
-            marginals[grandparent + k] = share
-            pull *= weights.pairs[grandparent + k]
-        outer_incomplete[place + k] = pull
-        pulled += pull
+            marginals[grandparent + k] = part_marginal
+            outer *= weights.pairs[grandparent + k]
+        outer_incomplete[place + k] = outer
+        outer_sum += outer
     marginals[b] = marginal
-    if pulled == 0.0:
+    if outer_sum == 0.0:
         return
-    pulled *= weights.starts[b]
+    # outer complete[b, h + 1] += start[b] sum_a outer bracket[a]
+    # P(START, b) = complete[b, h + 1] start[b] sum_a outer bracket[a]
+    outer_sum *= weights.starts[b]
     if is_rightward:
-        outer_left[h + 1, row] += pulled
-        started = pulled * left[h + 1, row]
+        outer_left[h + 1, row] += outer_sum
+        start_marginal = outer_sum * left[h + 1, row]
     else:
-        outer_right[row, h - 1] += pulled
-        started = pulled * right[row, h - 1]
+        outer_right[row, h - 1] += outer_sum
+        start_marginal = outer_sum * right[row, h - 1]
     if graph.siblings:
-        marginals[pair] = started
+        marginals[pair] = start_marginal
     for s in range(first, b):
-        near, of_sibling, before = int(graph.arcs[s, 1]), rows[s], chains[s]
+        near, sibling_row, sibling_place = int(graph.arcs[s, 1]), rows[s], chains[s]
         weight = weights.rest[s]
         if graph.siblings:
             weight *= weights.pairs[pair + 1 + s - first]
-        pull = 0.0
+        # outer between[s, b] = rest[s] sibling[s, b] sum_a outer bracket[a] incomplete[a, s]
+        outer = 0.0
         for k in range(n_heads):
-            pull += outer_incomplete[place + k] * incomplete[before + k]
-        pull *= weight
-        held = 0.0
+            outer += outer_incomplete[place + k] * incomplete[sibling_place + k]
+        outer *= weight
+        # outer complete[s, r]     += outer between[s, b] complete[b, r + 1]
+        # outer complete[b, r + 1] += outer between[s, b] complete[s, r]
+        between = 0.0
         if is_rightward:
             for r in range(near, d):
-                held += right[of_sibling, r] * left[r + 1, row]
-                outer_right[of_sibling, r] += pull * left[r + 1, row]
-                outer_left[r + 1, row] += pull * right[of_sibling, r]
+                between += right[sibling_row, r] * left[r + 1, row]
+                outer_right[sibling_row, r] += outer * left[r + 1, row]
+                outer_left[r + 1, row] += outer * right[sibling_row, r]
         else:
             for r in range(d, near):
-                held += right[row, r] * left[r + 1, of_sibling]
-                outer_right[row, r] += pull * left[r + 1, of_sibling]
-                outer_left[r + 1, of_sibling] += pull * right[row, r]
+                between += right[row, r] * left[r + 1, sibling_row]
+                outer_right[row, r] += outer * left[r + 1, sibling_row]
+                outer_left[r + 1, sibling_row] += outer * right[row, r]
+        # P(s, b) = outer between[s, b] between[s, b]
         if graph.siblings:
-            marginals[pair + 1 + s - first] = pull * held
-        held *= weight
+            marginals[pair + 1 + s - first] = outer * between
+        # outer incomplete[a, s] += outer bracket[a] rest[s] sibling[s, b] between[s, b]
+        between *= weight
         for k in range(n_heads):
-            outer_incomplete[before + k] += outer_incomplete[place + k] * held
+            outer_incomplete[sibling_place + k] += outer_incomplete[place + k] * between

@@ -1,17 +1,18 @@
 """The best non-projective tree: Chu-Liu-Edmonds on a dense score matrix, O(n^2).
 
-Every component (first: every word) picks its best head; a cycle of picks becomes one component,
-whose arcs are scored by what they gain over the pick they would replace (Georgiadis 2003,
-"Arborescence optimization problems solvable by Edmonds' algorithm"). We grow one path of picks at a
-time, as Gabow et al. (1986, sec. 2) do, so no cycle has to be searched for, and merge rows and
-columns in place, at O(n) a component. When no tree exists, some component finds no head.
+Every component (at first, every word) picks its best head. A cycle of picks is contracted to one
+component; its arcs are scored by their gain over the pick that they would replace (Georgiadis 2003,
+"Arborescence optimization problems solvable by Edmonds' algorithm"). One path of picks is grown at
+a time, as in Gabow et al. (1986, sec. 2), so that no search for cycles is needed, and rows and
+columns are merged in place, in O(n) for each component. Where no tree exists, some component has no
+candidate head.
 
-A single root needs no second search. Picking the root only when nothing else is left finds, among
-trees with the fewest arcs from the root, the best: it is the same algorithm over pairs (-arcs from
-the root, score), compared lexicographically. A pick on a cycle never comes from the root, so the
-first number of every remaining arc stays what it was, and need not be stored. Nothing large is
-added to any score, so ties and small differences are safe (Zmigrod et al. 2020, "Please mind the
-root", do it by search).
+A single root needs no second search. If a component picks the root only where no other head is
+left, the result is the best among the trees with the fewest arcs from the root: this is the same
+algorithm over pairs (-arcs from the root, score), compared lexicographically. A pick on a cycle
+never comes from the root, so the first number of every remaining arc stays what it was and need not
+be stored. No large constant is added to any score, so that ties and small differences are kept
+(Zmigrod et al. 2020, "Please mind the root", search instead).
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ from egparse.compilation import njit
 from egparse.structures.trees.dependency_trees import NO_HEAD
 from egparse.types import Floats, Ints
 
-NOBODY = -1
+NONE = -1
 
 
 class SearchWorkspace(NamedTuple):
-    """Buffers that the search overwrites; sized for ``n_max`` words, good for any shorter sentence.
+    """Buffers for sentences of up to ``n_max`` words, which the search overwrites.
 
     ``gains`` and ``origins`` are flat, used as charts [dependent, head] of stride n+1 over
-    components, each named by one of its words; ``origins`` holds head * (n+1) + dependent, the
-    words of that arc. ``values`` is the gain of the component's pick. ``lists`` has rows of 2
-    (n_max + 1): see ``_NodeLists``.
+    components, each named by one of its words. ``origins`` holds head * (n+1) + dependent, the
+    words of that arc. ``values`` (n+1,) is the gain of the component's pick. ``lists`` has rows of
+    2 (n_max + 1): see ``_NodeLists``.
     """
 
     gains: Floats
@@ -56,10 +57,10 @@ def search_workspace(n_max: int) -> SearchWorkspace:
 class _NodeLists(NamedTuple):
     """Views of the rows of ``SearchWorkspace.lists``.
 
-    The first four are indexed by component, ``path`` by place: the picks being followed; where a
-    component is on it (``NOBODY``: not); whether a component is known to reach the root; its node.
-    Nodes are words (1..n) and cycles (n+1.., in the order of their making): ``parent`` is the cycle
-    that a node is on, ``pick`` the arc into it.
+    ``path`` is the path of components that picks are followed along. By component, ``place`` is its
+    index on the path (``NONE``: not on it), ``reaches_root`` whether its picks are known to lead to
+    the root, and ``node`` its node. Nodes are words (1..n) and cycles (n+1.., in the order of
+    contraction); by node, ``parent`` is the cycle that it is on, ``pick`` the arc into it.
     """
 
     path: Ints
@@ -72,8 +73,8 @@ class _NodeLists(NamedTuple):
 
 @njit
 def chu_liu_edmonds(scores: Floats, single_root: bool, heads: Ints, work: SearchWorkspace) -> float:
-    """Fill ``heads`` (n+1,) with a best tree and return its score; ``-inf`` and all -1 if there is
-    none.
+    """Write the heads (n+1,) of a best tree and return its score; where no tree exists ``-inf`` and
+    -1 for all heads.
 
     Allocates nothing.
     """
@@ -88,7 +89,7 @@ def chu_liu_edmonds(scores: Floats, single_root: bool, heads: Ints, work: Search
     for word in range(1, size):
         if not lists.reaches_root[word]:
             next_node = _follow(word, next_node, single_root, gains, origins, work.values, lists)
-            if next_node == NOBODY:
+            if next_node == NONE:
                 return -np.inf
     _expand(size, next_node, heads, lists)
     if single_root and not _has_single_root(heads):
@@ -102,17 +103,17 @@ def chu_liu_edmonds(scores: Floats, single_root: bool, heads: Ints, work: Search
 
 @njit
 def _start(scores: Floats, gains: Floats, origins: Ints, lists: _NodeLists) -> None:
-    """One component a word, none with a pick."""
+    """Make each word a component without a pick."""
     size = scores.shape[0]
     for dependent in range(size):
         for head in range(size):
             gains[dependent, head] = scores[head, dependent]
             origins[dependent, head] = head * size + dependent
         gains[dependent, dependent] = -np.inf
-        lists.place[dependent] = NOBODY
+        lists.place[dependent] = NONE
         lists.reaches_root[dependent] = dependent == 0
         lists.node[dependent] = dependent
-    lists.parent[: 2 * size] = NOBODY
+    lists.parent[: 2 * size] = NONE
 
 
 @njit
@@ -125,8 +126,8 @@ def _follow(
     values: Floats,
     lists: _NodeLists,
 ) -> int:
-    """Follow picks from ``word`` to the root, contracting cycles; the next unused node, NOBODY if
-    stuck.
+    """Follow picks from ``word`` to the root, contracting cycles; returns the next unused node,
+    ``NONE`` if a component has no candidate head.
     """
     path, place, reaches_root = lists.path, lists.place, lists.reaches_root
     path[0] = word
@@ -136,12 +137,12 @@ def _follow(
         component = path[length - 1]
         head = _best_head(gains[component], single_root)
         if gains[component, head] == -np.inf:
-            return NOBODY
+            return NONE
         values[component] = gains[component, head]
         lists.pick[lists.node[component]] = origins[component, head]
         if reaches_root[head]:
             break
-        if place[head] == NOBODY:
+        if place[head] == NONE:
             path[length] = head
             place[head] = length
             length += 1
@@ -157,7 +158,7 @@ def _follow(
 
 @njit
 def _best_head(gain: Floats, single_root: bool) -> int:
-    """The place of the largest gain; for a single root, 0 only if no other is above ``-inf``."""
+    """The head of largest gain; for a single root, 0 only if no other gain is above ``-inf``."""
     best = -np.inf if single_root else gain[0]
     head = 0
     for candidate in range(1, gain.size):
@@ -170,7 +171,7 @@ def _best_head(gain: Floats, single_root: bool) -> int:
 def _contract(
     cycle: Ints, node: int, gains: Floats, origins: Ints, values: Floats, lists: _NodeLists
 ) -> None:
-    """Make the components of ``cycle`` one, named by the first of them."""
+    """Contract the components of ``cycle`` to one, named by the first of them."""
     size = gains.shape[0]
     name = cycle[0]
     gains[name] -= values[name]
@@ -196,14 +197,14 @@ def _contract(
 
 @njit
 def _expand(size: int, n_nodes: int, heads: Ints, lists: _NodeLists) -> None:
-    """Give the arc into each cycle, newest first, to the part of it that the arc enters; write
-    ``heads``.
+    """Expand the cycles, newest first, and write ``heads``: the arc into a cycle replaces the pick
+    of the node that it enters.
     """
     for cycle in range(n_nodes - 1, size - 1, -1):
-        part = lists.pick[cycle] % size
-        while lists.parent[part] != cycle:
-            part = lists.parent[part]
-        lists.pick[part] = lists.pick[cycle]
+        node = lists.pick[cycle] % size
+        while lists.parent[node] != cycle:
+            node = lists.parent[node]
+        lists.pick[node] = lists.pick[cycle]
     for word in range(1, size):
         heads[word] = lists.pick[word] // size
 

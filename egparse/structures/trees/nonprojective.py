@@ -1,41 +1,39 @@
-"""Non-projective dependency trees: log-partition and arc marginals in O(n^3), best tree, k best
-trees.
+"""Non-projective dependency trees: log Z and arc marginals in O(n^3), best tree, k best trees.
 
-The matrix-tree theorem (Koo et al. 2007; Smith & Smith 2007; McDonald & Satta 2007) makes the
-partition a determinant, and a marginal a difference of two entries of the inverse. Both lose digits
-where words attract each other in cycles: the entries grow, their difference does not. We compute
-the same numbers without a single subtraction, to nearly full precision each, for the price of a
-factorisation and an inverse.
+By the matrix-tree theorem (Koo et al. 2007; Smith and Smith 2007; McDonald and Satta 2007) the
+partition is a determinant, and a marginal the difference of two entries of the inverse. Both lose
+digits where words attract each other in cycles: the entries grow, their difference does not. We
+compute the same numbers without a single subtraction, each to nearly full precision, at the cost of
+a factorisation and an inverse.
 
-**The walk.** Walk from a word to a head, drawn in proportion to the weights of its arcs, and on
-from there until the root. Removing word e from the graph leaves the walks between the others as
-they were if their rates
-are ::
+**The random walk.** Walk from a word to a head, drawn in proportion to the weights of its arcs, and
+on from there until the root. When word e is removed from the graph, the walks between the others
+remain as they were if their rates become ::
 
     rate[j, i] + rate[j, e] rate[e, i] / out[e]
     where out[e] = sum of rate[e, i] over remaining i, and the root
 
-which is Gaussian elimination on the Laplacian, except that out[e] is added up anew and not the
-result of subtractions (Grassmann, Taksar & Heyman 1985; O'Cinneide 1993 on its precision). The
-determinant, so the partition, is the product of out[e] over all words in any order. If ``escape[d,
-h]`` is the probability that the walk from h reaches the root before word d, then by the theorem for
-forests (Chaiken 1982) the inverse L
-of the Laplacian has ``L[d, d] - L[d, h] = L[d, d] escape[d, h]``, so Koo et al.'s marginal is ::
+This is Gaussian elimination on the Laplacian, except that out[e] is summed anew and is not the
+result of subtractions (Grassmann, Taksar and Heyman 1985; O'Cinneide 1993 on its precision). The
+determinant, and so the partition, is the product of out[e] over all words in any order. Let
+``escape[d, h]`` be the probability that the walk from h reaches the root before word d. By the
+theorem for forests (Chaiken 1982) the inverse L of the Laplacian has ``L[d, d] - L[d, h] = L[d, d]
+escape[d, h]``, so Koo et al.'s marginal is ::
 
     marginal[h, d] = weight[h, d] escape[d, h] / sum over g of weight[g, d] escape[d, g]
 
 **Halving.** escape[d] follows by substitution from an elimination that ends with d. To end with
-every word in turn, remove one half of the words and recurse into the other, both ways: T(n) = 2
-T(n/2) + O(n^3) = O(n^3), about 1.3 n^3 multiplications in all.
+every word in turn, remove one half of the words and recurse into the other, both ways
+(``leave_one_out``): T(n) = 2 T(n/2) + O(n^3) = O(n^3), about 1.3 n^3 multiplications in all.
 
-**A single root** is the limit of root weights times t as t goes to 0, and with no subtractions a t
-of 1e-130 costs no precision. What is wrong then is the share of trees with two or more arcs from
-the root; it is at most the sum of their marginals minus one, which is inspected.
+**A single root** is the limit of root weights times t as t goes to 0; as nothing is subtracted, t
+can be 1e-130 without loss of precision. The error is the share of trees with two or more arcs from
+the root. It is at most the sum of the marginals of these arcs minus one, which is checked.
 
-**Range.** Rates of a word add up to one before elimination. An underflow is a change of an arc's
-rate, by 2.3e-308 at most, which changes log Z by at most that times L[d, d] = 1 / (sum over g of
-rate[d, g] escape[d, g]); we demand that all these sums are at least ``SMALLEST``. Otherwise, or if
-single roots cannot be told apart, ``nonprojective_log`` decides.
+**Range.** Rates of a word sum to one before elimination. An underflow changes an arc's rate by
+2.3e-308 at most, which changes log Z by at most that times L[d, d] = 1 / (sum over g of
+rate[d, g] escape[d, g]); all these sums must be at least ``SMALLEST``. Otherwise, or if single
+roots cannot be separated, ``nonprojective_log`` computes the same by logarithms.
 """
 
 from __future__ import annotations
@@ -52,7 +50,6 @@ from egparse.structures.logsumexp import dot
 from egparse.structures.trees.chu_liu_edmonds import chu_liu_edmonds, search_workspace
 from egparse.structures.trees.dependency_trees import (
     BestTree,
-    TreeMarginals,
     checked_count,
     checked_scores,
 )
@@ -61,22 +58,22 @@ from egparse.structures.trees.nonprojective_log import log_matrix_tree
 from egparse.types import Floats, Ints
 
 SMALLEST = 1e-270
-"""A word's rate of escape below this may have lost digits to underflow."""
+"""Where a word's rate of escape is below this, digits may have been lost to underflow."""
 
 ROOT_DISCOUNT = 130 * math.log(10)
-"""Nats by which arcs from the root are made rarer than the best others, for single-root trees."""
+"""For single-root trees, arcs from the root score this many nats less than the best others."""
 
 ROOT_TOLERANCE = 1e-11
-"""The most probability that trees with several arcs from the root may keep."""
+"""The largest probability that trees with several arcs from the root may have."""
 
 
 class Workspace(NamedTuple):
-    """Buffers that the kernels overwrite; sized for ``n_max`` words, good for any shorter sentence.
+    """Buffers for sentences of up to ``n_max`` words, which the kernels overwrite.
 
     ``rates[depth]`` is flat, of (n_max+1)^2 numbers, used as rates [dependent, head] of stride n+1
     at that depth of the halving; the row of an eliminated word holds its probabilities. ``escape``
-    [d, h] is flat likewise. ``shifts`` is (n_max+1,). ``schedule`` has a row for each step: see
-    ``halving``.
+    [d, h] is flat likewise. ``shifts`` is (n_max+1,). ``schedule`` has a row for each step of
+    ``leave_one_out``.
     """
 
     rates: Floats
@@ -97,23 +94,12 @@ def workspace(n_max: int) -> Workspace:
     )
 
 
-def log_partition(scores: npt.ArrayLike, single_root: bool = True) -> float:
-    """Log of the sum over trees of exp(sum of arc scores), in nats; ``-inf`` where no tree
-    exists.
-    """
-    return marginals(scores, single_root).log_partition
-
-
-def marginals(scores: npt.ArrayLike, single_root: bool = True) -> TreeMarginals:
-    """The log-partition and the probability of each arc, under the distribution over trees."""
-    checked = checked_scores(scores)
-    result = np.empty_like(checked)
-    log_z = matrix_tree(checked, single_root, result, workspace(len(checked) - 1))
-    return TreeMarginals(float(log_z), result)
-
-
 def argmax(scores: npt.ArrayLike, single_root: bool = True) -> BestTree:
-    """A tree of highest score; score ``-inf`` and heads -1 where none exists."""
+    """A tree of highest score; score ``-inf`` and heads -1 where none exists.
+
+    Raises:
+        ValueError: scores that ``checked_scores`` refuses.
+    """
     checked = checked_scores(scores)
     heads = np.empty(len(checked), dtype=np.int32)
     score = chu_liu_edmonds(checked, single_root, heads, search_workspace(len(checked) - 1))
@@ -124,41 +110,47 @@ def k_best(scores: npt.ArrayLike, k: int, single_root: bool = True) -> list[Best
     """The ``k`` best trees, best first; fewer where fewer exist.
 
     Lawler's (1972) partition: the trees other than the best one of a set are split by the first
-    word at which they differ from it, and the best of each part is found by ``argmax``. O(k n)
+    word at which they differ from it, and the best of each subset is found by ``argmax``. O(k n)
     searches.
+
+    Raises:
+        ValueError: k < 1, or scores that ``checked_scores`` refuses.
     """
     checked = checked_scores(scores)
-    found: list[BestTree] = []
-    # A part of the trees: minus the best score in it, a number that settles ties, its best tree,
-    # the scores that are allowed in it, and how many words, from the left, have no choice left.
-    parts = [
+    trees: list[BestTree] = []
+    # A subset of the trees: minus its best score, a serial number that breaks ties, its best tree,
+    # the scores without the arcs that are forbidden in it, and how many words, from the left, have
+    # only one head left.
+    subsets = [
         (-best.score, 0, best, checked, 0)
         for best in [argmax(checked, single_root)]
         if best.score > -math.inf
     ]
-    made = 1
-    while parts and len(found) < checked_count(k):
-        _, _, best, allowed, n_fixed = heapq.heappop(parts)
-        found.append(best)
+    n_subsets = 1
+    while subsets and len(trees) < checked_count(k):
+        _, _, best, allowed, n_fixed = heapq.heappop(subsets)
+        trees.append(best)
         fixed = allowed.copy()
         for word in range(n_fixed + 1, len(checked)):
             other = fixed.copy()
             other[best.heads[word], word] = -math.inf
             runner_up = argmax(other, single_root)
             if runner_up.score > -math.inf:
-                heapq.heappush(parts, (-runner_up.score, made, runner_up, other, word - 1))
-                made += 1
+                heapq.heappush(subsets, (-runner_up.score, n_subsets, runner_up, other, word - 1))
+                n_subsets += 1
             fixed[:, word] = -math.inf
             fixed[best.heads[word], word] = allowed[best.heads[word], word]
-    return found
+    return trees
 
 
 @njit
 def matrix_tree(scores: Floats, single_root: bool, marginals: Floats, work: Workspace) -> float:
-    """Fill ``marginals`` (n+1, n+1) and return log Z, for C-contiguous ``scores`` without nan or
-    +inf.
+    """Write the probability of each arc to ``marginals`` (n+1, n+1) and return log Z, for
+    C-contiguous ``scores`` without nan or +inf.
 
-    Goes to the log domain by itself where scaling is not enough. Allocates nothing.
+    Where no tree exists log Z is ``-inf``. Marginals are 0 on forbidden arcs, in column 0, on the
+    diagonal, and everywhere if no tree exists. Uses the log domain where scaled rates underflow.
+    Allocates nothing.
     """
     size = scores.shape[0]
     marginals[:, :] = 0.0
@@ -175,8 +167,8 @@ def matrix_tree(scores: Floats, single_root: bool, marginals: Floats, work: Work
 
 @njit
 def _root_discount(scores: Floats, highest: Floats) -> float:
-    """Nats to take off the root's scores to have them ROOT_DISCOUNT below the best other into each
-    word.
+    """Nats to subtract from the root's scores so that they are ``ROOT_DISCOUNT`` or more below the
+    best other score into each word.
     """
     size = scores.shape[0]
     highest[:size] = -np.inf
@@ -193,8 +185,8 @@ def _root_discount(scores: Floats, highest: Floats) -> float:
 
 @njit
 def _scaled_rates(scores: Floats, discount: float, work: Workspace) -> float:
-    """Rates at depth 0, each row adding up to one; the log of what the product of the rows was
-    divided by.
+    """Write the rates at depth 0, each row scaled to sum to one; returns the logarithm of the
+    product of the scales, ``-inf`` if a word has no candidate head.
     """
     size = scores.shape[0]
     rate = work.rates[0, : size * size].reshape((size, size))
@@ -219,8 +211,8 @@ def _scaled_rates(scores: Floats, discount: float, work: Workspace) -> float:
 
 @njit
 def _eliminate_all(size: int, marginals: Floats, work: Workspace) -> float:
-    """Marginals of all words, and log Z of the scaled rates; ``-inf`` if underflow may have spoilt
-    them.
+    """Write the marginals of all words and return log Z of the scaled rates; ``-inf`` if digits may
+    have been lost to underflow.
     """
     n_steps = plan_halving(size, work.schedule)
     escape = work.escape[: size * size].reshape((size, size))
@@ -231,9 +223,8 @@ def _eliminate_all(size: int, marginals: Floats, work: Workspace) -> float:
             log_out = _keep_half(step, size, work)
             if log_out == -np.inf:
                 return -np.inf
-            if (
-                first == 1
-            ):  # on the way to word 1: any one word's way multiplies up to the partition
+            # The partition is the product over the steps that lead to any one word, here word 1.
+            if first == 1:
                 log_z += log_out
         if last - first == 1:
             escape[first, 0] = 1.0
@@ -253,7 +244,7 @@ def _eliminate_all(size: int, marginals: Floats, work: Workspace) -> float:
 
 @njit
 def _keep_half(step: int, size: int, work: Workspace) -> float:
-    """Eliminate the words of the step's outer range that it does not keep, from the far end
+    """Eliminate the words of the parent's range that the step does not keep, from the far end
     inwards.
 
     Returns the log of the product of out[e]; ``-inf`` if one is too small.
@@ -286,9 +277,9 @@ def _keep_half(step: int, size: int, work: Workspace) -> float:
 
 @njit(fast=True)
 def _eliminate(rate: Floats, eliminated: int, first: int, last: int) -> float:
-    """Remove a word from the walk, leaving words first..last-1 and the root; its out-rate.
+    """Remove a word from the walk, leaving words first..last-1 and the root; returns its out-rate.
 
-    Its row becomes probabilities; the diagonal, which means staying, is not kept.
+    Its row becomes probabilities. The diagonal, the rate of staying, is set to 0.
     """
     row = rate[eliminated, first:last]
     out = float(rate[eliminated, 0])
@@ -313,7 +304,7 @@ def _eliminate(rate: Floats, eliminated: int, first: int, last: int) -> float:
 
 @njit
 def _substitute(step: int, size: int, escape: Floats, work: Workspace) -> None:
-    """escape[d, e], for the words d that the step keeps and e that it eliminates."""
+    """Compute escape[d, e] for the words d that the step keeps and e that it eliminates."""
     first, last, parent, depth = work.schedule[step]
     outer_first, outer_last = work.schedule[parent, 0], work.schedule[parent, 1]
     probability = work.rates[depth, : size * size].reshape((size, size))
@@ -330,8 +321,8 @@ def _substitute(step: int, size: int, escape: Floats, work: Workspace) -> None:
 
 @njit
 def _fill_marginals(dependent: int, escape: Floats, marginals: Floats, work: Workspace) -> float:
-    """Write the marginals of the arcs into word d, given escape[h] for it; its rate of escape to
-    the root.
+    """Write the marginals of the arcs into word d, given its escape[h]; returns its rate of escape
+    to the root.
     """
     size = escape.size
     # marginal[h, d] = rate[d, h] escape[h] / (sum over g of rate[d, g] escape[g])

@@ -1,9 +1,9 @@
-"""Arc marginals of non-projective trees in the log domain: slow, and right whatever the range of
+"""Arc marginals of non-projective trees in the log domain: slow, and accurate whatever the range of
 the scores.
 
-The walk, the halving and the equations of ``nonprojective``, with sums for products and log-sum-exp
-for sums. A discount for the root's arcs can be chosen here that provably singles out single-root
-trees: see ``_safe_discount``.
+The random walk, the halving and the equations of ``nonprojective``, with sums for products and
+log-sum-exp for sums. The range of logarithms allows a discount of the root's arcs that provably
+separates single-root trees: see ``_safe_discount``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def log_matrix_tree(
     escape: Floats,
     schedule: Ints,
 ) -> float:
-    """Fill zeroed ``marginals`` and return log Z; the buffers are those of
+    """Write the arc marginals to zeroed ``marginals`` and return log Z; the buffers are those of
     ``nonprojective.Workspace``.
     """
     size: int = scores.shape[0]
@@ -36,8 +36,8 @@ def log_matrix_tree(
     if log_scale == -np.inf:
         return -np.inf
     log_z = _log_eliminate_all(size, marginals, rates, escape, schedule)
-    # With the safe discount, 1 root is expected if a single-root tree exists, at least 2 are if
-    # not.
+    # With the safe discount, the expected number of roots is 1 if a single-root tree exists, and at
+    # least 2 if not.
     if log_z == -np.inf or (single_root and marginals[0, 1:].sum() > 1.5):
         marginals[:, :] = 0.0
         return -np.inf
@@ -46,14 +46,14 @@ def log_matrix_tree(
 
 @njit
 def _safe_discount(scores: Floats) -> float:
-    """Nats to take off the root's scores to have trees with several weigh exp(-40) of the others at
-    most.
+    """Nats to subtract from the root's scores so that all trees with several roots together weigh
+    at most exp(-40) times as much as those with one.
 
     Let M[d] and m[d] be the best and the worst score above ``-inf`` into d from a word, and R, r
     the largest and smallest scores[0, d] - M[d]. A tree with k roots scores at most sum M + k R,
     one with a single root at least sum m + r, and there are at most (n+1)^n; so R + (R - r) + sum
-    (M - m) + n log(n+1) + 40 is enough. A word without heads among the words is a root in every
-    tree and counts on neither side.
+    (M - m) + n log(n+1) + 40 is enough. A word without a candidate head among the words is a root
+    in every tree and is left out on both sides.
     """
     size: int = scores.shape[0]
     spread = 0.0
@@ -76,8 +76,8 @@ def _safe_discount(scores: Floats) -> float:
 
 @njit
 def _log_rates(scores: Floats, discount: float, rates: Floats) -> float:
-    """Log rates at depth 0, each row adding up to one; the sum of the logs of what they were
-    divided by.
+    """Write the logarithms of the rates at depth 0, each row scaled to sum to one; returns the sum
+    of the logarithms of the scales, ``-inf`` if a word has no candidate head.
     """
     size: int = scores.shape[0]
     rate = rates[0, : size * size].reshape((size, size))
@@ -99,9 +99,7 @@ def _log_rates(scores: Floats, discount: float, rates: Floats) -> float:
 def _log_eliminate_all(
     size: int, marginals: Floats, rates: Floats, escapes: Floats, schedule: Ints
 ) -> float:
-    """Marginals of all words, and log Z of the rates; ``-inf`` if there is no tree. As
-    ``_eliminate_all``.
-    """
+    """``nonprojective._eliminate_all`` by logarithms; returns ``-inf`` if no tree exists."""
     n_steps = plan_halving(size, schedule)
     escape = escapes[: size * size].reshape((size, size))
     log_z = 0.0
@@ -131,7 +129,7 @@ def _log_eliminate_all(
 
 @njit
 def _log_keep_half(step: int, size: int, rates: Floats, schedule: Ints) -> float:
-    """As ``nonprojective._keep_half``."""
+    """``nonprojective._keep_half`` by logarithms."""
     first, last, parent, depth = schedule[step]
     outer_first, outer_last = schedule[parent, 0], schedule[parent, 1]
     outer = rates[depth - 1, : size * size].reshape((size, size))
@@ -155,7 +153,7 @@ def _log_keep_half(step: int, size: int, rates: Floats, schedule: Ints) -> float
 
 @njit
 def _log_eliminate(rate: Floats, eliminated: int, first: int, last: int) -> float:
-    """As ``nonprojective._eliminate``."""
+    """``nonprojective._eliminate`` by logarithms."""
     row = rate[eliminated, first:last]
     out = log_add(rate[eliminated, 0], log_sum(row))
     if out == -np.inf:
@@ -175,7 +173,7 @@ def _log_eliminate(rate: Floats, eliminated: int, first: int, last: int) -> floa
 
 @njit
 def _log_substitute(step: int, size: int, escape: Floats, rates: Floats, schedule: Ints) -> None:
-    """As ``nonprojective._substitute``."""
+    """``nonprojective._substitute`` by logarithms."""
     first, last, parent, depth = schedule[step]
     outer_first, outer_last = schedule[parent, 0], schedule[parent, 1]
     probability = rates[depth, : size * size].reshape((size, size))
@@ -193,7 +191,7 @@ def _log_substitute(step: int, size: int, escape: Floats, rates: Floats, schedul
 
 @njit
 def _log_fill_marginals(dependent: int, escape: Floats, marginals: Floats, rates: Floats) -> float:
-    """As ``nonprojective._fill_marginals``."""
+    """``nonprojective._fill_marginals`` by logarithms."""
     size = escape.size
     rate = rates[0, dependent * size : (dependent + 1) * size]
     total = log_dot(rate, escape)

@@ -1,4 +1,4 @@
-"""Projective dependency trees: log-partition, arc marginals, best tree and k best trees in O(n^3).
+"""Projective dependency trees: log Z, arc marginals, best tree and k best trees in O(n^3).
 
 The items are Eisner's (2000, "Bilexical grammars and their cubic-time parsing algorithms", sec. 4).
 With ``i < j``::
@@ -6,27 +6,27 @@ With ``i < j``::
     complete[i, j]    i governs all of i..j          complete[j, i]    j governs all of i..j
     incomplete[i, j]  the same, with the arc i -> j  incomplete[j, i]  the same, with the arc j -> i
     joint(i, j)       i governs i..r and j governs r+1..j, for some r: either arc between i and j
-                      may close it
+                      makes it an incomplete item
 
 so a chart is one square array, indexed [head, other end]: right spans above the diagonal, left
 spans below it. Every sum over the split point then runs over two contiguous rows, of a chart or of
 its transposed copy. Each tree has exactly one derivation. A single-root tree is a word r with
-``complete[r, 1]`` and ``complete[r, n]`` under the arc 0 -> r, and no span holds the root; for
+``complete[r, 1]`` and ``complete[r, n]`` under the arc 0 -> r, and no span contains the root; for
 multi-root trees the root is one more node at the left end.
 
 Sums and products run over scaled probabilities: an arc into word d weighs ``exp(score -
-shift[d])``. In order, until one can be trusted:
+shift[d])``. Three shifts are tried in turn, until the result is known to be accurate:
 
 1. shift[d] is the best score into d plus log(27/4). There are C(3n, n) / (2n+1) < (27/4)^n trees,
-  so every inside value and the scaled partition are at most one: nothing overflows. What underflows
-  costs each of fewer than n^3 operations an absolute error of at most 2.3e-308, times outside
-  values of order one; hence a scaled partition of at least ``SMALLEST`` is right to the usual
-  rounding. Nearly always enough.
+   so every inside value and the scaled partition are at most one: nothing overflows. Underflow
+   costs each of fewer than n^3 operations an absolute error of at most 2.3e-308, times outside
+   values of order one; hence a scaled partition of at least ``SMALLEST`` is accurate up to the
+   usual rounding. This nearly always suffices.
 2. Where the best heads of the words are far from forming a tree, shifts are lowered evenly until
-  the best tree weighs one. Nothing bounds the values then, so they are inspected: the partition is
-  linear in every item, so underflow is harmless as long as no item and no derivative of log Z
-  exceeds ``LARGEST``.
-3. The log domain (``projective_log``), ten to thirty times slower, is always right.
+   the best tree weighs one. The values are then unbounded, so they are checked: the partition is
+   linear in every item, so underflow is harmless as long as no item and no derivative of log Z
+   exceeds ``LARGEST``.
+3. The log domain (``projective_log``), ten to thirty times slower, is always accurate.
 """
 
 from __future__ import annotations
@@ -42,16 +42,15 @@ from egparse.structures.logsumexp import dot
 from egparse.structures.trees.dependency_trees import (
     NO_HEAD,
     BestTree,
-    TreeMarginals,
     checked_count,
     checked_scores,
 )
 from egparse.structures.trees.projective_k_best import k_best_eisner, k_best_workspace
-from egparse.structures.trees.projective_log import log_inside, log_inside_outside
+from egparse.structures.trees.projective_log import log_inside_outside
 from egparse.types import Floats, Ints, Longs
 
 GROWTH = math.log(27 / 4)
-"""Nats a word by which the number of projective trees grows."""
+"""The logarithm of the number of projective trees grows by less than this for each word."""
 
 SMALLEST = 1e-280
 """Scaled partitions below this may have lost mass to underflow."""
@@ -61,11 +60,11 @@ LARGEST = 1e270
 
 
 class Workspace(NamedTuple):
-    """Buffers that the kernels overwrite; sized for ``n_max`` words, good for any shorter sentence.
+    """Buffers for sentences of up to ``n_max`` words, which the kernels overwrite.
 
     Each is flat, of (n_max+1)^2 numbers, and used as a square chart of stride n+1. ``*_t`` are
     transposed copies, ``outer_*`` the derivatives of log Z. ``stack`` holds the items that
-    backtracking has still to open.
+    ``_backtrack`` has not expanded yet.
     """
 
     weights: Floats
@@ -88,26 +87,12 @@ def workspace(n_max: int) -> Workspace:
     )
 
 
-def log_partition(scores: npt.ArrayLike, single_root: bool = True) -> float:
-    """Log of the sum over projective trees of exp(sum of arc scores), in nats; ``-inf`` if none
-    exists.
-    """
-    checked = checked_scores(scores)
-    return float(inside(checked, single_root, workspace(len(checked) - 1)))
-
-
-def marginals(scores: npt.ArrayLike, single_root: bool = True) -> TreeMarginals:
-    """The log-partition and the probability of each arc, under the distribution over projective
-    trees.
-    """
-    checked = checked_scores(scores)
-    result = np.empty_like(checked)
-    log_z = inside_outside(checked, single_root, result, workspace(len(checked) - 1))
-    return TreeMarginals(float(log_z), result)
-
-
 def argmax(scores: npt.ArrayLike, single_root: bool = True) -> BestTree:
-    """A projective tree of highest score; score ``-inf`` and heads -1 where none exists."""
+    """A projective tree of highest score; score ``-inf`` and heads -1 where none exists.
+
+    Raises:
+        ValueError: scores that ``checked_scores`` refuses.
+    """
     checked = checked_scores(scores)
     heads = np.empty(len(checked), dtype=np.int32)
     score = eisner(checked, single_root, heads, workspace(len(checked) - 1))
@@ -115,7 +100,11 @@ def argmax(scores: npt.ArrayLike, single_root: bool = True) -> BestTree:
 
 
 def k_best(scores: npt.ArrayLike, k: int, single_root: bool = True) -> list[BestTree]:
-    """The ``k`` best projective trees, best first; fewer where fewer exist."""
+    """The ``k`` best projective trees, best first; fewer where fewer exist.
+
+    Raises:
+        ValueError: k < 1, or scores that ``checked_scores`` refuses.
+    """
     checked = checked_scores(scores)
     size = len(checked)
     heads = np.empty((checked_count(k), size), dtype=np.int32)
@@ -126,10 +115,12 @@ def k_best(scores: npt.ArrayLike, k: int, single_root: bool = True) -> list[Best
 
 @njit
 def inside_outside(scores: Floats, single_root: bool, marginals: Floats, work: Workspace) -> float:
-    """Fill ``marginals`` (n+1, n+1) and return log Z, for C-contiguous ``scores`` without nan or
-    +inf.
+    """Write the probability of each arc to ``marginals`` (n+1, n+1) and return log Z, for
+    C-contiguous ``scores`` without nan or +inf.
 
-    Allocates nothing. Chooses among the three ways above by itself.
+    Where no tree exists log Z is ``-inf``. Marginals are 0 on forbidden arcs, in column 0, on the
+    diagonal, and everywhere if no tree exists. Tries the three shifts of the module in turn.
+    Allocates nothing.
     """
     size: int = scores.shape[0]
     marginals[:, :] = 0.0
@@ -154,23 +145,10 @@ def inside_outside(scores: Floats, single_root: bool, marginals: Floats, work: W
 
 
 @njit
-def inside(scores: Floats, single_root: bool, work: Workspace) -> float:
-    """Log Z alone, at a third of the cost of ``inside_outside`` (where the first way can be
-    trusted).
-    """
-    size: int = scores.shape[0]
-    highest: float = _highest_scores(scores, work.shifts)
-    if highest == -np.inf:
-        return -np.inf
-    z = _scaled_inside(scores, GROWTH, single_root, work)
-    if z >= SMALLEST:
-        return math.log(z) + highest + (size - 1) * GROWTH
-    return log_inside(scores, single_root, work)
-
-
-@njit
 def _highest_scores(scores: Floats, highest: Floats) -> float:
-    """highest[d] = best score into d; their sum, ``-inf`` if a word has no candidate head."""
+    """Write the best score into each word d to ``highest[d]``; returns their sum, ``-inf`` if a
+    word has no candidate head.
+    """
     size: int = scores.shape[0]
     highest[:size] = -np.inf
     for head in range(size):
@@ -185,7 +163,9 @@ def _highest_scores(scores: Floats, highest: Floats) -> float:
 
 @njit
 def _scaled_inside(scores: Floats, growth: float, single_root: bool, work: Workspace) -> float:
-    """The scaled partition, with its inside charts, for shift[d] = work.shifts[d] + growth."""
+    """Fill the inside charts and return the scaled partition, for shift[d] = work.shifts[d] +
+    growth.
+    """
     size: int = scores.shape[0]
     weight = work.weights[: size * size].reshape((size, size))
     for head in range(size):
@@ -200,7 +180,7 @@ def _scaled_inside(scores: Floats, growth: float, single_root: bool, work: Works
 
 @njit
 def _is_moderate(size: int, single_root: bool, work: Workspace) -> bool:
-    """Whether no inside value and no derivative of log Z is above LARGEST, or nan."""
+    """Whether no inside value and no derivative of log Z is above ``LARGEST`` or nan."""
     first = 1 if single_root else 0
     for i in range(first, size):
         for j in range(first, size):
@@ -248,6 +228,7 @@ def _inside(size: int, single_root: bool, work: Workspace) -> float:
             complete_t[i, j] = left
     if not single_root:
         return float(complete[0, size - 1])
+    # z = sum over r of weight(0 -> r) complete[r, 1] complete[r, n]
     z = 0.0
     for r in range(1, size):
         z += weight[0, r] * complete[r, 1] * complete[r, size - 1]
@@ -256,9 +237,7 @@ def _inside(size: int, single_root: bool, work: Workspace) -> float:
 
 @njit(fast=True)
 def _outside(size: int, single_root: bool, z: float, marginals: Floats, work: Workspace) -> None:
-    """Add the arc marginals to zeroed ``marginals``: outer[x] is d log Z / d x, for each inside
-    item x.
-    """
+    """Write the arc marginals; outer x is d log Z / d x, for each inside item x."""
     cells = size * size
     weight = work.weights[:cells].reshape((size, size))
     complete = work.complete[:cells].reshape((size, size))
@@ -301,6 +280,7 @@ def _outside(size: int, single_root: bool, z: float, marginals: Floats, work: Wo
             joint = weight[i, j] * right + weight[j, i] * left
             outer_joint[i, j] = joint
             outer_joint[j, i] = joint
+            # marginal(i -> j) = incomplete[i, j] outer incomplete[i, j]
             marginals[i, j] = incomplete[i, j] * right
             marginals[j, i] = incomplete[j, i] * left
     if single_root:
@@ -310,11 +290,11 @@ def _outside(size: int, single_root: bool, z: float, marginals: Floats, work: Wo
 
 @njit
 def eisner(scores: Floats, single_root: bool, heads: Ints, work: Workspace) -> float:
-    """Fill ``heads`` (n+1,) with a best projective tree and return its score; ``-inf``, all -1 if
-    none.
+    """Write the heads (n+1,) of a best projective tree and return its score; where no tree exists
+    ``-inf`` and -1 for all heads.
 
-    Allocates nothing. Max for sum, plus for times in the inside equations; split points are found
-    again on the way back.
+    The equations of ``_inside`` with max for sum and plus for times; split points are not stored
+    but searched again for the items of the best tree. Allocates nothing.
     """
     size: int = scores.shape[0]
     heads[:size] = NO_HEAD
@@ -326,9 +306,7 @@ def eisner(scores: Floats, single_root: bool, heads: Ints, work: Workspace) -> f
 
 @njit
 def _best_sum(left: Floats, right: Floats) -> float:
-    """Largest sum of two numbers at the same place. With ``>`` it is twice as fast as with
-    ``max``.
-    """
+    """The maximum of left[r] + right[r]. Twice as fast with ``>`` as with ``max``."""
     best = -math.inf
     for r in range(left.size):
         value = left[r] + right[r]
@@ -339,7 +317,7 @@ def _best_sum(left: Floats, right: Floats) -> float:
 
 @njit
 def _best_place(left: Floats, right: Floats) -> int:
-    """Where ``_best_sum`` is found first."""
+    """The first r at which left[r] + right[r] is maximal."""
     place = 0
     for r in range(1, left.size):
         if left[r] + right[r] > left[place] + right[place]:
@@ -351,8 +329,8 @@ def _best_place(left: Floats, right: Floats) -> int:
 def _best_inside(
     scores: Floats, size: int, single_root: bool, work: Workspace
 ) -> tuple[float, int]:
-    """Fill the inside charts with best scores; the best of all, and its root word (0 if
-    multi-root).
+    """Fill the inside charts with best scores; returns the best of all, and its root word (0 for
+    multi-root trees).
     """
     cells = size * size
     complete = work.complete[:cells].reshape((size, size))
@@ -384,15 +362,15 @@ def _best_inside(
 
 @njit
 def _backtrack(scores: Floats, size: int, root: int, heads: Ints, work: Workspace) -> float:
-    """Open the best items from the root down, writing ``heads``; the sum of the scores of the
-    arcs.
+    """Expand the best items from the root down, writing ``heads``; returns the sum of the scores of
+    the arcs.
     """
     cells = size * size
     complete = work.complete[:cells].reshape((size, size))
     complete_t = work.complete_t[:cells].reshape((size, size))
     incomplete = work.incomplete[:cells].reshape((size, size))
     stack = work.stack
-    # Two numbers an item: a complete span, as its head and its other end.
+    # Two numbers for each item, a complete span: its head and its other end.
     stack[0], stack[1], stack[2], stack[3] = root, size - 1, root, 1
     top = 2
     total = 0.0

@@ -1,9 +1,9 @@
 """The k best projective trees, by Eisner's algorithm with the k best derivations of every item.
 
-The items and charts of ``projective``; each cell holds a list, best first, and where each entry
-came from (Huang & Chiang 2005, "Better k-best parsing", algorithm 1, with its pruning: if entries a
-and b of two lists, counted from one, make one of the k best sums then a * b <= k). O(n^3 k log k).
-Each tree has one derivation, so the trees are distinct.
+The items and charts are those of ``projective``. Each cell holds a list of scores, best first, with
+their origins (Huang and Chiang 2005, "Better k-best parsing", algorithm 1, with its pruning: if
+entries a and b of two lists, counted from one, make one of the k best sums then a * b <= k).
+O(n^3 k log k). Each tree has one derivation, so the trees are distinct.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ class KBestWorkspace(NamedTuple):
     n_max + 1.
 
     ``complete[head, end, rank]`` and ``joint[i, j, rank]`` (i < j) hold scores, (m, m, k). An entry
-    of ``*_from``, (m, m, k, 3), is a split point and the ranks of the two parts: for ``joint`` the
+    of ``*_from``, (m, m, k, 3), is a split point and the ranks of the two items: for ``joint`` the
     r of ``projective``; for ``complete`` the outermost dependent, the rank of the joint item under
-    its arc and the rank of its own complete span. ``*_found`` (m, m) are the lengths of the lists.
+    its arc and the rank of its complete span. ``*_counts`` (m, m) are the lengths of the lists.
     ``goal*`` are the same for whole trees, split at the root word.
     """
 
     complete: Floats
     complete_from: Ints
-    complete_found: Ints
+    complete_counts: Ints
     joint: Floats
     joint_from: Ints
-    joint_found: Ints
+    joint_counts: Ints
     goal: Floats
     goal_from: Ints
     stack: Longs
@@ -45,10 +45,10 @@ def k_best_workspace(n_max: int, k: int) -> KBestWorkspace:
     return KBestWorkspace(
         complete=np.empty((m, m, k)),
         complete_from=np.empty((m, m, k, 3), dtype=np.int32),
-        complete_found=np.empty((m, m), dtype=np.int32),
+        complete_counts=np.empty((m, m), dtype=np.int32),
         joint=np.empty((m, m, k)),
         joint_from=np.empty((m, m, k, 3), dtype=np.int32),
-        joint_found=np.empty((m, m), dtype=np.int32),
+        joint_counts=np.empty((m, m), dtype=np.int32),
         goal=np.empty(k),
         goal_from=np.empty((k, 3), dtype=np.int32),
         stack=np.empty((2 * m, 3), dtype=np.int64),
@@ -59,32 +59,32 @@ def k_best_workspace(n_max: int, k: int) -> KBestWorkspace:
 def k_best_eisner(
     scores: Floats, single_root: bool, heads: Ints, values: Floats, work: KBestWorkspace
 ) -> int:
-    """Write the best trees to rows of ``heads`` (k, n+1) and ``values`` (k,), best first; how many
-    there are.
+    """Write the best trees to rows of ``heads`` (k, n+1) and their scores to ``values`` (k,), best
+    first; returns the number of trees.
 
     ``k`` is the length of ``values``, at most that of the workspace.
     """
     size = scores.shape[0]
     k = values.size
     _fill_charts(scores, single_root, k, work)
-    found = 0
+    count = 0
     if single_root:
         for r in range(1, size):
-            found = _merge(
-                work.complete[r, 1, : work.complete_found[r, 1]],
-                work.complete[r, size - 1, : work.complete_found[r, size - 1]],
+            count = _merge(
+                work.complete[r, 1, : work.complete_counts[r, 1]],
+                work.complete[r, size - 1, : work.complete_counts[r, size - 1]],
                 scores[0, r],
                 r,
                 k,
                 work.goal,
                 work.goal_from,
-                found,
+                count,
             )
     else:
-        found = min(k, work.complete_found[0, size - 1])
-    for rank in range(found):
+        count = min(k, work.complete_counts[0, size - 1])
+    for rank in range(count):
         values[rank] = _backtrack(scores, single_root, rank, heads[rank], work)
-    return found
+    return count
 
 
 @njit
@@ -96,57 +96,57 @@ def _merge(
     k: int,
     values: Floats,
     origins: Ints,
-    found: int,
+    count: int,
 ) -> int:
-    """Insert the sums of two lists, plus ``score``, into the k best ``values`` so far; their new
-    number.
+    """Insert the sums of entries of two lists, plus ``score``, into the ``count`` best ``values``
+    so far (k,); returns the new count.
     """
     if score == -np.inf:
-        return found
+        return count
     for a in range(left.size):
         for b in range(min(right.size, k // (a + 1))):
             value = left[a] + right[b] + score
-            if found == k and value <= values[k - 1]:
-                if b == 0:  # and no later entry of ``left`` does better
-                    return found
+            if count == k and value <= values[k - 1]:
+                if b == 0:  # no later entry of ``left`` is better
+                    return count
                 break
-            place = min(found, k - 1)
+            place = min(count, k - 1)
             while place > 0 and values[place - 1] < value:
                 values[place] = values[place - 1]
                 origins[place] = origins[place - 1]
                 place -= 1
             values[place] = value
             origins[place, 0], origins[place, 1], origins[place, 2] = split, a, b
-            found = min(found + 1, k)
-    return found
+            count = min(count + 1, k)
+    return count
 
 
 @njit
 def _fill_charts(scores: Floats, single_root: bool, k: int, work: KBestWorkspace) -> None:
-    """Fill the lists of every item; the equations stand in ``projective._inside``."""
+    """Fill the lists of every item, by the equations of ``projective._inside``."""
     size = scores.shape[0]
-    complete, found = work.complete, work.complete_found
-    joint, joint_found = work.joint, work.joint_found
+    complete, counts = work.complete, work.complete_counts
+    joint, joint_counts = work.joint, work.joint_counts
     for i in range(size - 1, 0 if single_root else -1, -1):
         complete[i, i, 0] = 0.0
-        found[i, i] = 1
+        counts[i, i] = 1
         for j in range(i + 1, size):
             count = 0
             for r in range(i, j):
-                left, right = complete[i, r, : found[i, r]], complete[j, r + 1, : found[j, r + 1]]
+                left, right = complete[i, r, : counts[i, r]], complete[j, r + 1, : counts[j, r + 1]]
                 count = _merge(left, right, 0.0, r, k, joint[i, j], work.joint_from[i, j], count)
-            joint_found[i, j] = count
+            joint_counts[i, j] = count
             count = 0
             for r in range(i + 1, j + 1):
-                left, right = joint[i, r, : joint_found[i, r]], complete[r, j, : found[r, j]]
+                left, right = joint[i, r, : joint_counts[i, r]], complete[r, j, : counts[r, j]]
                 count = _merge(
                     left, right, scores[i, r], r, k, complete[i, j], work.complete_from[i, j], count
                 )
-            found[i, j] = count
+            counts[i, j] = count
             count = 0
-            if i > 0:  # the root, 0, is nobody's dependent and in nobody's left span
+            if i > 0:  # the root is not in any leftward span
                 for r in range(i, j):
-                    left, right = joint[r, j, : joint_found[r, j]], complete[r, i, : found[r, i]]
+                    left, right = joint[r, j, : joint_counts[r, j]], complete[r, i, : counts[r, i]]
                     count = _merge(
                         left,
                         right,
@@ -157,15 +157,15 @@ def _fill_charts(scores: Floats, single_root: bool, k: int, work: KBestWorkspace
                         work.complete_from[j, i],
                         count,
                     )
-            found[j, i] = count
+            counts[j, i] = count
 
 
 @njit
 def _backtrack(
     scores: Floats, single_root: bool, rank: int, heads: Ints, work: KBestWorkspace
 ) -> float:
-    """Open the goal's entry ``rank``, writing ``heads`` (n+1,); the sum of the scores of the
-    arcs.
+    """Expand entry ``rank`` of the whole trees, writing ``heads`` (n+1,); returns the sum of the
+    scores of the arcs.
     """
     size = scores.shape[0]
     stack = work.stack

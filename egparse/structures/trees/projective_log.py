@@ -1,4 +1,4 @@
-"""Projective inside-outside in the log domain: slow, and right whatever the range of the scores.
+"""Projective inside-outside in the log domain: slow, and accurate whatever the range of the scores.
 
 The items, charts and equations of ``projective``, with sums for products and log-sum-exp for sums.
 Arc scores are taken relative to the best one into each word, which keeps the digits of large
@@ -18,7 +18,9 @@ from egparse.types import Floats
 
 @njit
 def log_inside_outside(scores: Floats, single_root: bool, marginals: Floats, work: Any) -> float:
-    """Fill zeroed ``marginals`` and return log Z; ``work`` is a ``projective.Workspace``."""
+    """Write the arc marginals to zeroed ``marginals`` and return log Z; ``work`` is a
+    ``projective.Workspace``.
+    """
     size = scores.shape[0]
     log_scale = _shifted_scores(scores, work.weights, work.shifts)
     log_z = _log_inside(size, single_root, work)
@@ -28,15 +30,8 @@ def log_inside_outside(scores: Floats, single_root: bool, marginals: Floats, wor
 
 
 @njit
-def log_inside(scores: Floats, single_root: bool, work: Any) -> float:
-    """Log Z alone."""
-    log_scale = _shifted_scores(scores, work.weights, work.shifts)
-    return _log_inside(scores.shape[0], single_root, work) + log_scale
-
-
-@njit
 def _shifted_scores(scores: Floats, shifted: Floats, shifts: Floats) -> float:
-    """shifted[h, d] = scores[h, d] - best score into d; the sum of these best scores.
+    """Write shifted[h, d] = scores[h, d] - best score into d; returns the sum of these best scores.
 
     Words without a candidate head keep their scores (all ``-inf``), so that log Z becomes ``-inf``.
     """
@@ -60,7 +55,7 @@ def _shifted_scores(scores: Floats, shifted: Floats, shifts: Floats) -> float:
 
 @njit
 def _log_inside(size: int, single_root: bool, work: Any) -> float:
-    """Fill the inside charts and return log Z of the shifted scores. As ``projective._inside``."""
+    """``projective._inside`` by logarithms; returns log Z of the shifted scores."""
     cells = size * size
     score = work.weights[:cells].reshape((size, size))
     complete = work.complete[:cells].reshape((size, size))
@@ -95,7 +90,7 @@ def _log_inside(size: int, single_root: bool, work: Any) -> float:
 
 @njit
 def _log_outside(size: int, single_root: bool, log_z: float, marginals: Floats, work: Any) -> None:
-    """Write the arc marginals. As ``projective._outside``."""
+    """``projective._outside`` by logarithms."""
     cells = size * size
     score = work.weights[:cells].reshape((size, size))
     complete = work.complete[:cells].reshape((size, size))

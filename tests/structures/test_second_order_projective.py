@@ -1,5 +1,5 @@
-"""Trees over sparse candidates against enumeration, the dense dynamic programs, and laws where
-enumeration cannot reach.
+"""Second-order trees over sparse candidates against enumeration, and laws where enumeration cannot
+reach.
 """
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
+from oracles.second_order_trees import second_order_facts
 from properties import examples
 from structures.test_arc_graph import (
     FORBIDDEN,
@@ -22,13 +23,11 @@ from structures.test_arc_graph import (
     random_potentials,
 )
 
-from egparse.structures import grandparent_trees, sibling_trees
-from egparse.structures.second_order import projective as pruned_trees
+from egparse.structures.second_order import projective
 from egparse.structures.second_order.arc_graph import ArcGraph, lay_out
 from egparse.structures.second_order.loopy import Schedule, propagate, workspace
 from egparse.structures.second_order.projective import inside_outside
-from egparse.structures.second_order.projective_log import log_inside_outside, new_chart
-from egparse.structures.semirings import LOG
+from egparse.structures.second_order.projective_log import LOG, log_inside_outside, new_chart
 
 EXAMPLES = examples(200)
 
@@ -46,17 +45,17 @@ def log_marginals_of(
 
 
 @pytest.mark.parametrize(
-    "way", [marginals_of, log_marginals_of], ids=["probabilities", "logarithms"]
+    "inference", [marginals_of, log_marginals_of], ids=["probabilities", "logarithms"]
 )
 @ROOTS
 @EXAMPLES
 @given(drawn=pruned())
 def test_distribution_is_that_of_the_enumerated_trees(
-    way: object, single_root: bool, drawn: Pruned
+    inference: object, single_root: bool, drawn: Pruned
 ) -> None:
     graph, potentials = drawn
     facts = listed(graph, potentials, single_root)
-    log_z, marginals = way(graph, potentials, single_root)  # type: ignore[operator]
+    log_z, marginals = inference(graph, potentials, single_root)  # type: ignore[operator]
     # a rounding error of the scores is a relative error of the probabilities, and an absolute one
     # of log Z
     size = max(1.0, np.abs(potentials[np.isfinite(potentials)]).max(initial=0.0))
@@ -64,37 +63,45 @@ def test_distribution_is_that_of_the_enumerated_trees(
     np.testing.assert_allclose(marginals, facts.marginals, rtol=1e-12 * size + 1e-11, atol=1e-12)
 
 
+def all_candidates(n: int, with_grandparents: bool) -> ArcGraph:
+    every = [(h, d) for h in range(n + 1) for d in range(1, n + 1) if h != d]
+    return lay_out(np.array(every, dtype=np.int16), n + 1, True, with_grandparents)
+
+
 @ROOTS
-@pytest.mark.parametrize("n", [1, 2, 12])
-def test_all_candidates_give_the_dense_trees(single_root: bool, n: int) -> None:
+@pytest.mark.parametrize("with_grandparents", [True, False])
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_parts_of_all_candidates_are_those_of_the_definitions(
+    single_root: bool, with_grandparents: bool, n: int
+) -> None:
     rng = np.random.default_rng(n)
     size = n + 1
     arcs = rng.normal(0, 2, (size, size))
     siblings, grandparents = rng.normal(0, 2, (2, size, size, size))
-    every = [(h, d) for h in range(size) for d in range(1, size) if h != d]
-    for with_grandparents in (True, False):
-        graph = lay_out(np.array(every, dtype=np.int16), size, True, with_grandparents)
-        if with_grandparents:
-            dense = grandparent_trees.marginals(arcs, siblings, grandparents, single_root)
-        else:
-            dense = sibling_trees.marginals(arcs, siblings, single_root)
-        places = parts_of(graph)
-        potentials, expected = np.zeros((2, len(places)))
-        for place, (kind, g, h, d) in enumerate(places):
-            # the dense programs score no stops; what they say of starts is siblings[h, h, d]
-            if kind == "arc":
-                potentials[place], expected[place] = arcs[h, d], dense.arcs[h, d]
-            elif kind in ("start", "sibling"):
-                potentials[place], expected[place] = siblings[g, h, d], dense.siblings[g, h, d]
-            elif kind == "grandparent":
-                potentials[place], expected[place] = (
-                    grandparents[g, h, d],
-                    dense.grandparents[g, h, d],
-                )
-        log_z, marginals = marginals_of(graph, potentials, single_root)
-        assert log_z == pytest.approx(dense.log_partition, abs=1e-11)
-        scored = np.array([kind != "stop" for kind, *_ in places])
-        np.testing.assert_allclose(marginals[scored], expected[scored], rtol=1e-10, atol=1e-13)
+    graph = all_candidates(n, with_grandparents)
+    facts = second_order_facts(
+        arcs, siblings, grandparents if with_grandparents else None, single_root
+    )
+    places = parts_of(graph)
+    potentials, expected = np.zeros((2, len(places)))
+    for place, (kind, g, h, d) in enumerate(places):
+        # the definitions score no stops, and starts as siblings[h, h, d]
+        if kind == "arc":
+            potentials[place], expected[place] = arcs[h, d], facts.arcs.get((h, d), 0.0)
+        elif kind in ("start", "sibling"):
+            potentials[place], expected[place] = (
+                siblings[g, h, d],
+                facts.siblings.get((g, h, d), 0.0),
+            )
+        elif kind == "grandparent":
+            potentials[place], expected[place] = (
+                grandparents[g, h, d],
+                facts.grandparents.get((g, h, d), 0.0),
+            )
+    log_z, marginals = marginals_of(graph, potentials, single_root)
+    assert log_z == pytest.approx(facts.log_partition, abs=1e-11)
+    scored = np.array([kind != "stop" for kind, *_ in places])
+    np.testing.assert_allclose(marginals[scored], expected[scored], rtol=1e-10, atol=1e-13)
 
 
 def check_laws(graph: ArcGraph, marginals: Floats, single_root: bool, near: float = 1e-9) -> None:
@@ -127,6 +134,20 @@ def test_marginals_of_all_kinds_agree(
     graph = random_graph(25, 4, 1, siblings, grandparents)
     log_z, marginals = marginals_of(graph, random_potentials(graph, spread, 2), single_root)
     assert np.isfinite(log_z)
+    check_laws(graph, marginals, single_root)
+
+
+@ROOTS
+@pytest.mark.parametrize("with_grandparents", [True, False])
+def test_all_candidates_of_a_longer_sentence_obey_the_laws(
+    single_root: bool, with_grandparents: bool
+) -> None:
+    graph = all_candidates(12, with_grandparents)
+    potentials = random_potentials(graph, 2.0, 12)
+    log_z, marginals = marginals_of(graph, potentials, single_root)
+    expected_z, expected = log_marginals_of(graph, potentials, single_root)
+    assert log_z == pytest.approx(expected_z, abs=1e-11)
+    np.testing.assert_allclose(marginals, expected, rtol=1e-9, atol=1e-13)
     check_laws(graph, marginals, single_root)
 
 
@@ -194,8 +215,8 @@ def test_where_no_tree_is_possible_nothing_is(single_root: bool) -> None:
 
 def share_of_trees(graph: ArcGraph, potentials: Floats, single_root: bool) -> float:
     """z of the first try."""
-    weights = pruned_trees._weigh(graph, potentials)
-    return pruned_trees._inside(graph, weights, single_root, new_chart(graph, 0.0))
+    weights = projective._weigh(graph, potentials)
+    return projective._inside(graph, weights, single_root, new_chart(graph, 0.0))
 
 
 @ROOTS
@@ -213,7 +234,7 @@ def test_logarithms_decide_where_probabilities_underflow(single_root: bool) -> N
     m = len(graph.arcs)
     # every word wants its mirror image as its head: the best heads are far from a tree
     potentials[:m][graph.arcs.sum(axis=1) == 21] += 1000.0
-    assert share_of_trees(graph, potentials, single_root) < pruned_trees.SMALLEST
+    assert share_of_trees(graph, potentials, single_root) < projective.SMALLEST
     log_z, marginals = marginals_of(graph, potentials, single_root)
     expected_z, expected = log_marginals_of(graph, potentials, single_root)
     assert log_z == expected_z

@@ -23,15 +23,9 @@ from structures.test_arc_graph import (
     random_potentials,
 )
 
+from egparse.structures.second_order.annealing import Annealing, find_tree
 from egparse.structures.second_order.arc_graph import ArcGraph, Ints, lay_out, mark_tree
-from egparse.structures.second_order.loopy import (
-    Annealing,
-    Outcome,
-    Schedule,
-    find_tree,
-    propagate,
-    workspace,
-)
+from egparse.structures.second_order.loopy import Outcome, Schedule, propagate, workspace
 from egparse.structures.second_order.projective import inside_outside
 from egparse.structures.second_order.projective_log import best_tree
 from egparse.structures.trees.dependency_trees import NO_HEAD

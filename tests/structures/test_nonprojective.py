@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
-from structures.tree_contract import check_argmax, check_distribution, check_k_best, score_matrices
+from structures.tree_contract import (
+    NONPROJECTIVE,
+    check_argmax,
+    check_distribution,
+    check_k_best,
+    score_matrices,
+)
 
 from egparse.structures.trees import nonprojective
 from egparse.structures.trees.chu_liu_edmonds import chu_liu_edmonds, search_workspace
@@ -29,13 +35,13 @@ def random_scores(n: int, spread: float, seed: int = 0) -> Floats:
 def test_the_distribution_is_that_of_the_enumerated_trees(
     scores: Floats, single_root: bool
 ) -> None:
-    check_distribution(nonprojective, scores, single_root, projective=False)
+    check_distribution(NONPROJECTIVE, scores, single_root)
 
 
 @EXAMPLES
 @given(scores=score_matrices(), single_root=st.booleans())
 def test_no_tree_scores_more_than_the_best(scores: Floats, single_root: bool) -> None:
-    check_argmax(nonprojective, scores, single_root, projective=False)
+    check_argmax(NONPROJECTIVE, scores, single_root)
 
 
 @examples(60)
@@ -43,7 +49,7 @@ def test_no_tree_scores_more_than_the_best(scores: Floats, single_root: bool) ->
 def test_the_k_best_trees_have_the_k_highest_scores(
     scores: Floats, k: int, single_root: bool
 ) -> None:
-    check_k_best(nonprojective, scores, k, single_root, projective=False)
+    check_k_best(NONPROJECTIVE, scores, k, single_root)
 
 
 def log_marginals(scores: Floats, single_root: bool) -> tuple[float, Floats]:
@@ -58,7 +64,7 @@ def log_marginals(scores: Floats, single_root: bool) -> tuple[float, Floats]:
 def test_scaling_and_logarithms_agree(spread: float, single_root: bool) -> None:
     scores = random_scores(12, spread)
     log_z, expected = log_marginals(scores, single_root)
-    result = nonprojective.marginals(scores, single_root)
+    result = NONPROJECTIVE.marginals(scores, single_root)
     np.testing.assert_allclose(result.log_partition, log_z, rtol=1e-12)
     np.testing.assert_allclose(result.marginals, expected, atol=1e-8)
 
@@ -89,7 +95,7 @@ def test_a_nearly_singular_laplacian_costs_no_digits(single_root: bool) -> None:
     )
     _, expected = log_marginals(scores, single_root)
     np.testing.assert_allclose(
-        nonprojective.marginals(scores, single_root).marginals, expected, rtol=1e-9
+        NONPROJECTIVE.marginals(scores, single_root).marginals, expected, rtol=1e-9
     )
 
 
@@ -99,7 +105,7 @@ def test_rates_that_underflow_are_noticed(single_root: bool) -> None:
     work = nonprojective.workspace(10)
     nonprojective._scaled_rates(scores, 0.0, work)
     assert nonprojective._eliminate_all(11, np.zeros_like(scores), work) == -math.inf
-    result = nonprojective.marginals(scores, single_root)
+    result = NONPROJECTIVE.marginals(scores, single_root)
     log_z, expected = log_marginals(scores, single_root)
     assert result.log_partition == log_z
     np.testing.assert_array_equal(result.marginals, expected)
@@ -109,10 +115,10 @@ def test_rates_that_underflow_are_noticed(single_root: bool) -> None:
 def test_roots_that_every_word_wants_are_still_single() -> None:
     scores = random_scores(9, 1.0)
     scores[0] += 500.0
-    result = nonprojective.marginals(scores)
+    result = NONPROJECTIVE.marginals(scores)
     lowered = scores.copy()
     lowered[0] -= 500.0
-    reference = nonprojective.marginals(lowered)
+    reference = NONPROJECTIVE.marginals(lowered)
     np.testing.assert_allclose(result.log_partition, reference.log_partition + 500.0, rtol=1e-13)
     np.testing.assert_allclose(result.marginals, reference.marginals, rtol=1e-10)
     assert nonprojective.argmax(scores).heads.tolist().count(0) == 1
@@ -126,7 +132,7 @@ def test_a_workspace_serves_shorter_sentences() -> None:
         marginals, heads = np.empty_like(scores), np.empty(n + 1, dtype=np.int32)
         log_z = nonprojective.matrix_tree(scores, True, marginals, work)
         score = chu_liu_edmonds(scores, True, heads, search)
-        expected = nonprojective.marginals(scores)
+        expected = NONPROJECTIVE.marginals(scores)
         assert log_z == expected.log_partition
         np.testing.assert_array_equal(marginals, expected.marginals)
         best = nonprojective.argmax(scores)
