@@ -263,10 +263,10 @@ def _visit(
     moving it is most of the work.
     """
     x, size = examples.x[i], room.scores.shape[0]
-    own = slice(i * size, (i + 1) * size)
+    parts_of_i = slice(i * size, (i + 1) * size)
     parts = StepBuffers(
-        duals.theta[own],
-        duals.marginals[own],
+        duals.theta[parts_of_i],
+        duals.marginals[parts_of_i],
         room.scores,
         room.cost,
         room.trial,

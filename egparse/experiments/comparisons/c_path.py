@@ -22,14 +22,14 @@ def trace_path(
     setup.problem.reset()
     learner = OnlineEG(setup.problem, EGConfig.as_published(seed=request.seed))
     found = []
-    for own in follow(learner, learner.initialise(setup.gold_theta), path):
+    for solution in follow(learner, learner.initialise(setup.gold_theta), path):
         point = Point(
-            own.iterations,
-            own.effective_iterations,
-            own.cpu_seconds,
-            own.primal,
-            own.dual,
-            setup.score(own.scale),
+            solution.iterations,
+            solution.effective_iterations,
+            solution.cpu_seconds,
+            solution.primal,
+            solution.dual,
+            setup.score(solution.scale),
         )
         found.append(
             Curve(
@@ -40,17 +40,17 @@ def trace_path(
                 {"published": True},
                 1.0,
                 0.0,
-                own.c,
+                solution.c,
                 request.seed,
                 (point,),
                 f"a relative duality gap of {path.gap:g}"
-                if own.reached
+                if solution.reached
                 else f"{path.iterations} passes",
             )
         )
         request.tell(
-            f"{setup.name}, {_LABEL}, C = {own.c:g}: {own.effective_iterations:.1f} effective "
-            "iterations"
+            f"{setup.name}, {_LABEL}, C = {solution.c:g}: "
+            f"{solution.effective_iterations:.1f} effective iterations"
         )
     return tuple(found)
 

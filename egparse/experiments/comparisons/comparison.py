@@ -294,7 +294,7 @@ def lines(
 
 def _colour(curve: Curve, place: int, colours: Sequence[Any]) -> int:
     """The index of the curve's label or C in ``colours``, or else ``place``."""
-    return next((colours.index(own) for own in (curve.label, curve.c) if own in colours), place)
+    return next((colours.index(key) for key in (curve.label, curve.c) if key in colours), place)
 
 
 def by_c(curve: Curve) -> str:
@@ -329,7 +329,8 @@ def gap_panel(
 ) -> Panel:
     """The duality gap in per cent of the best lower bound."""
     bounds = {
-        c: best_bound(tuple(own for own in curves if own.c == c)) for c in {own.c for own in curves}
+        c: best_bound(tuple(curve for curve in curves if curve.c == c))
+        for c in {curve.c for curve in curves}
     }
 
     def gap(curve: Curve) -> list[Line]:
@@ -358,13 +359,16 @@ def objective_panel(
     drawn: list[Line] = []
     for place, curve in enumerate(curves):
         primal = lines(
-            [curve], lambda point: point.primal / n, x=x, name=lambda own: f"{name(own)}, primal"
+            [curve],
+            lambda point: point.primal / n,
+            x=x,
+            name=lambda curve: f"{name(curve)}, primal",
         )
         dual = lines(
             [curve],
             lambda point: point.dual / n,
             x=x,
-            name=lambda own: f"{name(own)}, dual",
+            name=lambda curve: f"{name(curve)}, dual",
             dashed=True,
         )
         drawn += [line._replace(colour=_colour(curve, place, colours)) for line in (*primal, *dual)]

@@ -79,7 +79,7 @@ def run(request: Request) -> Outcome:
     )
     found = [_compared(task, request) for task in tasks]
     notes = (
-        *dict.fromkeys(note for own in found for note in own.notes),
+        *dict.fromkeys(note for compared in found for note in compared.notes),
         *(() if request.quick else (LATIN_NOTE,)),
         comparison.RATES_NOTE,
         "DCA averages its weights, and neither it nor SGD has a dual: the bound is the best dual "
@@ -91,15 +91,15 @@ def run(request: Request) -> Outcome:
         "Dual coordinate ascent",
         SOURCE,
         {
-            f"{own.setup.name}: {key}": value
-            for own in found
-            for key, value in own.setup.facts.items()
+            f"{compared.setup.name}: {key}": value
+            for compared in found
+            for key, value in compared.setup.facts.items()
         },
-        [curve for own in found for curve in own.curves],
-        [comparison.summary_table(own.setup.name, own) for own in found],
+        [curve for compared in found for curve in compared.curves],
+        [comparison.summary_table(compared.setup.name, compared) for compared in found],
         [
-            *(panel for own in found for panel in _scores(own)),
-            *(panel for own in found for panel in _primals(own)),
+            *(panel for compared in found for panel in _scores(compared)),
+            *(panel for compared in found for panel in _primals(compared)),
         ],
         notes,
     )
@@ -124,7 +124,9 @@ def latin_setup(request: Request) -> Setup:
 
 def _trees(found: Sample, bits: int, name: str) -> Setup:
     """The arc-factored, non-projective parser on the candidate arcs of this project's parser."""
-    found = found._replace(train=[own for own in found.train if len(own) <= _LONGEST])
+    found = found._replace(
+        train=[sentence for sentence in found.train if len(sentence) <= _LONGEST]
+    )
     return parser(found, trees="non-projective", bits=bits, arc_share=_ARC_SHARE)._replace(
         name=name
     )

@@ -111,7 +111,9 @@ def _symbols(loss: tuple[float, float]) -> str:
 
 def _best(found: Comparison) -> tuple[Curve, Risks | None] | None:
     c = found.best_c(DCA.label)
-    return next((own for own in zip(found.curves, found.risks, strict=True) if own[0].c == c), None)
+    return next(
+        (pair for pair in zip(found.curves, found.risks, strict=True) if pair[0].c == c), None
+    )
 
 
 def _table(grid: _Grid) -> Table:

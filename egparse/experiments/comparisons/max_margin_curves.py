@@ -83,7 +83,7 @@ def panels(found: Comparison) -> list[Panel]:
                 f"Primal and dual, C = {c:g}",
                 found.at(c),
                 found.setup.n,
-                lambda own: own.label,
+                lambda curve: curve.label,
                 x=SECONDS,
                 unit="cost",
             )._replace(log_x=True)

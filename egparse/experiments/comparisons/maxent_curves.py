@@ -130,14 +130,14 @@ def run(request: Request) -> Outcome:
     for task in (tagging(request), chunking(request)):
         classified = classify(task)
         found += [race(classified, c, stop, request) for c in request.values_of_c(_C, _C)]
-    curves = tuple(curve for own in found for curve in own.curves)
+    curves = tuple(curve for result in found for curve in result.curves)
     data = {
-        f"{own.classified.task.name}: {key}": value
-        for own in found
-        for key, value in own.classified.facts.items()
+        f"{result.classified.task.name}: {key}": value
+        for result in found
+        for key, value in result.classified.facts.items()
     }
     notes = (
-        *(f"{own.title}: L(w*) = {own.optimum:,.3f} nats, by L-BFGS." for own in found),
+        *(f"{result.title}: L(w*) = {result.optimum:,.3f} nats, by L-BFGS." for result in found),
         *(
             f"{curve.task}, {curve.label}: {curve.stopped}."
             for curve in curves
@@ -150,9 +150,15 @@ def run(request: Request) -> Outcome:
         f"A curve ends at a relative difference of {_TOLERANCE:g}, after {stop.passes} passes or "
         f"after {stop.seconds:g} CPU seconds.",
     )
-    panels = [panel for own in found for panel in panels_of(own)]
+    panels = [panel for result in found for panel in panels_of(result)]
     return Outcome(
-        "Maximum entropy", SOURCE, data, curves, [table_of(own) for own in found], panels, notes
+        "Maximum entropy",
+        SOURCE,
+        data,
+        curves,
+        [table_of(result) for result in found],
+        panels,
+        notes,
     )
 
 
@@ -160,20 +166,26 @@ def tagging(request: Request) -> WordTask:
     """Part-of-speech tags: Brown, or for a quick run without it the sample treebank."""
     path = request.file(BROWN)
     if path is None:
-        return WordTask("Tags", _small_sample(request), lambda own: own.upos, None, False)
+        return WordTask("Tags", _small_sample(request), lambda sentence: sentence.upos, None, False)
     parts = split_brown(
         read_brown(path), _QUICK_WORDS if request.quick else BROWN_WORDS, request.seed
     )
-    return WordTask("Tags", parts, lambda own: own.xpos, None, False)
+    return WordTask("Tags", parts, lambda sentence: sentence.xpos, None, False)
 
 
 def chunking(request: Request) -> WordTask:
     """Chunks in IOB2, given the tags of the corpus; names where a quick run has no chunks."""
     if all(request.file(name) for name in files_of(CHUNKS)):
         parts = sample(request, CHUNKS, _QUICK_SENTENCES)
-        return WordTask("Chunks", parts, lambda own: own.spans, lambda own: own.xpos, True)
+        return WordTask(
+            "Chunks", parts, lambda sentence: sentence.spans, lambda sentence: sentence.xpos, True
+        )
     return WordTask(
-        "Names", _small_sample(request), lambda own: own.spans, lambda own: own.upos, True
+        "Names",
+        _small_sample(request),
+        lambda sentence: sentence.spans,
+        lambda sentence: sentence.upos,
+        True,
     )
 
 
@@ -203,7 +215,7 @@ def read_brown(path: Path) -> list[Sentence]:
                 )
             if rows:
                 found.append(
-                    Sentence(forms=[own[0] for own in rows], xpos=[reduced(own[1]) for own in rows])
+                    Sentence(forms=[row[0] for row in rows], xpos=[reduced(row[1]) for row in rows])
                 )
                 rows = []
     return found
@@ -237,14 +249,16 @@ def classify(task: WordTask) -> Classified:
     """
     train, test = task.parts.train, task.parts.dev
     for part in (train, test):
-        if not part or any(len(task.labels(own)) != len(own) for own in part):
+        if not part or any(len(task.labels(sentence)) != len(sentence) for sentence in part):
             raise EgparseError(
                 f"{task.parts.name}: expected sentences with a label for every word, got others "
                 "or none"
             )
     numbers = {
         label: place
-        for place, label in enumerate(sorted({tag for own in train for tag in task.labels(own)}))
+        for place, label in enumerate(
+            sorted({tag for sentence in train for tag in task.labels(sentence)})
+        )
     }
     vocabulary: dict[str, int] = {}
     x = matrix_of(_contexts(task, train), vocabulary, grow=True)
@@ -260,7 +274,7 @@ def classify(task: WordTask) -> Classified:
 def _numbered(task: WordTask, part: Sequence[Sentence], numbers: dict[str, int]) -> Longs:
     """The labels of all words; -1 for those that training does not know."""
     return np.array(
-        [numbers.get(tag, -1) for own in part for tag in task.labels(own)], dtype=np.int64
+        [numbers.get(tag, -1) for sentence in part for tag in task.labels(sentence)], dtype=np.int64
     )
 
 
@@ -272,7 +286,7 @@ def _scorer(
     if not task.spans:
         y = _numbered(task, part, numbers)
         return lambda w: 100.0 * problem.accuracy(w, x, y)
-    names, correct = list(numbers), [list(task.labels(own)) for own in part]
+    names, correct = list(numbers), [list(task.labels(sentence)) for sentence in part]
     starts = np.cumsum([0, *map(len, part)]).tolist()
 
     def score(w: Floats) -> float:
@@ -325,9 +339,9 @@ def matrix_of(
     starts = [0]
     for context in contexts:
         if grow:
-            columns += [vocabulary.setdefault(own, len(vocabulary)) for own in context]
+            columns += [vocabulary.setdefault(attribute, len(vocabulary)) for attribute in context]
         else:
-            columns += [vocabulary[own] for own in context if own in vocabulary]
+            columns += [vocabulary[attribute] for attribute in context if attribute in vocabulary]
         starts.append(len(columns))
     return csr_matrix(
         (np.ones(len(columns)), columns, starts), shape=(len(starts) - 1, len(vocabulary))
@@ -410,11 +424,11 @@ def table_of(found: Found) -> Table:
     """CPU seconds and passes to within 10 %, 1 % and 0.1 % of the optimum, and the end of each
     run.
     """
-    near = [f"{100 * own:g} %" for own in _WITHIN]
+    near = [f"{100 * limit:g} %" for limit in _WITHIN]
     headings = (
         "learner",
-        *(f"s to {own}" for own in near),
-        *(f"passes to {own}" for own in near),
+        *(f"s to {limit}" for limit in near),
+        *(f"passes to {limit}" for limit in near),
         "passes",
         "s",
         "difference",
@@ -424,12 +438,12 @@ def table_of(found: Found) -> Table:
     rows = []
     for curve in found.curves:
         last = curve.points[-1]
-        reached = [_first(found, curve, own) for own in _WITHIN]
+        reached = [_first(found, curve, limit) for limit in _WITHIN]
         rows.append(
             (
                 curve.label,
-                *(NOTHING if own is None else f"{own.cpu_seconds:.3g}" for own in reached),
-                *(NOTHING if own is None else str(own.iteration) for own in reached),
+                *(NOTHING if point is None else f"{point.cpu_seconds:.3g}" for point in reached),
+                *(NOTHING if point is None else str(point.iteration) for point in reached),
                 str(last.iteration),
                 f"{last.cpu_seconds:.3g}",
                 number(found.difference(last)),
@@ -454,7 +468,7 @@ def panels_of(found: Found) -> list[Panel]:
     over passes. Time is on a logarithmic scale.
     """
     timed = [
-        curve._replace(points=tuple(own for own in curve.points if own.cpu_seconds > 0))
+        curve._replace(points=tuple(point for point in curve.points if point.cpu_seconds > 0))
         for curve in found.curves
     ]
     seconds, effort = "CPU seconds", "passes"

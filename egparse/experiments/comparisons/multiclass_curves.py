@@ -103,13 +103,13 @@ def panels(found: Comparison) -> list[Panel]:
             f"Random and fixed order, C = {low:g} (Fig. 7)",
             random_or_not,
             n,
-            lambda own: own.label,
+            lambda curve: curve.label,
             colours=found.labels,
         ),
         comparison.gap_panel(
             f"EG's variants, C = {low:g} (Fig. 7-8)",
             ways,
-            lambda own: own.label,
+            lambda curve: curve.label,
             colours=found.labels,
         ),
         comparison.score_panel(

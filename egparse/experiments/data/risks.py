@@ -43,12 +43,12 @@ def risks(problem: Inference, scores: Iterable[Floats], n_words: int) -> Risks:
     """
     totals = np.zeros(3)
     for i, drawn in enumerate(scores):
-        own = drawn.copy()
-        marginals = np.empty_like(own)
+        copied = drawn.copy()
+        marginals = np.empty_like(copied)
         totals += (
-            expected_cost(problem, i, own, marginals),
-            SOFTMAX_MARGIN.difference(problem, i, own, marginals),
-            HINGE.difference(problem, i, own, marginals),
+            expected_cost(problem, i, copied, marginals),
+            SOFTMAX_MARGIN.difference(problem, i, copied, marginals),
+            HINGE.difference(problem, i, copied, marginals),
         )
     return Risks(*(totals / n_words).tolist())
 
@@ -67,11 +67,11 @@ class HeldOutTrees:
         values = parser.columns.values(words)
         codes, arcs = [], []
         for i, (first, end) in enumerate(zip(words.starts, words.starts[1:], strict=False)):
-            own = values[first + i : end + i + 1]
-            codes.append(codes_for(parser.templates, len(own) - 1))
-            encode_arcs(own, parser.templates, codes[-1])
-            room = np.empty((len(own) ** 2, 2), dtype=np.int16)
-            arcs.append(room[: candidate_arcs(own, parser.arc_filter, room)].copy())
+            word_values = values[first + i : end + i + 1]
+            codes.append(codes_for(parser.templates, len(word_values) - 1))
+            encode_arcs(word_values, parser.templates, codes[-1])
+            room = np.empty((len(word_values) ** 2, 2), dtype=np.int16)
+            arcs.append(room[: candidate_arcs(word_values, parser.arc_filter, room)].copy())
         problem = TreeProblem(
             codes=codes,
             arcs=arcs,
@@ -81,7 +81,7 @@ class HeldOutTrees:
             trees=parser.trees,
             single_root=parser.single_root,
         )
-        return cls(problem, [len(own) for own in heads])
+        return cls(problem, [len(heads_of_sentence) for heads_of_sentence in heads])
 
     def cost(self, i: int) -> Floats:
         """Minus one on correct arcs."""

@@ -157,7 +157,7 @@ def common_attribute(name: str, design: DesignMatrix) -> int:
 
 def pair_weights(design: DesignMatrix, common: int, smoothing: float) -> Floats:
     """(pairs,): the weights of the pairs of the design; see the module."""
-    own = design.pair_attributes()
+    attributes = design.pair_attributes()
     counts, examples = pair_counts(design), label_counts(design)
     if design.groups is None:
         weights, offsets = _multinomial(design, common, counts, smoothing)
@@ -167,7 +167,7 @@ def pair_weights(design: DesignMatrix, common: int, smoothing: float) -> Floats:
         offsets += np.log((examples + smoothing) / (examples.sum() + smoothing * len(examples)))
     offsets -= offsets[examples > 0].mean()
     height = design.values[design.attributes == common][0]
-    return np.where(own == common, offsets[design.pair_labels] / height, weights)
+    return np.where(attributes == common, offsets[design.pair_labels] / height, weights)
 
 
 def pair_counts(design: DesignMatrix) -> Floats:
@@ -231,17 +231,19 @@ def _draws(
     used[groups[common]] = False  # an attribute that all choices have is no draw
     offsets = (np.log(none) - np.log(examples + smoothing * outcomes[:, None]))[used].sum(axis=0)
     unseen = math.log(smoothing) - np.log(none)
-    own = design.pair_attributes()
-    weights = np.log(counts + smoothing) - np.log(none[groups[own], design.pair_labels])
-    return weights - _shared(design, own, unseen)[own], offsets
+    attributes = design.pair_attributes()
+    weights = np.log(counts + smoothing) - np.log(none[groups[attributes], design.pair_labels])
+    return weights - _shared(design, attributes, unseen)[attributes], offsets
 
 
-def _shared(design: DesignMatrix, own: Longs, unseen: Floats) -> Floats:
+def _shared(design: DesignMatrix, attributes: Longs, unseen: Floats) -> Floats:
     """(A,): the mean weight of the labels for which the attribute has none; 0 if it has all."""
     assert design.groups is not None
     size = design.attribute_count
     groups = design.groups
-    have = np.bincount(own, weights=unseen[groups[own], design.pair_labels], minlength=size)
+    have = np.bincount(
+        attributes, weights=unseen[groups[attributes], design.pair_labels], minlength=size
+    )
     missing = design.label_count - np.diff(design.pair_starts)
     rest = unseen.sum(axis=1)[groups] - have
     shared: Floats = np.divide(rest, missing, out=np.zeros(size), where=missing > 0)

@@ -208,7 +208,7 @@ class CuttingPlane:
         """Drop the planes that had no weight for ``patience`` steps, and add the new one."""
         kept = np.flatnonzero(state.idle < self.config.patience)
         state.slopes = [state.slopes[k] for k in kept]
-        row = np.array([_dot(own, cut.slope) for own in state.slopes])
+        row = np.array([_dot(slope, cut.slope) for slope in state.slopes])
         gram = np.empty((len(kept) + 1, len(kept) + 1))
         gram[:-1, :-1] = state.gram[np.ix_(kept, kept)]
         gram[-1, :-1] = gram[:-1, -1] = row

@@ -107,8 +107,8 @@ class ParallelGradient:
         losses = on_shards(self._evaluate_shard, len(self.shards), self.config.processes)
         v = read(self.problem)
         gradient = self.config.c * v
-        for own in self._gradients:
-            gradient += np.concatenate([array.reshape(-1) for array in own])
+        for arrays in self._gradients:
+            gradient += np.concatenate([array.reshape(-1) for array in arrays])
         return sum(losses) + self.config.c / 2 * float(v @ v), gradient
 
     def iterate(self, state: GradientState) -> None:

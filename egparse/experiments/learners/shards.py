@@ -92,8 +92,8 @@ def shared_like(problem: VectorProblem) -> Arrays:
 
 def copy_weights(problem: VectorProblem, out: Arrays) -> None:
     """Copy v into ``out``, array by array."""
-    for array, own in zip(out, problem.vectors(), strict=True):
-        array[...] = own
+    for array, weights in zip(out, problem.vectors(), strict=True):
+        array[...] = weights
 
 
 def compile_kernels(problem: VectorProblem, loss: Loss) -> None:

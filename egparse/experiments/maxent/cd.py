@@ -89,12 +89,12 @@ def _derivatives(features: Features, table: Table, a: int, t: int) -> tuple[floa
     for j in range(features.column_starts[a], features.column_starts[a + 1]):
         k, value = features.column_contexts[j], features.column_values[j]
         probability = exponentials[k] / table.sums[k]
-        own = features.counts[k] * value * probability
-        slope += own
+        term = features.counts[k] * value * probability
+        slope += term
         doubt = 1.0 - probability
         if doubt < _CERTAIN:
             doubt = others(table, label, k) / table.sums[k]
-        curvature += own * value * doubt
+        curvature += term * value * doubt
     return slope, curvature
 
 

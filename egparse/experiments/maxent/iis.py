@@ -85,13 +85,13 @@ def _derivatives(
     for j in range(features.column_starts[a], features.column_starts[a + 1]):
         k = features.column_contexts[j]
         total = totals[label, k]
-        own = (
+        term = (
             features.counts[k]
             * features.column_values[j]
             * table.exponentials[label, k]
             / table.sums[k]
         )
-        own *= np.exp(z * total)
-        slope += own
-        curvature += own * total
+        term *= np.exp(z * total)
+        slope += term
+        curvature += term * total
     return slope, curvature

@@ -93,8 +93,8 @@ class MaxentProblem:
         attributes = csr_matrix(attributes)
         best = np.zeros(attributes.shape[0], dtype=np.int64)
         for begin in range(0, len(best), _ROWS_AT_ONCE):
-            own = slice(begin, begin + _ROWS_AT_ONCE)
-            best[own] = self.scores(weights, attributes[own]).argmax(axis=1)
+            rows = slice(begin, begin + _ROWS_AT_ONCE)
+            best[rows] = self.scores(weights, attributes[rows]).argmax(axis=1)
         return best
 
     def accuracy(self, weights: Floats, attributes: Any, labels: Longs) -> float:
@@ -125,12 +125,12 @@ def build_maxent(
     matrix = csr_matrix(attributes, dtype=np.float64, copy=True)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
-    own = np.asarray(labels, dtype=np.int64)
-    count = label_count if label_count is not None else int(np.max(own, initial=-1)) + 1
-    _check(matrix, own, count)
-    _check_limits(matrix, own, count, pairs, candidates)
-    total = len(own)
-    seen = csr_matrix((np.ones(total), own, np.arange(total + 1)), shape=(total, count))
+    numbers = np.asarray(labels, dtype=np.int64)
+    count = label_count if label_count is not None else int(np.max(numbers, initial=-1)) + 1
+    _check(matrix, numbers, count)
+    _check_limits(matrix, numbers, count, pairs, candidates)
+    total = len(numbers)
+    seen = csr_matrix((np.ones(total), numbers, np.arange(total + 1)), shape=(total, count))
     observed = csr_matrix(matrix.T @ seen)  # (A, L): p~(f_t) of the observed pairs
     observed.sort_indices()
     starts, feature_labels = observed.indptr.astype(np.int64), observed.indices.astype(np.int64)
@@ -187,10 +187,10 @@ def _unique_rows(matrix: Any, candidates: Mask | None) -> tuple[Longs, Longs]:
     first: list[int] = []
     kind_of = np.empty(matrix.shape[0], dtype=np.int64)
     for row in range(matrix.shape[0]):
-        own = slice(matrix.indptr[row], matrix.indptr[row + 1])
+        cells = slice(matrix.indptr[row], matrix.indptr[row + 1])
         allowed = b"" if candidates is None else candidates[row].tobytes()
         kind = kinds.setdefault(
-            (matrix.indices[own].tobytes(), matrix.data[own].tobytes(), allowed), len(first)
+            (matrix.indices[cells].tobytes(), matrix.data[cells].tobytes(), allowed), len(first)
         )
         if kind == len(first):
             first.append(row)

@@ -46,13 +46,13 @@ def tabulate(features: Features, w: Floats, table: Table) -> float:
         _score(features, w, k, scores)
         _forbid(features, k, scores, -np.inf)
         shift = scores.max()
-        own = 0.0
+        context_sum = 0.0
         for y in range(label_count):
             scores[y] = np.exp(scores[y] - shift)
-            own += scores[y]
+            context_sum += scores[y]
             table.exponentials[y, k] = scores[y]
-        table.sums[k] = own
-        total += features.counts[k] * (shift + np.log(own))
+        table.sums[k] = context_sum
+        total += features.counts[k] * (shift + np.log(context_sum))
     return total
 
 
