@@ -4,13 +4,12 @@ cost-augmented potentials.
     L(w; x, y) = max over z' in Z(x) of  w'F(z' - z) + H(z') / beta + gamma (p'z' + q)
                = log Z(beta (s + gamma p)) / beta - s'z + gamma q,       s = F'w the scores.
 
- beta = 1, gamma = 0 is the CRF; beta = inf, gamma = 1 the structured SVM; beta = inf,
-gamma = 0 the perceptron; beta = gamma = 1 softmax-margin. The gradient is F(zbar - z), with zbar
-the marginals (or the best structure, for beta = inf) at the potentials s + gamma p. For beta = inf
-the entropy term is gone and the maximum takes the place of log Z.
+beta = 1, gamma = 0 is the CRF; beta = inf, gamma = 1 the structured SVM; beta = inf, gamma = 0 the
+perceptron; beta = gamma = 1 softmax-margin. The gradient is F(zbar - z), with the marginals zbar
+(or the best structure, for beta = inf) at the potentials s + gamma p. For beta = inf there is no
+entropy term, and the maximum takes the place of log Z.
 
-Differences of members are what a model is rated by, not trained with: they are not convex (ibid.,
-footnote 1).
+Differences of members rate a model, but do not train it: they are not convex (ibid., footnote 1).
 
     delta L_{beta, gamma} = L_{beta, gamma} - L_{beta, 0}
 
@@ -29,31 +28,35 @@ from egparse.types import Floats
 
 
 class Inference(Protocol):
-    """What costs need of a problem; see ``egparse.learners.problem.Problem``."""
+    """What the costs of a model need of a problem (``egparse.learners.problem.Problem``)."""
 
     def cost(self, i: int) -> Floats:
-        """The cost of each part."""
+        """The cost p of each part, (parts,)."""
 
     def cost_constant(self, i: int) -> float:
-        """The constant of the cost."""
+        """The constant q of the cost."""
 
     def marginals(self, i: int, potentials: Floats, out: Floats) -> float:
-        """Write the part marginals; return log Z."""
+        """Write the part marginals into ``out`` (parts,); return log Z."""
 
     def argmax(self, i: int, potentials: Floats, out: Floats) -> float:
-        """Write the best structure; return its score."""
+        """Write the best structure into ``out`` (parts,); return its score."""
 
 
 class Supervised(Inference, Protocol):
     """What a loss needs of a problem."""
 
     def gold(self, i: int) -> Floats:
-        """The part vector of the correct structure."""
+        """The part vector z of the correct structure, (parts,)."""
 
 
 @dataclass(frozen=True)
 class Loss:
-    """A member of the family. Raises ValueError unless 0 < beta <= inf and gamma >= 0."""
+    """A member of the family.
+
+    Raises:
+        ValueError: not 0 < beta <= inf and 0 <= gamma < inf.
+    """
 
     beta: float = 1.0
     gamma: float = 0.0
@@ -70,10 +73,10 @@ class Loss:
         return math.isfinite(self.beta)
 
     def value(self, problem: Supervised, i: int, scores: Floats, expected: Floats) -> float:
-        """L_i in the units of the scores; ``expected`` (parts,) becomes zbar, of which F(zbar - z)
-        is a (sub)gradient.
+        """L_i in the units of the scores (nats for beta = 1).
 
-        ``scores`` (parts,) are s = F'w, and are left alone.
+        ``scores`` (parts,) are s = F'w. ``expected`` (parts,) becomes zbar, so that F(zbar - z) is
+        the (sub)gradient.
         """
         gold = problem.gold(i)
         correct = float(scores[gold > 0] @ gold[gold > 0])
@@ -81,10 +84,9 @@ class Loss:
         return highest - correct + constant
 
     def difference(self, problem: Inference, i: int, scores: Floats, expected: Floats) -> float:
-        """delta L_i, see the module; ``scores`` and ``expected`` as for ``value``.
+        """delta L_i = L_i - L_i with gamma = 0; ``scores`` and ``expected`` as for ``value``.
 
-        The score of the correct structure cancels out: it may be -inf, which makes ``value``
-        infinite.
+        The score of the correct structure cancels out: it may be -inf, where ``value`` is infinite.
         """
         plain, _ = Loss(self.beta)._highest(problem, i, scores, expected)
         augmented, constant = self._highest(problem, i, scores, expected)
@@ -93,7 +95,9 @@ class Loss:
     def _highest(
         self, problem: Inference, i: int, scores: Floats, expected: Floats
     ) -> tuple[float, float]:
-        """log Z(beta (s + gamma p)) / beta, or the maximum that is its limit, and gamma q."""
+        """log Z(beta (s + gamma p)) / beta, or for beta = inf its limit, the maximum; and gamma
+        q.
+        """
         potentials, constant = scores, 0.0
         if self.gamma:
             potentials = scores + self.gamma * problem.cost(i)
@@ -107,7 +111,7 @@ class Loss:
 
 def expected_cost(problem: Inference, i: int, scores: Floats, expected: Floats) -> float:
     """E l = p'zbar + q under the Gibbs distribution of the scores (parts,), whose marginals zbar
-    are left in ``expected`` (parts,).
+    are written into ``expected`` (parts,).
     """
     problem.marginals(i, scores, expected)
     return float(problem.cost(i) @ expected) + problem.cost_constant(i)

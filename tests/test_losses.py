@@ -19,10 +19,10 @@ from oracles.trees import all_trees
 from properties import examples
 from scipy.optimize import approx_fprime
 from scipy.special import logsumexp
+from structures.tree_contract import NONPROJECTIVE, PROJECTIVE
 
 from egparse.losses import HINGE, LOG_LINEAR, PERCEPTRON, SOFTMAX_MARGIN, Loss, expected_cost
 from egparse.structures.chains import chain
-from egparse.structures.trees import nonprojective, projective
 from egparse.types import Floats
 
 INF = math.inf
@@ -226,8 +226,8 @@ def test_sharp_and_large_scores_of_trees(kind: str, single_root: bool, data: st.
         [heads[d] * (n + 1) + d for d in range(1, n + 1)]
         for heads in all_trees(n, single_root, kind == "projective")
     ]
-    module = projective if kind == "projective" else nonprojective
-    result = module.marginals(potentials.reshape(n + 1, n + 1), single_root)
+    structure = PROJECTIVE if kind == "projective" else NONPROJECTIVE
+    result = structure.marginals(potentials.reshape(n + 1, n + 1), single_root)
     if not any(np.isfinite(potentials[own]).all() for own in parts):
         assert result.log_partition == -INF
         return

@@ -1,3 +1,1 @@
-"""Learners, one algorithm a file; they see examples made of parts and know nothing of chains or
-trees.
-"""
+"""Learners, one algorithm a file. They see examples made of parts, and no chains or trees."""

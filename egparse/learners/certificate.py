@@ -1,4 +1,4 @@
-"""The certificate of a learner: how far it is from the optimum, and what it took."""
+"""The certificate of a learner: a bound on its distance from the optimum, and the work so far."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class Certificate(NamedTuple):
 
     ``primal`` = sum_i L_i(w) + C/2 |w|^2 (Collins et al. 2008, eq. 4); ``dual`` is the value of a
     feasible dual point, a lower bound of the optimum, or -inf where the learner has none.
-    ``effective_iterations`` is evaluations / n (ibid., section 7). ``c`` is the constant in force
-    when the pass ended (annealing starts higher). ``details`` are further figures of the learner,
-    by name.
+    ``effective_iterations`` is evaluations / n (ibid., section 7). ``c`` is the constant C of the
+    last pass, which is greater than the configured one while C is annealed. ``details`` are further
+    figures of the learner, by name.
     """
 
     primal: float
@@ -26,7 +26,7 @@ class Certificate(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """Primal minus dual: at least the distance of the primal from the optimum."""
+        """Primal minus dual, an upper bound of the primal's distance from the optimum."""
         return self.primal - self.dual
 
     @property

@@ -8,40 +8,41 @@ form (ibid., eq. 14-15)::
     w <- w - eta g,   eta = min(1/C, L / |g|^2)                    C = lambda m of the paper
 
 It raises the dual (eq. 10), by convexity of L* and L*(0) <= 0, by at least C eta (L - eta |g|^2 /
-2) >= 0. The problem's v is w itself. As in the paper every visit has a dual variable of its own: K
-passes ascend the dual of C/2 |w|^2 + K sum_i L_i, so that w fits the data more closely with every
-pass, and does not go to the optimum of the learners' common objective, C/2 |w|^2 + sum_i L_i, but
-of one with a K-th of C; the sum of the increases over K is a lower bound of both. The model is the
-average of the weights (Alg. 1, last line).
+2) >= 0. The problem's v is w. As in the paper every visit introduces a new dual variable: K passes
+ascend the dual of C/2 |w|^2 + K sum_i L_i. So w fits the data more closely with every pass, and
+does not converge to the optimum of the other learners' objective, C/2 |w|^2 + sum_i L_i, but to one
+with C / K; the sum of the increases over K is a lower bound of both. The model is the average of
+the weights (Alg. 1, last line).
 
-**A loss that comes out below zero**, from approximate inference or because the correct structure is
-none that inference knows of, makes eta negative; the paper truncates it and learns nothing (its
-footnote 17). Any lower bound of L in the place of L keeps the step an ascent, and the marginals
-hold one: beta L = -log P(y), and P(y) <= zbar_r / z_r for each part r of y (Markov's inequality),
-so
+**A negative loss**, from approximate inference or because inference cannot produce the correct
+structure, makes eta negative. The paper sets eta to 0 then and learns nothing (its footnote 17). We
+take another estimate of the loss: as beta L = -log P(y), and P(y) <= zbar_r / z_r for each part r
+of y by Markov's inequality,
 
-    L >= max over r of log(z_r / zbar_r) / beta.
+    L >= max over r of log(z_r / zbar_r) / beta
 
-It never is below zero, and infinite (a step of 1/C) where inference excludes a correct part. It
-says nothing of a structure without parts, nor for beta = inf, where the half-space holds already:
-such an example is passed over, which the certificate counts. Other remedies, compared in
-docs/decisions/loopy-inference.md, cost more and gain nothing.
+if the zbar are the marginals of a distribution over structures. Any lower bound of L in place of L
+keeps the step an ascent. The *pseudo-marginals* of loopy inference need not belong to a
+distribution; then the right-hand side can exceed L, and the step is a heuristic that need not raise
+the dual (docs/decisions/loopy-inference.md compares it with other remedies, which cost more and
+gain nothing). The estimate is never negative, and infinite (a step of 1/C) where inference excludes
+a correct part. It does not exist for structures without parts, nor for beta = inf; such an example
+is skipped, and counted in the certificate.
 
 The loss of the perceptron (beta = inf, gamma = 0) is 0 at w = 0, its minimum: no step would ever be
-made, and it is refused.
+made, so it is refused.
 
-**|g|^2** costs no visit to the features of its own. We try the longest step, 1/C: of what ``add``
-returns, the change of |w|^2, the product w . F'(zbar - z) is known from the scores, and the rest is
-|g|^2 / C^2. Where eta is less, the step is shortened. Cancellation leaves an error of about eps C
+**|g|^2** does not need another visit to the features. We try the longest step, 1/C, of which
+``add`` returns the change of |w|^2: the scores give its linear term, w . F'(zbar - z), and the rest
+is |g|^2 / C^2. If eta is less, the step is shortened. Cancellation leaves an error of about eps C
 s.(zbar - z), which is small against C L, and |g|^2 is only used where it is above C L. Weights in
-float32 thus give eta to five or six digits; steps below their resolution are lost with or without
-this.
+float32 thus give eta to five or six digits; steps below their resolution are lost in any case.
 """
 
 from __future__ import annotations
 
 import math
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -49,6 +50,7 @@ import numpy as np
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.averaging import WeightAverage
+from egparse.learners.base import LearnerBase, UnscaledState
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.problem import VectorProblem
@@ -64,8 +66,11 @@ correct structure.
 
 @dataclass(frozen=True, kw_only=True)
 class DCAConfig(LearnerConfig):
-    """``averaged``: the model is the mean of the weights before each update (Alg. 1); otherwise the
-    last weights.
+    """``averaged``: the model is the average of the weights before each update (Alg. 1); otherwise
+    it is the last weights.
+
+    Raises:
+        ConfigError: a value out of range, or the loss of the perceptron.
     """
 
     averaged: bool = True
@@ -79,8 +84,8 @@ class DCAConfig(LearnerConfig):
             raise ConfigError(str(error)) from error
         if self.beta == math.inf and self.gamma == 0:
             raise ConfigError(
-                "expected beta < inf or gamma > 0: the loss of the perceptron is 0 at w = 0, and "
-                "steps in proportion to it never start"
+                "expected beta < inf or gamma > 0: the loss of the perceptron is 0 at w = 0, where "
+                "dual coordinate ascent would stay"
             )
 
     def loss(self) -> Loss:
@@ -89,17 +94,17 @@ class DCAConfig(LearnerConfig):
 
 
 class Step(NamedTuple):
-    """w <- w - eta g. ``grown`` is the change of |w|^2."""
+    """w <- w - eta g."""
 
     eta: float
-    gradient_norm: float  # |g|^2, measured where it is needed: 0 if below rounding
-    grown: float
+    gradient_norm: float  # |g|^2, as far as it is needed: 0 if below rounding
+    norm_change: float  # of |w|^2
 
 
 @dataclass
 class Tally:
-    """What happened since it was last cleared: sums over visits, and how many visits were not as
-    usual.
+    """Sums over the visits of a pass: how many there were, what they summed to, and how many were
+    exceptional.
     """
 
     visits: int = 0
@@ -108,15 +113,15 @@ class Tally:
     passive: int = 0  # loss 0: nothing to learn
     negative: int = 0  # loss estimated below 0
     skipped: int = 0  # no step although the loss is not 0
-    unsolved: int = 0  # a program not solved to its tolerance (MIRA)
+    unsolved: int = 0  # a quadratic program not solved to its tolerance (MIRA)
 
 
 @dataclass
-class DCAState:
-    """``squared_norm`` is |w|^2; ``tally`` is of the last pass; ``total_increase`` of the dual over
-    all ``iteration`` passes.
+class DCAState(UnscaledState):
+    """``squared_norm`` is |w|^2, ``tally`` is that of the last pass, ``total_increase`` is that of
+    the dual over all ``iteration`` passes.
 
-    ``lower_bound`` of the optimum is the best that a number of passes gave, see the module.
+    ``lower_bound`` of the optimum is the greatest ``total_increase`` / ``iteration`` so far.
     """
 
     average: WeightAverage | None
@@ -128,36 +133,25 @@ class DCAState:
     lower_bound: float = 0.0
     tally: Tally = field(default_factory=Tally)
 
-    @property
-    def scale(self) -> float:
-        """v is w."""
-        return 1.0
 
-
-class DCA:
+class DCA(LearnerBase[VectorProblem]):
     """Online dual coordinate ascent on a problem; the problem holds w."""
 
     name = "dual coordinate ascent"
 
     def __init__(self, problem: VectorProblem, config: DCAConfig) -> None:
-        self.problem, self.config = problem, config
-        self.loss = config.loss()
-        longest = int(np.max(np.diff(problem.part_starts), initial=0))
-        self._expected, self._gradient, self._changes = np.empty((3, longest))
-
-    @property
-    def n(self) -> int:
-        """The number of examples."""
-        return len(self.problem.part_starts) - 1
+        super().__init__(problem)
+        self.config, self.loss = config, config.loss()
+        self._expected, self._gradient, self._changes = np.empty((3, self.longest))
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> DCAState:
-        """w = 0. ``gold_theta`` is not used: the paper starts from dual variables of 0."""
+        """w = 0; ``gold_theta`` is ignored, as the paper starts with dual variables of 0."""
         self.problem.reset()
         average = WeightAverage(self.problem) if self.config.averaged else None
         return DCAState(average, np.random.default_rng(self.config.seed))
 
     def update(self, state: DCAState, i: int) -> float:
-        """One step on example i; returns the increase of the dual that is certain.
+        """One step on example i; returns a lower bound of the increase of the dual.
 
         Raises:
             EgparseError: a loss or weights that are not finite.
@@ -166,23 +160,24 @@ class DCA:
         expected, changes = self._expected[: len(scores)], self._changes[: len(scores)]
         loss = self.loss.value(self.problem, i, scores, expected)
         gold = self.problem.gold(i)
-        self._note(state, i, loss, float(scores @ gold))
-        usable = self._lower_bound(gold, expected) if loss < 0 else loss
+        self._record_visit(state, i, loss, float(scores @ gold))
+        estimate = self._estimate_from_marginals(gold, expected) if loss < 0 else loss
         gradient = np.subtract(expected, gold, out=self._gradient[: len(scores)])
-        if not usable > 0 or not gradient.any():
-            return self._pass_over(state, loss)
-        step = self._step(i, scores, gradient, usable)
-        if step.gradient_norm == 0.0 and step.grown == 0.0:  # nothing has moved
-            return self._pass_over(state, loss)
+        if not estimate > 0 or not gradient.any():
+            return self._skip(state, loss)
+        step = self._step(i, scores, gradient, estimate)
+        if step.gradient_norm == 0.0 and step.norm_change == 0.0:  # nothing has moved
+            return self._skip(state, loss)
         np.multiply(gradient, -step.eta, out=changes)
-        # where inference excludes the correct structure, the dual was -inf before: there is no
-        # increase to speak of
-        gain = usable - step.eta * step.gradient_norm / 2 if usable < math.inf else 0.0
-        self._finish(state, i, changes, step.grown, self.config.c * step.eta * gain)
-        return self.config.c * step.eta * gain
+        # C eta (L - eta |g|^2 / 2); where inference excludes the correct structure, the dual was
+        # -inf before, and we count no increase
+        gain = estimate - step.eta * step.gradient_norm / 2 if estimate < math.inf else 0.0
+        increase = self.config.c * step.eta * gain
+        self._record_step(state, i, changes, step.norm_change, increase)
+        return increase
 
     def iterate(self, state: DCAState) -> None:
-        """Every example once, in random order."""
+        """Visit every example once, in random order."""
         state.tally = Tally()
         for i in state.generator.permutation(self.n):
             self.update(state, int(i))
@@ -190,13 +185,13 @@ class DCA:
         state.lower_bound = max(state.lower_bound, state.total_increase / state.iteration)
 
     def certificate(self, state: DCAState) -> Certificate:
-        """The primal at the exposed weights.
+        """The primal at the weights of the model; there is no dual.
 
-        Details, of the last pass: ``online_loss``, the mean loss at each visit before its update;
-        ``dual_increase``, as far as certain; how many losses were ``negative``, how many examples
-        ``passive`` (loss 0) or ``skipped`` (no step though the loss was not 0). Of all passes:
-        ``lower_bound`` of the optimum, see the module; for exact inference and correct structures
-        that it knows of.
+        Details of the last pass: ``online_loss``, the mean loss at each visit before its update;
+        ``dual_increase``, of which a lower bound; the numbers of ``negative`` losses, of
+        ``passive`` examples (loss 0) and of ``skipped`` examples (no step although the loss was not
+        0). Of all passes: ``lower_bound`` of the optimum, which holds for exact inference that can
+        produce all correct structures.
         """
         tally, c = state.tally, self.config.c
         with self.model_weights(state):
@@ -215,15 +210,19 @@ class DCA:
         return Certificate(primal, -math.inf, state.visits / max(1, self.n), c, details)
 
     def model_weights(self, state: DCAState) -> AbstractContextManager[None]:
-        """The average of the weights, if configured."""
-        return nullcontext() if state.average is None else state.average.mean_weights()
+        """Inside it v is the average of the weights, if configured."""
+        if state.average is None:
+            return super().model_weights(state)
+        return state.average.average_weights()
 
     def _loss(self, i: int) -> float:
         scores = self.problem.scores(i)
         return self.loss.value(self.problem, i, scores, self._expected[: len(scores)])
 
-    def _lower_bound(self, gold: Floats, expected: Floats) -> float:
-        """max over correct parts of log(z_r / zbar_r) / beta; see the module."""
+    def _estimate_from_marginals(self, gold: Floats, expected: Floats) -> float:
+        """max over correct parts of log(z_r / zbar_r) / beta, a lower bound of the loss at exact
+        marginals.
+        """
         if not self.loss.differentiable:
             return 0.0
         correct = gold > 0
@@ -231,21 +230,23 @@ class DCA:
         return -math.log(rarest) / self.loss.beta if rarest > 0 else math.inf
 
     def _step(self, i: int, scores: Floats, gradient: Floats, loss: float) -> Step:
-        """w -= eta g for the best eta; see the module for |g|^2."""
+        """w -= eta g for the best eta."""
         c, longest = self.config.c, 1.0 / self.config.c
         changes = self._changes[: len(gradient)]
         np.multiply(gradient, -longest, out=changes)
-        grown = self.problem.add(i, changes)
-        norm = max(0.0, c * (c * grown + 2.0 * float(scores @ gradient)))
+        # |w - g / C|^2 - |w|^2 = -2 w.g / C + |g|^2 / C^2,  w.g = s.(zbar - z)
+        norm_change = self.problem.add(i, changes)
+        norm = max(0.0, c * (c * norm_change + 2.0 * float(scores @ gradient)))
+        # eta = min(1/C, L / |g|^2)
         eta = min(longest, loss / norm) if norm > 0 else longest
         if eta < longest:
             np.multiply(gradient, longest - eta, out=changes)
-            grown += self.problem.add(i, changes)
-        return Step(eta, norm, grown)
+            norm_change += self.problem.add(i, changes)
+        return Step(eta, norm, norm_change)
 
-    def _note(self, state: DCAState, i: int, loss: float, correct: float) -> None:
-        """Count the visit, whose weights are averaged as they are before it; ``correct`` is the
-        score of the correct structure.
+    def _record_visit(self, state: DCAState, i: int, loss: float, correct: float) -> None:
+        """Count a visit, and average the weights before it; ``correct`` is the score of the correct
+        structure.
         """
         if not math.isfinite(loss):
             raise EgparseError(f"{self.name}: expected a finite loss of example {i}, got {loss}")
@@ -256,20 +257,23 @@ class DCA:
         if state.average is not None:
             state.average.include()
 
-    def _pass_over(self, state: DCAState, loss: float) -> float:
-        """Count a visit that leaves w as it is; its increase of the dual, 0."""
+    def _skip(self, state: DCAState, loss: float) -> float:
+        """Count a visit that leaves w as it is; returns the increase of the dual, 0."""
         state.tally.passive += loss == 0
         state.tally.skipped += loss != 0
         return 0.0
 
-    def _finish(
-        self, state: DCAState, i: int, changes: Floats, grown: float, increase: float
+    def _record_step(
+        self, state: DCAState, i: int, changes: Floats, norm_change: float, increase: float
     ) -> None:
-        """Bookkeeping after w += F_i' changes, which are overwritten."""
-        state.squared_norm += grown
+        """Bookkeeping after w += F_i' changes; overwrites ``changes``."""
+        state.squared_norm += norm_change
         state.tally.dual_increase += increase
         state.total_increase += increase
         if state.average is not None:
-            state.average.changed(i, changes)
+            state.average.record_change(i, changes)
         if not math.isfinite(state.squared_norm):
-            raise EgparseError(f"{self.name}: the weights left the finite numbers at example {i}")
+            raise EgparseError(
+                f"{self.name}: expected finite weights, got |w|^2 = {state.squared_norm} after "
+                f"example {i}"
+            )

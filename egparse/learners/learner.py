@@ -1,8 +1,7 @@
-"""What every learner offers, so that tasks, experiments and the command line need not know which
-one it is.
+"""The contract of all learners; training, experiments and the command line use no more than this.
 
-A learner trains the weights of a problem, which holds a vector v; the model is w = ``state.scale``
-v. Typical use::
+A learner trains the weights of a problem. The problem holds a vector v; the model is w =
+``state.scale`` v. Typical use::
 
     learner = build("sgd", problem, LearnerConfig(c=10.0))
     state = learner.initialise(3.0)
@@ -19,41 +18,39 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
 from egparse.learners.certificate import Certificate
-from egparse.learners.problem import Problem
 from egparse.types import Floats
 
 
 class State(Protocol):
-    """Where a learner stands. ``scale``: the model is w = scale v."""
+    """The variables of a training run, other than v."""
 
     @property
     def scale(self) -> float:
-        """What v is multiplied by."""
+        """The factor of the model, w = scale v."""
 
 
 class Learner(Protocol):
     """A training algorithm on one problem."""
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> Any:
-        """The first state, with v as it belongs to it. ``gold_theta`` is for learners in the dual
-        (see ``OnlineEG``).
+        """The initial state; v is set accordingly. ``gold_theta`` sets the initial dual variables
+        of learners in the dual (see ``OnlineEG.initialise``); others ignore it.
         """
 
     def iterate(self, state: Any) -> None:
-        """The work of one pass over the examples (for learners of all examples at once: about one
-        step).
+        """One pass over the examples, or about one step for learners that use all examples in each
+        step.
         """
 
     def certificate(self, state: Any) -> Certificate:
-        """How far it is; ``dual`` is -inf where the learner has none."""
+        """The objective at the model's weights and the work so far. ``dual`` is -inf for learners
+        without a dual.
+        """
 
     def model_weights(self, state: Any) -> AbstractContextManager[None]:
-        """While it is open, the problem holds the v of the model to be kept (averaged, for learners
-        that average; others do nothing).
+        """Context manager: inside it the problem holds the v of the weights to save, which is the
+        average for averaging learners and the present v for all others.
         """
 
 
@@ -67,19 +64,3 @@ class LearnerConfig:
     gamma: float = 0.0
     c: float = 10.0
     seed: int = 1
-
-
-class VectorProblem(Problem, Protocol):
-    """A problem whose v can be read and written as a whole, and that can lend its examples to a
-    second v.
-    """
-
-    def vectors(self) -> tuple[npt.NDArray[np.floating[Any]], ...]:
-        """The arrays that hold v, not copies: together they are v, in an order that never
-        changes.
-        """
-
-    def with_own_weights(self) -> VectorProblem:
-        """The same examples with a v of their own, 0 at first. It shares the scratch arrays: use
-        one at a time.
-        """

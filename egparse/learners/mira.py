@@ -2,8 +2,8 @@
 structures).
 
 It is dual coordinate ascent on the hinge loss with more of the half-spaces that bound it (Martins
-et al. 2010, eq. 17). At a visit,
-the k structures y_1..y_k with the best cost-augmented scores give::
+et al. 2010, eq. 17). At a visit, the k structures y_1..y_k with the best cost-augmented scores
+give::
 
     min over w', slack of  C/2 |w' - w|^2 + slack
     s.t.  m_j - (w' - w) . a_j <= slack,  slack >= 0
@@ -14,18 +14,18 @@ whose dual is a quadratic program in k numbers, with w' = w + sum_j alpha_j a_j:
     max over alpha of  m . alpha - alpha' G alpha / 2
     s.t.  alpha >= 0,  sum_j alpha_j <= 1 / C,  where  G_jl = a_j . a_l
 
-One slack bounds the sum; McDonald et al. have none (C = 0), and implementations that bound each
-alpha_j by itself take a slack each. For k = 1 the solution is alpha = min(1/C, m / |a|^2): the step
-of ``dca`` for the hinge loss, and its code. The certain increase of the dual is C times the value
-of the program. Differences of structures are small integers, so that G is exact, also for weights
-in float32, and the twin in which it is formed returns to 0.
+One slack bounds the sum of the alpha_j. McDonald et al. have none (C = 0); implementations that
+bound each alpha_j have one slack for each structure. For k = 1 the solution is alpha = min(1/C, m /
+|a|^2): the step of ``dca`` for the hinge loss, and its code. The dual increases by at least C times
+the value of the program. Differences of structures are small integers, so G is exact, even with
+weights in float32, and the second v in which it is formed returns to 0.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,27 +34,20 @@ from egparse.compilation import njit
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.certificate import Certificate
 from egparse.learners.dca import DCA, DCAConfig, DCAState
-from egparse.learners.problem import Problem, VectorProblem
+from egparse.learners.problem import KBestProblem, VectorProblem
 from egparse.types import Floats
 
 FULL = 1e-12
-"""A bound on a sum counts as reached if less than this fraction is left."""
-
-
-@runtime_checkable
-class KBestProblem(Problem, Protocol):
-    """A problem that can list structures."""
-
-    def k_best(self, i: int, potentials: Floats, k: int) -> Floats:
-        """Part vectors (found, parts) of the k best structures, best first; fewer where there are
-        fewer, at least one.
-        """
+"""A bound on a sum counts as reached if less than this fraction of it is left."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MIRAConfig(DCAConfig):
-    """``k`` structures a visit. ``tolerance`` and ``max_sweeps`` are those of ``hildreth``, for k >
-    1.
+    """``k`` structures are used at each visit; ``tolerance`` and ``max_sweeps`` are those of
+    ``hildreth``, for k > 1.
+
+    Raises:
+        ConfigError: a value out of range.
     """
 
     beta: float = math.inf
@@ -67,7 +60,7 @@ class MIRAConfig(DCAConfig):
         super().__post_init__()
         if self.beta != math.inf:
             raise ConfigError(
-                f"MIRA expects a loss of margins (beta = inf), got beta = {self.beta:g}"
+                f"MIRA expects a max-margin loss (beta = inf), got beta = {self.beta:g}"
             )
         if self.k < 1 or not self.tolerance > 0 or self.max_sweeps < 1:
             raise ConfigError(
@@ -77,8 +70,8 @@ class MIRAConfig(DCAConfig):
 
 
 class MarginSolution(NamedTuple):
-    """``alpha`` (k,) and the ``slack``, the multiplier of its bound; ``violation`` of the
-    optimality conditions after ``sweeps``.
+    """``alpha`` (k,), the ``slack`` (the multiplier of the bound on their sum), and the
+    ``violation`` of the optimality conditions after ``sweeps`` over the rows.
     """
 
     alpha: Floats
@@ -97,16 +90,16 @@ def hildreth(
 ) -> MarginSolution:
     """max margins . alpha - alpha' gram alpha / 2 subject to alpha >= 0 and sum(alpha) <= upper.
 
-    Hildreth's procedure (1957; Censor & Zenios 1997, ch. 6): each row in turn moves its own alpha
-    to its best, within bounds. The common bound would stop that short of the optimum, so where it
-    binds a row also takes from the row that needs its share least, as in sequential minimal
-    optimisation (Platt 1999). After each sweep the way it went is gone on as far as it is best:
-    rows that oppose each other would take turns in small steps.
+    Hildreth's procedure (1957; Censor & Zenios 1997, ch. 6): each row in turn sets its alpha to
+    the best value within bounds. The common bound would make that stop short of the optimum; where
+    it is reached, a row also takes from the alpha of the row with the least residual, as in
+    sequential minimal optimisation (Platt 1999). Each sweep ends with an exact line search along
+    the total step of the sweep: rows that oppose each other would take many small steps in turn.
 
-    With residuals r = margins - gram alpha and slack = max(0, max r) where the bound is reached, 0
-    elsewhere, it stops when r_j <= slack for all j, and r_j >= slack where alpha_j > 0, hold to
-    within ``tolerance`` times the largest |margin|, or after ``max_sweeps``; ``violation`` says
-    what is left. Convergence is linear, and slow where rows oppose each other exactly and margins
+    With residuals r = margins - gram alpha, and slack = max(0, max r) where the bound is reached
+    and 0 elsewhere, it stops when r_j <= slack for all j, and r_j >= slack where alpha_j > 0, hold
+    to within ``tolerance`` times the largest |margin|, or after ``max_sweeps``; ``violation`` is
+    what remains. Convergence is linear, and slow where rows oppose each other exactly and margins
     are small against the entries of gram times ``upper``.
 
     Args:
@@ -139,8 +132,8 @@ def hildreth(
 def _ascend(
     gram: Floats, upper: float, allowed: float, max_sweeps: int, alpha: Floats, residuals: Floats
 ) -> tuple[float, float, int]:
-    """Sweeps until the violation is allowed: slack, violation, sweeps. ``alpha`` and ``residuals``
-    = margins - gram alpha are moved.
+    """Make sweeps until the violation is at most ``allowed``; update ``alpha`` and ``residuals`` =
+    margins - gram alpha; return slack, violation and number of sweeps.
     """
     k = alpha.size
     slack, violation = _conditions(upper, alpha, residuals)
@@ -148,25 +141,18 @@ def _ascend(
     while violation > allowed and sweeps < max_sweeps:
         start = alpha.copy()
         for j in range(k):
-            room = upper - alpha.sum()
-            _move(
-                gram,
-                j,
-                _best(residuals[j], gram[j, j], -alpha[j], max(0.0, room)),
-                alpha,
-                residuals,
-            )
+            room = max(0.0, upper - alpha.sum())
+            change = _best(residuals[j], gram[j, j], -alpha[j], room)
+            _move(gram, j, change, alpha, residuals)
             giver = _giver(alpha, residuals)
-            if (
-                upper - alpha.sum() <= FULL * upper
-                and giver >= 0
-                and residuals[j] > residuals[giver]
-            ):
+            is_full = upper - alpha.sum() <= FULL * upper
+            if is_full and giver >= 0 and residuals[j] > residuals[giver]:
+                # move alpha from giver to j: the sum stays
                 curvature = gram[j, j] + gram[giver, giver] - 2.0 * gram[j, giver]
-                share = _best(residuals[j] - residuals[giver], curvature, 0.0, alpha[giver])
-                _move(gram, j, share, alpha, residuals)
-                _move(gram, giver, -share, alpha, residuals)
-        _go_on(gram, upper, alpha - start, alpha, residuals)
+                change = _best(residuals[j] - residuals[giver], curvature, 0.0, alpha[giver])
+                _move(gram, j, change, alpha, residuals)
+                _move(gram, giver, -change, alpha, residuals)
+        _search_along(gram, upper, alpha - start, alpha, residuals)
         sweeps += 1
         slack, violation = _conditions(upper, alpha, residuals)
     return slack, violation, sweeps
@@ -174,7 +160,7 @@ def _ascend(
 
 @njit
 def _best(slope: float, curvature: float, lowest: float, highest: float) -> float:
-    """The best move along a parabola within bounds; where there is no curvature, all the way."""
+    """The t between ``lowest`` and ``highest`` that maximises slope t - curvature t^2 / 2."""
     if curvature > 0.0 and abs(slope) < curvature * (highest - lowest):
         return min(max(slope / curvature, lowest), highest)
     if slope == 0.0:
@@ -184,39 +170,42 @@ def _best(slope: float, curvature: float, lowest: float, highest: float) -> floa
 
 @njit
 def _move(gram: Floats, j: int, change: float, alpha: Floats, residuals: Floats) -> None:
+    """alpha_j += change"""
     alpha[j] = max(0.0, alpha[j] + change)
     for row in range(alpha.size):
         residuals[row] -= gram[row, j] * change
 
 
 @njit
-def _go_on(gram: Floats, upper: float, way: Floats, alpha: Floats, residuals: Floats) -> None:
-    """Move to the best point along ``way`` that keeps within bounds."""
+def _search_along(
+    gram: Floats, upper: float, direction: Floats, alpha: Floats, residuals: Floats
+) -> None:
+    """Exact line search along ``direction``, within bounds."""
     k = alpha.size
     effect = np.zeros(k)
     slope, curvature, total, farthest = 0.0, 0.0, 0.0, np.inf
     for j in range(k):
         for row in range(k):
-            effect[row] += gram[row, j] * way[j]
-        slope += residuals[j] * way[j]
-        total += way[j]
-        if way[j] < 0.0:
-            farthest = min(farthest, -alpha[j] / way[j])
+            effect[row] += gram[row, j] * direction[j]
+        slope += residuals[j] * direction[j]
+        total += direction[j]
+        if direction[j] < 0.0:
+            farthest = min(farthest, -alpha[j] / direction[j])
     for j in range(k):
-        curvature += way[j] * effect[j]
+        curvature += direction[j] * effect[j]
     if total > 0.0:
         farthest = min(farthest, max(0.0, upper - alpha.sum()) / total)
     if slope <= 0.0 or farthest == np.inf:
         return
     step = _best(slope, curvature, 0.0, farthest)
     for j in range(k):
-        alpha[j] = max(0.0, alpha[j] + step * way[j])
+        alpha[j] = max(0.0, alpha[j] + step * direction[j])
         residuals[j] -= step * effect[j]
 
 
 @njit
 def _giver(alpha: Floats, residuals: Floats) -> int:
-    """The row of least residual among those with something to give; -1 if none."""
+    """The row of least residual among those with alpha > 0; -1 if there is none."""
     giver = -1
     for j in range(alpha.size):
         if alpha[j] > 0.0 and (giver < 0 or residuals[j] < residuals[giver]):
@@ -247,23 +236,22 @@ class MIRA(DCA):
         if config.k > 1 and not isinstance(problem, KBestProblem):
             raise ConfigError(
                 f"MIRA with k = {config.k} expects a problem that lists its k best structures (a "
-                "method k_best), "
-                f"got {type(problem).__name__}"
+                f"method k_best), got {type(problem).__name__}"
             )
         super().__init__(problem, config)
         self.k, self._tolerance, self._max_sweeps = config.k, config.tolerance, config.max_sweeps
-        self._products = problem.with_own_weights() if config.k > 1 else problem
+        self._second = problem.with_own_weights() if config.k > 1 else problem
 
     def update(self, state: DCAState, i: int) -> float:
-        """One step on example i; returns the increase of the dual that is certain."""
+        """One step on example i; returns a lower bound of the increase of the dual."""
         if self.k == 1:
             return super().update(state, i)
         scores = self.problem.scores(i)
         margins, differences = self._half_spaces(i, scores)
         loss = float(margins[0])
-        self._note(state, i, loss, float(scores @ self.problem.gold(i)))
+        self._record_visit(state, i, loss, float(scores @ self.problem.gold(i)))
         if not loss > 0:
-            return self._pass_over(state, loss)
+            return self._skip(state, loss)
         gram = self._gram(i, differences)
         solution = hildreth(
             gram,
@@ -277,13 +265,13 @@ class MIRA(DCA):
         increase = self.config.c * float(
             margins @ solution.alpha - solution.alpha @ gram @ solution.alpha / 2
         )
-        grown = self.problem.add(i, changes)
-        self._finish(state, i, changes, grown, increase)
+        norm_change = self.problem.add(i, changes)
+        self._record_step(state, i, changes, norm_change, increase)
         return increase
 
     def certificate(self, state: DCAState) -> Certificate:
-        """As of ``DCA``; ``unsolved`` counts the programs of the last pass that ``hildreth`` left
-        before it was within tolerance.
+        """That of ``DCA``, with the detail ``unsolved``: how many programs of the last pass
+        ``hildreth`` did not solve to its tolerance.
         """
         certificate = super().certificate(state)
         return certificate._replace(
@@ -291,29 +279,28 @@ class MIRA(DCA):
         )
 
     def _half_spaces(self, i: int, scores: Floats) -> tuple[Floats, Floats]:
-        """m_j (found,) and z - z_j (found, parts), of the k best structures by cost-augmented
-        score.
-        """
+        """m_j (k,) and z - z_j (k, parts) of the k best structures by cost-augmented score."""
         problem, gamma = self.problem, self.config.gamma
         assert isinstance(problem, KBestProblem)
         cost = gamma * problem.cost(i)
-        found = np.asarray(problem.k_best(i, scores + cost, self.k), dtype=np.float64)
-        if not len(found):
-            raise EgparseError(f"{self.name}: example {i} has no structure")
-        differences: Floats = problem.gold(i) - found
-        margins: Floats = found @ cost + gamma * problem.cost_constant(i) - differences @ scores
+        structures = np.asarray(problem.k_best(i, scores + cost, self.k), dtype=np.float64)
+        if not len(structures):
+            raise EgparseError(f"{self.name}: expected a structure of example {i}, got none")
+        differences: Floats = problem.gold(i) - structures
+        # m_j = gamma (p'z_j + q) - s'(z - z_j)
+        margins: Floats = (
+            structures @ cost + gamma * problem.cost_constant(i) - differences @ scores
+        )
         return margins, differences
 
     def _gram(self, i: int, differences: Floats) -> Floats:
-        """a_j . a_l: add one difference after another to a twin, in the place of the one before,
-        and score the others.
-        """
-        twin = self._products
+        """G_jl = a_j . a_l: set a second v to each a_j in turn, and score the differences."""
+        second = self._second
         gram = np.empty((len(differences), len(differences)))
         before: Floats = np.zeros(differences.shape[1])
         for j, difference in enumerate(differences):
-            twin.add(i, difference - before)
-            gram[j] = differences @ twin.scores(i)
+            second.add(i, difference - before)
+            gram[j] = differences @ second.scores(i)
             before = difference
-        twin.add(i, -before)
+        second.add(i, -before)
         return (gram + gram.T) / 2

@@ -1,32 +1,31 @@
-"""A problem whose parts have scores before anything is learned: those of a model that training goes
-on from.
+"""A problem whose parts have fixed scores in addition to the learned ones: those of a base model
+that training continues from.
 
-To be learned is v, with the scores b_i of a base model w0 held fixed. With w = w0 + v that is
+Learned is v, with the scores b_i of a base model w0 held fixed. With w = w0 + v that is
 regularisation towards the base:
 
-    min over v of  sum_i L_i(F_i v + b_i) + C/2 |v|^2          =  min over w of  sum_i L_i(F_i w) +
-    C/2 |w - w0|^2
+    min over v of  sum_i L_i(F_i v + b_i) + C/2 |v|^2
+      = min over w of  sum_i L_i(F_i w) + C/2 |w - w0|^2
 
-Learners know of no offsets, and need not: offsets can be told as what they know already. Write z
-for the correct structure.
+Learners need no support for offsets: we fold them into the cost (gamma > 0) or into a base measure
+(gamma = 0). Write z for the correct structure.
 
-* **gamma > 0: as costs.** In the family of ``egparse.losses`` scores and costs are added up before
+* **gamma > 0: into the cost.** The losses of ``egparse.losses`` add scores and costs before
   inference, so
 
       L(s + b; beta, gamma, cost p, q)  =  L(s; beta, gamma, cost p + b / gamma, q - b'z / gamma),
 
-  where the cost of z is 0 as before. Learners that look at costs alone (cutting planes, MIRA, EG
-  for max-margin) see them too.
-* **gamma = 0: as a base measure.** Structures are not all alike before they are scored, but have
-  exp(b'y): marginals and log Z are those of the potentials + beta b, and log Z is told less beta
-  b'z, so that what a learner takes for log Z - s'z is the loss. For EG theta is then what is added
-  to b, alpha = softmax(theta + b), its entropy becomes H(alpha) + b'(mu - z), and that is the dual
-  of the primal above:
+  where the cost of z is 0 as before. This holds for learners that use only the cost, too (cutting
+  planes, MIRA, EG for max-margin).
+* **gamma = 0: into a base measure** that gives structure y the weight exp(b'y). Marginals and log Z
+  are those of the potentials + beta b, and we subtract beta b'z from log Z, so that log Z - s'z is
+  the loss at s + b. For EG theta is then what is added to b, alpha = softmax(theta + b), its
+  entropy term becomes H(alpha) + b'(mu - z), and that is the dual of the primal above:
 
       max  sum_i H(alpha_i) + b_i'(mu_i - z_i) - |v|^2 / (2C),        v = sum_i F_i' (z_i - mu_i),
 
-  with the gradient s / C - theta as ever. Of the perceptron (beta = inf) the same holds for the
-  best structure in the place of log Z.
+  whose gradient is s / C - theta as without offsets. The same holds for the perceptron (beta = inf)
+  with the score of the best structure in place of log Z.
 
 So primal, dual and gap are those of the problem with offsets, and alpha and v are as exact as
 without. As C grows, v goes to 0.
@@ -35,17 +34,17 @@ without. As C grows, v goes to 0.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from egparse.learners.problem import VectorProblem
-from egparse.types import Floats, Singles
+from egparse.learners.problem import GroupedProblem, KBestProblem, VectorProblem
+from egparse.types import Floats, Shorts, Singles
 
 
 def scores_of(problem: VectorProblem) -> Singles:
-    """The scores of all parts at v as it stands, flat over all parts."""
+    """The scores of all parts at the present v, flat over all parts."""
     starts = problem.part_starts
     scores = np.empty(int(starts[-1]), dtype=np.float32)
     for i in range(len(starts) - 1):
@@ -53,17 +52,28 @@ def scores_of(problem: VectorProblem) -> Singles:
     return scores
 
 
-class OffsetProblem:
-    """``problem`` with fixed ``offsets`` b added to the scores of its parts, flat over all parts,
-    for the loss of ``beta`` and ``gamma``.
+def with_offsets(
+    problem: VectorProblem,
+    offsets: npt.NDArray[np.floating[Any]],
+    *,
+    beta: float,
+    gamma: float,
+) -> OffsetProblem:
+    """``problem`` with ``offsets`` b (parts of all examples,) added to the scores, for the loss of
+    ``beta`` and ``gamma``.
 
-    Its v is that of ``problem``: what is learned beside the offsets. Groups of parts and k best
-    structures are there where ``problem`` has them; the compiled sweeps of a problem, which do not
-    know of offsets, are not.
+    The result has groups of parts and k best structures if ``problem`` has them. It has no compiled
+    EG steps, since those of a problem know nothing of offsets.
 
     Raises:
         ValueError: not one finite offset for each part.
     """
+    kind = _KINDS[isinstance(problem, GroupedProblem), isinstance(problem, KBestProblem)]
+    return kind(problem, offsets, beta=beta, gamma=gamma)
+
+
+class OffsetProblem:
+    """A problem with fixed offsets; its v is the learned part alone. See ``with_offsets``."""
 
     def __init__(
         self,
@@ -80,14 +90,11 @@ class OffsetProblem:
                 f"expected {total} finite offsets, got an array of shape {offsets.shape}"
             )
         self._offsets, self._beta, self._gamma = offsets, beta, gamma
-        self._correct = np.array(
-            [float(self._of(i) @ problem.gold(i)) for i in range(len(self.part_starts) - 1)]
+        self._correct = np.array(  # b'z of each example
+            [float(self._offsets_of(i) @ problem.gold(i)) for i in range(len(self.part_starts) - 1)]
         )
         longest = int(np.diff(self.part_starts).max(initial=0))
         self._cost, self._potentials = np.empty((2, longest))
-        for name in ("groups", "k_best"):  # learners ask whether a problem has them
-            if hasattr(problem, name):
-                setattr(self, name, getattr(problem, name))
 
     def gold(self, i: int) -> Floats:
         """As without offsets."""
@@ -99,7 +106,7 @@ class OffsetProblem:
         if not self._gamma:
             return cost
         out = self._cost[: len(cost)]
-        np.divide(self._of(i), self._gamma, out=out)
+        np.divide(self._offsets_of(i), self._gamma, out=out)
         out += cost
         return out
 
@@ -113,21 +120,20 @@ class OffsetProblem:
         return self.problem.scores(i)
 
     def marginals(self, i: int, potentials: Floats, out: Floats) -> float:
-        """For gamma = 0 and a finite beta those of the potentials + beta b; log Z less beta b'z."""
+        """Of the potentials + beta b for gamma = 0 and a finite beta, with log Z - beta b'z."""
         if self._gamma or math.isinf(self._beta):
             return self.problem.marginals(i, potentials, out)
-        log_z = self.problem.marginals(i, self._moved(i, potentials, self._beta), out)
+        log_z = self.problem.marginals(i, self._with_offsets(i, potentials, self._beta), out)
         return log_z - self._beta * float(self._correct[i])
 
     def argmax(self, i: int, potentials: Floats, out: Floats) -> float:
-        """For gamma = 0 and beta = inf the best structure at the potentials + b; its score less
+        """The best structure at the potentials + b for gamma = 0 and beta = inf, with its score -
         b'z.
         """
         if self._gamma or math.isfinite(self._beta):
             return self.problem.argmax(i, potentials, out)
-        return self.problem.argmax(i, self._moved(i, potentials, 1.0), out) - float(
-            self._correct[i]
-        )
+        score = self.problem.argmax(i, self._with_offsets(i, potentials, 1.0), out)
+        return score - float(self._correct[i])
 
     def add(self, i: int, changes: Floats) -> float:
         """As without offsets."""
@@ -142,16 +148,42 @@ class OffsetProblem:
         return self.problem.vectors()
 
     def with_own_weights(self) -> OffsetProblem:
-        """The same examples and offsets with a v of their own."""
-        return OffsetProblem(
+        """The same examples and offsets with another v."""
+        return type(self)(
             self.problem.with_own_weights(), self._offsets, beta=self._beta, gamma=self._gamma
         )
 
-    def _of(self, i: int) -> npt.NDArray[np.floating[Any]]:
+    def _offsets_of(self, i: int) -> npt.NDArray[np.floating[Any]]:
         return self._offsets[self.part_starts[i] : self.part_starts[i + 1]]
 
-    def _moved(self, i: int, potentials: Floats, factor: float) -> Floats:
+    def _with_offsets(self, i: int, potentials: Floats, factor: float) -> Floats:
+        """potentials + factor b"""
         out = self._potentials[: len(potentials)]
-        np.multiply(self._of(i), factor, out=out)
+        np.multiply(self._offsets_of(i), factor, out=out)
         out += potentials
         return out
+
+
+class _Grouped(OffsetProblem):
+    def groups(self, i: int) -> Shorts:
+        """As without offsets."""
+        return cast(GroupedProblem, self.problem).groups(i)
+
+
+class _KBest(OffsetProblem):
+    def k_best(self, i: int, potentials: Floats, k: int) -> Floats:
+        """As without offsets, which are in the cost: learners that use it need gamma > 0."""
+        return cast(KBestProblem, self.problem).k_best(i, potentials, k)
+
+
+class _GroupedKBest(_Grouped, _KBest):
+    pass
+
+
+_KINDS: dict[tuple[bool, bool], type[OffsetProblem]] = {
+    (False, False): OffsetProblem,
+    (True, False): _Grouped,
+    (False, True): _KBest,
+    (True, True): _GroupedKBest,
+}
+"""(groups, k best) -> class: learners ask by ``isinstance`` whether a problem has them."""

@@ -1,27 +1,27 @@
 """The structured perceptron, plain and averaged (Collins 2002; McDonald 2009, "Perceptron Learning
 Algorithm").
 
-At the visit of example i, with y' the best structure under the weights as they stand:
+At the visit of example i, with y' the best structure under the present weights:
 
     if y' differs from y_i:    v <- v + F_i' (z_i - z')
 
-On data separable with margin gamma there are at most (R / gamma)^2 mistakes, R bounding |F_i' (z_i
-- z)| (McDonald 2009, "Main Theorem"). Where data are not separable, the model is better averaged
-over the weights after each of the T visits (Collins 2002):
+On data separable with margin gamma there are at most (R / gamma)^2 mistakes, where R bounds |F_i'
+(z_i - z)| (McDonald 2009, "Main Theorem"). Where data are not separable, the average of the weights
+after each of the T visits is a better model (Collins 2002):
 
     (1 / T) sum_t v_t = v - u / T,    u = sum_t (t - 1) delta_t
 
 because the change delta_t of visit t is in all of v_t ... v_T (``egparse.learners.averaging``). So
-visits without a mistake cost no more than inference, and those with one a sparse addition.
+a visit without a mistake costs no more than inference, and one with a mistake a sparse addition.
 
-We differ from the sources in this, unless told: examples come in a new random order in each pass.
+We differ from the sources by default: examples come in a new random order in each pass.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,7 @@ import numpy.typing as npt
 
 from egparse.errors import EgparseError
 from egparse.learners.averaging import WeightAverage
+from egparse.learners.base import LearnerBase, UnscaledState
 from egparse.learners.certificate import Certificate
 from egparse.learners.problem import VectorProblem
 from egparse.losses import PERCEPTRON
@@ -39,7 +40,7 @@ from egparse.types import Floats
 @dataclass(frozen=True, kw_only=True)
 class PerceptronConfig:
     """``averaged``: the model is the average of the weights after each visit. ``shuffle``: a new
-    order of the examples in each pass.
+    random order of the examples in each pass.
     """
 
     averaged: bool = True
@@ -48,8 +49,8 @@ class PerceptronConfig:
 
 
 @dataclass
-class PerceptronState:
-    """``visits`` in all, ``mistakes`` of the last pass; ``average`` None for the plain
+class PerceptronState(UnscaledState):
+    """``visits`` of all passes, ``mistakes`` of the last one; ``average`` is None for the plain
     perceptron.
     """
 
@@ -58,36 +59,25 @@ class PerceptronState:
     generator: np.random.Generator
     average: WeightAverage | None
 
-    @property
-    def scale(self) -> float:
-        """w = v."""
-        return 1.0
 
-
-class Perceptron:
+class Perceptron(LearnerBase[VectorProblem]):
     """The perceptron on a problem, which holds v. There is no regularisation."""
 
     def __init__(self, problem: VectorProblem, config: PerceptronConfig) -> None:
-        self.problem, self.config = problem, config
-        longest = int(np.diff(problem.part_starts).max(initial=1))
-        self._best = np.empty(longest)
-        self._changes = np.empty(longest)
-
-    @property
-    def n(self) -> int:
-        """The number of examples."""
-        return len(self.problem.part_starts) - 1
+        super().__init__(problem)
+        self.config = config
+        self._best = np.empty(self.longest)
+        self._changes = np.empty(self.longest)
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> PerceptronState:
-        """v = 0; there are no duals for ``gold_theta`` to set."""
+        """v = 0; ``gold_theta`` is ignored, as there are no dual variables."""
         self.problem.reset()
         return self.resume(np.random.default_rng(self.config.seed))
 
     def resume(self, generator: np.random.Generator) -> PerceptronState:
-        """Go on from v as it stands, with an average that begins here."""
-        return PerceptronState(
-            0, 0, generator, WeightAverage(self.problem) if self.config.averaged else None
-        )
+        """Continue from the present v, with an average that begins here."""
+        average = WeightAverage(self.problem) if self.config.averaged else None
+        return PerceptronState(0, 0, generator, average)
 
     def update(self, state: PerceptronState, i: int) -> bool:
         """Visit example i; returns whether its best structure was wrong.
@@ -108,7 +98,7 @@ class Perceptron:
         if wrong:
             problem.add(i, changes)
             if state.average is not None:
-                state.average.changed(i, changes)
+                state.average.record_change(i, changes)
         state.visits += 1
         if state.average is not None:
             state.average.include()
@@ -120,10 +110,11 @@ class Perceptron:
         state.mistakes = sum(self.update(state, i) for i in order.tolist())
 
     def certificate(self, state: PerceptronState) -> Certificate:
-        """The sum of the perceptron losses of the model kept. It has no dual, and its scale is that
-        of the weights.
+        """The sum of the perceptron losses at the weights of the model, in the scale of these
+        weights; there is no dual.
 
-        Detail ``mistakes``: how many examples of the last pass were wrong when they were visited.
+        Detail ``mistakes``: the number of examples that were predicted wrongly at their visit in
+        the last pass.
         """
         problem, loss = self.problem, 0.0
         with self.model_weights(state):
@@ -138,13 +129,13 @@ class Perceptron:
         return Certificate(loss, -math.inf, state.visits / max(1, self.n), 0.0, details)
 
     def average(self, state: PerceptronState, out: Sequence[npt.NDArray[np.floating[Any]]]) -> None:
-        """Write v - u / T into arrays like those of v; v itself for the plain perceptron."""
+        """Write the weights of the model into arrays shaped like those of v."""
         with self.model_weights(state):
-            for array, own in zip(out, self.problem.vectors(), strict=True):
-                array[...] = own
+            for array, weights in zip(out, self.problem.vectors(), strict=True):
+                array[...] = weights
 
     def model_weights(self, state: PerceptronState) -> AbstractContextManager[None]:
-        """While it is open, v is the average; afterwards it has its own bits again. Opened a second
-        time it changes nothing.
-        """
-        return nullcontext() if state.average is None else state.average.mean_weights()
+        """Inside it v is the average of the weights, if configured."""
+        if state.average is None:
+            return super().model_weights(state)
+        return state.average.average_weights()

@@ -1,24 +1,23 @@
 """Stochastic gradient descent on the primal, as Collins et al. 2008 (section 7.1.3) compare with
 it.
 
-Primal: min over w of sum_i L_i(w) + C/2 |w|^2, L any loss of ``egparse.losses``. The visit of
+Primal: min over w of sum_i L_i(w) + C/2 |w|^2, with any loss L of ``egparse.losses``. The visit of
 example i, after k others, makes
 
     w <- w - eta (F_i' (zbar_i - z_i) + C/n w),        eta = eta0 / (1 + k/n)
 
 where F_i' (zbar_i - z_i) is the (sub)gradient of L_i. The weights are held as w = scale v, so that
-the shrinking by 1 - eta C/n moves one number; v takes over the scale when that gets far from 1.
+the factor 1 - eta C/n changes one number; when scale gets far from 1, v is multiplied by it.
 
-Unless given, eta0 is the one of 1, 0.1, 0.01, 0.001 and 0.0001 that leads to the best primal after
-one pass (the paper: to the best validation error), tried in the first pass; a rate at which weights
-or losses do not stay finite is out. We count that work, which the paper leaves out of its figures
-(detail ``search``), and draw examples without replacement within a pass.
+Unless given, eta0 is the one of 1, 0.1, 0.01, 0.001 and 0.0001 with the best primal after one pass
+(the paper: the best validation error), tried in the first pass; rates with which weights or losses
+do not stay finite are excluded. We count that work, which the paper leaves out of its figures
+(detail ``search``). The examples of a pass come in random order, each once.
 """
 
 from __future__ import annotations
 
 import math
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from egparse.errors import ConfigError, EgparseError
+from egparse.learners.base import LearnerBase
 from egparse.learners.certificate import Certificate
 from egparse.learners.problem import VectorProblem
 from egparse.learners.vectors import squared_norm
@@ -35,26 +35,29 @@ from egparse.types import Floats
 RATES = (1.0, 0.1, 0.01, 0.001, 0.0001)
 """The values of eta0 that are tried (Collins et al. 2008, section 7.1.3)."""
 
-_FARTHEST = 1e5  # how far the scale may be from 1, either way
-
+_MAX_SCALE = 1e5  # greatest scale; its inverse is the least one
 
 Arrays = list[npt.NDArray[np.floating[Any]]]
 
 
 def copies(problem: VectorProblem) -> Arrays:
-    """v, array by array, in the precision in which the problem holds it."""
+    """Copies of the arrays of v, in the precision of the problem."""
     return [array.copy() for array in problem.vectors()]
 
 
 def restore(problem: VectorProblem, arrays: Arrays) -> None:
-    """Set v, array by array, rounded to the precision in which the problem holds it."""
-    for array, kept in zip(problem.vectors(), arrays, strict=True):
-        array[...] = kept
+    """Set v from arrays of the same shapes, rounded to the precision of the problem."""
+    for array, saved in zip(problem.vectors(), arrays, strict=True):
+        array[...] = saved
 
 
 @dataclass(frozen=True, kw_only=True)
 class SGDConfig:
-    """``eta0`` None: chosen in the first pass."""
+    """``eta0`` None: chosen among ``RATES`` in the first pass.
+
+    Raises:
+        ConfigError: a value out of range, or the perceptron loss without an ``eta0``.
+    """
 
     loss: Loss = LOG_LINEAR
     c: float = 10.0
@@ -68,14 +71,15 @@ class SGDConfig:
             raise ConfigError(f"sgd: expected eta0 > 0, got {self.eta0}")
         if self.eta0 is None and self.loss == PERCEPTRON:
             raise ConfigError(
-                "sgd: expected an eta0 for the perceptron loss, which is least at w = 0, got none"
+                "sgd: expected an eta0 for the perceptron loss, got none (the primal cannot choose "
+                "one: it is least at w = 0)"
             )
 
 
 @dataclass
 class SGDState:
-    """``updates`` is k, which sets the rate; ``evaluations`` counts inference, ``search`` those of
-    them that the choice of eta0 took.
+    """``updates`` is k, which determines the learning rate; ``evaluations`` counts inference calls,
+    ``search`` those among them that the choice of eta0 took.
     """
 
     scale: float
@@ -90,38 +94,33 @@ class Divergence(EgparseError):
     """The loss or the weights are no longer finite."""
 
 
-class SGD:
+class SGD(LearnerBase[VectorProblem]):
     """SGD on a problem, which holds v."""
 
     def __init__(self, problem: VectorProblem, config: SGDConfig) -> None:
-        self.problem, self.config = problem, config
-        longest = int(np.diff(problem.part_starts).max(initial=1))
-        self._scores = np.empty(longest)
-        self._expected = np.empty(longest)
-
-    @property
-    def n(self) -> int:
-        """The number of examples."""
-        return len(self.problem.part_starts) - 1
+        super().__init__(problem)
+        self.config = config
+        self._scores = np.empty(self.longest)
+        self._expected = np.empty(self.longest)
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> SGDState:
-        """w = 0; there are no duals for ``gold_theta`` to set."""
+        """w = 0; ``gold_theta`` is ignored, as there are no dual variables."""
         self.problem.reset()
         return self.resume(np.random.default_rng(self.config.seed))
 
     def resume(
         self, generator: np.random.Generator, updates: int = 0, eta0: float | None = None
     ) -> SGDState:
-        """Go on from w = v as it stands, after so many updates. Without ``eta0`` it is the
-        configured one, or will be chosen.
+        """Continue from w = v, after so many updates. Without ``eta0`` it is the configured one, or
+        will be chosen.
         """
         return SGDState(1.0, eta0 or self.config.eta0, updates, 0, 0, generator)
 
     def eta(self, state: SGDState) -> float:
         """The learning rate of the next visit; nan before eta0 is chosen."""
-        return (
-            math.nan if state.eta0 is None else state.eta0 / (1.0 + state.updates / max(1, self.n))
-        )
+        if state.eta0 is None:
+            return math.nan
+        return state.eta0 / (1.0 + state.updates / max(1, self.n))
 
     def update(self, state: SGDState, i: int) -> float:
         """Visit example i; returns its loss before the step.
@@ -135,10 +134,10 @@ class SGD:
         if not math.isfinite(value):
             raise Divergence(
                 f"sgd: expected a finite loss, got {value} at update {state.updates} with eta0 = "
-                f"{state.eta0}; try a smaller one"
+                f"{state.eta0}; try a smaller eta0"
             )
         state.scale *= 1.0 - eta * self.config.c / self.n
-        if not 1.0 / _FARTHEST < abs(state.scale) < _FARTHEST:
+        if not 1.0 / _MAX_SCALE < abs(state.scale) < _MAX_SCALE:
             self.fold(state)
         changes = np.subtract(problem.gold(i), expected, out=expected)
         if changes.any():
@@ -148,16 +147,16 @@ class SGD:
         return value
 
     def fold(self, state: SGDState) -> None:
-        """v <- scale v, scale <- 1: the weights stay what they are."""
+        """v <- scale v, scale <- 1, which leaves w as it is."""
         for array in self.problem.vectors():
             array *= state.scale
         state.scale = 1.0
 
     def iterate(self, state: SGDState) -> None:
-        """One pass over the examples; the first one is made with each eta0 that may be chosen.
+        """One pass over the examples; the first pass is made with each candidate eta0.
 
         Raises:
-            EgparseError: the loss does not stay finite, at any eta0.
+            EgparseError: the loss does not stay finite, with any eta0.
         """
         order = state.generator.permutation(self.n)
         if state.eta0 is None:
@@ -167,15 +166,13 @@ class SGD:
 
     def primal(self, state: SGDState) -> float:
         """sum_i L_i(w) + C/2 |w|^2: one pass of scores and inference over all examples."""
-        with np.errstate(
-            over="ignore", invalid="ignore"
-        ):  # what is not finite is the caller's to see
+        with np.errstate(over="ignore", invalid="ignore"):  # the caller checks that it is finite
             loss = sum(self._evaluate(state, i)[0] for i in range(self.n))
             return loss + self.config.c / 2 * state.scale**2 * squared_norm(self.problem)
 
     def certificate(self, state: SGDState) -> Certificate:
-        """The primal; there is no dual. Details: ``eta0``, the rate ``eta`` now, and ``search`` in
-        effective iterations.
+        """The primal; there is no dual. Details: ``eta0``, the present rate ``eta``, and ``search``
+        in effective iterations.
 
         Raises:
             EgparseError: the primal is not finite.
@@ -190,12 +187,8 @@ class SGD:
             details |= {"eta0": state.eta0, "eta": self.eta(state)}
         return Certificate(primal, -math.inf, state.evaluations / n, self.config.c, details)
 
-    def model_weights(self, state: SGDState) -> AbstractContextManager[None]:
-        """v is the model's as it stands."""
-        return nullcontext()
-
     def _evaluate(self, state: SGDState, i: int) -> tuple[float, Floats]:
-        """L_i(w), and zbar_i in a buffer of ours."""
+        """L_i(w) and zbar_i, valid until the next call."""
         scores = self.problem.scores(i)
         size = len(scores)
         scaled = np.multiply(scores, state.scale, out=self._scores[:size])
@@ -203,14 +196,12 @@ class SGD:
         return self.config.loss.value(self.problem, i, scaled, expected), expected
 
     def _visit(self, state: SGDState, order: list[int]) -> None:
-        with np.errstate(
-            over="ignore", invalid="ignore"
-        ):  # divergence is found by what it does to the loss
+        with np.errstate(over="ignore", invalid="ignore"):  # ``update`` checks the loss
             for i in order:
                 self.update(state, i)
 
     def _choose(self, state: SGDState, order: list[int]) -> None:
-        """Make the pass with every rate, each from the v of now, and keep the best."""
+        """Make the pass with every rate, each time from the present v, and keep the best."""
         start = copies(self.problem)
         least, best, weights = math.inf, state, start
         for eta0 in RATES:

@@ -27,8 +27,8 @@ def write(problem: VectorProblem, v: Floats) -> None:
 
 
 def squared_norm(problem: VectorProblem) -> float:
-    """|v|^2."""
+    """|v|^2, summed in float64."""
     return sum(
-        float(np.vdot(own, own))
-        for own in (array.astype(np.float64) for array in problem.vectors())
+        float(np.vdot(array, array))
+        for array in (array.astype(np.float64) for array in problem.vectors())
     )

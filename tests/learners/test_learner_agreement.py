@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from learners import slices
 from learners.small_problems import sequences, trees
 from properties import examples
+from tolerances import SINGLE, rounding
 
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.problem import VectorProblem
@@ -34,6 +35,10 @@ SLICES: dict[str, Callable[[], VectorProblem]] = {
 WITH_BOUND = ("eg-online", "eg-cyclic", "eg-batch", "lbfgs", "cg")
 MAXENT = ("gis", "iis", "scgis", "cd")
 MARGIN = (math.inf, 1.0)
+GAP = 2e-5
+"""The relative gap at which a learner ends."""
+ROUNDING = rounding(100, eps=SINGLE)
+"""Of scores of up to 100 features: the weights of trees are in single precision."""
 
 
 def best(
@@ -59,16 +64,21 @@ def agree_log_linear(
     problem: VectorProblem, c: float, multiclass: bool, sgd_passes: int = 2000
 ) -> None:
     config = LearnerConfig(c=c)
-    bounds = {name: best(name, problem, config, 2e-5, 3000) for name in WITH_BOUND}
+    bounds = {name: best(name, problem, config, GAP, 3000) for name in WITH_BOUND}
     optimum = max(dual for _, dual in bounds.values())
-    for name, (primal, _) in bounds.items():
-        assert primal == pytest.approx(optimum, rel=1e-4), name
+    # A learner ends with its primal within the gap of its dual, which is not above the optimum;
+    # nor is the greatest dual, which is not below it by more than that.
+    for name, (primal, dual) in bounds.items():
+        assert primal - dual <= GAP * abs(dual), name
+        assert primal >= optimum * (1 - ROUNDING), name
+        assert primal == pytest.approx(optimum, rel=GAP + ROUNDING), name
     if c >= 2:  # its rate, 1 / (1 + k / n), outruns a weaker pull towards 0
         assert best("sgd", problem, config, 0.0, sgd_passes, eta0=1.0)[0] == pytest.approx(
             optimum, rel=0.05
         )
     for name in MAXENT if multiclass else ():
-        assert best(name, problem, config, 2e-5, 3000)[0] == pytest.approx(optimum, rel=1e-4), name
+        primal, _ = best(name, problem, config, GAP, 3000)
+        assert primal == pytest.approx(optimum, rel=2 * GAP), name
 
 
 def agree_max_margin(problem: VectorProblem, c: float) -> None:
@@ -78,9 +88,9 @@ def agree_max_margin(problem: VectorProblem, c: float) -> None:
     """
     primal, dual = best("cutting-plane", problem, config, 2e-4, 500)
     _, eg_dual = best("eg-online", problem, config, 5e-4, 300)
-    assert primal == pytest.approx(dual, rel=1e-3)
-    assert eg_dual == pytest.approx(dual, rel=1e-3)
-    assert eg_dual == pytest.approx(primal, rel=1e-3)
+    assert primal - dual <= 2e-4 * abs(dual)
+    assert eg_dual <= primal * (1 + ROUNDING)
+    assert eg_dual == pytest.approx(primal, rel=1e-3)  # EG may end with its passes, not its gap
 
 
 @pytest.mark.parametrize("kind", list(PROBLEMS))

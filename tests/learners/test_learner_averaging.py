@@ -45,7 +45,7 @@ def changes_of(
 ) -> None:
     if changes is not None:
         problem.add(i, changes)
-        average.changed(i, changes.copy())
+        average.record_change(i, changes.copy())
 
 
 def counted(problem: VectorProblem) -> list[int]:
@@ -77,7 +77,7 @@ def test_mean_of_the_weights_before_or_after_each_change(name: str, first: str) 
             average.include()
             seen.append(read(problem))
     kept = [array.tobytes() for array in problem.vectors()]
-    with average.mean_weights():
+    with average.average_weights():
         close = digits(name)
         np.testing.assert_allclose(
             read(problem), np.mean(seen, axis=0), rtol=close, atol=10 * close
@@ -104,7 +104,7 @@ def test_moments_of_parts_are_a_second_vector_of_weights(name: str) -> None:
         if changes is not None:
             late.add(i, t * changes)
     expected = read(problem) - read(late) / VISITS
-    with average.mean_weights():
+    with average.average_weights():
         np.testing.assert_allclose(
             read(problem), expected, rtol=digits(name), atol=10 * digits(name)
         )
@@ -118,10 +118,10 @@ def test_the_features_are_visited_once_a_mean() -> None:
         changes_of(problem, average, i, np.ones(len(problem.gold(i))))
     added = counted(problem)
     for _ in range(2):
-        with average.mean_weights(), average.mean_weights():
+        with average.average_weights(), average.mean_weights():
             assert added == [2, 5]
     average.include()
-    with average.mean_weights():
+    with average.average_weights():
         assert added == [2, 5, 2, 5]
 
 
@@ -136,11 +136,11 @@ def test_bits_come_back_when_the_mean_cannot_be_had() -> None:
         raise KeyboardInterrupt
 
     problem.add = interrupted  # type: ignore[method-assign]
-    with pytest.raises(KeyboardInterrupt), average.mean_weights():
+    with pytest.raises(KeyboardInterrupt), average.average_weights():
         pass
     assert problem.v.tobytes() == own
     problem.add = add  # type: ignore[method-assign]
-    with average.mean_weights():
+    with average.average_weights():
         assert not problem.v.any()  # the mean of what was before the only change: 0
     assert problem.v.tobytes() == own
 
@@ -149,7 +149,7 @@ def test_before_anything_is_included_the_weights_stay() -> None:
     problem = random_problem(3)
     problem.v[:] = 1.0
     average = WeightAverage(problem)
-    with average.mean_weights():
+    with average.average_weights():
         assert (problem.v == 1.0).all()
 
 

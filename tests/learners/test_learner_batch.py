@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from learners.enumerated import (
+    PROVEN,
     EnumeratedProblem,
     log_linear_optimum,
     max_margin_optimum,
@@ -21,6 +22,7 @@ from learners.enumerated import (
 from learners.slices import SLICES
 from properties import examples
 from scipy.special import logsumexp
+from tolerances import DOUBLE, SINGLE, bracket, rounding, stored_slack
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.eg.batch import (
@@ -64,6 +66,12 @@ def weights_of(problem: EnumeratedProblem, state: EGBatchState) -> np.ndarray:
     return -sum(np.exp(own) @ problem.differences(i)[0] for i, own in enumerate(alphas))
 
 
+def precision_of_v(problem: EnumeratedProblem) -> float:
+    """Of sums over all parts, by way of marginals of up to 16 structures each."""
+    magnitude = sum(float(np.abs(own).max(axis=1).sum()) for own in problem.features)
+    return rounding(16 * 4, magnitude)
+
+
 @losses
 @examples(8)
 @drawn
@@ -78,7 +86,8 @@ def test_every_step_at_the_proven_rate_gains_what_is_proven(
         before, alphas = state.dual, log_alphas(problem, state.theta)
         eg.iterate(state)
         proven = divergence(alphas, log_alphas(problem, state.theta)) / state.eta
-        assert state.dual - before >= proven - 1e-10
+        # differences of duals, sums over the structures of 6 examples
+        assert state.dual - before >= proven - rounding(100, abs(before))
 
 
 @examples(8)
@@ -90,7 +99,9 @@ def test_log_linear_dual_closes_in_geometrically(seed: int, c: float) -> None:
     state = found.initialise()
     for _ in range(60):
         found.iterate(state)
-    optimum = found.certificate(state).primal
+    certificate = found.certificate(state)
+    optimum = certificate.primal
+    slack = certificate.gap + rounding(100, optimum)  # of the optimum, and of sums
     best = log_alphas(problem, np.concatenate([own @ read(problem) for own in problem.features]))
     eg = BatchEG(problem, EGBatchConfig(c=c, rate="proven"))
     state = eg.initialise(1.0)
@@ -98,9 +109,9 @@ def test_log_linear_dual_closes_in_geometrically(seed: int, c: float) -> None:
     for step in range(1, 60):
         eg.iterate(state)
         assert (
-            -1e-8
+            -slack
             <= optimum - state.dual
-            <= math.exp(-state.eta * step) / state.eta * distance + 1e-8
+            <= math.exp(-state.eta * step) / state.eta * distance + slack
         )
 
 
@@ -114,7 +125,8 @@ def test_max_margin_dual_closes_in_with_the_steps(seed: int) -> None:
     distance = sum(math.log(len(own)) for own in problem.structures)
     for step in range(1, 100):
         eg.iterate(state)
-        assert -1e-6 <= optimum - state.dual <= distance / (state.eta * step)
+        gap = optimum - state.dual
+        assert -PROVEN * optimum <= gap <= distance / (state.eta * step) + PROVEN * optimum
 
 
 @examples(20)
@@ -125,7 +137,7 @@ def test_the_proven_rate_is_at_most_that_of_the_paper_at_the_true_maximum(
     problem = random_problem(seed)
     true = np.array([(problem.differences(i)[0] ** 2).sum(axis=1).max() for i in range(12)])
     radii = squared_radii(problem)
-    assert (radii >= true - 1e-9).all()
+    assert (radii >= true * (1 - rounding(problem.v.size + 2 * 4))).all()  # |sum of parts|^2
     assert not problem.v.any()
     assert proven_rate(true, EGBatchConfig(c=c)) >= 1 / (
         1 + 12 * true.max() / c
@@ -140,7 +152,7 @@ def test_radii_know_of_parts_that_occur_twice() -> None:
         structures = [np.array([gold, [3.0 - gold[0]], [0.0]])]
         problem = EnumeratedProblem(structures, [np.array([[3.0, 4.0]])])
         true = max(abs(gold[0] - own) for own in (0.0, 1.0, 2.0)) * 5.0
-        assert squared_radii(problem)[0] >= true**2 - 1e-9
+        assert squared_radii(problem)[0] >= true**2 * (1 - rounding(4))
 
 
 @losses
@@ -158,9 +170,8 @@ def test_every_order_finds_the_optimum(loss: Loss, seed: int, learner: str) -> N
         certificate = eg.certificate(state)
         if certificate.relative_gap < precision:
             break
-    assert certificate.primal == pytest.approx(optimum, rel=precision)
-    assert certificate.dual == pytest.approx(optimum, rel=precision)
-    assert certificate.gap >= -1e-6 * optimum
+    assert certificate.relative_gap < precision
+    bracket([certificate], optimum, PROVEN * optimum + stored_slack(problem.features, 2.0))
 
 
 @pytest.mark.compiled_only
@@ -169,7 +180,7 @@ def test_every_order_finds_the_optimum(loss: Loss, seed: int, learner: str) -> N
 def test_batch_and_online_agree_on_sentences(name: str, loss: Loss) -> None:
     precision = 1e-4 if loss == "log-linear" else 1e-3
     config = replace(LOSSES[loss], c=20.0 if loss == "log-linear" else 100.0)
-    primals = []
+    certificates = []
     for learner in ("eg-online", "eg-cyclic", "eg-batch"):
         eg = build(learner, SLICES[name](), config)
         state = eg.initialise()
@@ -179,9 +190,14 @@ def test_batch_and_online_agree_on_sentences(name: str, loss: Loss) -> None:
             certificate = eg.certificate(state)
             if certificate.relative_gap < precision:
                 break
-        assert -1e-6 < certificate.relative_gap < precision
-        primals.append(certificate.primal)
-    assert primals == pytest.approx([primals[0]] * 3, rel=precision)
+        assert certificate.relative_gap < precision
+        certificates.append(certificate)
+    # Every dual is at most the optimum and every primal at least, but for the rounding of scores of
+    # up to 100 features: the weights of trees are in single precision.
+    slack = 1 + rounding(100, eps=SINGLE if "projective" in name else DOUBLE)
+    assert max(each.dual for each in certificates) <= slack * min(
+        each.primal for each in certificates
+    )
 
 
 @pytest.mark.compiled_only
@@ -193,7 +209,7 @@ def test_the_proven_rate_holds_on_sentences(name: str) -> None:
     for _ in range(5):
         eg.iterate(state)
         duals.append(state.dual)
-    assert 1e-6 < state.eta < 1.0
+    assert 0 < state.eta < 1.0
     assert all(after > before for before, after in itertools.pairwise(duals))
 
 
@@ -204,7 +220,7 @@ def test_weights_are_their_dual_expression() -> None:
     for _ in range(7):
         eg.iterate(state)
     v = weights_of(problem, state)
-    np.testing.assert_allclose(problem.v, v, atol=1e-12)
+    np.testing.assert_allclose(problem.v, v, atol=precision_of_v(problem))
     alphas = [np.exp(own) for own in log_alphas(problem, state.theta)]
     entropy = -sum(float(own @ np.log(own)) for own in alphas)
     assert eg.certificate(state).dual == pytest.approx(entropy - v @ v / 4.0)
@@ -226,7 +242,7 @@ def test_a_fixed_rate_that_is_too_large_is_named() -> None:
     ):
         until_it_falls()
     assert eg.certificate(state).dual == duals[-1]  # the step is taken back
-    np.testing.assert_allclose(problem.v, weights_of(problem, state), atol=1e-12)
+    np.testing.assert_allclose(problem.v, weights_of(problem, state), atol=precision_of_v(problem))
 
 
 def test_cyclic_order_is_that_of_the_corpus() -> None:
@@ -255,7 +271,7 @@ def test_online_as_published_is_a_choice_of_the_registry() -> None:
         (
             "eg-cyclic",
             {"round_fraction": 0.5},
-            "share of visits of 1 with the cyclic order, got 0.5",
+            "round_fraction = 1 with the cyclic order, got 0.5",
         ),
         ("eg-online", {"order": "corpus"}, "order among random, cyclic, got 'corpus'"),
         ("eg-batch", {"rate": "best"}, "rate among proven, fixed, halving, got 'best'"),

@@ -236,7 +236,7 @@ def test_marginals_bound_the_loss(name: str, beta: float, gamma: float) -> None:
             scores = problem.scores(i)
             expected = np.empty(len(scores))
             loss = learner.loss.value(problem, i, scores, expected)
-            assert 0 <= learner._lower_bound(problem.gold(i), expected) <= loss + 1e-9
+            assert 0 <= learner._estimate_from_marginals(problem.gold(i), expected) <= loss + 1e-9
 
 
 def test_a_correct_tree_that_inference_excludes_is_learned_until_it_wins() -> None:

@@ -9,19 +9,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from learners.enumerated import (
+    PROVEN,
     EnumeratedProblem,
     log_linear_optimum,
     max_margin_optimum,
     random_problem,
 )
 from learners.small_problems import sample_trees, trees
+from tolerances import SINGLE, STORED, bracket, rounding, stored_slack
 
 from egparse.errors import ConfigError
 from egparse.learners.certificate import Certificate
 from egparse.learners.eg.example_sampling import (
     MIN_VISIT_PROBABILITY,
     sample_examples,
-    visit_chances,
+    visit_probabilities,
 )
 from egparse.learners.eg.online import EGConfig, EGState, Loss, OnlineEG
 from egparse.learners.eg.step import StepBuffers, propose_step_in_groups
@@ -52,9 +54,13 @@ def run_until(eg: OnlineEG, gap: float, most: int = 400) -> list[Certificate]:
 
 def dual_of(
     problem: EnumeratedProblem, state: EGState, config: EGConfig
-) -> tuple[float, np.ndarray]:
-    """The dual value and v, from theta alone."""
+) -> tuple[float, np.ndarray, np.ndarray, float]:
+    """The dual value and v, from theta alone; and how far those of the stored marginals may be from
+    them: |F'| STORED for v, and for the dual, of the gradient u in the marginals and the move d,
+    u . d - |F' d|^2 / (2C).
+    """
     value, v = 0.0, np.zeros_like(problem.v)
+    v_error, dual_error = np.zeros_like(v), 0.0
     for i, structures in enumerate(problem.structures):
         own = slice(problem.part_starts[i], problem.part_starts[i + 1])
         marginals = np.empty(structures.shape[1])
@@ -66,7 +72,11 @@ def dual_of(
                 problem.cost(i) @ marginals + problem.cost_constant(i) - (log_z - theta @ marginals)
             )
         v += problem.features[i].T @ (problem.gold(i) - marginals)
-    return value - v @ v / (2 * state.c), v
+        v_error += STORED * np.abs(problem.features[i]).sum(axis=0)
+        slope = problem.cost(i) if config.loss == "max-margin" else -theta
+        dual_error += STORED * float(np.abs(slope + problem.scores(i) / state.c).sum())
+    dual_error += float(v_error @ v_error) / (2 * state.c)
+    return value - v @ v / (2 * state.c), v, v_error, dual_error
 
 
 @losses
@@ -76,17 +86,24 @@ def test_dual_never_falls_and_v_is_its_expression(loss: Loss, published: bool, s
     problem, config = random_problem(seed), configured(loss, published)
     eg = OnlineEG(problem, config)
     state = eg.initialise(3.0)
-    dual = eg.dual(state)
+    dual, norm, largest = eg.dual(state), state.squared_norm, 0.0
+    steps, evaluations = eg.n, state.evaluations
     for _ in range(6):
         for i in range(eg.n):
             increase = eg.update(state, i)
-            assert eg.dual(state) >= dual - 1e-6
-            assert eg.dual(state) - dual == pytest.approx(increase, abs=1e-9)
-            dual = eg.dual(state)
-            expected, v = dual_of(problem, state, config)
-            np.testing.assert_allclose(problem.v, v, atol=1e-5)
-            assert dual == pytest.approx(expected, abs=1e-4)
-            assert state.squared_norm == pytest.approx(problem.v @ problem.v, rel=1e-9, abs=1e-12)
+            steps += state.evaluations - evaluations
+            evaluations = state.evaluations
+            # |v|^2 and the dual are sums over all steps and attempts, of numbers up to the largest
+            largest = max(largest, state.squared_norm, abs(dual))
+            lost = rounding(2 * steps + eg.n, largest * (1 + 1 / config.c))
+            # a fall of 1e-9, or of that share of the move, passes for none (``accept_step``)
+            assert increase >= -1e-9 * (1 + abs(state.squared_norm - norm) / config.c) - lost
+            assert eg.dual(state) - dual == pytest.approx(increase, abs=lost)
+            dual, norm = eg.dual(state), state.squared_norm
+            expected, v, v_error, dual_error = dual_of(problem, state, config)
+            assert (np.abs(problem.v - v) <= v_error).all()
+            assert dual == pytest.approx(expected, abs=dual_error + lost)
+            assert norm == pytest.approx(problem.v @ problem.v, abs=lost)
 
 
 @searches
@@ -96,10 +113,9 @@ def test_log_linear_optimum(published: bool, seed: int, c: float) -> None:
     problem = random_problem(seed)
     eg = OnlineEG(problem, configured("log-linear", published, c))
     certificates = run_until(eg, 2e-6)
-    assert min(each.gap for each in certificates) >= -1e-6 * certificates[-1].dual
+    assert certificates[-1].relative_gap < 2e-6
     optimum = log_linear_optimum(problem, c)
-    assert certificates[-1].primal == pytest.approx(optimum, rel=1e-5)
-    assert certificates[-1].dual == pytest.approx(optimum, rel=1e-5)
+    bracket(certificates, optimum, PROVEN * optimum + stored_slack(problem.features, c))
 
 
 @searches
@@ -108,10 +124,9 @@ def test_max_margin_optimum(published: bool, seed: int) -> None:
     problem = random_problem(seed)
     eg = OnlineEG(problem, configured("max-margin", published))
     certificates = run_until(eg, 5e-4)
-    assert min(each.gap for each in certificates) >= -1e-6 * certificates[-1].dual
+    assert certificates[-1].relative_gap < 5e-4
     optimum = max_margin_optimum(problem, 2.0)
-    assert certificates[-1].primal == pytest.approx(optimum, rel=1e-3)
-    assert certificates[-1].dual == pytest.approx(optimum, rel=1e-3)
+    bracket(certificates, optimum, PROVEN * optimum + stored_slack(problem.features, 2.0))
 
 
 @losses
@@ -155,7 +170,7 @@ def test_same_seed_same_bits(loss: Loss, published: bool) -> None:
 def test_annealing_ends_at_c() -> None:
     config = EGConfig(c=0.1, anneal_from=2.0, anneal_decay=0.5, anneal_hold=2)
     assert [config.c_at(k) for k in range(4)] == pytest.approx([2.0, 2.0, 1.05, 0.575])
-    assert config.c_at(60) == pytest.approx(0.1, rel=1e-12)
+    assert config.c_at(60) == pytest.approx(0.1, rel=2.0 * 0.5**58 / 0.1)
     assert EGConfig(c=0.3).c_at(0) == 0.3
     problem = random_problem(6)
     eg = OnlineEG(problem, EGConfig(c=0.5, anneal_from=5.0, anneal_decay=0.6))
@@ -163,7 +178,9 @@ def test_annealing_ends_at_c() -> None:
     assert state.c == 5.0
     last = list(eg.run(state, 60))[-1]
     assert state.c == pytest.approx(0.5)
-    assert last.primal == pytest.approx(log_linear_optimum(problem, 0.5), rel=1e-5)
+    assert last.relative_gap < 1e-5
+    optimum = log_linear_optimum(problem, 0.5)
+    bracket([last], optimum, PROVEN * optimum + stored_slack(problem.features, 0.5))
 
 
 def test_learning_rates_neither_die_nor_grow_at_the_optimum() -> None:
@@ -192,7 +209,7 @@ def test_visits_do_the_share_of_the_work(share: float, kind: str) -> None:
         "none": np.zeros(500),
     }[kind]
     sizes = random.uniform(1, 30, size=500)
-    chances = visit_chances(gains, sizes, share)
+    chances = visit_probabilities(gains, sizes, share)
     assert chances @ sizes == pytest.approx(share * sizes.sum(), rel=1e-6)
     assert chances.min() >= min(share, MIN_VISIT_PROBABILITY) - 1e-12
     assert chances.max() <= 1.0
@@ -205,7 +222,7 @@ def test_visits_do_the_share_of_the_work(share: float, kind: str) -> None:
     [
         ({"c": 0.0}, "expected c > 0"),
         ({"eta": -1.0}, "eta > 0"),
-        ({"round_fraction": 0.0}, r"share of visits in \(0, 1\]"),
+        ({"round_fraction": 0.0}, r"round_fraction in \(0, 1\]"),
         ({"relaxation": 2.0}, r"relaxation in \(0, 2\)"),
         ({"anneal_decay": 1.5}, r"anneal_decay in \(0, 1\]"),
     ],
@@ -226,13 +243,16 @@ def test_dual_never_falls_with_rates_for_groups(kind: Trees, curvature: float) -
     problem = trees(2, kind=kind, chains=kind == "projective")
     eg = OnlineEG(problem, replace(GROUPED, curvature=curvature))
     state = eg.initialise(3.0)
-    dual = eg.dual(state)
+    dual, norm = eg.dual(state), state.squared_norm
     for _ in range(8):
         for i in range(eg.n):
             increase = eg.update(state, i)
-            assert increase >= -1e-6
-            assert eg.dual(state) == pytest.approx(dual + increase, abs=1e-4)
-            dual = eg.dual(state)
+            # Weights are in single precision: |v|^2 moves with the rounding of v where it moves,
+            # 4 templates at each of the n arcs of a tree, on either side.
+            lost = rounding(8 * 5, abs(state.squared_norm) / state.c + abs(dual), SINGLE)
+            assert increase >= -1e-9 * (1 + abs(state.squared_norm - norm) / state.c)
+            assert eg.dual(state) == pytest.approx(dual + increase, abs=lost)
+            dual, norm = eg.dual(state), state.squared_norm
 
 
 @pytest.mark.parametrize("kind", ["projective", "non-projective"])
@@ -243,7 +263,7 @@ def test_rates_for_groups_lead_to_the_same_optimum(kind: Trees) -> None:
         last = run_until(eg, 1e-5)[-1]
         assert last.relative_gap < 1e-5
         optima.append(last.primal)
-    assert optima[0] == pytest.approx(optima[1], rel=2e-5)
+    assert optima[0] == pytest.approx(optima[1], rel=1e-5)  # each is at most its gap too high
 
 
 def test_a_group_whose_alternatives_all_shift_keeps_its_place() -> None:
@@ -265,7 +285,9 @@ def test_a_group_whose_alternatives_all_shift_keeps_its_place() -> None:
 
     scores = np.array([1.0, -2.0, 0.5, 4.0])
     apart = moved(scores + shift) - moved(scores)
-    assert apart[0] == pytest.approx(apart[1], abs=1e-6)
-    assert apart[2] == pytest.approx(apart[3], abs=1e-6)
+    # a trial is rounded to single precision, before it is taken apart
+    near = 2 * rounding(1, float(np.abs(moved(scores + shift)).max()), SINGLE)
+    assert apart[0] == pytest.approx(apart[1], abs=near)
+    assert apart[2] == pytest.approx(apart[3], abs=near)
     one_binary_part = 0.5 / (1.0 + rule.curvature / 2.0 * (0.2 * 0.8 + 0.8 * 0.2))
-    assert moved(scores)[0] == pytest.approx(one_binary_part * 0.5, rel=1e-5)
+    assert moved(scores)[0] == pytest.approx(one_binary_part * 0.5, rel=SINGLE)

@@ -176,7 +176,7 @@ def test_all_structures_solve_the_whole_problem(name: str, c: float) -> None:
         scores = problem.scores(i)
         loss = mira.loss.value(problem, i, scores, np.empty(len(scores)))
         assert c / 2 * distance + loss == pytest.approx(increase, rel=1e-4, abs=1e-5)
-        remainder = read(mira._products)  # type: ignore[arg-type]
+        remainder = read(mira._second)  # type: ignore[arg-type]
         assert np.abs(remainder).max() <= (1e-12 if name == "enumerated" else 0.0)
     assert state.tally.unsolved == 0
     assert len(solved) >= 3
@@ -277,7 +277,7 @@ def test_loss_falls_on_the_sample(kind: str, k: int) -> None:
 @pytest.mark.parametrize(
     ("config", "options", "message"),
     [
-        ({"beta": 1.0}, {}, "MIRA expects a loss of margins .beta = inf., got beta = 1"),
+        ({"beta": 1.0}, {}, "MIRA expects a max-margin loss .beta = inf., got beta = 1"),
         ({}, {"k": 0}, "MIRA expects k >= 1"),
         (
             {},
@@ -306,5 +306,5 @@ def test_an_example_without_structures_is_an_error() -> None:
 
     plain = random_problem(1)
     mira = MIRA(Empty(plain.structures, plain.features), MIRAConfig(k=2))
-    with pytest.raises(EgparseError, match="MIRA: example 1 has no structure"):
+    with pytest.raises(EgparseError, match="MIRA: expected a structure of example 1, got none"):
         mira.update(mira.initialise(), 1)

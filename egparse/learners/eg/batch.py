@@ -7,32 +7,31 @@ examples take the step at the same v:
     log-linear   theta <- theta - eta (theta - s / C)        s = F_i v
     max-margin   theta <- theta + eta (cost + s / C)
 
-Learning rates that are proven to raise the dual at every step (ibid., Theorem 1, by Lemmas 2-4)
-are, with psi_iy = F_i' (z_i - y) and |A| = max_iy |psi_iy|^2 / C, the greatest entry of the matrix
-A,
+Let psi_iy = F_i' (z_i - y), and let |A| = max_iy |psi_iy|^2 / C be the greatest entry of the matrix
+A. Every step raises the dual with a learning rate of (ibid., Theorem 1, by Lemmas 2-4)
 
     log-linear   eta <= 1 / (1 + n |A|)        max-margin   eta <= 1 / (n |A|).
 
-We take sum_i max_y |psi_iy|^2 / C, which is never more, for n |A|: in eq. 20-21, |sum_i Psi_i'
-r_i|^2 <= (sum_i R_i |r_i|_1)^2 <= (sum_i R_i^2) (sum_i |r_i|_1^2) with R_i = max_y |psi_iy|, and
-Pinsker's inequality for each i turns the last sum into divergences. The largest psi of an example
-with many structures is bounded by part norms (``squared_radii``), so the rate is smaller than it
-could be.
+In place of n |A| we use sum_i max_y |psi_iy|^2 / C, which is never greater: in eq. 20-21, |sum_i
+Psi_i' r_i|^2 <= (sum_i R_i |r_i|_1)^2 <= (sum_i R_i^2) (sum_i |r_i|_1^2) with R_i = max_y |psi_iy|,
+and Pinsker's inequality for each i turns the last sum into divergences. The largest psi of an
+example with many structures is bounded by part norms (``squared_radii``), so the rate is smaller
+than it could be.
 
-Everything is float64, and v is made afresh from the marginals at every step: rounding does not add
-up.
+All computations are in float64, and v is computed from the marginals at every step, so that
+rounding errors do not add up.
 """
 
 from __future__ import annotations
 
 import math
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from egparse.errors import ConfigError, EgparseError
+from egparse.learners.base import LearnerBase
 from egparse.learners.certificate import Certificate
 from egparse.learners.eg.config import Loss
 from egparse.learners.problem import VectorProblem
@@ -42,7 +41,7 @@ from egparse.types import Floats
 
 Rate = Literal["proven", "fixed", "halving"]
 
-_ROUNDING = 8.0  # times the precision of v, relative: a fall of the dual below it counts as none
+_ROUNDING = 8.0  # times the relative precision of v: a smaller fall of the dual counts as none
 _MAX_HALVINGS = 60
 
 
@@ -50,10 +49,13 @@ _MAX_HALVINGS = 60
 class EGBatchConfig:
     """``c`` is the regularisation constant C of the summed objective.
 
-    ``rate``: *proven* computes the learning rate of the theorem, which costs as many visits to an
-    example as it has parts; *fixed* takes ``eta``; *halving* starts at ``eta``, halves while the
+    ``rate``: *proven* computes the learning rate of the theorem, at the cost of one visit to an
+    example for each of its parts; *fixed* is ``eta``; *halving* starts at ``eta``, halves while the
     dual falls, and multiplies by ``growth`` after each step, as ibid., section 7, does for one
     example.
+
+    Raises:
+        ConfigError: a value out of range.
     """
 
     loss: Loss = "log-linear"
@@ -72,14 +74,14 @@ class EGBatchConfig:
 
     @property
     def largest(self) -> float:
-        """Beyond a rate of 1 a log-linear step would overshoot its fixed point."""
+        """The greatest learning rate: beyond 1 a log-linear step would overshoot theta = s / C."""
         return 1.0 if self.loss == "log-linear" else math.inf
 
 
 @dataclass
 class EGBatchState:
-    """``theta`` over all parts; ``value`` is the sum of entropies or expected costs,
-    ``evaluations`` counts single examples.
+    """``theta`` over all parts; ``value`` is the sum of entropies or expected costs;
+    ``evaluations`` counts inference calls, n for each attempt at a step.
     """
 
     theta: Floats
@@ -100,53 +102,50 @@ class EGBatchState:
         return self.value - self.squared_norm / (2 * self.c)
 
 
-class BatchEG:
+class BatchEG(LearnerBase[VectorProblem]):
     """Batch EG on a problem; the problem holds v."""
 
     def __init__(self, problem: VectorProblem, config: EGBatchConfig) -> None:
-        self.problem = problem
+        super().__init__(problem)
         self.config = config
         self._max_margin = config.loss == "max-margin"
         self._primal_loss = HINGE if self._max_margin else LOG_LINEAR
-        self._pull = np.empty(int(problem.part_starts[-1]))
-        self._marginals = np.empty(int(np.diff(problem.part_starts).max(initial=0)))
-
-    @property
-    def n(self) -> int:
-        """The number of examples."""
-        return len(self.problem.part_starts) - 1
+        self._gradient = np.empty(int(problem.part_starts[-1]))
+        self._marginals = np.empty(self.longest)
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> EGBatchState:
-        """Duals near the correct structures, as ``OnlineEG.initialise``; 0 makes all structures
-        equally likely.
+        """Distributions near the correct structures, as ``OnlineEG.initialise``; with 0 they are
+        uniform.
 
         Raises:
-            EgparseError: no rate can be proven, as features or their number are not finite.
+            EgparseError: the features are not finite, so that no rate can be proven.
         """
         eta = self.config.eta
         if self.config.rate == "proven":
             eta = proven_rate(squared_radii(self.problem), self.config)
         height = np.broadcast_to(np.asarray(gold_theta, dtype=np.float64), (self.n,))
-        theta = np.empty_like(self._pull)
+        theta = np.empty_like(self._gradient)
         for i in range(self.n):
-            theta[self._places(i)] = np.where(self.problem.gold(i) > 0, height[i], 0.0)
+            theta[self._parts_of(i)] = np.where(self.problem.gold(i) > 0, height[i], 0.0)
         value, norm = self._rebuild(theta)
         return EGBatchState(theta, value, norm, self.config.c, eta)
 
     def iterate(self, state: EGBatchState) -> None:
-        """One step on all examples; with halving, as many attempts as it takes.
+        """One step on all examples; with halving, as many attempts as are needed.
 
         Raises:
-            EgparseError: the dual is not finite, or fell: the fixed rate is too large, or no rate
-                raises it.
+            EgparseError: the dual is not finite, or it fell because the fixed rate is too large or
+                no rate raises it.
         """
         for i in range(self.n):
-            own = self._places(i)
-            np.multiply(self.problem.scores(i), 1.0 / state.c, out=self._pull[own])
-            self._pull[own] += self.problem.cost(i) if self._max_margin else -state.theta[own]
+            parts = self._parts_of(i)
+            gradient = self._gradient[parts]
+            # s / C + cost, or s / C - theta
+            np.multiply(self.problem.scores(i), 1.0 / state.c, out=gradient)
+            gradient += self.problem.cost(i) if self._max_margin else -state.theta[parts]
         before, old = state.dual, state.theta
         for _ in range(_MAX_HALVINGS):
-            theta = old + state.eta * self._pull
+            theta = old + state.eta * self._gradient
             value, norm = self._rebuild(theta)
             state.evaluations += self.n
             dual = value - norm / (2 * state.c)
@@ -161,12 +160,11 @@ class BatchEG:
         self._rebuild(old)
         raise EgparseError(
             f"batch exponentiated gradient: expected a step at the {self.config.rate} learning "
-            "rate to raise the dual, "
-            f"got {dual:.8g} after {before:.8g} with eta = {state.eta:.3g}"
+            f"rate to raise the dual, got {dual:.8g} after {before:.8g} with eta = {state.eta:.3g}"
         )
 
     def certificate(self, state: EGBatchState) -> Certificate:
-        """Primal at w = v / C, dual, and effort; ``eta`` among the details."""
+        """Primal at w = v / C, dual and effort; detail ``eta``."""
         loss = 0.0
         for i in range(self.n):
             scores = self.problem.scores(i) / state.c
@@ -179,18 +177,14 @@ class BatchEG:
             {"eta": state.eta},
         )
 
-    def model_weights(self, state: EGBatchState) -> AbstractContextManager[None]:
-        """v is the model's as it stands."""
-        return nullcontext()
-
     def _rebuild(self, theta: Floats) -> tuple[float, float]:
-        """v = sum_i F_i' (z_i - mu_i) at the marginals of theta; returns (sum of entropies or
+        """Set v = sum_i F_i' (z_i - mu_i) at the marginals of theta; return (sum of entropies or
         expected costs, |v|^2).
         """
         problem, value = self.problem, 0.0
         problem.reset()
         for i in range(self.n):
-            potentials = theta[self._places(i)]
+            potentials = theta[self._parts_of(i)]
             marginals = self._marginals[: len(potentials)]
             log_z = problem.marginals(i, potentials, marginals)
             if self._max_margin:
@@ -202,17 +196,14 @@ class BatchEG:
         return value, squared_norm(problem)
 
     def _noise(self, state: EGBatchState) -> float:
+        """A fall of the dual that rounding explains."""
         precision = max(float(np.finfo(array.dtype).eps) for array in self.problem.vectors())
         return _ROUNDING * precision * (1.0 + abs(state.value) + state.squared_norm / (2 * state.c))
 
-    def _places(self, i: int) -> slice:
-        starts = self.problem.part_starts
-        return slice(starts[i], starts[i + 1])
-
 
 def proven_rate(radii: Floats, config: EGBatchConfig) -> float:
-    """The learning rate of Theorem 1, with sum_i max_y |psi_iy|^2 / C for n |A|; ``radii`` (n,) are
-    the squared norms.
+    """The learning rate of Theorem 1, with sum_i max_y |psi_iy|^2 / C in place of n |A|; ``radii``
+    (n,) are the max_y |psi_iy|^2.
 
     Raises:
         EgparseError: the bound is not finite.
@@ -229,9 +220,9 @@ def proven_rate(radii: Floats, config: EGBatchConfig) -> float:
 def squared_radii(problem: VectorProblem) -> Floats:
     """For each example an upper bound of max_y |F_i' (z_i - y)|^2, (n,). v is 0 afterwards.
 
-    |F'(z - y)| <= sum_r |z_r - y_r| |f_r|, whose maximum over y one search at part scores finds:
-    with at most m_r times part r in a structure, |z_r - y_r| - z_r <= ((|z_r - m_r| - z_r) / m_r)
-    y_r. Exact where structures that differ share no part.
+    We use |F'(z - y)| <= sum_r |z_r - y_r| |f_r|. One argmax bounds the right-hand side over all y:
+    if part r occurs at most m_r times in a structure, |z_r - y_r| - z_r <= ((|z_r - m_r| - z_r) /
+    m_r) y_r, which is linear in y. The bound is exact if different structures share no part.
     """
     problem.reset()
     radii = np.empty(len(problem.part_starts) - 1)
@@ -239,14 +230,14 @@ def squared_radii(problem: VectorProblem) -> Floats:
         norms, gold = _part_norms(problem, i), problem.gold(i).copy()
         out, slopes = np.empty_like(norms), np.ones_like(norms)
         for r in np.flatnonzero(gold).tolist():
-            most = _most(problem, i, r, out)
-            slopes[r] = (abs(gold[r] - most) - gold[r]) / most if most > 0 else -1.0
+            count = _max_count(problem, i, r, out)
+            slopes[r] = (abs(gold[r] - count) - gold[r]) / count if count > 0 else -1.0
         radii[i] = (float(gold @ norms) + problem.argmax(i, slopes * norms, out)) ** 2
     return radii
 
 
 def _part_norms(problem: VectorProblem, i: int) -> Floats:
-    """|f_r| of each part, where v is 0 before and after."""
+    """|f_r| of each part, (parts,); v must be 0 and is 0 again afterwards."""
     changes = np.zeros(int(problem.part_starts[i + 1] - problem.part_starts[i]))
     norms = np.empty_like(changes)
     for r in range(len(changes)):
@@ -258,8 +249,8 @@ def _part_norms(problem: VectorProblem, i: int) -> Floats:
     return norms
 
 
-def _most(problem: VectorProblem, i: int, r: int, out: Floats) -> float:
-    """How often a structure can have part r."""
+def _max_count(problem: VectorProblem, i: int, r: int, out: Floats) -> float:
+    """The greatest count of part r in a structure."""
     potentials = np.zeros_like(out)
     potentials[r] = 1.0
     return problem.argmax(i, potentials, out)

@@ -15,9 +15,9 @@ Search = Literal["quadratic", "halving"]
 Order = Literal["random", "cyclic"]
 VisitCost = Literal["parts", "examples"]
 
-# K / C; where C is small, steps are held back by what examples share, and rates find that out by
-# themselves
-_STEEPEST = 4.0
+# The greatest K / C. Where C is small, the features that examples share limit the steps, and the
+# line search adapts the rates to that.
+_MAX_CURVATURE_PER_C = 4.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,23 +28,29 @@ class EGConfig:
     iteration after ``anneal_hold`` iterations (Collins et al. 2008, section 7.1.1); 0 means no
     annealing.
 
-    ``search`` moves the learning rate of an example, which starts at ``eta``: *halving* as in the
+    ``search`` adapts the learning rate of an example, which starts at ``eta``: *halving* as in the
     paper (halve until the dual does not fall, then times ``growth``), or *quadratic*:
-    ``relaxation`` times the rate that is best along the last step.
+    ``relaxation`` times the best rate along the last step. At most ``max_halvings`` rates are tried
+    at a visit.
 
-    ``curvature`` K gives each group of parts a rate of its own, eta / (1 + K u / C), u being how
-    undecided it is (``propose_step_in_groups``), for the log-linear loss of problems that have
-    groups; 0 is one rate for the example, as in the paper.
+    ``curvature`` K gives each group of parts a learning rate, eta / (1 + K u / C), where u measures
+    how undecided the group is (``propose_step_in_groups``). It is for the log-linear loss of
+    problems with groups; 0 means one rate for each example, as in the paper.
 
-    ``share`` is the part of the work of a pass that goes by in one round of visits, chosen by what
-    examples gained (``egparse.learners.eg.example_sampling``); 1 visits every example once in a
-    round, as in the paper. So do passes in which the dual still gains more than ``settled`` of its
-    value; where few examples matter (entities), choose from the start (``settled`` = inf). ``work``
-    is what it is counted in: the examples with the greatest gain per part are chosen, or those with
-    the greatest gain; each with a chance of at least ``least``.
+    ``round_fraction`` < 1 splits a pass into rounds, each with this fraction of the work of a pass,
+    and visits the examples that gained most at their last visit more often
+    (``egparse.learners.eg.example_sampling``); 1 visits every example once in a pass, as in the
+    paper. Every example is visited also while the last gains add up to the fraction
+    ``prioritise_below_gain`` of the dual or more; inf prioritises from the second pass on, which
+    pays where few examples matter (entities). ``visit_cost`` is the unit of work: with *parts*
+    gains are compared per part, with *examples* per visit. Each example is visited in a round with
+    a probability of at least ``min_visit_probability``.
 
-    ``order`` *cyclic* visits the examples as they stand in the corpus, pass for pass: the
-    deterministic algorithm that the paper compares with in section 7.1.
+    ``order`` *cyclic* visits the examples in corpus order in every pass: the deterministic
+    algorithm that the paper compares with in section 7.1.
+
+    Raises:
+        ConfigError: a value out of range.
     """
 
     loss: Loss = "log-linear"
@@ -72,17 +78,17 @@ class EGConfig:
             raise ConfigError(f"expected a curvature >= 0, got {self.curvature}")
         if self.visit_cost not in ("parts", "examples"):
             raise ConfigError(
-                f"expected work to be counted in parts or examples, got {self.visit_cost!r}"
+                f"expected a visit_cost among parts, examples, got {self.visit_cost!r}"
             )
         if not 0 < self.round_fraction <= 1:
-            raise ConfigError(f"expected a share of visits in (0, 1], got {self.round_fraction}")
+            raise ConfigError(f"expected a round_fraction in (0, 1], got {self.round_fraction}")
         if not 0 <= self.min_visit_probability <= 1:
             raise ConfigError(
-                f"expected a least chance of a visit in [0, 1], got {self.min_visit_probability}"
+                f"expected a min_visit_probability in [0, 1], got {self.min_visit_probability}"
             )
         if self.order == "cyclic" and self.round_fraction != 1:
             raise ConfigError(
-                f"expected a share of visits of 1 with the cyclic order, got {self.round_fraction}"
+                f"expected round_fraction = 1 with the cyclic order, got {self.round_fraction}"
             )
         if self.order not in ("random", "cyclic"):
             raise ConfigError(f"expected an order among random, cyclic, got {self.order!r}")
@@ -100,28 +106,30 @@ class EGConfig:
     ) -> EGConfig:
         """The randomised (or cyclic) algorithm of Collins et al. 2008, section 7: halving, and
         every example once a pass.
+
+        It differs from Fig. 2: the examples of a pass are a random permutation, not drawn with
+        replacement, and learning rates start at ``eta``, not at one calibrated on a sample.
         """
         return cls(loss=loss, c=c, seed=seed, order=order, round_fraction=1.0)
 
     def c_at(self, iteration: float) -> float:
-        """The regularisation constant after so many iterations (0 at the start, fractions within
+        """The regularisation constant C after so many iterations (0 at the start, fractions within
         one).
         """
         steps = max(0.0, iteration - self.anneal_hold + 1)
         return self.c + max(0.0, self.anneal_from - self.c) * float(self.anneal_decay**steps)
 
     def rule(self, c: float) -> StepRule:
-        """How to step under a regularisation constant. Beyond a rate of 1 a log-linear step would
-        overshoot its fixed point.
-        """
+        """The settings of a step under a regularisation constant C."""
         max_margin = self.loss == "max-margin"
         return StepRule(
-            c,
-            max_margin,
-            self.search == "quadratic",
-            self.growth,
-            self.relaxation,
-            float("inf") if max_margin else 1.0,
-            self.max_halvings,
-            0.0 if max_margin else min(self.curvature, _STEEPEST * c),
+            c=c,
+            max_margin=max_margin,
+            quadratic=self.search == "quadratic",
+            growth=self.growth,
+            relaxation=self.relaxation,
+            # beyond a rate of 1 a log-linear step would overshoot its fixed point, theta = s / C
+            largest=float("inf") if max_margin else 1.0,
+            attempts=self.max_halvings,
+            curvature=0.0 if max_margin else min(self.curvature, _MAX_CURVATURE_PER_C * c),
         )

@@ -1,31 +1,29 @@
-"""The path of solutions over the regularisation constant C, each started from the duals of the one
-before (Collins et al. 2008, section 7.1.2).
+"""The path of solutions over the regularisation constant C, each with a warm start from the dual
+variables of the one before (Collins et al. 2008, section 7.1.2).
 
 Start at a large C, where online EG converges in a few passes; train to a relative duality gap;
-multiply C by a factor below 1 and go on from the same duals. The alpha_i are feasible for every C,
-and so is v = sum_i F_i' (z_i - mu_i), which does not depend on C: the weights become v / C for the
-new C by themselves. Of what EG keeps books on, a change of C leaves
+multiply C by a factor below 1 and continue with the same dual variables. The alpha_i are feasible
+for every C, and so is v = sum_i F_i' (z_i - mu_i), which does not depend on C: for the new C the
+weights are v / C. When C changes,
 
-    theta, marginals, v, |v|^2, entropies and expected costs    as they are: none of them depends on
-    C; learning rates    times the square root of new C / old C. The quadratic part of the dual
-    bends as 1 / C, its entropy does not
-                      know C: the best rate shrinks by something between the ratio and nothing.
-                      Rates that are kept cost evaluations that are taken back, rates that shrink in
-                      full crawl (a parser of 600 sentences over 16 values of C: 54 effective
-                      iterations; with the powers 0, 0.3, 0.7 and 1 on 200 sentences 72, 58, 60 and
-                      80, to 54);
-    gains             at 0, with a first pass over all examples: what a step gained under another C
-    says little of this one
-                      (the same parser with gains kept: 107).
+* theta, marginals, v, |v|^2, entropies and expected costs stay, as none of them depends on C;
+* learning rates are multiplied by the square root of new C / old C. The quadratic part of the dual
+  has a curvature of 1 / C, its entropy does not depend on C: the best rate shrinks by a factor
+  between that ratio and 1. Rates that are kept cost evaluations that are undone, and rates that
+  shrink by the whole ratio are slow (a parser of 600 sentences over 16 values of C takes 54
+  effective iterations; with the powers 0, 0.3, 0.7 and 1 on 200 sentences 72, 58, 60 and 80, to
+  54);
+* gains are set to 0, and the first pass visits all examples: the gain of a step under another C
+  does not predict that under this one (the same parser takes 107 if gains are kept).
 
 The paper shows this for log-linear losses (Tables 2-3). It works for max-margin too, but the gap
-closes many times more slowly there: ask for a larger one. On 30 sentences the warm start beat
-starting anew for a parser, and lost for a tagger at the smallest C.
+closes many times more slowly there: ask for a larger one. On 30 sentences the warm start beat a
+cold start for a parser, and lost for a tagger at the smallest C.
 
-We differ from the paper in three things: the gap is relative to the dual value, not the primal (the
-stricter of the two where they are positive, and what training goes by); the last C is the one asked
-for, even where the factor does not lead there; and a C that takes too long is left at a budget of
-passes, which its record says.
+We differ from the paper in three things. The gap is relative to the dual value, not the primal
+(this is stricter if both are positive, and training stops by it, too). The last C is ``c_to``, even
+where the factor does not lead there. And each C has a budget of passes; its point says whether it
+reached the gap.
 """
 
 from __future__ import annotations
@@ -41,22 +39,22 @@ from egparse.learners.certificate import Certificate
 from egparse.learners.eg.online import EGState, OnlineEG
 
 _ROUNDING = 1e-4
-"""A duality gap below minus this share of the dual value is no rounding: v is held in single
-precision.
+"""A primal below the dual by more than this fraction is an error, and not the rounding of v, which
+is held in single precision.
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class PathConfig:
-    """``c_from`` and then ``decay`` times the last C, down to ``c_to``; the defaults are the
-    paper's, but for ``c_to``.
+    """The values of C: ``c_from``, then ``decay`` times the last one, down to ``c_to``. The
+    defaults are those of the paper, except ``c_to``.
 
-    A C is done at a relative duality gap of ``gap`` (a fraction), or after ``iterations`` passes at
-    the latest.
+    A C is finished at a relative duality gap of ``gap`` (a fraction), or after ``iterations``
+    passes.
 
     Raises:
-        ConfigError: no path: c_to above c_from or not positive, a decay outside (0, 1), a gap not
-            positive, no passes.
+        ConfigError: c_to above c_from or not positive, a decay outside (0, 1), a gap that is not
+            positive, or no passes.
     """
 
     c_from: float = 1000.0
@@ -80,20 +78,20 @@ class PathConfig:
 
     @property
     def constants(self) -> tuple[float, ...]:
-        """The values of C in order, both ends among them."""
+        """The values of C in order, with both ends."""
         steps = math.log(self.c_to / self.c_from) / math.log(self.decay)
-        inner = math.ceil(steps - 1e-9)  # c_to itself is not to come twice by rounding
+        inner = math.ceil(steps - 1e-9)  # without 1e-9, rounding might give c_to twice
         return (*(self.c_from * self.decay**k for k in range(inner)), self.c_to)
 
 
 class PathPoint(NamedTuple):
-    """The solution for one C; w = ``scale`` v, with v as the problem holds it while the point is
-    looked at.
+    """The solution for one C; w = ``scale`` v, with the v of the problem until the next point is
+    asked for.
 
     ``primal`` and ``dual`` are summed over examples, in nats (log-linear) or cost units
-    (max-margin). ``iterations`` counts passes, ``effective_iterations`` evaluations / n, both for
-    this C alone; ``total_effective_iterations`` is over the path so far. ``cpu_seconds`` is for
-    this C alone, certificates included. ``reached`` says whether the gap came within the tolerance.
+    (max-margin). ``iterations`` (passes), ``effective_iterations`` (evaluations / n) and
+    ``cpu_seconds`` (with certificates) are those of this C; ``total_effective_iterations`` is over
+    the path so far. ``reached``: the gap is within the tolerance.
     """
 
     c: float
@@ -121,17 +119,17 @@ class PathPoint(NamedTuple):
         return 1.0 / self.c
 
 
-Heard = Callable[[PathPoint], None]
+Report = Callable[[PathPoint], None]
 
 
 def follow(
-    learner: OnlineEG, state: EGState, path: PathConfig, heard: Heard = lambda point: None
+    learner: OnlineEG, state: EGState, path: PathConfig, report: Report = lambda point: None
 ) -> Iterator[PathPoint]:
-    """One point for each C, as it is solved, from the duals of ``state``.
+    """One point for each C, as it is solved, from the dual variables of ``state``.
 
-    The learner says the problem, the loss and how to step; its own C and annealing have no say
-    here. ``heard`` is told after each pass that is not the last of its C, so that with the points
-    yielded each pass is known once.
+    The problem, the loss and the rule of steps are those of the learner; its C and its annealing
+    are ignored. ``report`` is called after each pass that is not the last of its C, so that every
+    pass is either reported or yielded.
 
     Raises:
         EgparseError: an objective that is not finite, or a primal below the dual.
@@ -142,11 +140,11 @@ def follow(
         state.c, state.iteration = c, 0
         state.duals.gain[:] = 0.0
         at_c = OnlineEG(learner.problem, replace(learner.config, c=c, anneal_from=0.0))
-        yield _solve(at_c, state, path, heard)
+        yield _solve(at_c, state, path, report)
 
 
-def _solve(learner: OnlineEG, state: EGState, path: PathConfig, heard: Heard) -> PathPoint:
-    """Pass after pass at one C, until the gap or the budget is reached."""
+def _solve(learner: OnlineEG, state: EGState, path: PathConfig, report: Report) -> PathPoint:
+    """Make passes at one C until the gap or the budget is reached."""
     begun, before = time.process_time(), state.evaluations / max(1, learner.n)
     while True:
         learner.iterate(state)
@@ -165,14 +163,14 @@ def _solve(learner: OnlineEG, state: EGState, path: PathConfig, heard: Heard) ->
         )
         if point.reached or point.iterations >= path.iterations:
             return point
-        heard(point)
+        report(point)
 
 
 def _check(certificate: Certificate) -> None:
     primal, dual, c = certificate.primal, certificate.dual, certificate.c
     if not math.isfinite(primal) or not math.isfinite(dual):
         raise EgparseError(
-            f"path over C: expected a finite objective at C = {c:g}, got primal {primal}, dual "
+            f"path over C: expected a finite objective at C = {c:g}, got primal {primal} and dual "
             f"{dual}"
         )
     if certificate.gap < -_ROUNDING * (1.0 + abs(dual)):

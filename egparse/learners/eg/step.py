@@ -1,8 +1,8 @@
-"""One step of online EG on the parts of one example: propose_step, evaluate_step, accept_step, keep.
+"""One step of online EG on one example: propose it, evaluate it, accept or reject it, store it.
 
 Source: Collins et al. 2008, sections 4 and 7; see ``egparse.learners.eg.online`` for the dual.
-Problems whose examples are short call these kernels from a compiled loop of their own
-(``CompiledStepsProblem``), all others through ``OnlineEG.update``.
+Problems with short examples call these kernels from a compiled loop (``CompiledStepsProblem``), all
+others through ``OnlineEG.update``.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ from egparse.compilation import njit
 from egparse.types import Floats, Shorts, Singles
 
 FLOOR = 1e-7
-"""A marginal moved by less leaves the weights alone until the moves add up."""
-_ROUNDING = 1e-9  # relative rounding of a change of the dual, from duals stored as float32
-_SMALLEST = 1e-6  # learning rate below which a step changes nothing that float32 can hold
-_REMEMBERED = 0.3  # of the increase at the last visit, where this visit gained less
-_WIDEST_STEP = 2.0  # times the learning rate, from one visit to the next
-_NARROWEST_STEP = 0.1
+"""A marginal that moved by less leaves the weights as they are, until its moves add up to more."""
+_ROUNDING = 1e-9  # relative rounding of a change of the dual, with dual variables in float32
+_SMALLEST_ETA = 1e-6  # with a smaller learning rate a step changes nothing in float32
+_GAIN_DECAY = 0.3  # least part of the last visit's gain that stays after this visit
+_MAX_ETA_GROWTH = 2.0  # greatest and least factor of the learning rate between two visits
+_MIN_ETA_GROWTH = 0.1
 
 
 class StepRule(NamedTuple):
-    """How to step: ``c`` now in force, the loss, and how learning rates move (see ``EGConfig``)."""
+    """The settings of a step, see ``EGConfig``: the present ``c``, the loss, and how learning rates
+    change. ``largest`` is the greatest learning rate; ``attempts`` the most rates tried at a visit.
+    """
 
     c: float
     max_margin: bool
@@ -37,11 +39,10 @@ class StepRule(NamedTuple):
 
 
 class DualVariables(NamedTuple):
-    """``theta`` and ``marginals`` over all parts; ``value`` (entropy or expected cost), ``eta`` and
-    ``gain`` of each example.
+    """``theta`` and ``marginals`` over all parts; ``value`` (entropy or expected cost), learning
+    rate ``eta`` and ``gain`` of each example, (n,).
 
-    ``gain`` is the increase of the dual at the last visit, or what is remembered of larger ones
-    before.
+    ``gain`` is the increase of the dual at the last visit, or a fraction of the larger gain before.
     """
 
     theta: Singles
@@ -52,8 +53,9 @@ class DualVariables(NamedTuple):
 
 
 class StepBuffers(NamedTuple):
-    """The parts of the example visited: duals, then this visit's scores F_i v, costs, trial theta,
-    its marginals, and changes.
+    """Arrays over the parts of the visited example: its ``theta`` and ``stored`` marginals, scores
+    F_i v and costs; then ``trial``, the proposed theta, its marginals, and the changes of
+    marginals, stored - new.
     """
 
     theta: Singles
@@ -66,16 +68,16 @@ class StepBuffers(NamedTuple):
 
 
 @njit(fast=True)
-def propose_step(parts: StepBuffers, rule: StepRule, eta: float) -> None:
-    """trial = theta - eta (theta - s / C), or theta + eta (cost + s / C), rounded as it will be
-    stored.
-    """
-    theta, scores, cost, trial = parts.theta, parts.scores, parts.cost, parts.trial
+def propose_step(buffers: StepBuffers, rule: StepRule, eta: float) -> None:
+    """Write the trial theta, rounded to float32 as it will be stored."""
+    theta, scores, cost, trial = buffers.theta, buffers.scores, buffers.cost, buffers.trial
     scale = eta / rule.c
     if rule.max_margin:
+        # theta + eta (cost + s / C)
         for r in range(theta.shape[0]):
             trial[r] = np.float32(theta[r] + eta * cost[r] + scale * scores[r])
     else:
+        # theta - eta (theta - s / C)
         kept = 1.0 - eta
         for r in range(theta.shape[0]):
             trial[r] = np.float32(kept * theta[r] + scale * scores[r])
@@ -83,43 +85,46 @@ def propose_step(parts: StepBuffers, rule: StepRule, eta: float) -> None:
 
 @njit(fast=True)
 def propose_step_in_groups(
-    parts: StepBuffers, rule: StepRule, eta: float, groups: Shorts, open_mass: Floats
+    buffers: StepBuffers, rule: StepRule, eta: float, groups: Shorts, open_mass: Floats
 ) -> None:
-    """As ``propose`` for the log-linear loss, with a rate for each group of parts: eta / (1 + K u /
-    C), u = sum over it of m (1 - m).
+    """As ``propose_step`` for the log-linear loss, with a learning rate for each group of parts,
+    eta / (1 + K u / C), where u is the sum of m (1 - m) over the marginals m of the group.
 
-    A part whose theta moves by d moves its marginal m by m (1 - m) d, and so its own score by
-    -|phi|^2 m (1 - m) d: the point theta = s / C that it makes for recedes, and the step of
-    Newton's method is 1 / (1 + |phi|^2 m (1 - m) / C) of the way. K, the ``curvature``, stands for
-    |phi|^2, less what alternatives have in common. Where just one part of every group is in a
-    structure (the heads of a word), theta may be shifted by a constant within a group, and the rate
-    of a group does not depend on it. ``open_mass`` is room for as many numbers as there are groups.
+    If theta of a part moves by d, its marginal moves by m (1 - m) d, and its score by -|phi|^2 m (1
+    - m) d. So the target theta = s / C recedes, and Newton's step goes 1 / (1 + |phi|^2 m (1 - m) /
+    C) of the way. The ``curvature`` K stands for |phi|^2, less what the alternatives have in
+    common. Every structure has exactly one part of each group (such as the heads of a word), so
+    theta is determined up to a constant for each group; the rate of a group does not depend on it.
+    ``open_mass`` is a buffer with one number for each group.
     """
-    theta, stored, scores, trial = parts.theta, parts.stored, parts.scores, parts.trial
+    theta, stored, scores, trial = buffers.theta, buffers.stored, buffers.scores, buffers.trial
     for r in range(theta.shape[0]):
         open_mass[groups[r]] = 0.0
+    # u = sum_r m_r (1 - m_r)
     for r in range(theta.shape[0]):
         m = min(np.float32(1.0), max(np.float32(0.0), stored[r]))
         open_mass[groups[r]] += m * (1.0 - m)
+    # theta + eta / (1 + K u / C) (s / C - theta)
     for r in range(theta.shape[0]):
-        own = eta / (1.0 + rule.curvature / rule.c * open_mass[groups[r]])
-        trial[r] = np.float32(theta[r] + own * (scores[r] / rule.c - theta[r]))
+        rate = eta / (1.0 + rule.curvature / rule.c * open_mass[groups[r]])
+        trial[r] = np.float32(theta[r] + rate * (scores[r] / rule.c - theta[r]))
 
 
 @njit(fast=True)
 def evaluate_step(
-    parts: StepBuffers, rule: StepRule, log_z: float, constant: float
+    buffers: StepBuffers, rule: StepRule, log_z: float, constant: float
 ) -> tuple[float, float]:
-    """Write changes = stored - marginals as they will be stored; return (value of the trial,
-    slope).
+    """Write changes = stored - marginals, rounded as they will be stored; return (value of the
+    trial, slope).
 
-    The value is taken at the marginals stored, not at the exact ones: v moves when they move, and
-    entropy and v must not be booked apart. (log Z - theta . z is the entropy but for a square of
-    the rounding; ``OnlineEG.certificate`` has the exact value.) The slope is the derivative of the
-    dual in the marginals, times their move: what the step would gain were the dual linear.
+    The value (entropy or expected cost) is that at the stored marginals and not at the exact ones,
+    because v is made of the stored ones, and both terms of the dual must be at the same point.
+    (log Z - theta . z is the entropy up to the square of the rounding; ``OnlineEG.certificate`` has
+    the exact value.) The slope is the derivative of the dual by the marginals times their move: the
+    gain of the step if the dual were linear.
     """
-    theta, stored, scores, cost = parts.theta, parts.stored, parts.scores, parts.cost
-    trial, marginals, changes = parts.trial, parts.marginals, parts.changes
+    theta, stored, scores, cost = buffers.theta, buffers.stored, buffers.scores, buffers.cost
+    trial, marginals, changes = buffers.trial, buffers.marginals, buffers.changes
     scale = 1.0 / rule.c
     value, slope = 0.0, 0.0
     for r in range(stored.shape[0]):
@@ -128,9 +133,11 @@ def evaluate_step(
         change = move if abs(move) > FLOOR else 0.0
         changes[r] = change
         if rule.max_margin:
+            # E[cost] = p . mu + q;  d dual / d mu = cost + s / C
             value += cost[r] * (before - change)
             slope -= change * (cost[r] + scale * scores[r])
         else:
+            # H = log Z - theta . mu;  d dual / d mu = s / C - theta
             value -= trial[r] * (before - change)
             slope += change * (theta[r] - scale * scores[r])
     return value + (constant if rule.max_margin else log_z), slope
@@ -138,38 +145,36 @@ def evaluate_step(
 
 @njit
 def accept_step(
-    rule: StepRule, eta: float, increase: float, slope: float, grown: float
+    rule: StepRule, eta: float, increase: float, slope: float, norm_change: float
 ) -> tuple[bool, float]:
-    """Whether to keep a step that raised the dual by ``increase``, and the learning rate of the
-    next attempt or visit.
+    """Whether to accept a step that raised the dual by ``increase`` and |v|^2 by ``norm_change``,
+    and the learning rate of the next attempt (if not) or visit (if so).
 
     Halving is Collins et al. 2008, section 7. Quadratic: along the step the dual is about slope t -
-    bend t^2, with t = 1 here, so the best rate is slope / (2 bend) of this one; ``relaxation`` goes
-    further, towards 2, where the dual is level.
+    bend t^2, with t = 1 here, so the best rate is slope / (2 bend) of this one. ``relaxation``
+    multiplies it; at 2 the dual would not rise at all.
     """
-    noise = _ROUNDING * (1.0 + abs(grown) / rule.c)
+    noise = _ROUNDING * (1.0 + abs(norm_change) / rule.c)
     accepted = increase >= -noise
-    if (
-        not rule.quadratic or abs(slope) <= noise
-    ):  # slope and bend are lost in rounding: they say nothing
+    if not rule.quadratic or abs(slope) <= noise:  # slope and bend would be rounding errors
         return accepted, min(rule.largest, eta * rule.growth) if accepted else max(
-            _SMALLEST, eta / 2
+            _SMALLEST_ETA, eta / 2
         )
     bend = slope - increase
-    factor = _WIDEST_STEP
+    factor = _MAX_ETA_GROWTH
     if slope < 0.0:
         factor = 0.5
     elif bend > 0.0:
-        factor = min(_WIDEST_STEP, max(_NARROWEST_STEP, rule.relaxation * slope / (2.0 * bend)))
+        factor = min(_MAX_ETA_GROWTH, max(_MIN_ETA_GROWTH, rule.relaxation * slope / (2.0 * bend)))
     if not accepted:
         factor = min(0.5, factor)
-    return accepted, min(rule.largest, max(_SMALLEST, eta * factor))
+    return accepted, min(rule.largest, max(_SMALLEST_ETA, eta * factor))
 
 
 @njit(fast=True)
-def store_step(parts: StepBuffers) -> None:
-    """Store the trial."""
-    theta, trial, stored, changes = parts.theta, parts.trial, parts.stored, parts.changes
+def store_step(buffers: StepBuffers) -> None:
+    """Store the trial theta and its marginals."""
+    theta, trial, stored, changes = buffers.theta, buffers.trial, buffers.stored, buffers.changes
     for r in range(theta.shape[0]):
         theta[r] = trial[r]
         stored[r] -= changes[r]
@@ -177,6 +182,6 @@ def store_step(parts: StepBuffers) -> None:
 
 @njit
 def record_gain(duals: DualVariables, i: int, value: float, increase: float) -> None:
-    """Book a kept step of example i."""
+    """Record the value and the gain of example i after an accepted step."""
     duals.value[i] = value
-    duals.gain[i] = max(increase, _REMEMBERED * duals.gain[i])
+    duals.gain[i] = max(increase, _GAIN_DECAY * duals.gain[i])
