@@ -12,8 +12,7 @@ from spacy.vocab import Vocab
 from egparse.types import Ints, Mask, UInt64s
 
 if TYPE_CHECKING:
-    from egparse.pipeline.annotate import ABSENT
-from egparse.pipeline.model import Model
+    from egparse.pipeline.model import Model
 
 UNKNOWN = -1
 """In place of the number of a label that the model does not have."""
@@ -66,6 +65,9 @@ class LabelTables:
         """The label numbers of values in a Doc: ``UNKNOWN`` for labels that the model lacks,
         ``ABSENT`` where the Doc has none.
         """
+        # Here, because it imports numba: the conversion of Docs needs this module without it.
+        from egparse.pipeline.annotate import ABSENT
+
         hashes, order = self._sorted[layer]
         if not len(hashes):
             return np.where(values == 0, ABSENT, UNKNOWN).astype(np.int32)
