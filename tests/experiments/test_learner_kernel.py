@@ -13,7 +13,7 @@ from learners.small_problems import sequences, trees
 
 from egparse.errors import ConfigError
 from egparse.experiments.classification import ClassifierProblem, error_rate
-from egparse.experiments.kernels import kernel_learner
+from egparse.experiments.kernels import learner as kernel_learner
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.registry import build
 
