@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -16,6 +15,7 @@ from filelock import FileLock
 from egparse.hub.catalogue import MODEL, CatalogueEntry, RemoteFile, mirrored
 from egparse.hub.model_paths import home
 from egparse.hub.transfer import DownloadError, Listener, Transfer
+from egparse.storage.atomic import write_atomically
 
 CHECKSUM_SUFFIX = ".sha256"
 
@@ -122,14 +122,7 @@ def _kept_checksum(target: Path) -> str | None:
 
 
 def _write_checksum(target: Path, checksum: str) -> None:
-    path = _checksum_file(target)
-    temporary = path.with_name(f".{path.name}-{secrets.token_hex(8)}.tmp")
-    try:
-        temporary.write_text(f"{checksum}  {target.name}\n", encoding="utf-8")
-        temporary.replace(path)
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
+    write_atomically(_checksum_file(target), f"{checksum}  {target.name}\n".encode())
 
 
 def _checksum_file(target: Path) -> Path:

@@ -1,1 +1,1 @@
-"""The model file and how arrays are stored in it."""
+"""The model file, how arrays are stored in it, and files that are replaced atomically."""

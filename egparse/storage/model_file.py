@@ -1,27 +1,27 @@
-"""The model file: one msgpack header and one msgpack payload, checked before anything in them is
-believed.
+"""The model file: a header and a payload in msgpack, whose lengths and checksums are checked before
+anything else.
 
 Layout, all integers little-endian::
 
     magic (8 bytes) | header length (uint32) | SHA-256 of the header (32 bytes) | header | payload
 
-Header and payload are msgpack maps with text keys, in the order in which the caller gave them;
-nothing is added that depends on the clock or the machine, so equal input gives equal bytes. The
-header starts with the keys ``OWN_KEYS``, among them the length and the SHA-256 of the payload;
-every later version of the format keeps this layout and those keys.
+Header and payload are msgpack maps with text keys, in the order of the caller's maps; nothing is
+added that depends on the clock or the machine, so that equal input gives equal bytes. The header
+starts with the keys ``FORMAT_KEYS``, among them the length and the SHA-256 of the payload; every
+later version of the format keeps this layout and those keys.
 
 An array is the msgpack extension ``ARRAY_CODE``: its dtype (8 bytes of ASCII, zero-padded), its
-number of dimensions and its shape (uint64 each), then its elements in C order, little-endian. What
-stands before the elements is a multiple of 8 bytes long, so that those of a loaded array are
-aligned where they lie and need no copy. A list of strings stays a msgpack list: joining it into one
+number of dimensions and its shape (uint64 each), then its elements in C order, little-endian. The
+part before the elements is a multiple of 8 bytes long, so that the elements of a loaded array are
+aligned in the buffer and need no copy. A list of strings stays a msgpack list: joining it into one
 block was measured to save 2 ms for 40,000 strings.
 
-A checksum guards against accidents, not against a malicious author. Hence ``_Survey`` walks over
-the lengths that a file claims before msgpack allocates for any of them: msgpack alone reserves each
-claimed list at once, so a thousand nested lists that each claim as many elements as the file has
-bytes take a thousand times its size. What passes takes memory in proportion to its size: twice for
-a file of arrays, 25 times for one of the shortest strings, and beyond that at most the 7 MB that
-``MAX_CONTAINERS`` empty maps take.
+A checksum guards against accidents, not against a malicious author. Hence ``_LengthCheck`` walks
+over the lengths that a file claims before msgpack allocates memory for any of them: msgpack
+allocates each claimed list at once, so that a thousand nested lists that each claim as many
+elements as the file has bytes take a thousand times its size. A file that passes takes memory in
+proportion to its size: twice for a file of arrays, 25 times for one of the shortest strings, and
+beyond that at most the 7 MB of ``MAX_CONTAINERS`` empty maps.
 """
 
 from __future__ import annotations
@@ -29,12 +29,10 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-import secrets
-import shutil
 import stat
 import struct
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -43,16 +41,17 @@ import numpy as np
 
 from egparse import __version__
 from egparse.errors import ModelFileError
+from egparse.storage.atomic import write_atomically
 
 MAGIC = b"\x89egp\r\n\x1a\n"
-"""A byte that is not text, a name, and line ends that a transfer in text mode would alter."""
+"""A byte that is not text, a name, and line ends that a transfer in text mode would change."""
 
 FORMAT = "egparse model"
-FORMAT_VERSION = 1
-NEEDS_EGPARSE = "0.1.0"
-"""The oldest egparse that reads ``FORMAT_VERSION``: what an older one tells its user to install."""
+FORMAT_VERSION = 2
+NEEDS_EGPARSE = "0.2.0"
+"""The oldest egparse that reads ``FORMAT_VERSION``; an older one tells its user to install it."""
 
-OWN_KEYS = (
+FORMAT_KEYS = (
     "format",
     "version",
     "needs_egparse",
@@ -60,7 +59,7 @@ OWN_KEYS = (
     "payload_length",
     "payload_sha256",
 )
-"""Header keys that ``write_model`` sets itself, in place of those of a header that was read."""
+"""Header keys that ``write_model`` sets; those of a header that was read before are replaced."""
 
 SIGNED = ("int8", "int16", "int32", "int64")
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
@@ -68,12 +67,13 @@ DTYPES = frozenset(("bool", *SIGNED, *UNSIGNED, "float16", "float32", "float64")
 """The array types that a file may hold, by numpy's names."""
 
 ARRAY_CODE = 1
+"""The number of the msgpack extension that is an array."""
 
 MAX_HEADER_BYTES = 1 << 24
 MAX_DEPTH = 64
 MAX_CONTAINERS = 100_000
-"""Lists and maps in all: an empty one takes 1 byte on disk and 64 in memory; a model has some
-hundreds.
+"""The total number of lists and maps. An empty one takes 1 byte on disk and 64 in memory; a model
+has some hundreds.
 """
 MAX_DIMENSIONS = 32
 
@@ -91,22 +91,22 @@ _FOREIGN_STARTS = {
 
 
 class _Fault(ValueError):
-    """What is wrong with a file, without its name."""
+    """The fault of a file, in words, without the name of the file."""
 
 
 def write_model(path: str | Path, header: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
-    """Write a model file in one step: afterwards ``path`` holds all of it, or what it held before.
+    """Write a model file atomically (see ``atomic``).
 
     ``header`` is plain data (configuration, label sets, training record, creation info);
-    ``payload`` may hold numpy arrays of ``DTYPES`` at any depth. Tuples come back as lists, numpy
-    scalars as Python's. A symbolic link is followed, and the permissions of an earlier file are
-    kept.
+    ``payload`` may hold numpy arrays of ``DTYPES`` at any depth. Tuples are read back as lists,
+    numpy scalars as Python's.
 
-    Raises ``ModelFileError`` where the file cannot be written, ``ValueError`` for content that it
-    cannot hold.
+    Raises:
+        ModelFileError: the file cannot be written.
+        ValueError: content that the format cannot hold.
     """
     body = _packed(payload, arrays=True)
-    own = (
+    values = (
         FORMAT,
         FORMAT_VERSION,
         NEEDS_EGPARSE,
@@ -114,21 +114,23 @@ def write_model(path: str | Path, header: Mapping[str, Any], payload: Mapping[st
         len(body),
         hashlib.sha256(body).hexdigest(),
     )
-    others = {key: value for key, value in header.items() if key not in OWN_KEYS}
-    head = _packed(dict(zip(OWN_KEYS, own, strict=True)) | others, arrays=False)
+    others = {key: value for key, value in header.items() if key not in FORMAT_KEYS}
+    head = _packed(dict(zip(FORMAT_KEYS, values, strict=True)) | others, arrays=False)
     if len(head) > MAX_HEADER_BYTES:
         raise ValueError(f"expected a header of at most {MAX_HEADER_BYTES} bytes, got {len(head)}")
     prologue = _PROLOGUE.pack(MAGIC, len(head), hashlib.sha256(head).digest())
     with _faults_of(path, "written"):
-        _replace(path, (prologue, head, body))
+        if Path(path).exists():  # else /dev/null would be replaced too
+            _require_regular(Path(path).stat().st_mode)
+        write_atomically(path, prologue, head, body)
 
 
 def read_model(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The header and the payload of a model file; arrays are read-only views of the bytes that were
-    read.
+    """The header and the payload of a model file; arrays are read-only views of its bytes.
 
-    Raises ``ModelFileError``, naming the file and the fault, where it is unreadable, foreign,
-    truncated, altered or of a newer format.
+    Raises:
+        ModelFileError: the file is unreadable, foreign, truncated, altered or of a newer format;
+            the message names the file and the fault.
     """
     with _faults_of(path, "read"), _opened(path) as (file, file_size):
         header = _read_header(file, file_size)
@@ -139,10 +141,11 @@ def read_model(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def read_header(path: str | Path) -> dict[str, Any]:
-    """The header of a model file, without reading its payload (whose length, but not checksum, is
-    checked).
+    """The header of a model file. The payload is not read: its length is checked, its checksum is
+    not.
 
-    Raises ``ModelFileError`` as ``read_model`` does.
+    Raises:
+        ModelFileError: as ``read_model``.
     """
     with _faults_of(path, "read"), _opened(path) as (file, file_size):
         return _read_header(file, file_size)
@@ -153,7 +156,7 @@ def read_header(path: str | Path) -> dict[str, Any]:
 
 @contextmanager
 def _faults_of(path: str | Path, verb: str) -> Iterator[None]:
-    """Turn every fault of the file into one ``ModelFileError`` that names it."""
+    """Turn every fault of the file into a ``ModelFileError`` that names the file."""
     try:
         yield
     except _Fault as fault:
@@ -171,43 +174,21 @@ def _require_regular(mode: int) -> None:
 
 @contextmanager
 def _opened(path: str | Path) -> Iterator[tuple[BinaryIO, int]]:
-    """The open file and its size in bytes; no file is opened that could block, as a pipe does."""
+    """The open file and its size in bytes; a pipe is refused, because opening it could block."""
     _require_regular(Path(path).stat().st_mode)
     with open(path, "rb") as file:
         yield file, os.fstat(file.fileno()).st_size
 
 
-def _replace(path: str | Path, parts: Iterable[bytes]) -> None:
-    """Write ``parts`` to a temporary file beside ``path``, then let it take the name ``path``."""
-    target = Path(os.path.realpath(path))
-    replaces = target.exists()
-    if replaces:
-        _require_regular(target.stat().st_mode)  # else /dev/null would be replaced too
-    temporary = target.with_name(f".egparse-{os.getpid()}-{secrets.token_hex(8)}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            for part in parts:
-                file.write(part)
-            file.flush()
-            os.fsync(file.fileno())
-        if replaces:
-            shutil.copymode(target, temporary)
-        temporary.replace(target)
-    except BaseException:  # KeyboardInterrupt too
-        with suppress(OSError):
-            temporary.unlink()
-        raise
-
-
 def _read(file: BinaryIO, size: int) -> bytes:
     data = file.read(size)
     if len(data) != size:
-        raise _Fault("truncated: it became shorter while it was read")
+        raise _Fault("truncated: the file became shorter while it was read")
     return data
 
 
 def _read_header(file: BinaryIO, file_size: int) -> dict[str, Any]:
-    """Read and check everything before the payload; ``file`` then stands at the payload."""
+    """Read and check everything before the payload, where ``file`` is then positioned."""
     prologue = file.read(_PROLOGUE.size)
     if not MAGIC.startswith(prologue[: len(MAGIC)]) or not prologue:
         raise _Fault(f"not an egparse model: {_kind_of(prologue)}")
@@ -227,7 +208,7 @@ def _read_header(file: BinaryIO, file_size: int) -> dict[str, Any]:
 
 
 def _kind_of(start: bytes) -> str:
-    """A guess, for the user, at what a foreign file is."""
+    """A guess at the kind of a foreign file, for the user."""
     if not start:
         return "the file is empty"
     for magic, kind in _FOREIGN_STARTS.items():
@@ -235,13 +216,11 @@ def _kind_of(start: bytes) -> str:
             return f"it looks like {kind}"
     if all(byte >= 32 or byte in b"\t\r\n" for byte in start):
         return "it looks like text"
-    return "it does not start like one"
+    return "it does not start as one does"
 
 
 def _check_header(header: Mapping[str, Any], payload_size: int) -> None:
-    """Check the keys that every version of the format has, and the size of what follows the
-    header.
-    """
+    """Check the keys that every version of the format has, and the size of the payload."""
     version = header.get("version")
     if header.get("format") != FORMAT or type(version) is not int or version < 1:
         raise _Fault("not an egparse model: its header names no format that egparse knows")
@@ -264,7 +243,7 @@ def _check_header(header: Mapping[str, Any], payload_size: int) -> None:
 
 
 def _packed(content: Mapping[str, Any], *, arrays: bool) -> bytes:
-    """``content`` as msgpack; read back at once, so that no file is written that could not be
+    """``content`` as msgpack; it is unpacked again, so that no file is written that cannot be
     read.
     """
     default = _default_in_payload if arrays else _default_in_header
@@ -277,7 +256,7 @@ def _packed(content: Mapping[str, Any], *, arrays: bool) -> bytes:
 
 
 def _default_in_header(value: object) -> object:
-    """What to pack in the place of a value that msgpack does not know."""
+    """The value to pack instead of one that msgpack does not know."""
     if isinstance(value, np.generic) and value.dtype.name in DTYPES:
         return value.item()
     if isinstance(value, Mapping):
@@ -291,19 +270,16 @@ def _default_in_header(value: object) -> object:
 
 
 def _default_in_payload(value: object) -> object:
-    if (
-        type(value) is np.ndarray and value.dtype.name in DTYPES
-    ):  # a subclass may mean more than its elements
+    # not isinstance: a subclass, such as a masked array, may mean more than its elements
+    if type(value) is np.ndarray and value.dtype.name in DTYPES:
         return msgpack.ExtType(ARRAY_CODE, _array_to_bytes(value))
     return _default_in_header(value)
 
 
 def _unpacked(data: bytes, *, arrays: bool) -> dict[str, Any]:
-    """The map that ``data`` holds; nothing is allocated before its bytes are seen to cover its
-    lengths.
-    """
+    """The map that ``data`` holds; no memory is allocated before its lengths are checked."""
     size = len(data)
-    _Survey(data, arrays=arrays).check()
+    _LengthCheck(data, arrays=arrays).check()
     try:
         content = msgpack.unpackb(
             data,
@@ -331,9 +307,7 @@ def _array_to_bytes(array: np.ndarray[Any, Any]) -> bytes:
 
 
 def _array_from_extension(code: int, data: bytes) -> np.ndarray[Any, Any]:
-    """A read-only array over ``data``, whose shape must ask for exactly the bytes that are
-    there.
-    """
+    """A read-only array over ``data``, whose length must be that of the shape."""
     if len(data) < _ARRAY_START.size:
         raise _Fault(f"altered: it holds an array of {len(data)} bytes, shorter than any")
     raw_name, dimensions = _ARRAY_START.unpack_from(data)
@@ -359,23 +333,13 @@ def _array_from_extension(code: int, data: bytes) -> np.ndarray[Any, Any]:
 
 
 def _fixed_sizes() -> list[int]:
-    """By first byte: the bytes that a value takes in all where that byte alone says it, else 0."""
+    """By the first byte of a value: the length of the value if this byte determines it, else 0."""
     sizes = [0] * 256
     sizes[0x00:0x80] = [1] * 128  # small integers
     sizes[0xA0:0xC0] = range(1, 33)  # short strings
     sizes[0xC0] = sizes[0xC2] = sizes[0xC3] = 1  # nil, false, true
-    sizes[0xCA:0xD4] = [
-        5,
-        9,
-        2,
-        3,
-        5,
-        9,
-        2,
-        3,
-        5,
-        9,
-    ]  # float32, float64, uint8 to uint64, int8 to int64
+    # float32, float64, uint8 to uint64, int8 to int64
+    sizes[0xCA:0xD4] = (5, 9, 2, 3, 5, 9, 2, 3, 5, 9)
     sizes[0xE0:0x100] = [1] * 32  # small negative integers
     return sizes
 
@@ -390,12 +354,12 @@ _MAPS = {0xDE: 2, 0xDF: 4}
 _TEXT = frozenset(range(0xA0, 0xC0)) | {0xD9, 0xDA, 0xDB}
 
 
-class _Survey:
-    """Walks over msgpack data by its lengths alone, allocating nothing for what they claim.
+class _LengthCheck:
+    """Walks over msgpack data by its lengths alone and allocates no memory for the values.
 
-    What passes is one complete map of bounded depth and number of containers, with text keys and no
-    extension but arrays. A claim beyond the end of the data is met by running out of bytes: every
-    value takes one at least.
+    Data passes if it is one complete map of bounded depth and number of containers, with text keys
+    and no extensions but arrays. A length beyond the end of the data is found by running out of
+    bytes, because every value takes at least one.
     """
 
     def __init__(self, data: bytes, *, arrays: bool) -> None:
@@ -407,13 +371,13 @@ class _Survey:
         """Raise ``_Fault`` unless the data passes."""
         first = self.data[0] if self.data else 0xC0
         if not (0x80 <= first < 0x90 or first in _MAPS):
-            raise _Fault("altered: it holds something else than a map")
+            raise _Fault("altered: its content is not a map")
         try:
             end = self._end_of_value(0, 1)
         except IndexError:
             end = -1
         if end != len(self.data):
-            raise _Fault("altered: the lengths in it do not add up to its own")
+            raise _Fault("altered: the lengths in it do not add up to its length")
 
     def _length(self, position: int, width: int) -> int:
         return int.from_bytes(self.data[position : position + width], "big")
@@ -442,7 +406,7 @@ class _Survey:
             raise _Fault("altered: it holds a kind of value that the format does not have")
         return start + 1 + width + 1 + size
 
-    def _open(self, depth: int) -> None:
+    def _count_container(self, depth: int) -> None:
         self.containers += 1
         if depth > MAX_DEPTH:
             raise _Fault(f"altered: it nests lists and maps more than {MAX_DEPTH} deep")
@@ -450,17 +414,16 @@ class _Survey:
             raise _Fault(f"altered: it holds more than {MAX_CONTAINERS} lists and maps")
 
     def _end_of_list(self, position: int, length: int, depth: int) -> int:
-        self._open(depth)
+        self._count_container(depth)
         data, sizes = self.data, _FIXED_SIZES
         for _ in range(length):
-            size = sizes[
-                data[position]
-            ]  # the short way for what long lists hold: numbers and short strings
+            # without a call for numbers and short strings, which long lists hold
+            size = sizes[data[position]]
             position = position + size if size else self._end_of_value(position, depth + 1)
         return position
 
     def _end_of_map(self, position: int, length: int, depth: int) -> int:
-        self._open(depth)
+        self._count_container(depth)
         for _ in range(length):
             if self.data[position] not in _TEXT:
                 raise _Fault("altered: it holds a map with a key that is not text")

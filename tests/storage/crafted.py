@@ -19,9 +19,9 @@ def header_of(payload: bytes, **changes: Any) -> dict[str, Any]:
     """A valid header for ``payload``, with ``changes``; a key changed to ``None`` is left out."""
     header = {
         "format": "egparse model",
-        "version": 1,
-        "needs_egparse": "0.1.0",
-        "package_version": "0.1.0",
+        "version": 2,
+        "needs_egparse": "0.2.0",
+        "package_version": "0.2.0",
         "payload_length": len(payload),
         "payload_sha256": hashlib.sha256(payload).hexdigest(),
     }

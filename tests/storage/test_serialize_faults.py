@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from storage.crafted import MAGIC, array_of, file_of, header_of, write_crafted
 
+from egparse import __version__
 from egparse.errors import ModelFileError
 from egparse.storage.model_file import read_header, read_model, write_model
 
@@ -135,8 +136,8 @@ def zip_bytes() -> bytes:
         (b"\x80\x05\x95" + bytes(60), "it looks like a Python pickle"),
         ("# sent_id = 1\n1\té\n".encode(), "it looks like text"),
         (b"# sent_id = 1\n1\tThe\tthe\n", "it looks like text"),
-        (msgpack.packb({"a": 1}), "it does not start like one"),
-        (MAGIC.replace(b"\r\n", b"\n") + bytes(60), "it does not start like one"),
+        (msgpack.packb({"a": 1}), "it does not start as one does"),
+        (MAGIC.replace(b"\r\n", b"\n") + bytes(60), "it does not start as one does"),
     ],
 )
 def test_foreign_files_are_named(
@@ -151,9 +152,10 @@ def test_foreign_files_are_named(
 def test_a_newer_format_says_what_to_install(
     tmp_path: Path, read: Callable[[Path], object]
 ) -> None:
-    path = write_crafted(tmp_path / "m", b"\xc1 of a later kind", version=2, needs_egparse="0.7.0")
+    path = write_crafted(tmp_path / "m", b"\xc1 of a later kind", version=3, needs_egparse="0.7.0")
     assert fault_of(read, path) == (
-        "of a newer format (2) than egparse 0.1.0 reads (1): install egparse 0.7.0 or later"
+        f"of a newer format (3) than egparse {__version__} reads (2): "
+        "install egparse 0.7.0 or later"
     )
 
 
@@ -161,7 +163,7 @@ def test_a_newer_format_says_what_to_install(
 def test_a_newer_format_that_does_not_say_it_well_is_still_one_line(
     tmp_path: Path, needs: Any
 ) -> None:
-    path = write_crafted(tmp_path / "m", b"\x80", version=2, needs_egparse=needs)
+    path = write_crafted(tmp_path / "m", b"\x80", version=3, needs_egparse=needs)
     assert len(fault_of(read_header, path)) < 160
 
 
@@ -193,14 +195,14 @@ def test_headers_that_do_not_fit_are_refused(
 @pytest.mark.parametrize("header", [b"", b"\x90", b"\x01", b"\xc1", msgpack.packb("text")])
 def test_headers_that_are_no_maps_are_refused(tmp_path: Path, header: bytes) -> None:
     (tmp_path / "m").write_bytes(file_of(header, b"\x80"))
-    assert fault_of(read_header, tmp_path / "m") == "altered: it holds something else than a map"
+    assert fault_of(read_header, tmp_path / "m") == "altered: its content is not a map"
 
 
 @pytest.mark.parametrize(
     ("packed", "fault"),
     [
-        (b"", "altered: it holds something else than a map"),
-        (b"\x90", "altered: it holds something else than a map"),
+        (b"", "altered: its content is not a map"),
+        (b"\x90", "altered: its content is not a map"),
         (b"\x81\x01\x01", "altered: it holds a map with a key that is not text"),
         (b"\x81\xa1a\xc1", "altered: it holds a kind of value that the format does not have"),
         (
@@ -211,8 +213,8 @@ def test_headers_that_are_no_maps_are_refused(tmp_path: Path, header: bytes) -> 
             msgpack.packb({"t": msgpack.ExtType(9, b"x")}),
             "altered: it holds a kind of value that the format does not have",
         ),
-        (b"\x81\xa1a", "altered: the lengths in it do not add up to its own"),
-        (b"\x80\x80", "altered: the lengths in it do not add up to its own"),
+        (b"\x81\xa1a", "altered: the lengths in it do not add up to its length"),
+        (b"\x80\x80", "altered: the lengths in it do not add up to its length"),
         (
             b"\x81\xa1\xff\x01",
             "altered: it holds a value that cannot be decoded (UnicodeDecodeError)",
@@ -296,7 +298,7 @@ def test_a_file_that_shrinks_while_it_is_read_is_truncated(
         st_size = size
 
     monkeypatch.setattr(os, "fstat", lambda _: Stale)
-    assert fault_of(read_model, small) == "truncated: it became shorter while it was read"
+    assert fault_of(read_model, small) == "truncated: the file became shorter while it was read"
 
 
 def test_loading_executes_nothing(tmp_path: Path) -> None:

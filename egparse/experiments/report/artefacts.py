@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import platform
-import secrets
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
@@ -18,6 +16,7 @@ from egparse.experiments.report.figure import draw
 from egparse.experiments.report.markdown import page
 from egparse.experiments.report.outcome import Outcome
 from egparse.experiments.report.request import Request
+from egparse.storage.atomic import write_atomically
 
 _PACKAGES = ("numpy", "numba", "scipy", "matplotlib")
 
@@ -59,10 +58,10 @@ def write(
     }
     directory.mkdir(parents=True, exist_ok=True)
     written = Written(*(directory / f"{name}.{suffix}" for suffix in ("md", "png", "svg", "json")))
-    _replace(written.numbers, _encoded(numbers(name, outcome, request, cpu_seconds)))
-    _replace(written.png, figure["png"])
-    _replace(written.svg, figure["svg"])
-    _replace(written.page, page(name, outcome, facts).encode())
+    write_atomically(written.numbers, _encoded(numbers(name, outcome, request, cpu_seconds)))
+    write_atomically(written.png, figure["png"])
+    write_atomically(written.svg, figure["svg"])
+    write_atomically(written.page, page(name, outcome, facts).encode())
     return written
 
 
@@ -97,14 +96,3 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_finite(item) for item in value]
     return value
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Write the file atomically: it holds the old content or all of the new."""
-    temporary = path.with_name(f".{path.name}-{os.getpid()}-{secrets.token_hex(4)}.tmp")
-    try:
-        temporary.write_bytes(content)
-        temporary.replace(path)
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
