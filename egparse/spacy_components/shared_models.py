@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 
 from egparse.errors import EgparseError, ModelFileError
 from egparse.pipeline.model import Model
+from egparse.storage.atomic import write_atomically
 from egparse.storage.model_file import MAGIC
 
 _CHECKSUM = slice(len(MAGIC) + 4, len(MAGIC) + 4 + 32)
@@ -123,7 +124,7 @@ def save_in(shared: SharedModel, folder: Path) -> None:
     for other in sorted(folder.parent.iterdir()):
         if other != folder and shared.is_in(other / FILE):
             (folder / FILE).unlink(missing_ok=True)
-            _write_text(folder / ELSEWHERE, other.name + "\n")
+            write_atomically(folder / ELSEWHERE, f"{other.name}\n".encode())
             return
     shared.save(folder / FILE)
     (folder / ELSEWHERE).unlink(missing_ok=True)
@@ -146,9 +147,3 @@ def load_from(folder: Path) -> SharedModel | None:
             f"{folder}: expected the model of another component in {path}, got no such file"
         )
     return load(path)
-
-
-def _write_text(path: Path, text: str) -> None:
-    new = path.with_name(path.name + ".new")
-    new.write_text(text, encoding="utf-8")
-    new.replace(path)
