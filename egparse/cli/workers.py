@@ -150,14 +150,14 @@ def _serve(work: Callable[[Any], Any], pipe: Connection, inherited: Sequence[Con
 
 def _answer(work: Callable[[Any], Any], piece: Any) -> _Answer:
     try:
-        with warnings.catch_warnings(record=True) as said:
+        with warnings.catch_warnings(record=True) as issued:
             result = work(piece)
     except EgparseError as error:
         return _Answer(fault=str(error))
     except MemoryError:
         return _Answer(no_memory=True)
     return _Answer(
-        result, warnings=tuple((str(warning.message), warning.category) for warning in said)
+        result, warnings=tuple((str(warning.message), warning.category) for warning in issued)
     )
 
 

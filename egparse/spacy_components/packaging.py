@@ -1,6 +1,6 @@
 """Installable spaCy packages from model files.
 
-A package NAME-VERSION is laid out as spaCy lays out its own::
+A package NAME-VERSION has the layout of spaCy's packages::
 
     NAME-VERSION/pyproject.toml, README.md, meta.json
     NAME-VERSION/NAME/__init__.py, meta.json

@@ -118,9 +118,10 @@ class EgparseParser(EgparsePipe):
         words = predict_tags(model, words, self.layers, given).words
         trees = model.parser.k_best(words, k)
         starts = np.append(np.flatnonzero(start_codes(batch) == STARTS), batch.n_tokens).tolist()
-        found: list[list[ScoredParse]] = [[] for _ in trees]
+        result: list[list[ScoredParse]] = [[] for _ in trees]
         for rank in range(max(map(len, trees), default=0)):
-            flat = np.concatenate([own[min(rank, len(own) - 1)].heads for own in trees]).astype(
+            # A sentence with fewer trees repeats its last one here, and skips it below.
+            flat = np.concatenate([best[min(rank, len(best) - 1)].heads for best in trees]).astype(
                 np.int32
             )
             labels = None
@@ -128,13 +129,13 @@ class EgparseParser(EgparsePipe):
                 labels = model.labeller.predict(words, flat, model.columns)
             deps = batch.on_tokens(self._label_hashes(flat, labels), self.tables.attached).tolist()
             heads = token_heads(batch, flat).tolist()
-            for own, kept, (first, end) in zip(trees, found, pairwise(starts), strict=True):
-                if rank < len(own):
+            for best, parses, (first, end) in zip(trees, result, pairwise(starts), strict=True):
+                if rank < len(best):
                     names = tuple(self.vocab.strings[dep] for dep in deps[first:end])
                     known = "heads" in model.probabilistic
-                    score = own[rank].log_probability if known else float("nan")
-                    kept.append(ScoredParse(first, end, tuple(heads[first:end]), names, score))
-        return found
+                    score = best[rank].log_probability if known else float("nan")
+                    parses.append(ScoredParse(first, end, tuple(heads[first:end]), names, score))
+        return result
 
 
 def token_heads(batch: Batch, heads: Ints) -> Longs:

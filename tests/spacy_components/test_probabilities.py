@@ -31,7 +31,7 @@ def made(nlp: Language, sentences: list[Sentence]) -> Doc:
 def test_they_are_those_of_the_model(sure: Language) -> None:
     sentences = [Sentence(own.forms) for own in sample("test")[:25]]
     doc = made(sure, sentences)
-    found = list(quick_model().annotate(sentences, marginals=True))
+    found = list(quick_model().annotate(sentences, probabilities=True))
     names = {
         "upos": "pos",
         "xpos": "tag",
