@@ -9,12 +9,19 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _EXPORTS = {
     "load": "egparse.hub.resolve",
-    "read_corpus": "egparse.readers.corpus",
+    "train": "egparse.api",
+    "settings": "egparse.fitting.settings",
+    "Model": "egparse.pipeline.model",
+    "Constraints": "egparse.pipeline.constraints",
     "Sentence": "egparse.sentences",
+    "read_corpus": "egparse.readers.corpus",
+    "write_corpus": "egparse.readers.corpus",
+    "sentences_from_doc": "egparse.spacy_components.doc_conversion",
+    "doc_from_sentences": "egparse.spacy_components.doc_conversion",
     "EgparseError": "egparse.errors",
     "CorpusError": "egparse.errors",
     "ModelFileError": "egparse.errors",

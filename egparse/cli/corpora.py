@@ -1,54 +1,58 @@
-"""Annotated corpora, read whole and checked, with the faults that were skipped."""
+"""Corpora as commands read and describe them."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from egparse.cli import tables
+from egparse.cli.notices import Say
 from egparse.layers import LAYERS, Layer
 
 if TYPE_CHECKING:
-    from egparse.errors import CorpusError
+    from egparse.fitting.config import TrainConfig
+    from egparse.readers.whole_corpus import WholeCorpus
     from egparse.sentences import Sentence
 
 _LABELS = {"tag": "tag", "span": "type", "label": "label"}
 """What the labels of a layer are called, by kind of layer; heads have none."""
 
 
-class Corpus(NamedTuple):
-    """The sentences of a file, and the faults of skipped ones."""
-
-    sentences: list[Sentence]
-    skipped: list[CorpusError]
+_SHOWN_FAULTS = 5
 
 
 def read(
-    path: Path,
-    format: str | None,
-    *,
-    skip_bad: bool = False,
-    multiple_roots: bool | None = None,
-    whole_trees: bool = True,
-) -> Corpus:
-    """All sentences of a corpus; with ``whole_trees``, all words must have heads if any has one.
+    path: Path, name: str, config: TrainConfig, format: str | None, skip_bad: bool, say: Say
+) -> WholeCorpus:
+    """Read a corpus for training, and say what was found in it.
 
     Raises:
         CorpusError: the first fault, unless ``skip_bad``.
     """
-    from egparse.sentences import MISSING_HEAD
+    from egparse.readers.whole_corpus import read_whole
 
-    corpus = _read(path, format, skip_bad, multiple_roots, require_trees=False)
-    attached = any(
-        any(head != MISSING_HEAD for head in sentence.heads) for sentence in corpus.sentences
-    )
-    if (
-        whole_trees
-        and attached
-        and any(MISSING_HEAD in sentence.heads for sentence in corpus.sentences)
-    ):
-        return _read(path, format, skip_bad, multiple_roots, require_trees=True)
+    multiple_roots = None if config.parser.single_root else True
+    corpus = read_whole(path, format, skip_bad=skip_bad, multiple_roots=multiple_roots)
+    for fault in corpus.skipped[:_SHOWN_FAULTS]:
+        say(f"skipped      {fault}")
+    if len(corpus.skipped) > _SHOWN_FAULTS:
+        say(f"skipped      {len(corpus.skipped) - _SHOWN_FAULTS:,} more")
+    say(f"{name:<11}  {path}: {described(corpus.sentences)}")
+    if name == "corpus":
+        say(f"annotated    {layers_described(corpus.sentences)}")
     return corpus
+
+
+def held_out(share: float) -> str:
+    """What is said where no development part is named."""
+    if share:
+        return (
+            f"development  {100 * share:g} % of the sentences, held out; --dev names a file instead"
+        )
+    return (
+        "development  none: so few sentences are all needed to learn from; --dev names a file "
+        "to score on"
+    )
 
 
 def described(sentences: list[Sentence]) -> str:
@@ -73,25 +77,3 @@ def _described(sentences: list[Sentence], layer: Layer) -> str:
     if layer.kind == "span":
         values = {tag[2:] for tag in values if tag[2:]}
     return f"{layer.title} ({tables.things(len(values), _LABELS[layer.kind])})"
-
-
-def _read(
-    path: Path,
-    format: str | None,
-    skip_bad: bool,
-    multiple_roots: bool | None,
-    *,
-    require_trees: bool,
-) -> Corpus:
-    from egparse.readers.corpus import read_corpus
-
-    skipped: list[CorpusError] = []
-    sentences = read_corpus(
-        path,
-        format,
-        skip_bad=skip_bad,
-        on_bad=skipped.append,
-        require_trees=require_trees,
-        multiple_roots=multiple_roots,
-    )
-    return Corpus(list(sentences), skipped)

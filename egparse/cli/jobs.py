@@ -1,8 +1,8 @@
-"""``egparse parse --jobs``: annotation by several processes, with the output of one.
+"""``egparse parse --jobs``: annotation by several processes, with the same output as by one.
 
-This process cuts the input into chunks at blank lines, which costs next to nothing, and writes what
-comes back; workers read, annotate and format. Sentences of plain text are read here, and go to the
-workers in batches: where one ends depends on what comes before it.
+This process cuts the input at blank lines, which takes almost no time, and writes the results;
+workers read, annotate and format. Plain text is split into sentences here, because the boundary of
+a sentence depends on the text before it; its sentences go to the workers in batches.
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ from egparse.cli.options import require_misc
 from egparse.cli.outputs import Amount, write
 from egparse.cli.workers import FORKS, map_in_order
 from egparse.errors import CorpusError
-from egparse.pipeline.model import BATCH_WORDS, Model, batches
+from egparse.pipeline.annotate import BATCH_WORDS
+from egparse.pipeline.model import Model, batches
 from egparse.readers.blocks import Block, pieces_of, read_blocks
 from egparse.readers.columns import LAYOUTS
 from egparse.readers.corpus import detect_format, read_corpus
 from egparse.sentences import Sentence
 
 CHUNK = 1 << 19
-"""Bytes of a corpus that a worker gets at a time, or as many more as it takes to the end of a
-sentence: about ``BATCH_WORDS`` words.
+"""Bytes of a corpus that a worker gets at a time, up to the next end of a sentence: about
+``BATCH_WORDS`` words.
 """
 
 _BLANK_LINES = (b"\n\n", b"\n\r\n")
@@ -45,7 +46,7 @@ class Chunk(NamedTuple):
 
 
 class Written(NamedTuple):
-    """Annotated sentences as they are to be written."""
+    """Annotated sentences in their output format."""
 
     amount: Amount
     data: bytes
@@ -53,10 +54,10 @@ class Written(NamedTuple):
 
 @dataclass(frozen=True)
 class Annotation:
-    """What a worker does with a piece of the input.
+    """The work on a piece of the input: read, annotate, format.
 
-    ``reading`` and ``options`` are those of ``read_corpus`` and of ``Model.annotate``. Pickled, it
-    is the path of the model: a process that shares no memory loads it from there.
+    ``reading`` are options of ``read_corpus``, ``options`` those of ``Model.annotate``. A pickle
+    holds the path of the model: a process without shared memory loads the model from there.
     """
 
     model: Model
@@ -67,8 +68,10 @@ class Annotation:
     options: Mapping[str, Any]
 
     def __call__(self, piece: Chunk | list[Sentence]) -> Written:
-        """Annotate and format. Raises EgparseError for the first fault, with its line in the whole
-        corpus.
+        """Annotate and format.
+
+        Raises:
+            EgparseError: the first fault, with its line in the whole corpus.
         """
         if not isinstance(piece, Chunk):
             return self._written(piece)
@@ -93,7 +96,7 @@ class Annotation:
 def annotate_text(
     model: Model, path: Path, sentences: Iterable[Sentence], jobs: int, **options: Any
 ) -> Generator[Written, None, None]:
-    """Sentences from plain text in CoNLL-U, batch by batch; ``path`` is where the model is."""
+    """Annotate sentences of plain text, batch by batch, as CoNLL-U; ``path``: the model's."""
     work = Annotation(model, path, "", "conllu", {}, options)
     return _annotated(work, batches(sentences, BATCH_WORDS), jobs)
 
@@ -110,18 +113,19 @@ def annotate_corpus(
     size: int = CHUNK,
     **options: Any,
 ) -> Generator[Written, None, None]:
-    """A corpus in its own format, chunk by chunk; ``format`` None is found out; ``reading`` are
-    options of ``read_corpus``.
+    """Annotate a corpus, chunk by chunk, in its format, which is detected if ``format`` is None.
+
+    ``reading`` are options of ``read_corpus``.
 
     Raises:
-        EgparseError: as reading and annotating by one process would.
+        EgparseError: the error that reading and annotating in one process would raise.
     """
     chunks = split(source, size)
     seen: list[Chunk] = []
     if format is None:
         blocks = chain.from_iterable(_blocks(chunk, name) for chunk in _remembered(chunks, seen))
         format = detect_format(blocks, name)
-    if options.get("marginals"):
+    if options.get("probabilities"):
         require_misc(str(format), name)
     work = Annotation(model, path, name, str(format), reading, options)
     full = (chunk for chunk in chain(seen, chunks) if _has_words(chunk, work.format))
@@ -135,7 +139,7 @@ def annotate_corpus(
 
 
 def write_bytes(results: Generator[Written, None, None], stream: TextIO) -> Amount:
-    """Write results as they come, past the encoding of the stream: they are UTF-8."""
+    """Write results as they arrive. They are UTF-8 already: a text stream must not encode them."""
     sentences = words = 0
     binary = getattr(stream, "buffer", None)
     with closing(results):
@@ -150,11 +154,9 @@ def write_bytes(results: Generator[Written, None, None], stream: TextIO) -> Amou
 
 
 def split(source: IO[bytes], size: int) -> Iterator[Chunk]:
-    """The input cut at blank lines into chunks of at least ``size`` bytes, the last one as it
-    comes.
+    """The input, cut at blank lines into chunks of at least ``size`` bytes (but for the last one).
 
-    Blank lines after a ``-DOCSTART-`` are no place to cut: that line belongs to the sentence that
-    follows.
+    It is not cut at the blank line after ``-DOCSTART-``, which belongs to the following sentence.
     """
     line = 1
     begun: list[bytes] = []
@@ -169,9 +171,7 @@ def split(source: IO[bytes], size: int) -> Iterator[Chunk]:
             yield Chunk(line, data[:cut])
             line += data.count(b"\n", 0, cut)
         begun, length = [data[cut:]], len(data) - cut
-        wanted = max(
-            size, 2 * length
-        )  # so that a sentence of many pieces is not searched again with each
+        wanted = max(size, 2 * length)  # a long sentence is not searched again with every piece
     if data := b"".join(begun):
         yield Chunk(line, data)
 
@@ -179,7 +179,7 @@ def split(source: IO[bytes], size: int) -> Iterator[Chunk]:
 def _annotated(
     work: Annotation, pieces: Iterable[Chunk] | Iterable[list[Sentence]], jobs: int
 ) -> Generator[Written, None, None]:
-    """By this process where there is but one piece: to start others costs more."""
+    """Annotate by ``jobs`` processes; a single piece by this one, which costs less."""
     pieces_left: Iterator[Any] = iter(pieces)
     first = list(islice(pieces_left, 2))
     if len(first) < 2:
@@ -188,8 +188,8 @@ def _annotated(
     if FORKS:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            list(work.model.annotate([Sentence(("a",))]))  # loads the kernels, for all
-        gc.freeze()  # what is not collected is not written to, and memory stays shared
+            list(work.model.annotate([Sentence(("a",))]))  # loads the kernels for all processes
+        gc.freeze()  # the collector writes to the objects it visits, which would copy their pages
     with closing(map_in_order(work, chain(first, pieces_left), jobs)) as results:
         yield from results
 
@@ -201,8 +201,8 @@ def _load(
 
 
 def _has_words(chunk: Chunk, format: str) -> bool:
-    """Whether there is more than the blank lines, and in column files the document lines, that may
-    end a corpus.
+    """Whether there are words: a corpus may end with blank lines, and a column file also with
+    document lines.
     """
     if format not in LAYOUTS:
         return bool(chunk.data.strip(b"\r\n" + BOM_UTF8))
@@ -210,7 +210,7 @@ def _has_words(chunk: Chunk, format: str) -> bool:
 
 
 def _last_blank_line(data: bytes) -> int:
-    """Where to cut after the last blank line, 0 if nowhere."""
+    """The end of the last blank line at which to cut, 0 if there is none."""
     end = len(data)
     while True:
         places = ((data.rfind(blank, 0, end), len(blank)) for blank in _BLANK_LINES)

@@ -1,4 +1,4 @@
-"""Sentences laid end to end as numbers: the words of a batch, with a column for everything that
+"""The words of a batch of sentences as numbers: one row a word, one column for everything that
 templates may name.
 """
 
@@ -22,10 +22,11 @@ _PLACES = ("first", "last")
 
 
 class Words(NamedTuple):
-    """Sentence ``i`` has the words ``starts[i]:starts[i + 1]``; word ``k`` has the form
-    ``distinct[form_ids[k]]``.
+    """The words of sentences laid end to end; a value, whose methods give changed copies.
 
-    ``values[word, column]`` follows ``Columns.names``; a tag column is 0 until it is filled.
+    Sentence ``i`` has the words ``starts[i]:starts[i + 1]``; word ``k`` has the form
+    ``distinct[form_ids[k]]``. ``values`` (words, columns) follows ``Columns.names``; 0 stands for
+    no value. The column of a layer of tags is 0 until ``Columns.with_tags``.
     """
 
     starts: Longs
@@ -35,15 +36,26 @@ class Words(NamedTuple):
 
     @property
     def n_sentences(self) -> int:
-        """How many sentences."""
+        """The number of sentences."""
         return len(self.starts) - 1
+
+    @property
+    def n_words(self) -> int:
+        """The number of words."""
+        return len(self.form_ids)
+
+    def with_column(self, column: int, values: Ints) -> Words:
+        """The same words with other values, shape (words,), in a column."""
+        changed = self.values.copy()
+        changed[:, column] = values
+        return self._replace(values=changed)
 
 
 class Columns:
     """The columns of a model: observables of forms, the sentence's ends, statistics of forms, and
     one for the tags of each layer.
 
-    ``scheme`` is that of the span labels.
+    ``labels`` has the label set of each layer, ``scheme`` is the tagging scheme of span labels.
     """
 
     def __init__(
@@ -64,7 +76,7 @@ class Columns:
         return self.names.index(name)
 
     def words(self, sentences: Sequence[Sequence[str]]) -> Words:
-        """Number the forms of sentences; the tag columns are 0."""
+        """The words of sentences of forms; their tag columns are 0."""
         text = as_text(sentences)
         values = np.zeros((len(text.form_ids), len(self.names)), dtype=np.int32)
         n_observables = len(self.lexicon.names)
@@ -72,42 +84,48 @@ class Columns:
         long = np.diff(text.starts) > 0
         values[text.starts[:-1][long], n_observables] = FIRST_VALUE
         values[text.starts[1:][long] - 1, n_observables + 1] = FIRST_VALUE
-        words = Words(text.starts, text.distinct, text.form_ids, values)
         if self.statistics is not None:
-            self.fill_statistics(words, self.statistics)
-        return words
+            first = self.number(STATISTICS[0])
+            values[:, first : first + len(STATISTICS)] = self.statistics.values(text)
+        return Words(text.starts, text.distinct, text.form_ids, values)
 
-    def fill_statistics(
-        self,
-        words: Words,
-        statistics: FormStatistics,
-        chosen: Mask | slice = slice(None),
-    ) -> None:
-        """Put what is known of the forms into the columns of the chosen words."""
+    def with_statistics(self, words: Words, statistics: FormStatistics, chosen: Mask) -> Words:
+        """The words with other statistics of forms for the chosen ones, shape (words,)."""
         first = self.number(STATISTICS[0])
+        values = words.values.copy()
         text = Text(words.starts, words.distinct, words.form_ids)
-        words.values[chosen, first : first + len(STATISTICS)] = statistics.values(text)[chosen]
+        values[chosen, first : first + len(STATISTICS)] = statistics.values(text)[chosen]
+        return words._replace(values=values)
 
-    def fill(self, words: Words, layer: str, labels: Ints) -> None:
-        """Put label numbers (-1: none) into the column of their layer."""
-        words.values[:, self.number(layer)] = np.where(labels >= 0, labels + FIRST_VALUE, 0)
-
-    def given(self, predicted: Collection[str]) -> list[str]:
-        """The layers of tags with a label set that are not among the predicted ones: inputs, read
-        from the sentences.
+    def with_tags(self, words: Words, layer: str, labels: Ints) -> Words:
+        """The words with label numbers (negative: none), shape (words,), in the column of a layer
+        of tags.
         """
+        values = np.where(labels >= 0, labels + FIRST_VALUE, 0)
+        return words.with_column(self.number(layer), values)
+
+    def input_layers(self, predicted: Collection[str]) -> list[str]:
+        """The layers of tags with a label set that are not predicted: they are read from input."""
         return [layer for layer in TAG_LAYERS if layer in self.labels and layer not in predicted]
+
+    def with_input(
+        self, words: Words, sentences: Sequence[Sentence], predicted: Collection[str]
+    ) -> Words:
+        """The words with the tags of the input layers, as the sentences have them."""
+        for layer in self.input_layers(predicted):
+            words = self.with_tags(words, layer, self.label_numbers(sentences, layer))
+        return words
 
     def label_numbers(self, sentences: Sequence[Sentence], layer: str) -> Ints:
         """The label number of each word, -1 where the layer is missing or the label is unknown."""
         values = self.labels[layer].values
-        found: list[int] = []
+        numbers: list[int] = []
         for sentence in sentences:
             tags = getattr(sentence, layer) or ("",) * len(sentence)
             if layer == "spans" and sentence.spans:
                 tags = from_iob2(tags, self.scheme)
-            found.extend(values.get(tag, FIRST_VALUE - 1) - FIRST_VALUE for tag in tags)
-        return np.array(found, dtype=np.int32)
+            numbers.extend(values.get(tag, FIRST_VALUE - 1) - FIRST_VALUE for tag in tags)
+        return np.array(numbers, dtype=np.int32)
 
     def describe(self, column: str, value: int) -> str:
         """The string behind a value, for people to read."""

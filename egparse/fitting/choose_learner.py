@@ -1,10 +1,9 @@
-"""From a task's configuration to the learner of its problem."""
+"""The learner, the loss and the checks that a task's configuration asks for."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from collections.abc import Iterable
 from typing import Any
 
 from egparse.errors import ConfigError
@@ -12,13 +11,23 @@ from egparse.fitting.config import (
     DEFAULT_LEARNER,
     LabellerConfig,
     LearningConfig,
+    ParserConfig,
+    PrunerConfig,
     SplitterConfig,
     TaggerConfig,
     TrainConfig,
 )
-from egparse.learners.learner import Learner, LearnerConfig, VectorProblem
-from egparse.learners.offset_problem import OffsetProblem
-from egparse.learners.registry import LEARNERS, Structure, build
+from egparse.layers import LAYERS
+from egparse.learners.learner import Learner, LearnerConfig
+from egparse.learners.offset_problem import with_offsets
+from egparse.learners.problem import VectorProblem
+from egparse.learners.registry import (
+    CONTINUING,
+    LEARNERS,
+    Structure,
+    build,
+    check_installed,
+)
 from egparse.types import Singles
 
 LOSSES = {
@@ -29,16 +38,23 @@ LOSSES = {
 }
 """Name -> beta and gamma of the loss family (``egparse.losses``)."""
 
+_LOSS_OF_LEARNER = {
+    "mira": "max-margin",
+    "cutting-plane": "max-margin",
+    "perceptron": "perceptron",
+}
+"""The only loss of learners that have but one; others minimise the log-linear loss by default."""
+
+SECOND_ORDER_MARGIN = 4.0
+"""Gamma of the second-order parser learned by dual coordinate ascent, unless the settings say
+otherwise: each wrong head costs so much in its softmax-margin loss (docs/decisions/second-order.md).
+"""
+
 _IN_WORDS = {
     "choices": "labels chosen one by one",
     "sequences": "label sequences",
     "trees": "trees",
 }
-_SECTIONS = {"heads": "parser", "deprels": "labeller"}
-"""Layer -> its section of the configuration, where they differ in name."""
-
-CONTINUING = tuple(name for name, entry in LEARNERS.items() if entry.continues)
-"""Learners that can continue from a base model."""
 
 
 def build_learner(
@@ -63,7 +79,7 @@ def build_learner(
     if offsets is not None:
         check_continues(config)
         beta, gamma = LOSSES["perceptron"] if config.learner == "perceptron" else (beta, gamma)
-        problem = OffsetProblem(problem, offsets, beta=beta, gamma=gamma)
+        problem = with_offsets(problem, offsets, beta=beta, gamma=gamma)
     options = dict(config.options)
     if config.learner == DEFAULT_LEARNER:
         options = {
@@ -95,10 +111,13 @@ def check_learners(config: TrainConfig, layers: Iterable[str]) -> None:
             ``build_learner``.
     """
     layers = tuple(layers)
-    sections = {layer: _SECTIONS.get(layer, layer) for layer in layers}
-    if "heads" in sections and config.parser.order == 2:
-        sections["heads"] = "second_order"
+    sections = {layer: section_of(layer) for layer in layers}
     own = {layer: getattr(config, section) for layer, section in sections.items()}
+    for learning in own.values():
+        loss_of(learning)
+        check_installed(learning.learner)
+    if "heads" in sections and config.parser.order == 2:
+        check_pruner(config.pruner)
     misfits = [layer for layer in layers if not fits(own[layer])]
     if not misfits:
         return
@@ -125,6 +144,15 @@ def check_learners(config: TrainConfig, layers: Iterable[str]) -> None:
     if chained and "choices" in LEARNERS[name].fits:
         ways.append(f"let taggers choose word by word (--set {chained[0]}.bigrams=false)")
     raise ConfigError(f"{_wanted(name)}, and cannot train {tasks}: {'; or '.join(ways)}")
+
+
+def check_pruner(config: PrunerConfig) -> None:
+    """Raise ConfigError for a pruner without probabilities, or whose learner learns no trees."""
+    if not (is_probabilistic(config) and fits(config)):
+        raise ConfigError(
+            "pruner: expected a learner of trees and a loss that have probabilities, such as "
+            f"{DEFAULT_LEARNER} and log-linear, got {config.learner} and {config.loss}"
+        )
 
 
 def structure_of(config: LearningConfig) -> Structure:
@@ -155,12 +183,23 @@ def _wanted(name: str) -> str:
 
 
 def loss_of(config: LearningConfig) -> tuple[float, float]:
-    """Beta and gamma: as given, else those of the named loss; the margin for learners that know
-    nothing else.
+    """Beta and gamma of a task's loss (``egparse.losses``).
+
+    Raises:
+        ConfigError: a named loss that the learner does not minimise.
     """
-    beta, gamma = LOSSES[config.loss]
-    if config.learner in ("mira", "cutting-plane"):
-        beta, gamma = LOSSES["max-margin"]
+    beta, gamma = LOSSES["log-linear"]
+    only = _LOSS_OF_LEARNER.get(config.learner)
+    if config.loss != "auto":
+        if only is not None and config.loss != only:
+            raise ConfigError(
+                f"learner {config.learner}: expected loss = {only!r} or 'auto', got {config.loss!r}"
+            )
+        beta, gamma = LOSSES[config.loss]
+    elif only is not None:
+        beta, gamma = LOSSES[only]
+    elif isinstance(config, ParserConfig) and config.order == 2 and config.learner == "dca":
+        beta, gamma = 1.0, SECOND_ORDER_MARGIN
     return (
         beta if config.beta is None else config.beta,
         gamma if config.gamma is None else config.gamma,
@@ -175,21 +214,6 @@ def is_probabilistic(config: LearningConfig) -> bool:
     return (entry is None or entry.probabilities) and math.isfinite(loss_of(config)[0])
 
 
-def section_of(layer: str, order: int) -> str:
-    """The section of the configuration that says how a layer is learned; ``order`` is that of the
-    parser.
-    """
-    return "second_order" if layer == "heads" and order > 1 else _SECTIONS.get(layer, layer)
-
-
-def was_probabilistic(table: Mapping[str, Any], layer: str) -> bool:
-    """The same of a layer of a trained model, from the plain values of the configuration that it
-    was trained with.
-
-    What the table does not say is as in the defaults.
-    """
-    section = table.get(section_of(layer, table.get("parser", {}).get("order", 1)), {})
-    known = {
-        field.name: section[field.name] for field in fields(LearningConfig) if field.name in section
-    }
-    return is_probabilistic(LearningConfig(**known))
+def section_of(layer: str) -> str:
+    """The section of the configuration that says how a layer is learned."""
+    return LAYERS[layer].section

@@ -1,5 +1,5 @@
-"""Run a learner until its certificate or the development score says stop, and keep the best model
-on the way.
+"""Run a learner until its certificate or the development score says stop, and keep the best
+predictor on the way.
 """
 
 from __future__ import annotations
@@ -15,13 +15,46 @@ from egparse.fitting.config import StopConfig
 from egparse.fitting.progress import Iteration, Listener, Step
 from egparse.learners.learner import Learner, State
 
-Model = TypeVar("Model")
+Predictor = TypeVar("Predictor")
+Finished = TypeVar("Finished")
+
+INTERRUPTED = "interrupted"
+
+SETTLED = 0.1
+"""The relative duality gap below which a development score that does not improve counts as stale.
+"""
 
 
-class Best(NamedTuple, Generic[Model]):
-    """The model kept, the record of the pass that it comes from, and why training stopped."""
+class Prepared(NamedTuple, Generic[Predictor]):
+    """A learner at its first point, and a function that copies the predictor out of its problem."""
 
-    model: Model
+    learner: Learner
+    state: Any
+    snapshot: Callable[[State], Predictor]
+
+    def then(self, finish: Callable[[Predictor], Finished]) -> Prepared[Finished]:
+        """The same learner, whose predictors are finished by a function."""
+        snapshot = self.snapshot
+        return Prepared(self.learner, self.state, lambda state: finish(snapshot(state)))
+
+    def current(self) -> Predictor:
+        """The predictor with the weights that the learner keeps (for some, their average)."""
+        with self.learner.model_weights(self.state):
+            return self.snapshot(self.state)
+
+    def after(self, passes: int) -> Predictor:
+        """The predictor after some passes, without certificates: for predictors that serve one
+        moment, as in jackknifing.
+        """
+        for _ in range(passes):
+            self.learner.iterate(self.state)
+        return self.current()
+
+
+class Best(NamedTuple, Generic[Predictor]):
+    """The predictor kept, the record of the pass that it comes from, and why training stopped."""
+
+    predictor: Predictor
     record: Iteration
     reason: str
 
@@ -31,32 +64,23 @@ class Best(NamedTuple, Generic[Model]):
         return self.reason == INTERRUPTED
 
 
-INTERRUPTED = "interrupted"
-
-SETTLED = 0.1
-"""The relative duality gap below which a development score that does not improve counts as stale.
-"""
-
-
 def optimise(
-    learner: Learner,
-    state: Any,
+    prepared: Prepared[Predictor],
     stop: StopConfig,
-    snapshot: Callable[[State], Model],
-    score: Callable[[Model], float] | None,
+    score: Callable[[Predictor], float] | None,
     task: str,
     listener: Listener,
-) -> Best[Model]:
-    """Iterate; ``snapshot`` copies the model out of the learner, ``score`` rates it (greater is
-    better).
+) -> Best[Predictor]:
+    """Make passes until ``stop`` says so; ``score`` rates a predictor (greater is better).
 
-    Without ``score`` the last model is kept. Ctrl-C ends the run with the best model so far; before
-    the first pass is over it is passed on.
+    Without ``score`` the last predictor is kept. Ctrl-C ends the run with the best one so far;
+    before the first pass is over KeyboardInterrupt is passed on.
 
     Raises:
         EgparseError: the objective is no longer finite.
     """
-    best: Best[Model] | None = None
+    learner, state = prepared.learner, prepared.state
+    best: Best[Predictor] | None = None
     stale = 0
     listener(Step(task, stop.iterations, 0))
     try:
@@ -68,9 +92,8 @@ def optimise(
                 raise EgparseError(
                     f"{task}: the objective is not finite after pass {number}; try a larger c"
                 )
-            with learner.model_weights(state):
-                model = snapshot(state)
-            value = None if score is None else score(model)
+            predictor = prepared.current()
+            value = None if score is None else score(predictor)
             better = (
                 best is None
                 or value is None
@@ -91,12 +114,12 @@ def optimise(
                 time.process_time() - begun,
             )
             listener(record)
-            # far from the optimum the score goes up and down, and says nothing of what is to come
+            # Far from the optimum the score goes up and down, and does not foretell later passes.
             far = certificate.dual > -math.inf and not record.relative_gap < SETTLED
             stale = 0 if better or far else stale + 1
             reason = _reason(record, stop, stale)
             if better or best is None:
-                best = Best(model, record, reason)
+                best = Best(predictor, record, reason)
             best = best._replace(reason=reason)
             if reason:
                 break

@@ -4,8 +4,8 @@ trees.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -21,49 +21,33 @@ from egparse.features.arcs import (
 )
 from egparse.features.sentence_context import N_BETWEEN
 from egparse.features.word_table import Columns, Words
-from egparse.fitting.choose_learner import build_learner, is_probabilistic
-from egparse.fitting.config import ParserConfig
-from egparse.fitting.optimise import Best, optimise
-from egparse.fitting.progress import Listener
-from egparse.learners.learner import Learner, State
-from egparse.learners.offset_problem import scores_of
-from egparse.parsing.arc_problem import INFERENCE, Inference, TreeProblem, scatter
+from egparse.parsing.arc_problem import INFERENCE, Inference, scatter
 from egparse.parsing.candidates import (
     ArcFilter,
-    build_arc_filter,
     candidate_arcs,
-    candidates_with_correct,
 )
-from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, ArcColumns
+from egparse.parsing.columns import BETWEEN, ArcColumns
 from egparse.parsing.constraints import (
     FREE,
     NO_TREE,
-    ArcLimits,
+    ArcConstraints,
     SentenceArcs,
     all_arcs,
     constrain_arcs,
 )
 from egparse.parsing.long_sentences import LONGEST, parse_in_pieces
-from egparse.storage.quantised_weights import as_stored, pack_weights, unpack_weights
+from egparse.storage.quantised_weights import pack_weights, unpack_weights
 from egparse.structures.trees.dependency_trees import NO_HEAD, checked_count
 from egparse.types import Floats, Ints, Mask, Shorts, Singles, UInt32s
 
 Trees = Literal["projective", "non-projective"]
-
-GOLD_THETA = 3.0
-"""Initial theta of correct arcs, above the logarithm of the sentence's length (DESIGN: the gap
-closes in ten passes).
-"""
-
-STEPS = {"curvature": 35.0, "work": "examples", "settled": 0.3, "share": 0.4, "least": 0.05}
-"""How online EG steps, and whom it visits from the second pass on (docs/decisions/eg-steps.md)."""
 
 
 @dataclass(frozen=True)
 class Parser:
     """Weights and what is needed to find the candidate arcs and their features; immutable.
 
-    ``sharpness`` is for choosing trees, ``temperature`` for telling how probable their arcs are: a
+    ``mbr_scale`` is for choosing trees, ``temperature`` for telling how probable their arcs are: a
     distribution that is good for the one is too sure for the other.
     """
 
@@ -74,7 +58,7 @@ class Parser:
     weights: Singles
     trees: Trees
     single_root: bool
-    sharpness: float
+    mbr_scale: float
     temperature: float = 1.0
 
     @property
@@ -82,31 +66,35 @@ class Parser:
         """The binary logarithm of the size of the table of weights."""
         return len(self.weights).bit_length() - 1
 
-    def predict(self, words: Words, limits: ArcLimits | None = None) -> Ints:
+    def predict(self, words: Words, constraints: ArcConstraints | None = None) -> Ints:
         """The head of each word: its position in the sentence from 1 on, 0 for the root.
 
         The tree with the most expected correct heads under the tree distribution with scores times
-        ``sharpness`` (minimum Bayes risk, as Goodman 1996 decodes constituents), or for
-        ``sharpness`` 0 the tree of highest score. Sentences of more than ``LONGEST`` words are
+        ``mbr_scale`` (minimum Bayes risk, as Goodman 1996 decodes constituents), or for
+        ``mbr_scale`` 0 the tree of highest score. Sentences of more than ``LONGEST`` words are
         parsed in pieces (see ``long_sentences``).
 
-        With ``limits`` the tree is one that they allow: projective if there is such a one, else
+        With ``constraints`` the tree is one that they allow: projective if there is such a one, else
         non-projective, and if there is none at all the words have the head -1. Longer sentences
-        than ``LONGEST`` must have all heads fixed or no limits.
+        than ``LONGEST`` must have all heads fixed or no constraints.
         """
-        return self._parse(words, limits, None)
+        return self._parse(words, constraints, None)
 
     def predict_with_probabilities(
-        self, words: Words, limits: ArcLimits | None = None
+        self, words: Words, constraints: ArcConstraints | None = None
     ) -> HeadsWithProbabilities:
         """What ``predict`` gives, and how probable the arc from each head is: its marginal under
         scores divided by ``temperature``.
 
-        With ``limits`` the marginals are those of the trees that they allow; fixed heads have
+        With ``constraints`` the marginals are those of the trees that they allow; fixed heads have
         probability 1. In a sentence that is parsed in pieces they are those of the word's piece.
         """
         probabilities = np.full(len(words.form_ids), np.nan)
-        return HeadsWithProbabilities(self._parse(words, limits, probabilities), probabilities)
+        return HeadsWithProbabilities(self._parse(words, constraints, probabilities), probabilities)
+
+    def with_temperature(self, temperature: float) -> Parser:
+        """The same parser, whose probabilities are those of scores divided by a temperature."""
+        return replace(self, temperature=temperature)
 
     def k_best(self, words: Words, k: int) -> list[list[ScoredTree]]:
         """For each sentence its ``k`` most probable trees over the candidate arcs, best first;
@@ -114,7 +102,7 @@ class Parser:
 
         Their distribution is that of ``predict_with_probabilities``, of scores divided by
         ``temperature``: the probabilities of all trees with an arc add up to the arc's. The first
-        tree has the highest score: ``predict`` gives it for ``sharpness`` 0. After max-margin or
+        tree has the highest score: ``predict`` gives it for ``mbr_scale`` 0. After max-margin or
         the perceptron, log probabilities are scores less a constant, and no more. A sentence
         without words has one tree, without heads.
 
@@ -146,7 +134,9 @@ class Parser:
         trees = search.inference.k_best(square, k, self.single_root)
         return [ScoredTree(tree.heads[1:], min(0.0, tree.score - log_z)) for tree in trees]
 
-    def _parse(self, words: Words, limits: ArcLimits | None, probabilities: Floats | None) -> Ints:
+    def _parse(
+        self, words: Words, constraints: ArcConstraints | None, probabilities: Floats | None
+    ) -> Ints:
         """The heads; how probable they are is written into ``probabilities`` (words,), unless
         None.
         """
@@ -169,9 +159,9 @@ class Parser:
                 continue
             own = values[first + i : end + i + 1]
             found = None if probabilities is None else probabilities[first:end]
-            if limits is not None and limits.limited[i]:
+            if constraints is not None and constraints.constrained[i]:
                 heads[first:end] = self._heads_within(
-                    limits.arcs(i, first, end), own, scratch, search, found
+                    constraints.arcs(i, first, end), own, scratch, search, found
                 )
                 continue
             heads[first:end] = (
@@ -204,8 +194,8 @@ class Parser:
         scores = None if probabilities is None else square / self.temperature
         marginals = scratch.marginals[: size * size].reshape(size, size)
         best = square
-        if self.sharpness:
-            square *= self.sharpness
+        if self.mbr_scale:
+            square *= self.mbr_scale
             log_z = search.inference.marginals(
                 square, self.single_root, marginals, search.marginal_work
             )
@@ -224,18 +214,18 @@ class Parser:
 
     def _heads_within(
         self,
-        limits: SentenceArcs,
+        constraints: SentenceArcs,
         own: Ints,
         scratch: Scratch,
         search: _Search,
         probabilities: Floats | None = None,
     ) -> Ints:
-        """Heads that the limits allow, -1 if there are none; their probabilities as in ``_choose``.
+        """Heads that the constraints allow, -1 if there are none; their probabilities as in ``_choose``.
 
         Projective trees are looked for among the candidate arcs, then among all; then arcs may
         cross.
         """
-        fixed, forbidden = limits
+        fixed, forbidden = constraints
         if np.all(fixed[1:] != FREE):
             if probabilities is not None:
                 probabilities[:] = 1.0
@@ -270,7 +260,7 @@ class Parser:
             "weights": pack_weights(self.weights),
             "trees": self.trees,
             "single_root": self.single_root,
-            "sharpness": self.sharpness,
+            "sharpness": self.mbr_scale,
             "temperature": self.temperature,
         }
 
@@ -461,132 +451,3 @@ def _exclude_absent(square: Floats, marginals: Floats) -> None:
         for dependent in range(square.shape[0]):
             if square[head, dependent] == -np.inf:
                 marginals[head, dependent] = -np.inf
-
-
-class PreparedParser(NamedTuple):
-    """A learner at its first point, and how to copy the parser out of it."""
-
-    learner: Learner
-    state: Any
-    snapshot: Callable[[State], Parser]
-
-
-def train_parser(
-    words: Words,
-    heads: Sequence[Ints],
-    columns: Columns,
-    config: ParserConfig,
-    *,
-    trees: Trees,
-    seed: int,
-    listener: Listener,
-    score: Callable[[Parser], float] | None = None,
-    task: str = "parser",
-    base: Parser | None = None,
-) -> Best[Parser]:
-    """Train on words with filled tag columns; ``heads[i]`` holds the heads of sentence i (see
-    ``Parser.predict``).
-
-    With a ``base``, over the same columns, training goes on from it, with its templates and its
-    kind of trees.
-    """
-    learner, state, snapshot = prepare_parser(
-        words, heads, columns, config, trees=trees, seed=seed, base=base
-    )
-    return optimise(learner, state, config.stop, snapshot, score, task, listener)
-
-
-def prepare_parser(
-    words: Words,
-    heads: Sequence[Ints],
-    columns: Columns,
-    config: ParserConfig,
-    *,
-    trees: Trees,
-    seed: int,
-    base: Parser | None = None,
-) -> PreparedParser:
-    """Compile the templates, build the filter, encode the sentences, lay out weights and duals."""
-    arc_columns = (
-        base.columns.extended(words, config.min_form_count)
-        if base
-        else ArcColumns.build(words, columns, config.min_form_count)
-    )
-    texts = base.texts if base else config.templates or ARC_TEMPLATES
-    templates = compile_arc_templates(texts, arc_columns.names, BETWEEN)
-    sentences = sentence_values(arc_columns.values(words), words)
-    upos = arc_columns.names.index("upos")
-    tags = columns.labels.get("upos")
-    verb = tags.values.get("VERB", -1) if tags else -1
-    filter_of_base = None if base is None else base.arc_filter
-    arc_filter = build_arc_filter(sentences, heads, upos, verb, config.arc_share, filter_of_base)
-    codes = []
-    for own in sentences:
-        codes.append(codes_for(templates, len(own) - 1))
-        encode_arcs(own, templates, codes[-1])
-    problem = TreeProblem(
-        codes=codes,
-        arcs=[
-            candidates_with_correct(own, correct, arc_filter)
-            for own, correct in zip(sentences, heads, strict=True)
-        ],
-        heads=heads,
-        templates=templates,
-        bits=base.bits if base else config.bits,
-        trees=trees,
-        single_root=config.single_root,
-    )
-    offsets = None
-    if base is not None:
-        problem.weights[:] = base.weights
-        offsets = scores_of(problem)
-    learner = build_learner(problem, config, seed, offsets, **STEPS)
-    lengths = np.maximum(1, np.diff(words.starts))
-    state = learner.initialise(GOLD_THETA + np.log(lengths))
-
-    def snapshot(state: State) -> Parser:
-        weights = problem.weights * np.float32(state.scale)
-        weights = as_stored(weights if base is None else base.weights + weights)
-        sharpness = config.sharpness if is_probabilistic(config) else 0.0
-        return Parser(
-            arc_columns,
-            tuple(texts),
-            templates,
-            arc_filter,
-            weights,
-            trees,
-            config.single_root,
-            sharpness,
-        )
-
-    return PreparedParser(learner, state, snapshot)
-
-
-def choose_trees(heads: Sequence[Ints], config: ParserConfig) -> Trees:
-    """Projective unless told otherwise or more than the configured share of arcs cross others."""
-    if config.trees != "auto":
-        return config.trees
-    crossing = sum(crossing_arcs(own) for own in heads)
-    total = sum(len(own) for own in heads)
-    return (
-        "non-projective" if crossing > config.non_projective_above * max(1, total) else "projective"
-    )
-
-
-@njit
-def crossing_arcs(heads: Ints) -> int:
-    """How many words hang on an arc that is not projective: some word under the arc does not
-    descend from its head.
-    """
-    n = heads.shape[0]
-    count = 0
-    for dependent in range(1, n + 1):
-        head = heads[dependent - 1]
-        for between in range(min(head, dependent) + 1, max(head, dependent)):
-            above = between
-            while above > 0 and above != head:
-                above = heads[above - 1]
-            if above != head:
-                count += 1
-                break
-    return count

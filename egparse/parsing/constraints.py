@@ -36,15 +36,15 @@ class SentenceArcs(NamedTuple):
     forbidden: Mask
 
 
-class ArcLimits(NamedTuple):
+class ArcConstraints(NamedTuple):
     """The arcs of a batch: ``heads`` (words,) holds fixed heads, ``FREE`` elsewhere;
-    ``forbidden[i]`` the forbidden arcs of sentence ``i``, shape (n+1, n+1). ``limited``
+    ``forbidden[i]`` the forbidden arcs of sentence ``i``, shape (n+1, n+1). ``constrained``
     (sentences,) says which sentences have either.
     """
 
     heads: Ints
     forbidden: Mapping[int, Mask]
-    limited: Mask
+    constrained: Mask
 
     def arcs(self, sentence: int, first: int, end: int) -> SentenceArcs:
         """The constraints of a sentence whose words are ``first`` to ``end - 1`` of the batch."""

@@ -22,9 +22,9 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.errors import CorpusError, EgparseError
-from egparse.features.tag_dictionary import Limits
-from egparse.layers import TAG_LAYERS
-from egparse.parsing.constraints import FREE, ArcLimits
+from egparse.features.tag_dictionary import AllowedLabels
+from egparse.layers import LAYERS
+from egparse.parsing.constraints import FREE, ArcConstraints
 from egparse.parsing.long_sentences import LONGEST
 from egparse.readers.trees import find_tree_fault
 from egparse.schemes import OUTSIDE, find_tag_fault
@@ -33,7 +33,6 @@ from egparse.types import Ints, Mask
 
 Value = str | int
 
-LAYERS = (*TAG_LAYERS, "heads", "deprels")
 """What can be constrained."""
 
 _IOB2 = {"E": "I", "L": "I", "S": "B", "U": "B"}
@@ -134,20 +133,27 @@ def _check(layer: str, words: Iterable[int], values: Iterable[Value]) -> None:
             )
 
 
-class LabelLimits(NamedTuple):
-    """The constraints of a batch on a layer of labels: what the decoder is to keep to (None:
-    nothing), the words whose label is fixed, numbered through the batch, and the labels of those
-    whose label the model does not know.
+class LabelConstraints(NamedTuple):
+    """The constraints of a batch on a layer of labels.
+
+    ``allowed``: the labels that the decoder may choose (None: any). ``fixed``: the words whose label
+    is fixed, numbered through the batch. ``unknown``: the fixed labels that the model does not know,
+    by word.
     """
 
-    limits: Limits | None
+    allowed: AllowedLabels | None
     fixed: list[int]
     unknown: dict[int, str]
 
-    def keep_unknown(self, strings: list[str]) -> None:
-        """Put the labels that the model does not know where they were."""
-        for word, label in self.unknown.items():
-            strings[word] = label
+
+class ResolvedConstraints(NamedTuple):
+    """The constraints of a batch in the numbers of a model; ``check(layer, values, what)`` raises
+    EgparseError for a sentence without a solution, whose values are negative.
+    """
+
+    labels: Mapping[str, LabelConstraints]
+    arcs: ArcConstraints | None
+    check: Callable[[str, Ints, str], None]
 
 
 @dataclass(frozen=True)
@@ -160,8 +166,28 @@ class BatchConstraints:
     constraints: Sequence[Constraints]
     number: int = 1
 
-    def labels(self, layer: str, strings: Sequence[str]) -> LabelLimits:
-        """What a layer of labels must keep to, by the numbers of the labels ``strings``.
+    def resolve(
+        self,
+        layers: Collection[str],
+        strings: Mapping[str, Sequence[str]],
+        *,
+        single_root: bool,
+        below: Mapping[str, bool],
+    ) -> ResolvedConstraints:
+        """The constraints on some layers in numbers of labels, of which ``strings[layer]`` has the
+        names; for ``single_root`` and ``below`` see ``arcs``.
+
+        Raises:
+            EgparseError: see ``labels`` and ``arcs``.
+        """
+        return ResolvedConstraints(
+            {layer: self.labels(layer, strings[layer]) for layer in layers if layer != "heads"},
+            self.arcs(single_root=single_root, below=below) if "heads" in layers else None,
+            self.check,
+        )
+
+    def labels(self, layer: str, strings: Sequence[str]) -> LabelConstraints:
+        """The constraints on a layer of labels, by the numbers of the labels ``strings``.
 
         Raises:
             EgparseError: a word that is not there, a value both fixed and forbidden, nothing left,
@@ -204,13 +230,13 @@ class BatchConstraints:
                         )
                     allowed[begin + word] = left
             begin += len(sentence)
-        return LabelLimits(_as_limits(allowed, len(strings)), fixed_words, unknown)
+        return LabelConstraints(_allowed_labels(allowed, len(strings)), fixed_words, unknown)
 
-    def arcs(self, *, single_root: bool, below: Mapping[str, bool]) -> ArcLimits | None:
-        """What the heads must keep to; None where they are free.
+    def arcs(self, *, single_root: bool, below: Mapping[str, bool]) -> ArcConstraints | None:
+        """The constraints on heads; None where there are none.
 
-        ``below[label]`` tells of labels that stand only below the root (True) or only below words
-        (False).
+        ``below[label]`` is True for labels that occur only below the root, False for those that
+        occur only below words.
 
         Raises:
             EgparseError: heads that are no part of any tree (with one root word if
@@ -219,23 +245,19 @@ class BatchConstraints:
         """
         lengths = [len(sentence) for sentence in self.batch]
         heads = np.full(sum(lengths), FREE, dtype=np.int32)
-        limited = np.zeros(len(lengths), dtype=bool)
+        constrained = np.zeros(len(lengths), dtype=bool)
         forbidden: dict[int, Mask] = {}
         begin = 0
         for i, (n, own) in enumerate(zip(lengths, self.constraints, strict=True)):
             fixed, barred = own.fixed.get("heads", {}), own.forbidden.get("heads", {})
             if fixed or barred:
-                limited[i] = True
+                constrained[i] = True
                 self._check_arcs(i, n, fixed, barred, single_root)
                 heads[begin : begin + n][[word - 1 for word in fixed]] = [
                     int(head) for head in fixed.values()
                 ]
-            if (
-                n > LONGEST
-                # all heads are fixed, or there are no constraints on them: no square of its size is
-                # needed
-            ):
-                pass
+            if n > LONGEST:
+                pass  # all heads are fixed or free: no array of n^2 arcs is needed
             elif barred:
                 forbidden[i] = _squared(n, barred)
             else:
@@ -246,9 +268,9 @@ class BatchConstraints:
                     heads[begin + inferred - 1] = 0
                 if elsewhere:
                     forbidden[i] = _squared(n, dict.fromkeys(elsewhere, (0,)))
-                limited[i] |= bool(inferred or elsewhere)
+                constrained[i] |= bool(inferred or elsewhere)
             begin += n
-        return ArcLimits(heads, forbidden, limited) if limited.any() else None
+        return ArcConstraints(heads, forbidden, constrained) if constrained.any() else None
 
     def fault(self, i: int, word: int, expected: str, got: str) -> EgparseError:
         """The error that word ``word`` of sentence ``i`` of the batch is not as expected; with its
@@ -329,7 +351,7 @@ class BatchConstraints:
             raise self.fault(i, min((*fixed, *barred)), text, str(n))
 
 
-def _as_limits(allowed: Mapping[int, Collection[int]], n_labels: int) -> Limits | None:
+def _allowed_labels(allowed: Mapping[int, Collection[int]], n_labels: int) -> AllowedLabels | None:
     if not allowed:
         return None
     words = sorted(allowed)
@@ -338,7 +360,7 @@ def _as_limits(allowed: Mapping[int, Collection[int]], n_labels: int) -> Limits 
     table[
         rows, np.fromiter(chain.from_iterable(allowed[word] for word in words), np.int64, len(rows))
     ] = True
-    return Limits(np.array(words, dtype=np.int64), table)
+    return AllowedLabels(np.array(words, dtype=np.int64), table)
 
 
 def _readings(tags: Sequence[str]) -> dict[str, tuple[int, ...]]:
@@ -362,8 +384,8 @@ def _squared(n: int, barred: Mapping[int, Collection[Value]]) -> Mask:
 def _by_labels(
     own: Constraints, n: int, heads: Ints, single_root: bool, below: Mapping[str, bool]
 ) -> tuple[int, list[int]]:
-    """The one word (0: none) that its fixed label puts below the root, and those that theirs keep
-    from it.
+    """``(root, not_root)``: the word whose fixed label forces it below the root (0: none), and the
+    words whose labels exclude the root.
 
     Only what leaves a tree with any fixed heads is concluded: labels may contradict each other, and
     need not fit heads that are fixed.

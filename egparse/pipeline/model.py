@@ -1,5 +1,5 @@
-"""A model: splitter, taggers, parser and labeller over one set of columns, from words to annotated
-sentences and to a file and back.
+"""A trained model: predictors over one set of columns, from sentences to annotated sentences and to
+a file and back.
 """
 
 from __future__ import annotations
@@ -7,10 +7,11 @@ from __future__ import annotations
 import gc
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
+from io import StringIO
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,36 +20,41 @@ from egparse.features.form_statistics import FormStatistics
 from egparse.features.forms import Lexicon
 from egparse.features.vocabulary import Vocabulary
 from egparse.features.word_table import Columns, Words
-from egparse.fitting.choose_learner import was_probabilistic
-from egparse.layers import TAG_LAYERS
+from egparse.fitting.choose_learner import is_probabilistic, section_of
+from egparse.fitting.config import LearningConfig, ParserConfig
+from egparse.fitting.old_tables import upgraded
+from egparse.layers import LAYERS, SPLITTER
 from egparse.parsing.arc_parser import Parser, ScoredTree
-from egparse.parsing.constraints import ArcLimits
 from egparse.parsing.second_order.parser import SecondOrderParser
+from egparse.pipeline.annotate import (
+    BATCH_WORDS,
+    Prediction,
+    Predictors,
+    predict,
+    predict_tags,
+)
 from egparse.pipeline.constraints import (
-    LAYERS,
     BatchConstraints,
     Constraints,
-    LabelLimits,
+    ResolvedConstraints,
     labels_below,
 )
-from egparse.schemes import to_iob2
-from egparse.sentences import MISSING, Sentence
-from egparse.splitting.splitter import SPLITTER, Splitter
+from egparse.pipeline.text import (
+    given_numbers,
+    given_tags,
+    kept_layers,
+    label_strings,
+    put_back,
+)
+from egparse.sentences import Sentence
+from egparse.splitting.splitter import Splitter
 from egparse.storage.model_file import read_model, write_model
 from egparse.tagging.labeller import Labeller
 from egparse.tagging.strongest_features import strongest_attributes
-from egparse.tagging.tagger import (
-    LabelsWithProbabilities,
-    Tagger,
-    iob2_kinds,
-    without_probabilities,
-)
-from egparse.types import Floats, Ints, Mask
+from egparse.tagging.tagger import Tagger
 
-BATCH_WORDS = 8_000
-"""Words annotated at a time: enough to make calls cheap, few enough to stay in the processor's
-cache.
-"""
+if TYPE_CHECKING:
+    from egparse.evaluation.report import Report
 
 
 class ScoredSentence(NamedTuple):
@@ -58,41 +64,44 @@ class ScoredSentence(NamedTuple):
     log_probability: float
 
 
-@dataclass(frozen=True)
-class Model:
-    """Everything that annotates; immutable, so that threads may share it. ``record`` says how it
-    was trained.
+@dataclass(frozen=True, repr=False)
+class Model(Predictors):
+    """Predictors with what is known of their training; immutable, so that threads may share it.
 
-    ``splitter`` finds the sentences of plain text; ``annotate`` keeps to those that it is given.
+    ``splitter`` finds the sentences of plain text; ``annotate`` keeps to the sentences it is given.
+    ``record`` tells how the model was trained, ``config_table`` holds the settings.
+    ``probabilistic`` names the layers whose values have probabilities: those learned with a loss
+    that fits probabilities (not max-margin and perceptron models).
     """
 
-    columns: Columns
-    taggers: Mapping[str, Tagger]
-    parser: Parser | SecondOrderParser | None = None
-    labeller: Labeller | None = None
     language: str = "en"
     record: Mapping[str, Any] = field(default_factory=dict)
     config_table: Mapping[str, Any] = field(default_factory=dict)
     splitter: Splitter | None = None
+    probabilistic: tuple[str, ...] = ()
 
-    @property
-    def layers(self) -> tuple[str, ...]:
-        """The layers that the model fills, in the order in which it does."""
-        heads = ("heads",) if self.parser else ()
-        labels = ("deprels",) if self.labeller else ()
-        return (*(layer for layer in TAG_LAYERS if layer in self.taggers), *heads, *labels)
+    def __repr__(self) -> str:
+        words = self.record.get("words")
+        trained = f", trained on {words:,} words" if isinstance(words, int) else ""
+        return f"<egparse model, language {self.language}: {', '.join(self.layers)}{trained}>"
 
     @property
     def forms(self) -> frozenset[str]:
         """The forms of the training corpus."""
         return frozenset(self.columns.lexicon.forms)
 
-    @property
-    def probabilistic(self) -> tuple[str, ...]:
-        """The layers whose values the model can say the probability of: not those of max-margin and
-        perceptron models.
+    def __call__(self, source: str | Iterable[Sentence], **options: Any) -> list[Sentence]:
+        """Annotate a text, or sentences; ``options`` are those of ``annotate``.
+
+        A text is split into words by spaCy's rules for the language and into sentences by the
+        model, or by rule where it has no splitter.
         """
-        return tuple(layer for layer in self.layers if was_probabilistic(self.config_table, layer))
+        if isinstance(source, str):
+            from egparse.readers.docs import read_text
+
+            splitter = None if self.splitter is None else self.splitter.starts
+            source = read_text(StringIO(source), self.language, splitter=splitter)
+        return list(self.annotate(source, **options))
 
     def annotate(
         self,
@@ -101,45 +110,62 @@ class Model:
         gold_tags: bool = False,
         constraints: Iterable[Constraints] | None = None,
         respect_input: bool = False,
-        marginals: bool | Collection[str] = False,
+        probabilities: bool | Collection[str] = False,
     ) -> Iterator[Sentence]:
         """Copies of the sentences with the model's layers filled, batch by batch, in order.
 
-        Layers are predicted from the words alone, predicted tags feeding the tasks after them. With
-        ``gold_tags`` the UPOS, XPOS and FEATS that the sentences bring are kept and used; a layer
+        Layers are predicted from the words alone, predicted tags being features of the layers after
+        them. With ``gold_tags`` the UPOS, XPOS and FEATS of the sentences are kept and used; a layer
         that a sentence lacks is predicted.
 
-        ``constraints``, one for each sentence, say what must and must not be predicted: the rest is
-        the best completion given that. With ``respect_input`` every value that a sentence brings in
-        one of the model's layers is fixed (unless ``constraints`` fix another one); missing are
-        ``MISSING`` and ``MISSING_HEAD``.
+        ``constraints``, one for each sentence, fix and forbid values: the rest is the best
+        completion given them. With ``respect_input`` every value that a sentence has in one of the
+        model's layers is fixed (unless ``constraints`` fix another one); ``MISSING`` and
+        ``MISSING_HEAD`` are no values.
 
-        With ``marginals``, of all layers or of those named, ``Sentence.probabilities`` says how
-        probable each value is: a tag and a head by its marginal over all sequences and trees that
-        the constraints allow, given the layers before it; the label of an arc given the tree. What
-        is fixed has probability 1; tags that are kept because of ``gold_tags``, and values that the
-        model does not know, have none. It takes a second inference.
+        With ``probabilities``, of all layers or of those named, ``Sentence.probabilities`` has the
+        probability of each value: of a tag and a head its marginal over all sequences and trees that
+        the constraints allow, given the layers before it; of the label of an arc its probability
+        given the tree. Fixed values have probability 1; tags that ``gold_tags`` keeps, and values
+        that the model does not know, have none. It takes a second inference.
 
         Raises:
             EgparseError: constraints that nothing can meet, or on a layer that the model does not
-                predict; ``marginals`` of a layer that the model does not predict or knows no
-                probabilities of (see ``probabilistic``).
+                predict; probabilities of a layer that the model does not predict or that has none
+                (see ``probabilistic``).
             ValueError: fewer or more constraints than sentences.
         """
-        asked = self.require_probabilities(marginals)
-        if constraints is None and not respect_input:
-            for batch in batches(sentences, BATCH_WORDS):
-                yield from self._annotate(batch, gold_tags, asked)
-            return
-        given = constraints if constraints is None else iter(constraints)
+        asked = self.require_probabilities(probabilities)
+        remaining = constraints if constraints is None else iter(constraints)
         number = 1
         for batch in batches(sentences, BATCH_WORDS):
-            own = self._constraints(batch, given, respect_input)
-            limits = BatchConstraints(batch, own, number) if any(own) else None
-            yield from self._annotate(batch, gold_tags, asked, limits)
+            resolved = None
+            if remaining is not None or respect_input:
+                each = self._constraints(batch, remaining, respect_input)
+                if any(each):
+                    resolved = self._resolved(BatchConstraints(batch, each, number))
+            yield from self._annotated(batch, gold_tags, asked, resolved)
             number += len(batch)
-        if given is not None and next(given, None) is not None:
+        if remaining is not None and next(remaining, None) is not None:
             raise ValueError(f"expected constraints for {number - 1} sentences, got more")
+
+    def _annotated(
+        self,
+        batch: Sequence[Sentence],
+        gold_tags: bool,
+        asked: Collection[str],
+        constraints: ResolvedConstraints | None,
+    ) -> Iterator[Sentence]:
+        """One batch of sentences with the layers filled."""
+        words = self.columns.words([sentence.forms for sentence in batch])
+        tags = {
+            layer: given_tags(batch, layer)
+            for layer in (kept_layers(self.layers) if gold_tags else ())
+        }
+        given = given_numbers(batch, self.columns, tags, self.layers)
+        prediction = predict(self, words, self.layers, given, asked, constraints)
+        strings = label_strings(self.columns.labels, prediction, tags, constraints)
+        yield from put_back(batch, words, strings, prediction)
 
     def k_best(
         self, sentences: Iterable[Sentence], k: int, *, gold_tags: bool = False
@@ -148,8 +174,8 @@ class Model:
         probability of each; see ``Parser.k_best``.
 
         Tags are those of ``annotate``, with ``gold_tags`` as there; labels are the best given the
-        tree, and no part of its probability. That is nan where the model knows no probabilities of
-        heads (see ``probabilistic``).
+        tree, and no part of its probability. That is NaN where heads have no probabilities (see
+        ``probabilistic``).
 
         Raises:
             ValueError: k < 1.
@@ -161,19 +187,26 @@ class Model:
                 f"k best trees: expected a model with a parser, got one of {', '.join(self.layers)}"
             )
         for batch in batches(sentences, BATCH_WORDS):
-            words, filled, _ = self._annotate_tags(batch, gold_tags, frozenset(), None)
+            words = self.columns.words([sentence.forms for sentence in batch])
+            tags = {
+                layer: given_tags(batch, layer)
+                for layer in (kept_layers(self.layers) if gold_tags else ())
+            }
+            given = given_numbers(batch, self.columns, tags, self.layers)
+            words, prediction = predict_tags(self, words, self.layers, given)
+            strings = label_strings(self.columns.labels, prediction, tags, None)
             trees = self.parser.k_best(words, k)
             by_rank = [
-                list(self._with_trees(batch, words, filled, trees, rank))
+                list(self._with_trees(batch, words, strings, trees, rank))
                 for rank in range(max(map(len, trees)))
             ]
-            for i, own in enumerate(trees):
+            for i, ranked in enumerate(trees):
                 yield [
                     ScoredSentence(
                         by_rank[rank][i],
                         tree.log_probability if "heads" in self.probabilistic else np.nan,
                     )
-                    for rank, tree in enumerate(own)
+                    for rank, tree in enumerate(ranked)
                 ]
 
     def _with_trees(
@@ -184,200 +217,114 @@ class Model:
         trees: Sequence[Sequence[ScoredTree]],
         rank: int,
     ) -> Iterator[Sentence]:
-        """The sentences with tags and the trees of the rank; those that have none of it with the
-        last that they have.
+        """The sentences with tags and their trees of a rank; a sentence with fewer than ``rank``
+        trees repeats its last one.
         """
-        heads = np.zeros(len(words.form_ids), dtype=np.int32)
-        for own, first, end in zip(trees, words.starts, words.starts[1:], strict=False):
-            if own:
-                heads[first:end] = own[min(rank, len(own) - 1)].heads
-        filled = dict(tags)
+        heads = np.zeros(words.n_words, dtype=np.int32)
+        for ranked, first, end in zip(trees, words.starts, words.starts[1:], strict=False):
+            if ranked:
+                heads[first:end] = ranked[min(rank, len(ranked) - 1)].heads
+        values = {"heads": heads}
         if self.labeller is not None:
-            filled["deprels"] = self._strings(
-                "deprels", self.labeller.predict(words, heads, self.columns)
-            )
-        return _put_back(batch, words, filled, heads, {})
+            values["deprels"] = self.labeller.predict(words, heads, self.columns)
+        prediction = Prediction(values, {})
+        strings = {**tags, **label_strings(self.columns.labels, prediction, {}, None)}
+        return put_back(batch, words, strings, prediction)
 
     def _constraints(
         self, batch: Sequence[Sentence], given: Iterator[Constraints] | None, respect_input: bool
     ) -> list[Constraints]:
-        """What each sentence of a batch must keep to: the next of the given constraints, and what
-        it brings.
+        """The constraints of each sentence of a batch: the next of the given ones over those of the
+        input.
         """
         brought = [
-            Constraints.of(own, self.layers) if respect_input else Constraints() for own in batch
+            Constraints.of(sentence, self.layers) if respect_input else Constraints()
+            for sentence in batch
         ]
         if given is None:
             return brought
-        own = list(islice(given, len(batch)))
-        if len(own) < len(batch):
+        each = list(islice(given, len(batch)))
+        if len(each) < len(batch):
             raise ValueError("expected constraints for every sentence, got fewer")
-        for layer in (
-            frozenset().union(*(constraints.layers for constraints in own)).difference(self.layers)
-        ):
+        constrained = frozenset().union(*(constraints.layers for constraints in each))
+        for layer in constrained.difference(self.layers):
             layers = ", ".join(self.layers)
             raise EgparseError(
                 f"constraints: expected layers that the model predicts ({layers}), got {layer!r}"
             )
-        return [constraints.over(before) for constraints, before in zip(own, brought, strict=True)]
+        return [constraints.over(before) for constraints, before in zip(each, brought, strict=True)]
 
-    def require_probabilities(self, marginals: bool | Collection[str] = True) -> frozenset[str]:
-        """The layers whose probabilities are asked for by the option of ``annotate``.
+    def _resolved(self, constraints: BatchConstraints) -> ResolvedConstraints:
+        """The constraints in the numbers of this model's labels."""
+        strings = {layer: labels.strings for layer, labels in self.columns.labels.items()}
+        below: dict[str, bool] = {}
+        if self.labeller is not None:
+            below = labels_below(strings["deprels"], self.labeller.of_root, self.labeller.of_words)
+        single_root = self.parser is None or self.parser.single_root
+        return constraints.resolve(self.layers, strings, single_root=single_root, below=below)
+
+    def require_probabilities(self, probabilities: bool | Collection[str] = True) -> frozenset[str]:
+        """The layers whose probabilities the option of ``annotate`` asks for.
 
         Raises:
-            EgparseError: one that the model does not predict or knows no probabilities of.
+            EgparseError: a layer that the model does not predict or that has no probabilities.
         """
-        asked = frozenset(self.layers if marginals is True else marginals or ())
+        asked = frozenset(self.layers if probabilities is True else probabilities or ())
         if not asked <= frozenset(self.layers):
             unknown = ", ".join(sorted(asked.difference(self.layers)))
             raise EgparseError(
-                f"marginals: expected layers of the model ({', '.join(self.layers)}), got {unknown}"
+                f"probabilities: expected layers of the model ({', '.join(self.layers)}), got "
+                f"{unknown}"
             )
         without = [layer for layer in LAYERS if layer in asked and layer not in self.probabilistic]
         if without:
-            wanted = (
-                "expected layers learned with a loss that has probabilities, such as log-linear"
+            raise EgparseError(
+                "probabilities: expected layers learned with a loss that has probabilities, such "
+                f"as log-linear, got {', '.join(without)}"
             )
-            raise EgparseError(f"marginals: {wanted}, got {', '.join(without)}")
         return asked
 
-    def _annotate(
+    def evaluate(
         self,
-        batch: Sequence[Sentence],
-        gold_tags: bool,
-        asked: frozenset[str],
-        limits: BatchConstraints | None = None,
-    ) -> Iterator[Sentence]:
-        words, filled, probabilities = self._annotate_tags(batch, gold_tags, asked, limits)
-        heads = None
-        if self.parser is not None:
-            arcs = self._arc_limits(self.parser, limits)
-            if "heads" in asked:
-                heads, probabilities["heads"] = self.parser.predict_with_probabilities(words, arcs)
-            else:
-                heads = self.parser.predict(words, arcs)
-            if limits is not None:
-                limits.check("heads", heads, "a tree")
-            if self.labeller is not None:
-                own = (
-                    limits.labels("deprels", self.columns.labels["deprels"].strings)
-                    if limits is not None
-                    else None
-                )
-                labels, found = self._arc_labels(
-                    self.labeller, words, heads, own, "deprels" in asked
-                )
-                filled["deprels"] = self._strings("deprels", labels)
-                if own is not None:
-                    own.keep_unknown(filled["deprels"])
-                    found[list(own.unknown)] = np.nan
-                probabilities["deprels"] = found
-        told = {layer: own for layer, own in probabilities.items() if layer in asked}
-        yield from _put_back(batch, words, filled, heads, told)
+        gold: str | Path | Iterable[Sentence],
+        *,
+        gold_tags: bool = False,
+        bootstrap: int = 1000,
+        seed: int = 0,
+        details: bool = False,
+    ) -> Report:
+        """The scores of the model's layers on a corpus, a path or sentences, with 95 % intervals by
+        ``bootstrap`` resamples of its sentences; see ``egparse.evaluation.report``.
 
-    def _annotate_tags(
-        self,
-        batch: Sequence[Sentence],
-        gold_tags: bool,
-        asked: frozenset[str],
-        limits: BatchConstraints | None,
-    ) -> tuple[Words, dict[str, list[str]], dict[str, Floats]]:
-        """The words of a batch with filled columns of tags, the tags and their probabilities by
-        layer.
+        Raises:
+            EgparseError: a corpus that cannot be read or lacks the model's layers.
         """
-        words = self.columns.words([sentence.forms for sentence in batch])
-        for layer in self.columns.given(self.taggers):
-            self.columns.fill(words, layer, self.columns.label_numbers(batch, layer))
-        filled: dict[str, list[str]] = {}
-        probabilities: dict[str, Floats] = {}
-        for layer in TAG_LAYERS:
-            if layer not in self.taggers:
-                continue
-            own = (
-                limits.labels(layer, self.columns.labels[layer].strings)
-                if limits is not None
-                else None
-            )
-            labels, found = self._tags(layer, words, own, layer in asked)
-            if own is not None and limits is not None:
-                limits.check(layer, labels, "a sequence")
-                labels[list(own.unknown)] = -1
-            if gold_tags and layer != "spans":
-                present, kept = _given(batch, layer)
-                if own is not None:
-                    present[own.fixed] = False
-                labels = np.where(present, self.columns.label_numbers(batch, layer), labels)
-                found[present] = np.nan
-                strings = self._strings(layer, labels)
-                filled[layer] = [
-                    old if own else new
-                    for own, old, new in zip(present, kept, strings, strict=True)
-                ]
-            else:
-                filled[layer] = self._strings(layer, labels)
-            if own is not None:
-                own.keep_unknown(filled[layer])
-                found[list(own.unknown)] = np.nan
-            self.columns.fill(words, layer, labels)
-            probabilities[layer] = found
-        return words, filled, probabilities
+        from egparse.pipeline.evaluation import evaluate
 
-    def _tags(
-        self, layer: str, words: Words, own: LabelLimits | None, with_probabilities: bool
-    ) -> LabelsWithProbabilities:
-        """The labels of a layer of tags, with their probabilities or nan."""
-        tagger, limits = self.taggers[layer], own.limits if own is not None else None
-        if with_probabilities:
-            kinds = iob2_kinds(self.columns.labels[layer].strings) if layer == "spans" else None
-            return tagger.predict_with_probabilities(words, limits, kinds)
-        return without_probabilities(tagger.predict(words, limits))
-
-    def _arc_labels(
-        self,
-        labeller: Labeller,
-        words: Words,
-        heads: Ints,
-        own: LabelLimits | None,
-        with_probabilities: bool,
-    ) -> LabelsWithProbabilities:
-        """The labels of arcs, with their probabilities or nan."""
-        limits = own.limits if own is not None else None
-        if with_probabilities:
-            return labeller.predict_with_probabilities(words, heads, self.columns, limits)
-        return without_probabilities(labeller.predict(words, heads, self.columns, limits))
-
-    def _arc_limits(
-        self, parser: Parser | SecondOrderParser, limits: BatchConstraints | None
-    ) -> ArcLimits | None:
-        if limits is None:
-            return None
-        below: dict[str, bool] = {}
-        if self.labeller is not None:
-            strings = self.columns.labels["deprels"].strings
-            below = labels_below(strings, self.labeller.of_root, self.labeller.of_words)
-        return limits.arcs(single_root=parser.single_root, below=below)
-
-    def _strings(self, layer: str, labels: Ints) -> list[str]:
-        names = np.array([*self.columns.labels[layer].strings, ""], dtype=object)
-        strings: list[str] = names[labels].tolist()
-        return strings
+        return evaluate(
+            self, gold, gold_tags=gold_tags, bootstrap=bootstrap, seed=seed, details=details
+        )
 
     def save(self, path: Path | str) -> None:
-        """Write the model file, atomically."""
+        """Write the model file, atomically.
+
+        Raises:
+            ModelFileError: the file cannot be written.
+        """
         header = {
             "language": self.language,
             "layers": list(self.layers),
-            "labels": {
-                layer: list(labels.strings) for layer, labels in self.columns.labels.items()
-            },
+            "probabilistic": list(self.probabilistic),
+            "labels": {layer: list(own.strings) for layer, own in self.columns.labels.items()},
             "record": dict(self.record),
             "config": dict(self.config_table),
         }
         lexicon = self.columns.lexicon
+        statistics = self.columns.statistics
         payload = {
             "forms": list(lexicon.forms),
             "scheme": self.columns.scheme,
-            "statistics": self.columns.statistics and self.columns.statistics.to_payload(),
+            "statistics": statistics and statistics.to_payload(),
             "vocabularies": {
                 name: list(lexicon.vocabularies[name].strings) for name in lexicon.names
             },
@@ -395,7 +342,7 @@ class Model:
         Raises:
             ModelFileError: not a model, damaged, or of a newer format.
         """
-        with _without_collector():
+        with _collector_paused():
             header, payload = read_model(Path(path))
             try:
                 return cls._from_file(header, payload)
@@ -416,23 +363,25 @@ class Model:
         columns = Columns(
             Lexicon(vocabularies, payload["forms"]), labels, payload["scheme"], statistics
         )
-        return cls(
+        taggers = {
+            layer: Tagger.from_payload(own, columns.names)
+            for layer, own in payload["taggers"].items()
+        }
+        labeller, splitter = payload["labeller"], payload.get("splitter")
+        table = config_table_of(header)
+        model = cls(
             columns=columns,
-            taggers={
-                layer: Tagger.from_payload(own, columns.names)
-                for layer, own in payload["taggers"].items()
-            },
+            taggers=taggers,
             parser=_parser_of(payload["parser"], columns) if payload["parser"] else None,
-            labeller=Labeller.from_payload(payload["labeller"], columns)
-            if payload["labeller"]
-            else None,
+            labeller=Labeller.from_payload(labeller, columns) if labeller else None,
             language=header["language"],
             record=header["record"],
-            config_table=header["config"],
-            splitter=Splitter.from_payload(payload["splitter"])
-            if payload.get("splitter")
-            else None,
+            config_table=table,
+            splitter=Splitter.from_payload(splitter) if splitter else None,
         )
+        known = header.get("probabilistic")  # model files of format 1 do not say it
+        layers = probabilistic_layers(table, model.layers) if known is None else tuple(known)
+        return replace(model, probabilistic=layers)
 
     def strongest(self, layer: str, count: int) -> list[tuple[str, str, float]]:
         """The (attribute, label, weight) triples of greatest weight, by size; none for parser and
@@ -444,25 +393,10 @@ class Model:
         return strongest_attributes(model, self.columns, self.columns.labels[layer].strings, count)
 
     def sizes(self) -> dict[str, dict[str, int]]:
-        """For each layer, and the splitter: labels, attributes, weights and the bytes of its
+        """For each layer, and the splitter: labels, attributes, weights, and the bytes of its
         weights in memory.
         """
-        sizes = {
-            layer: {
-                "labels": model.n_labels,
-                "attributes": len(model.index),
-                "weights": len(model.rows.weights)
-                + sum(
-                    int(np.count_nonzero(np.isfinite(table) & (table != 0)))
-                    for table in (model.transitions, *model.longer)
-                ),
-                "bytes": sum(
-                    array.nbytes
-                    for array in (*model.rows, model.index.keys, model.transitions, *model.longer)
-                ),
-            }
-            for layer, model in self._sequence_models().items()
-        }
+        sizes = {layer: model.size() for layer, model in self._sequence_models().items()}
         if self.parser is not None:
             weights = self.parser.weights
             sizes["heads"] = {
@@ -483,10 +417,32 @@ class Model:
         return models
 
 
+def config_table_of(header: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings in the header of a model file, of whatever format, as today's names have them."""
+    table = dict(header["config"])
+    return upgraded(table) if header.get("version", 1) == 1 else table
+
+
+def probabilistic_layers(table: Mapping[str, Any], layers: Sequence[str]) -> tuple[str, ...]:
+    """The layers whose loss, by a table of checked settings, fits probabilities.
+
+    The settings are not checked again, which would need pydantic and a tenth of a second.
+    """
+    found = []
+    for layer in layers:
+        kind = ParserConfig if layer == "heads" else LearningConfig
+        section = table.get(section_of(layer), {})
+        names = {own.name for own in fields(kind)}
+        if is_probabilistic(kind(**{key: own for key, own in section.items() if key in names})):
+            found.append(layer)
+    return tuple(found)
+
+
 @contextmanager
-def _without_collector() -> Iterator[None]:
-    """A model has some 100,000 objects, none of them garbage: to look for some while they are made
-    takes a third of the time.
+def _collector_paused() -> Iterator[None]:
+    """A model has some 100,000 objects, none of them garbage: looking for garbage while they are
+    made takes a third of the time. The collector is the process's: threads that load at the same
+    time may find it running again early, which costs time and nothing else.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -514,49 +470,3 @@ def batches(sentences: Iterable[Sentence], n_words: int) -> Iterator[list[Senten
             batch, size = [], 0
     if batch:
         yield batch
-
-
-def _given(batch: Sequence[Sentence], layer: str) -> tuple[Mask, list[str]]:
-    """Which words bring a tag of the layer, and the tags; ``_`` is a tag in FEATS alone, and there
-    only beside a UPOS.
-    """
-    tags = [
-        tag
-        for sentence in batch
-        for tag in (getattr(sentence, layer) or (MISSING,) * len(sentence))
-    ]
-    present = np.array([tag != MISSING for tag in tags], dtype=bool)
-    if layer == "feats":
-        has_layer = np.array(
-            [bool(sentence.feats) for sentence in batch for _ in sentence.forms], dtype=bool
-        )
-        present |= has_layer & _given(batch, "upos")[0]
-    return present, tags
-
-
-def _put_back(
-    batch: Sequence[Sentence],
-    words: Words,
-    filled: Mapping[str, list[str]],
-    heads: Ints | None,
-    probabilities: Mapping[str, Floats],
-) -> Iterator[Sentence]:
-    """The sentences with their slices of the flat layers."""
-    flat = heads.tolist() if heads is not None else []
-    told = {
-        layer: [None if np.isnan(value) else value for value in own.tolist()]
-        for layer, own in probabilities.items()
-    }
-    starts = words.starts.tolist()
-    for sentence, first, end in zip(batch, starts, islice(starts, 1, None), strict=False):
-        layers: dict[str, Any] = {
-            layer: tuple(values[first:end]) for layer, values in filled.items()
-        }
-        if "spans" in layers:
-            layers["spans"] = to_iob2(layers["spans"])
-        if heads is not None:
-            layers["heads"] = tuple(flat[first:end])
-        layers["probabilities"] = {
-            layer: tuple(own[first:end]) for layer, own in told.items()
-        } or None
-        yield sentence.with_layers(**layers)

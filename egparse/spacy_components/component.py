@@ -16,16 +16,16 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 
 from egparse.errors import EgparseError
+from egparse.layers import LAYERS, WORD_TAGS
 from egparse.pipeline.model import Model
 from egparse.spacy_components import shared_models as models
 from egparse.spacy_components.documents import Batch, read
 from egparse.spacy_components.label_tables import LabelTables
-from egparse.spacy_components.predictions import TAGS
 from egparse.spacy_components.probabilities import put, register
 from egparse.types import Ints
 
-TAG_ATTRIBUTES = ("POS", "TAG", "MORPH")
-"""The attributes of tokens that hold the layers ``TAGS``."""
+TAG_ATTRIBUTES = tuple(LAYERS[layer].spacy_attribute for layer in WORD_TAGS)
+"""The attributes of tokens that hold the layers ``WORD_TAGS``."""
 
 MOST_WORDS = 16_000
 """Words that taggers annotate at a time: the more, the fewer forms are looked at twice."""
@@ -188,7 +188,7 @@ class EgparsePipe(Pipe):
         """The tags that a batch read with ``TAG_ATTRIBUTES`` brings, as label numbers of words."""
         return {
             layer: self.tables.numbers(layer, batch.held[attribute][batch.places])
-            for layer, attribute in zip(TAGS, TAG_ATTRIBUTES, strict=True)
+            for layer, attribute in zip(WORD_TAGS, TAG_ATTRIBUTES, strict=True)
             if layer in self.required_model.columns.labels
         }
 

@@ -14,8 +14,11 @@ from spacy.tokens import Doc
 from spacy.training import Example, biluo_to_iob
 
 from egparse.errors import EgparseError
-from egparse.fitting.config import TrainConfig, check_config, config_as_table, load_config
+from egparse.fitting.config import TrainConfig
+from egparse.fitting.config_files import config_as_table, load_config, read_config
 from egparse.fitting.progress import silent
+from egparse.fitting.task import fit
+from egparse.layers import SPLITTER
 from egparse.pipeline.model import Model
 from egparse.readers.docs import SPACE_AFTER_NO
 from egparse.readers.trees import find_tree_fault
@@ -23,8 +26,7 @@ from egparse.sentences import MISSING, MISSING_HEAD, Sentence, Source
 from egparse.spacy_components.documents import BLANK_LINE, read
 from egparse.spacy_components.label_tables import from_spacy, to_spacy
 from egparse.spacy_components.shared_models import SharedModel
-from egparse.splitting.splitter import SPLITTER
-from egparse.splitting.training import train_splitter
+from egparse.splitting.training import SplitterTask
 from egparse.training.columns import annotated_layers, build_columns
 from egparse.training.run import splitter_parts, train
 
@@ -90,7 +92,7 @@ def _splitter_alone(sentences: Sequence[Sentence], config: TrainConfig) -> Share
     parts = splitter_parts(sentences, None, config)
     if parts is None:
         return None
-    best = train_splitter(parts, config.splitter, seed=config.seed, listener=silent)
+    best = fit(SplitterTask(parts, config.splitter, config.seed), silent)
     columns = build_columns(sentences, (), config)
     record = {
         "sentences": len(sentences),
@@ -98,7 +100,16 @@ def _splitter_alone(sentences: Sequence[Sentence], config: TrainConfig) -> Share
         "tasks": {SPLITTER: best.record._asdict()},
     }
     return SharedModel(
-        Model(columns, {}, None, None, config.language, record, config_as_table(config), best.model)
+        Model(
+            columns,
+            {},
+            None,
+            None,
+            config.language,
+            record,
+            config_as_table(config),
+            best.predictor,
+        )
     )
 
 
@@ -198,7 +209,7 @@ def _is_complete(sentence: Sentence, layers: Sequence[str]) -> bool:
 def _config(training: Mapping[str, Any] | str | None) -> TrainConfig:
     if isinstance(training, str):
         return load_config(Path(training).expanduser())
-    return check_config(_plain(training or {}), "training")
+    return read_config(_plain(training or {}), "training")
 
 
 def _plain(table: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ words.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,6 @@ from egparse.features.tag_dictionary import Candidates, all_labels
 from egparse.splitting.columns import COLUMNS, Paragraph, paragraph_columns
 from egparse.tagging.sequence_model import SequenceModel
 from egparse.types import Floats, Longs, Mask
-
-SPLITTER = "splitter"
-"""What the task is called in records, in progress and in the configuration."""
 
 N_LABELS = 2
 """1: a sentence starts here; 0: it does not."""
@@ -35,6 +32,15 @@ class Splitter:
 
     model: SequenceModel
     spacing: bool = True
+
+    @property
+    def temperature(self) -> float:
+        """The temperature of the probabilities."""
+        return self.model.temperature
+
+    def with_temperature(self, temperature: float) -> Splitter:
+        """The same splitter, whose probabilities are those of scores divided by a temperature."""
+        return replace(self, model=self.model.with_temperature(temperature))
 
     def starts(self, forms: Sequence[str], spaced: Sequence[bool]) -> Mask:
         """Whether a sentence starts at each word of a paragraph, shape (words,): always at the

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,9 +15,7 @@ from egparse.features.sequence import WeightRows
 from egparse.features.support import NEVER, supported_rows
 from egparse.features.tag_dictionary import Candidates
 from egparse.features.templates import Templates
-from egparse.fitting.config import StopConfig
-from egparse.fitting.optimise import Best, optimise
-from egparse.fitting.progress import Listener
+from egparse.fitting.optimise import Prepared
 from egparse.learners.eg.batch import BatchEG
 from egparse.learners.eg.online import OnlineEG
 from egparse.learners.learner import Learner, State
@@ -70,48 +68,16 @@ class SequenceSettings(NamedTuple):
 
     templates: Templates
     min_count: int
-    all_labels_from: int
+    full_row_min_count: int
     bigrams: bool
     learner: Callable[[SequenceProblem, Singles | None], Learner]
-    stop: StopConfig
     order: int = 1
     base: SequenceModel | None = None
 
 
-class Prepared(NamedTuple):
-    """A learner at its first point, and how to copy the model out of it."""
-
-    learner: Learner
-    state: Any
-    snapshot: Callable[[State], SequenceModel]
-
-
-def fit(
-    examples: SequenceExamples,
-    settings: SequenceSettings,
-    score: Callable[[SequenceModel], float] | None,
-    task: str,
-    listener: Listener,
-) -> Best[SequenceModel]:
-    """The best model by development ``score``, or the last one."""
-    learner, state, snapshot = prepare(examples, settings)
-    return optimise(learner, state, settings.stop, snapshot, score, task, listener)
-
-
-def fit_unwatched(
-    examples: SequenceExamples, settings: SequenceSettings, passes: int
-) -> SequenceModel:
-    """The model after some passes, without certificates: for models that serve one moment, as in
-    jackknifing.
-    """
-    learner, state, snapshot = prepare(examples, settings)
-    for _ in range(passes):
-        learner.iterate(state)
-    with learner.exposed(state):
-        return snapshot(state)
-
-
-def prepare(examples: SequenceExamples, settings: SequenceSettings) -> Prepared:
+def prepare_sequence(
+    examples: SequenceExamples, settings: SequenceSettings
+) -> Prepared[SequenceModel]:
     """Index attributes, lay out weights and duals.
 
     Raises:
@@ -126,7 +92,7 @@ def prepare(examples: SequenceExamples, settings: SequenceSettings) -> Prepared:
     attributes = index.numbers(keys)
     del keys
     rows = supported_rows(
-        attributes, examples.gold, len(index), examples.n_labels, settings.all_labels_from
+        attributes, examples.gold, len(index), examples.n_labels, settings.full_row_min_count
     )
     inherited = None
     if settings.base is not None:
@@ -183,7 +149,7 @@ def _supports(
         _check_memory(order, _BYTES_OF_NGRAM * n_ngrams(n_labels, order), wanted)
     bigrams, *longer = observed_ngrams(examples.gold, examples.starts, n_labels, order)
     # where attributes have a weight for every label, so have bigrams
-    every = settings.all_labels_from != NEVER
+    every = settings.full_row_min_count != NEVER
     return np.ones_like(bigrams) if every else bigrams, longer
 
 

@@ -12,7 +12,16 @@ from typing import NamedTuple
 
 from egparse.compilation import njit
 from egparse.features.packed import PackedRows, add_words, score_words
-from egparse.learners.eg.step import Duals, Parts, Rule, compare, decide, keep, propose, remember
+from egparse.learners.eg.step import (
+    DualVariables,
+    StepBuffers,
+    StepRule,
+    accept_step,
+    evaluate_step,
+    propose_step,
+    record_gain,
+    store_step,
+)
 from egparse.structures.chains import chain, multiclass
 from egparse.structures.chains import higher_order as higher_order_chain
 from egparse.structures.chains.higher_order_states import Workspace
@@ -154,10 +163,10 @@ def infer(
 
 
 @njit
-def sweep(
+def run_steps(
     visits: Longs,
-    rule: Rule,
-    duals: Duals,
+    rule: StepRule,
+    duals: DualVariables,
     layout: SequenceLayout,
     weights: SequenceWeights,
     scratch: Scratch,
@@ -177,8 +186,8 @@ def sweep(
 @njit
 def _visit(
     i: int,
-    rule: Rule,
-    duals: Duals,
+    rule: StepRule,
+    duals: DualVariables,
     layout: SequenceLayout,
     weights: SequenceWeights,
     scratch: Scratch,
@@ -193,16 +202,16 @@ def _visit(
     moved, evaluations, eta = 0.0, 0, duals.eta[i]
     for _ in range(rule.attempts):
         evaluations += 1
-        propose(parts, rule, eta)
+        propose_step(parts, rule, eta)
         log_z = infer(sentence, parts.trial, scratch.chain, memory, parts.marginals)
-        value, slope = compare(parts, rule, log_z, 0.0)
+        value, slope = evaluate_step(parts, rule, log_z, 0.0)
         grown = add_sentence(weights, sentence, scratch.buffer, scratch.codes, parts.changes)
         increase = value - duals.value[i] - grown / (2.0 * rule.c)
-        accepted, eta = decide(rule, eta, increase, slope, grown)
+        accepted, eta = accept_step(rule, eta, increase, slope, grown)
         moved += grown
         if accepted:
-            keep(parts)
-            remember(duals, i, value, increase)
+            store_step(parts)
+            record_gain(duals, i, value, increase)
             break
         for r in range(parts.changes.shape[0]):
             parts.changes[r] = -parts.changes[r]
@@ -212,10 +221,10 @@ def _visit(
 
 
 @njit
-def _parts(i: int, duals: Duals, layout: SequenceLayout, scratch: Scratch) -> Parts:
+def _parts(i: int, duals: DualVariables, layout: SequenceLayout, scratch: Scratch) -> StepBuffers:
     begin, end = layout.parts[i], layout.parts[i + 1]
     size = end - begin
-    return Parts(
+    return StepBuffers(
         duals.theta[begin:end],
         duals.marginals[begin:end],
         scratch.scores[:size],

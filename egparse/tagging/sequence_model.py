@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from egparse.features.index import KeyIndex
 from egparse.features.sequence import WeightRows, score_candidates
 from egparse.features.tag_dictionary import Candidates
 from egparse.features.templates import Templates, compile_templates, extract_keys
-from egparse.storage.compressed_arrays import deflate, inflate
+from egparse.storage.compressed_arrays import compress_array, decompress_array
 from egparse.structures.chains import batch as shared_chain
 from egparse.structures.chains import higher_order_batch as shared_higher_order_chain
 from egparse.types import Floats, Ints, Longs, Mask, Singles, UInt16s, UInt64s
@@ -104,14 +105,30 @@ class SequenceModel:
         faults = np.concatenate([[0], np.cumsum(~allowed)])
         return np.asarray(faults[starts[1:]] == faults[starts[:-1]])
 
+    def size(self) -> dict[str, int]:
+        """Labels, attributes, weights that are not 0, and the bytes of the weights in memory."""
+        ngrams = (self.transitions, *self.longer)
+        arrays: tuple[npt.NDArray[Any], ...] = (*self.rows, self.index.keys, *ngrams)
+        return {
+            "labels": self.n_labels,
+            "attributes": len(self.index),
+            "weights": len(self.rows.weights)
+            + sum(int(np.count_nonzero(np.isfinite(own) & (own != 0))) for own in ngrams),
+            "bytes": sum(own.nbytes for own in arrays),
+        }
+
+    def with_temperature(self, temperature: float) -> SequenceModel:
+        """The same model, whose probabilities are those of scores divided by a temperature."""
+        return replace(self, temperature=temperature)
+
     def to_payload(self) -> dict[str, Any]:
         """What the model file holds of it."""
         return {
             "templates": list(self.templates.texts),
             "pads": self.templates.pads,
-            "keys": deflate(self.index.keys),
-            "row_lengths": deflate(np.diff(self.rows.starts).astype(np.uint16)),
-            "row_labels": deflate(
+            "keys": compress_array(self.index.keys),
+            "row_lengths": compress_array(np.diff(self.rows.starts).astype(np.uint16)),
+            "row_labels": compress_array(
                 self.rows.labels.astype(np.uint8 if self.n_labels <= 256 else np.uint16)
             ),
             "row_weights": self.rows.weights.astype(np.float16),
@@ -138,10 +155,10 @@ class SequenceModel:
             raise ValueError(f"expected label n-grams of shapes {wanted}, got {shapes}")
         return cls(
             compile_templates(payload["templates"], columns, payload["pads"]),
-            KeyIndex(inflate(payload["keys"])),
+            KeyIndex(decompress_array(payload["keys"])),
             WeightRows(
-                _starts(inflate(payload["row_lengths"])),
-                inflate(payload["row_labels"]).astype(np.uint16),
+                _starts(decompress_array(payload["row_lengths"])),
+                decompress_array(payload["row_labels"]).astype(np.uint16),
                 payload["row_weights"].astype(np.float32),
             ),
             payload["transitions"].copy(),

@@ -12,8 +12,8 @@ import numpy as np
 from egparse.errors import ConfigError
 from egparse.features.packed import pack, place, unpack
 from egparse.features.sequence import WeightRows
-from egparse.learners.design import Design
-from egparse.learners.eg.step import Duals, Rule
+from egparse.learners.design import DesignMatrix
+from egparse.learners.eg.step import DualVariables, StepRule
 from egparse.structures.chains import (
     chain,
     higher_order_k_best,
@@ -29,8 +29,8 @@ from egparse.tagging.sequence_eg import (
     SequenceWeights,
     add_sentence,
     infer,
+    run_steps,
     score_sentence,
-    sweep,
 )
 from egparse.tagging.sequence_layout import lay_out, sentence_of, write_cost, write_gold, write_path
 from egparse.types import Floats, Ints, Longs, Mask, Singles, UInt16s
@@ -145,7 +145,7 @@ class SequenceProblem:
             infer(sentence_of(self._layout, i), potentials, self._scratch.chain, self._memory, out)
         )
 
-    def maximum(self, i: int, potentials: Floats, out: Floats) -> float:
+    def argmax(self, i: int, potentials: Floats, out: Floats) -> float:
         """Viterbi, or the best label a word."""
         sentence = sentence_of(self._layout, i)
         starts, places, size = sentence.starts, sentence.places, sentence.n_labels
@@ -190,7 +190,7 @@ class SequenceProblem:
         """
         return (self._weights.rows.dense, self._weights.rows.sparse, *self._tables())
 
-    def twin(self) -> SequenceProblem:
+    def with_own_weights(self) -> SequenceProblem:
         """The same sentences with weights of their own."""
         other, packed = copy(self), self._weights.rows
         packed = packed._replace(
@@ -202,14 +202,14 @@ class SequenceProblem:
         other._rows = self._rows._replace(weights=np.zeros_like(self._rows.weights))
         return other
 
-    def sweep(self, order: Longs, rule: Rule, duals: Duals) -> tuple[int, float]:
+    def run_steps(self, order: Longs, rule: StepRule, duals: DualVariables) -> tuple[int, float]:
         """One EG step on each sentence of ``order``, compiled as a whole."""
-        evaluations, grown = sweep(
+        evaluations, grown = run_steps(
             order, rule, duals, self._layout, self._weights, self._scratch, self._memory
         )
         return int(evaluations), float(grown)
 
-    def design(self) -> Design:
+    def design(self) -> DesignMatrix:
         """Words as choices among labels, for learners that look at single weights."""
         return design_of(
             self._attributes, self._rows, self._layout, self._weights.n_labels, self.support

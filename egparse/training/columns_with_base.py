@@ -33,7 +33,7 @@ def extend_columns(
     Layers of tags that the base reads from its input get the labels of the sentences too.
     """
     lexicon = _extend_lexicon(base.lexicon, sentences, named_columns(layers, config))
-    inputs = base.given(predicted)
+    inputs = base.input_layers(predicted)
     new_inputs = [
         layer
         for layer in annotated_layers(sentences)

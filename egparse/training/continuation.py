@@ -10,24 +10,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
+from typing import Any
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.word_table import Columns
 from egparse.fitting.choose_learner import check_continues, check_learners, section_of
-from egparse.fitting.config import TrainConfig, check_config, config_as_table, merge_tables
+from egparse.fitting.config import ORDER_1, LearningConfig, ParserConfig, PrunerConfig, TrainConfig
+from egparse.fitting.config_files import (
+    check_config,
+    config_as_table,
+    learning_sections,
+    merge_tables,
+    refuse_without_effect,
+)
 from egparse.fitting.progress import Listener, silent
+from egparse.fitting.task import fit
 from egparse.layers import TAG_LAYERS
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.second_order.parser import SecondOrderParser
+from egparse.pipeline.annotate import Predictors
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
 from egparse.tagging.tree_columns import tree_column_names
 from egparse.tagging.warm_start import extend_model
 from egparse.training.columns import annotated_layers, count_forms, named_columns
 from egparse.training.columns_with_base import extend_columns, in_lower_case
-from egparse.training.run import Trained, Training, hold_out, layers_to_train, run
+from egparse.training.run import Corpus, CountForms, Run, Trained, hold_out, layers_to_train
 from egparse.types import Mask
 
 LEAST_HELD_OUT = 50
@@ -37,14 +46,17 @@ _OF_TAGGER = ("templates", "bigrams", "order", "pads")
 _FIXED = {
     **dict.fromkeys(("upos", "xpos", "feats"), _OF_TAGGER),
     "spans": (*_OF_TAGGER, "scheme"),
-    "parser": ("order", "templates", "trees", "single_root", "bits"),
-    "second_order": (
+    "pruner": ("bits",),
+    "parser": (
+        "order",
+        "templates",
+        "trees",
+        "single_root",
+        "bits",
         "siblings",
         "grandparents",
         "labels",
         "inference",
-        "bits",
-        "pruner_bits",
         "sibling_templates",
         "grandparent_templates",
         "label_templates",
@@ -71,25 +83,25 @@ class Base:
 
 
 def configure(base: Model, table: Mapping[str, Any], name: str = "configuration") -> TrainConfig:
-    """The configuration of the base, with what ``table`` says in its place.
+    """The configuration of the base, with the values of ``table`` in their places.
 
     Raises:
-        ConfigError: an unknown key, a value of the wrong type, a setting that the base fixes (its
-            templates, orders, sizes of tables), or a learner that cannot go on from a base.
+        ConfigError: an unknown key, a value of the wrong type, a setting without effect, a setting
+            that the base fixes (its templates, orders, sizes of tables), or a learner that cannot
+            continue from a base.
     """
-    before = check_config(dict(base.config_table), "the base model")
+    before = check_config(base.config_table, "the base model")
     config = check_config(merge_tables(base.config_table, table), name)
+    refuse_without_effect(table, config, name)
     for section in _sections(base):
         for key in _FIXED.get(section, ()):
-            own, wanted = (
-                getattr(getattr(before, section), key),
-                getattr(getattr(config, section), key),
-            )
-            if own != wanted:
+            known = getattr(getattr(before, section), key)
+            wanted = getattr(getattr(config, section), key)
+            if known != wanted:
                 got = "others" if isinstance(wanted, tuple) else _shown(wanted)
                 raise ConfigError(
-                    f"{name}: {section}.{key}: expected {_shown(own)} as in the base model, whose "
-                    f"weights are for that, got {got}"
+                    f"{name}: {section}.{key}: expected {_shown(known)} as in the base model, "
+                    f"whose weights are for that, got {got}"
                 )
     return config
 
@@ -101,37 +113,46 @@ def continue_training(
     config: TrainConfig,
     listener: Listener = silent,
 ) -> Trained:
-    """Go on training every task that the corpus supports; see ``egparse.training.run.train``.
+    """Continue training every task that the corpus supports; see ``egparse.training.run.train``.
 
     ``config`` is one that ``configure`` gives. A layer that the base does not have is trained anew,
-    unless the base has layers that would read it: those were learned without.
+    unless layers of the base would have features of it: those were learned without. The splitter
+    is that of the base.
 
     Raises:
         EgparseError: no sentence, no annotated layer, or an asked-for layer that is not annotated
-            or that layers of the base would read.
-        ConfigError: a learner that does not fit what it is to train, or cannot go on from a base;
-            said before anything is trained.
+            or that layers of the base would have features of.
+        ConfigError: a learner that does not fit its task, or cannot continue from a base; said
+            before anything is trained.
     """
-    sentences = [sentence for sentence in sentences if len(sentence)]
-    layers = layers_to_continue(base.model, sentences, config)
+    kept = [sentence for sentence in sentences if len(sentence)]
+    layers = layers_to_continue(base.model, kept, config)
     check_learners(config, layers)
     for layer in layers:
         if layer in base.model.layers:
-            check_continues(getattr(config, section_of(layer, config.parser.order)))
+            check_continues(getattr(config, section_of(layer)))
     held_out = 0
     if dev is None:
-        share = share_held_out(len(sentences), config)
-        sentences, dev = hold_out(sentences, share, config.seed)
+        share = share_held_out(len(kept), config)
+        kept, dev = hold_out(kept, share, config.seed)
         held_out = len(dev)
-    return run(_Continuing(base, sentences, list(dev), layers, config, listener), held_out)
+    corpus = Corpus(kept, list(dev), layers, None, held_out)
+    in_force = _in_force(base.model, config)
+    columns = extend_columns(base.model.columns, base.model.layers, kept, layers, in_force)
+    extended = _extended(base.model, columns)
+    count = _counting(base.model, corpus, columns)
+    run = Run(corpus, in_force, columns, count, listener, extended)
+    interrupted = run.until_interrupted(lambda task: fit(task, listener))
+    model = _merged(base, run.model(interrupted), extended, layers, config)
+    return Trained(model, interrupted, held_out, corpus.dev)
 
 
 def share_held_out(sentences: int, config: TrainConfig) -> float:
     """The share of so many sentences that is held out: none where it would be fewer than
     ``LEAST_HELD_OUT``.
 
-    Those would be missed in training, and choose among its passes by chance. Being held to the base
-    is what keeps few sentences from being learned by heart (docs/decisions/continuing-a-model.md).
+    Those would be missed in training, and choose among its passes by chance. The penalty on leaving
+    the base keeps few sentences from being learned by heart (docs/decisions/continuing-a-model.md).
     """
     return config.hold_out if config.hold_out * sentences >= LEAST_HELD_OUT else 0.0
 
@@ -140,27 +161,24 @@ def layers_to_continue(
     base: Model, sentences: Sequence[Sentence], config: TrainConfig
 ) -> tuple[str, ...]:
     """The layers to be trained: those that the sentences annotate and the configuration asks for,
-    but for what would change the input of the base's other layers.
+    without those that would change the input of other layers of the base.
 
     Raises:
         EgparseError: there are none, or one that is asked for by name is not annotated, or would
-            change it.
+            change that input.
     """
     asked = set(config.layers) != set(base.config_table.get("layers", ()))
-    if not asked:  # what the base was asked for need not all be there
-        config = replace(
-            config, layers=tuple(set(config.layers) & set(annotated_layers(sentences)))
-        )
+    if not asked:  # not all that the base was asked for need be there
+        annotated = set(annotated_layers(sentences))
+        config = replace(config, layers=tuple(set(config.layers) & annotated))
     found = layers_to_train(sentences, config)
-    strange = [
-        layer for layer in found if layer not in base.layers and _is_read(layer, base, config)
-    ]
-    if strange and asked:
+    new = [layer for layer in found if layer not in base.layers and _is_read(layer, base, config)]
+    if new and asked:
         raise EgparseError(
-            f"expected layers that the base model has ({', '.join(base.layers)}) or does not "
-            f"read, got {strange[0]!r}"
+            f"expected layers that the base model has ({', '.join(base.layers)}) or does not read, "
+            f"got {new[0]!r}"
         )
-    kept = tuple(layer for layer in found if layer not in strange)
+    kept = tuple(layer for layer in found if layer not in new)
     if not kept:
         raise EgparseError(
             f"expected a corpus with layers of the base model ({', '.join(base.layers)}), got "
@@ -171,85 +189,23 @@ def layers_to_continue(
 
 def _is_read(layer: str, base: Model, config: TrainConfig) -> bool:
     """Whether other layers of the base have a column for it."""
-    return layer in TAG_LAYERS and layer in named_columns(
-        [own for own in base.layers if own != layer], config
-    )
+    others = [other for other in base.layers if other != layer]
+    return layer in TAG_LAYERS and layer in named_columns(others, config)
 
 
-class _Continuing(Training):
-    """A run whose columns are those of a base and more, and whose tasks start from the base's."""
-
-    def __init__(
-        self,
-        base: Base,
-        sentences: list[Sentence],
-        dev: list[Sentence],
-        layers: tuple[str, ...],
-        config: TrainConfig,
-        listener: Listener,
-    ) -> None:
-        self.base, self._given_config = base, config
-        super().__init__(sentences, dev, layers, _as_trained(base.model, config), listener)
-
-    def _build_columns(self) -> Columns:
-        """The columns, and the models of the base over them."""
-        base = self.base.model
-        columns = extend_columns(
-            base.columns, base.layers, self.sentences, self.layers, self.config
-        )
-        labels = {layer: len(own) for layer, own in columns.labels.items()}
-        self.base_taggers = {
-            layer: replace(own, model=extend_model(own.model, columns.names, labels[layer]))
-            for layer, own in base.taggers.items()
-        }
-        self.base_parser = base.parser and _over(base.parser, columns)
-        if base.labeller is not None:
-            names = tree_column_names(columns)
-            model = extend_model(base.labeller.model, names, labels["deprels"])
-            self.base_labeller = replace(base.labeller, model=model)
-        return columns
-
-    def _statistics(self, counted: Mask) -> FormStatistics:
-        """What the base knows of forms, and what the counted words add where spans are trained."""
-        found = count_forms(self.sentences, counted) if "spans" in self.layers else None
-        forms = in_lower_case(self.columns.lexicon.forms)
-        own = self.base.model.columns.statistics
-        if own is None:
-            return super()._statistics(counted)
-        return own.extended(found, forms)
-
-    def model(self, interrupted: bool) -> Model:
-        """What has been trained, and all else as it was."""
-        made, base = super().model(interrupted), self.base.model
-        bases = [*base.record.get("bases", ()), self.base.record()]
-        kept = {
-            own.name: getattr(base, own.name)
-            for own in fields(Model)
-            if getattr(made, own.name) is None
-        }
-        kept |= {
-            "parser": made.parser or self.base_parser,
-            "labeller": made.labeller or self.base_labeller,
-        }
-        return replace(
-            made,
-            **kept,
-            taggers={**self.base_taggers, **made.taggers},
-            record={**made.record, "bases": bases},
-            config_table=self._config_table(),
-        )
-
-    def _config_table(self) -> dict[str, Any]:
-        """The configuration that was given; of the sections of layers that were not trained, the
-        base's.
-        """
-        table = config_as_table(self._given_config)
-        trained = {section_of(layer, self.config.parser.order) for layer in self.layers}
-        kept = (
-            _sections(self.base.model) - trained - ({"parser"} if "heads" in self.layers else set())
-        )
-        known = self.base.model.config_table
-        return table | {section: known[section] for section in kept if section in known}
+def _extended(base: Model, columns: Columns) -> Predictors:
+    """The predictors of the base over the columns of the run, in which theirs keep their numbers."""
+    labels = {layer: len(known) for layer, known in columns.labels.items()}
+    labeller = base.labeller
+    if labeller is not None:
+        names = tree_column_names(columns)
+        model = extend_model(labeller.model, names, labels["deprels"])
+        labeller = replace(labeller, model=model)
+    taggers = {
+        layer: replace(tagger, model=extend_model(tagger.model, columns.names, labels[layer]))
+        for layer, tagger in base.taggers.items()
+    }
+    return Predictors(columns, taggers, base.parser and _over(base.parser, columns), labeller)
 
 
 def _over(parser: Parser | SecondOrderParser, columns: Columns) -> Parser | SecondOrderParser:
@@ -260,29 +216,87 @@ def _over(parser: Parser | SecondOrderParser, columns: Columns) -> Parser | Seco
     return replace(parser, columns=parser.columns.over(columns))
 
 
-def _as_trained(base: Model, config: TrainConfig) -> TrainConfig:
-    """The configuration in force: the order of the base's parser, which may be a pruner that was
-    all there was time for.
+def _counting(base: Model, corpus: Corpus, columns: Columns) -> CountForms:
+    """Statistics of forms: those of the base, and of the new words where spans are trained."""
+    known = base.columns.statistics
+    forms = in_lower_case(columns.lexicon.forms)
+
+    def count(counted: Mask | None) -> FormStatistics:
+        if known is None:
+            return count_forms(corpus.train, counted)
+        new = count_forms(corpus.train, counted) if "spans" in corpus.layers else None
+        return known.extended(new, forms)
+
+    return count
+
+
+def _merged(
+    base: Base,
+    made: Model,
+    extended: Predictors,
+    trained: Sequence[str],
+    config: TrainConfig,
+) -> Model:
+    """The model of a run with the predictors of the base that were not trained."""
+    before = base.model
+    bases = [*before.record.get("bases", ()), base.record()]
+    kept = [layer for layer in before.layers if layer not in trained]
+    model = replace(
+        made,
+        taggers={**extended.taggers, **made.taggers},
+        parser=made.parser or extended.parser,
+        labeller=made.labeller or extended.labeller,
+        splitter=before.splitter,
+        record={**made.record, "bases": bases},
+        config_table=_config_table(before, trained, config),
+    )
+    known = {*made.probabilistic, *(layer for layer in kept if layer in before.probabilistic)}
+    known |= {own for own in before.probabilistic if own not in made.layers}
+    return replace(model, probabilistic=tuple(own for own in model.layers if own in known))
+
+
+def _config_table(base: Model, trained: Sequence[str], config: TrainConfig) -> dict[str, Any]:
+    """The configuration that was given; of the sections of layers that were not trained, the
+    base's.
     """
-    changed = {
-        section: replace(getattr(config, section), c=config.closeness * getattr(config, section).c)
-        for section in _sections(base)
+    sections = {section_of(layer) for layer in trained}
+    if "heads" in trained:
+        sections.add("pruner")
+    kept = _sections(base) - sections
+    known = base.config_table
+    table = config_as_table(config)
+    return table | {section: known[section] for section in kept if section in known}
+
+
+def _in_force(base: Model, config: TrainConfig) -> TrainConfig:
+    """The configuration with each C as a base calls for it, and with the order of the base's
+    parser, which may be a pruner that was all there was time for.
+    """
+    changed: dict[str, Any] = {
+        section: replace(learning, c=config.base_strength * learning.c)
+        for section, learning in learning_sections(config)
+        if section in _sections(base) | {"pruner"}
     }
-    config = replace(config, **changed)
-    if base.parser is None:
-        return config
-    order: Literal[1, 2] = 1 if isinstance(base.parser, Parser) else 2
-    return replace(config, parser=replace(config.parser, order=order))
+    if isinstance(base.parser, Parser) and config.parser.order == 2:
+        changed["parser"] = _as_arc_factored(config.parser, changed["pruner"])
+    return replace(config, **changed)
+
+
+def _as_arc_factored(parser: ParserConfig, pruner: PrunerConfig) -> ParserConfig:
+    """The settings of a base whose parser is the pruner that was all there was time for."""
+    names = [*(own.name for own in fields(LearningConfig)), "bits", "mbr_scale"]
+    learning = {name: getattr(pruner, name) for name in names}
+    return replace(parser, **(learning | {"order": 1, "stop": ORDER_1.stop}))
 
 
 def _sections(base: Model) -> set[str]:
-    """The sections of the configuration that are about what the base has."""
-    sections = {section_of(layer, 1) for layer in base.layers}
-    return sections | ({"second_order"} if isinstance(base.parser, SecondOrderParser) else set())
+    """The sections of the configuration that are about predictors of the base."""
+    sections = {section_of(layer) for layer in base.layers}
+    return sections | ({"pruner"} if isinstance(base.parser, SecondOrderParser) else set())
 
 
 def _shown(value: Any) -> str:
-    """A setting as a configuration has it; of a list how long it is."""
+    """A setting as a configuration has it; of a list its length."""
     if isinstance(value, tuple):
         return f"the {len(value)} templates" if value else "the built-in templates"
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,49 +1,40 @@
-"""Which regularisation constant is best: each task's path over C, with the development score of
-each solution on it.
+"""Which regularisation constant is best: for each task a path over C, with the development score
+of the solution at each C.
 
-The method is that of Collins et al. 2008, section 7.1.2 (``egparse.learners.eg.path``); problems,
-features, tags and scores are those of training (``egparse.training.run``). The score of a C is that
-of its solution, near its optimum, where training keeps the best model on its way there, which may
-score a little higher.
+Tasks, problems, features, tags and scores are those of training, with its settings. The tasks of
+online exponentiated gradient follow the path of Collins et al. 2008, section 7.1.2, on which each C
+starts from the dual variables of the last (``egparse.learners.eg.path``). Tasks of other learners,
+as the second-order parser's dual coordinate ascent, are trained anew at each C, as training would.
+There the score is that of the best pass, which training keeps; on a path it is that of the
+solution, where training keeps the best pass on its way there, which may score a little higher.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
-import numpy as np
-
 from egparse.errors import ConfigError, EgparseError
-from egparse.evaluation.quick import attachment
-from egparse.features.tag_dictionary import lay_out
-from egparse.features.templates import compile_templates
-from egparse.fitting.choose_learner import build_learner
+from egparse.fitting import interruption
+from egparse.fitting.choose_learner import section_of
 from egparse.fitting.config import TrainConfig
+from egparse.fitting.optimise import Best, Prepared, optimise
 from egparse.fitting.progress import Iteration, Listener, Step, silent
-from egparse.layers import TAG_LAYERS
+from egparse.fitting.task import Calibrated, Task, fit
+from egparse.layers import SPLITTER, TAG_LAYERS
 from egparse.learners.eg.online import OnlineEG
 from egparse.learners.eg.path import PathConfig, PathPoint, follow
-from egparse.learners.learner import Learner, State
-from egparse.parsing.arc_parser import Parser, choose_trees, prepare_parser, train_parser
-from egparse.sentences import MISSING_HEAD, Sentence
-from egparse.tagging.fit_sequence import SequenceExamples, SequenceSettings, prepare
-from egparse.tagging.labeller import LABEL_TEMPLATES, Labeller
-from egparse.tagging.sequence_model import SequenceModel, without_small_weights
-from egparse.tagging.tagger import Tagger, TaggerTask, _examples, _finished, _settings
-from egparse.tagging.tree_columns import tree_column_names, tree_values
-from egparse.training.columns import annotated_layers, named_columns
-from egparse.training.run import Training, hold_out
-from egparse.types import Ints
+from egparse.sentences import Sentence
+from egparse.training.columns import build_columns, count_forms, named_columns
+from egparse.training.run import Corpus, Run, divide, layers_to_train
 
-Model = TypeVar("Model")
+Predictor = TypeVar("Predictor", bound=Calibrated)
 
-TASKS = (*TAG_LAYERS, "parser", "labels")
-"""What has a constant of its own, in the order in which training comes to it."""
-
-_LAYER_OF = {"parser": "heads", "labels": "deprels"}
-_SECTION_OF = {"labels": "labeller"}
+TASKS = (*TAG_LAYERS, "pruner", "parser", "labeller", SPLITTER)
+"""The tasks, which are sections of the configuration, in the order in which training comes to
+them.
+"""
 
 _ABOVE, _BELOW = 40.0, 0.1
 
@@ -76,7 +67,7 @@ class TunedTask:
     @property
     def setting(self) -> str:
         """What the constant is called in the configuration."""
-        return f"{section_of(self.task)}.c"
+        return f"{self.task}.c"
 
     @property
     def best(self) -> TunePoint | None:
@@ -110,11 +101,6 @@ class Tuned(NamedTuple):
     development_sentences: int
 
 
-def section_of(task: str) -> str:
-    """The section of the configuration that is about a task."""
-    return _SECTION_OF.get(task, task)
-
-
 def path_around(
     task: str,
     config: TrainConfig,
@@ -131,7 +117,7 @@ def path_around(
     """
     if task not in TASKS:
         raise ConfigError(f"expected a task among {', '.join(TASKS)}, got {task!r}")
-    configured = getattr(config, section_of(task)).c
+    configured = getattr(config, task).c
     if c_from is None:
         c_from = max(_ABOVE * configured, c_to or 0.0)
     if c_to is None:
@@ -156,208 +142,160 @@ def tune(
         ConfigError: an unknown task.
         EgparseError: no sentence, no task, or a task that the corpus does not annotate.
     """
-    sentences = [sentence for sentence in sentences if len(sentence)]
-    layers = _layers(sentences, config, paths)
-    held_out = 0
-    if dev is None:
-        sentences, dev = hold_out(sentences, config.hold_out, config.seed)
-        held_out = len(dev)
-    tuning = _Tuning(sentences, list(dev), layers, config, paths, listener)
+    corpus = divide(sentences, dev, config, layers_to_train)
+    _check_tasks(corpus, config, paths)
+    run = Run(
+        corpus,
+        config,
+        build_columns(corpus.train, corpus.layers, config),
+        lambda counted: count_forms(corpus.train, counted),
+        listener,
+    )
+    tuning = _Tuning(corpus.layers, config, paths, listener)
     interrupted = False
     try:
-        tuning.run()
+        with interruption.deferred():
+            run.run(tuning)
     except KeyboardInterrupt:
         if not any(task.points for task in tuning.tuned):
             raise
         interrupted = True
     measured = tuple(task for task in tuning.tuned if task.points)
-    return Tuned(measured, interrupted, held_out, len(dev))
+    return Tuned(measured, interrupted, corpus.held_out, len(corpus.dev))
 
 
-def _layers(
-    sentences: Sequence[Sentence], config: TrainConfig, paths: Mapping[str, PathConfig]
-) -> tuple[str, ...]:
-    """The layers that training would train."""
+def _check_tasks(corpus: Corpus, config: TrainConfig, paths: Mapping[str, PathConfig]) -> None:
+    """Raise ConfigError for unknown tasks, EgparseError for tasks that training would not have."""
     unknown = [task for task in paths if task not in TASKS]
     if unknown or not paths:
         raise ConfigError(
             f"expected tasks among {', '.join(TASKS)}, got {unknown[0] if unknown else 'none'}"
         )
-    if not sentences:
-        raise EgparseError("expected at least one sentence to tune on, got none")
-    found = annotated_layers(sentences)
-    layers = tuple(layer for layer in found if not config.layers or layer in config.layers)
-    possible = [task for task in TASKS if _LAYER_OF.get(task, task) in layers]
-    if "heads" not in layers and "labels" in possible:
-        possible.remove("labels")
+    possible = {section_of(layer) for layer in corpus.layers}
+    if "parser" not in possible:
+        possible.discard("labeller")
+    elif config.parser.order == 2:
+        possible.add("pruner")
+    if corpus.paragraphs is not None:
+        possible.add(SPLITTER)
+    listed = ", ".join(task for task in TASKS if task in possible) or "none"
     for task in paths:
         if task not in possible:
             raise EgparseError(
-                f"expected a task that the corpus annotates ({', '.join(possible) or 'none'}), "
-                f"got {task!r}"
+                f"expected a task that the corpus annotates ({listed}), got {task!r}"
             )
-    return layers
 
 
-class _Tuning(Training):
-    """One run: training, but for the tasks whose path is asked for, and without those that nothing
-    asked for needs.
+class _Tuning:
+    """The method of a run: paths for the tasks that are asked for; training for those whose
+    predictions they see; nothing for the rest.
     """
 
     def __init__(
         self,
-        sentences: list[Sentence],
-        dev: list[Sentence],
-        layers: tuple[str, ...],
+        layers: Sequence[str],
         config: TrainConfig,
         paths: Mapping[str, PathConfig],
         listener: Listener,
     ) -> None:
-        super().__init__(sentences, dev, layers, config, listener)
-        self.paths = paths
+        self._layers, self._config, self._paths, self._listener = layers, config, paths, listener
+        self._seen = self._seen_by_paths()
         self.tuned: list[TunedTask] = []
 
-    def run(self) -> None:
-        """In the order of training."""
-        feeding = self._feeding()
-        for layer in TAG_LAYERS:
-            if layer in self.paths:
-                self._tune_tagger(layer)
-            if layer in feeding:
-                self._tag(layer)
-        if "parser" in self.paths or "labels" in self.paths:
-            self._tune_trees()
+    def __call__(self, task: Task[Predictor]) -> Best[Predictor] | None:
+        """Follow the path of a task, and train it where a later task needs its predictions."""
+        if task.name in self._paths:
+            self._walk(task)
+        return fit(task, self._listener) if task.name in self._seen else None
 
-    def _feeding(self) -> set[str]:
-        """The layers of tags that a task asked for sees, and what those see."""
-        trees = "parser" in self.paths or "labels" in self.paths
-        feeding: set[str] = set()
-        for layer in reversed([layer for layer in TAG_LAYERS if layer in self.layers]):
-            seeing = [
-                other
-                for other in TAG_LAYERS[TAG_LAYERS.index(layer) + 1 :]
-                if other in self.paths or other in feeding
-            ]
-            if (trees and layer != "spans") or layer in named_columns(seeing, self.config):
-                feeding.add(layer)
-        return feeding
+    def _seen_by_paths(self) -> set[str]:
+        """The tasks whose predictions are seen by a task with a path, or by one of these."""
+        seen: set[str] = set()
+        after = {"pruner": ("parser", "labeller"), "parser": ("labeller",)}
+        for name, readers in after.items():
+            if any(reader in self._paths for reader in readers):
+                seen.add(name)
+        trees = bool({"pruner", "parser", "labeller"} & set(self._paths))
+        for layer in reversed([layer for layer in TAG_LAYERS if layer in self._layers]):
+            later = TAG_LAYERS[TAG_LAYERS.index(layer) + 1 :]
+            see = [own for own in later if own in self._paths or own in seen]
+            if (trees and layer != "spans") or layer in named_columns(see, self._config):
+                seen.add(layer)
+        return seen
 
-    def _tune_tagger(self, layer: str) -> None:
-        task = TaggerTask(
-            layer,
-            self.columns.labels[layer],
-            self.columns.names,
-            getattr(self.config, layer),
-            self.config.seed,
-        )
-        examples, dictionary = _examples(
-            task, self.words, self.columns.label_numbers(self.sentences, layer)
-        )
-        learner, state, snapshot = prepare(examples, _settings(task))
-
-        def tagger(point: State) -> Tagger:
-            return _finished(task, snapshot(point), dictionary)
-
-        self._walk(layer, learner, state, tagger, self._tag_score(layer))
-
-    def _tune_trees(self) -> None:
-        if any(not sentence.heads or MISSING_HEAD in sentence.heads for sentence in self.sentences):
-            raise EgparseError(
-                "expected a head for every word of every training sentence; see --skip-bad"
-            )
-        config = self.config.parser
-        heads = [np.array(sentence.heads, dtype=np.int32) for sentence in self.sentences]
-        dev_heads = np.array(
-            [head for sentence in self.dev for head in sentence.heads], dtype=np.int32
-        )
-        usable = len(dev_heads) == len(self.dev_words.form_ids) and len(dev_heads) > 0
-        trees = choose_trees(heads, config)
-
-        def score(parser: Parser) -> float:
-            return attachment(dev_heads, parser.predict(self.dev_words))
-
-        if "parser" in self.paths:
-            prepared = prepare_parser(
-                self.words, heads, self.columns, config, trees=trees, seed=self.config.seed
-            )
-            self._walk("parser", *prepared, score if usable else None)
-        if "labels" not in self.paths:
-            return
-        if usable:  # labels are scored on the parser's trees
-            best = train_parser(
-                self.words,
-                heads,
-                self.columns,
-                config,
-                trees=trees,
-                seed=self.config.seed,
-                listener=self.listener,
-                score=score,
-            )
-            self.parser = self._finish("heads", best, trees=trees)
-        self._tune_labeller(np.concatenate(heads), self._label_score(dev_heads) if usable else None)
-
-    def _tune_labeller(self, heads: Ints, score: Callable[[Labeller], float] | None) -> None:
-        config, labels = self.config.labeller, self.columns.labels["deprels"]
-        gold = self.columns.label_numbers(self.sentences, "deprels")
-        seen = [sorted(set(gold[heads == 0].tolist())), sorted(set(gold[heads != 0].tolist()))]
-        of_root, of_words = (tuple(found) or tuple(range(len(labels))) for found in seen)
-        settings = SequenceSettings(
-            templates=compile_templates(
-                config.templates or LABEL_TEMPLATES, tree_column_names(self.columns)
-            ),
-            min_count=config.min_count,
-            all_labels_from=config.all_labels_from,
-            bigrams=False,
-            learner=lambda problem, offsets: build_learner(
-                problem, config, self.config.seed, offsets
-            ),
-            stop=config.stop,
-        )
-        values = tree_values(self.words, heads, self.columns)
-        candidates = lay_out([of_words, of_root], (heads == 0).astype(np.int32))
-        examples = SequenceExamples(values, self.words.starts, gold, candidates, len(labels))
-        learner, state, snapshot = prepare(examples, settings)
-
-        def labeller(point: State) -> Labeller:
-            model: SequenceModel = without_small_weights(snapshot(point), config.drop_below)
-            return Labeller(model, of_root, of_words)
-
-        self._walk("labels", learner, state, labeller, score)
-
-    def _walk(
-        self,
-        task: str,
-        learner: Learner,
-        state: Any,
-        snapshot: Callable[[State], Model],
-        score: Callable[[Model], float] | None,
-    ) -> None:
+    def _walk(self, task: Task[Predictor]) -> None:
         """The path of one task, each point scored as it comes."""
-        if not isinstance(learner, OnlineEG):
-            raise ConfigError(
-                f"{task}: expected online EG, which starts each C from the duals of the last, got "
-                f"{type(learner).__name__}"
-            )
-        path, config = self.paths[task], getattr(self.config, section_of(task))
-        tuned = TunedTask(task, path, config.c, config.loss)
+        prepared = task.prepare()
+        tuned = TunedTask(task.name, self._paths[task.name], task.config.c, task.config.loss)
         self.tuned.append(tuned)
-        told = _Teller(task, path, self.listener)
-        solutions = follow(learner, state, path, told.passed)
-        for c in path.constants:
-            told.begin(c)
+        if isinstance(prepared.learner, OnlineEG):
+            self._follow(task, prepared.learner, prepared, tuned)
+        else:
+            self._train_at_each(task, tuned)
+
+    def _follow(
+        self,
+        task: Task[Predictor],
+        learner: OnlineEG,
+        prepared: Prepared[Predictor],
+        tuned: TunedTask,
+    ) -> None:
+        """Each C from the dual variables of the last."""
+        score = task.score()
+        reporter = _Reporter(task.name, tuned.path, self._listener)
+        solutions = follow(learner, prepared.state, tuned.path, reporter.passed)
+        for c in tuned.path.constants:
+            reporter.begin(c)
             solution = next(solutions)
             value = None
             if score is not None:
-                with learner.exposed(state):
-                    value = score(snapshot(solution))
+                with learner.model_weights(prepared.state):
+                    value = score(prepared.snapshot(solution))
             point = TunePoint(solution, value)
             tuned.points.append(point)
-            told.passed(solution, value, value is not None and tuned.best is point)
+            reporter.passed(solution, value, value is not None and tuned.best is point)
+
+    def _train_at_each(self, task: Task[Predictor], tuned: TunedTask) -> None:
+        """Each C anew and as training would, for learners that cannot start from another C."""
+        evaluations = 0.0
+        for c in tuned.path.constants:
+            settings = replace(task.config, c=c)
+            timer = _Timer(self._listener)
+            name = f"{task.name} C={c:.4g}"
+            best = optimise(task.prepare(settings), settings.stop, task.score(), name, timer)
+            if best.interrupted:
+                raise KeyboardInterrupt
+            record = best.record
+            evaluations += record.effective_iterations
+            solution = PathPoint(
+                c=c,
+                primal=record.primal,
+                dual=record.dual,
+                iterations=record.iteration,
+                effective_iterations=record.effective_iterations,
+                total_effective_iterations=evaluations,
+                cpu_seconds=timer.seconds,
+                reached=record.relative_gap <= settings.stop.gap,
+            )
+            tuned.points.append(TunePoint(solution, record.score))
 
 
-class _Teller:
-    """Tells the listener of each C as of a task of its own, with the passes made for it."""
+class _Timer:
+    """A listener that adds up the CPU time of passes, and passes events on."""
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+        self.seconds = 0.0
+
+    def __call__(self, event: Iteration | Step) -> None:
+        """Take note of an event."""
+        if isinstance(event, Iteration):
+            self.seconds += event.seconds
+        self._listener(event)
+
+
+class _Reporter:
+    """Reports each C to the listener as a task with its passes."""
 
     def __init__(self, task: str, path: PathConfig, listener: Listener) -> None:
         self._task, self._path, self._listener = task, path, listener

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from egparse.cli import corpora, tables
+from egparse.cli import tables
 from egparse.cli.exit_codes import reported
 from egparse.cli.kernel_cache import announce_compilation
 from egparse.cli.notices import warnings_shown
@@ -261,7 +261,9 @@ def _sentences(path: Path, format: str | None) -> list[Sentence]:
     """All sentences of a corpus; trees may have several roots or lack heads, as evaluation can
     score them.
     """
-    return corpora.read(path, format, multiple_roots=True, whole_trees=False).sentences
+    from egparse.readers.whole_corpus import read_whole
+
+    return read_whole(path, format, multiple_roots=True, whole_trees=False).sentences
 
 
 def _load(path: Path) -> Model:

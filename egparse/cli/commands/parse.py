@@ -13,7 +13,8 @@ import typer
 
 from egparse.cli import outputs, tables
 from egparse.cli.exit_codes import reported
-from egparse.cli.kernel_cache import NOTICE, kernels_are_compiled
+from egparse.cli.kernel_cache import announce_compilation
+from egparse.cli.notices import warnings_shown
 from egparse.cli.options import (
     GoldTagsOption,
     InputFormat,
@@ -27,7 +28,6 @@ from egparse.cli.options import (
     examples,
     require_misc,
 )
-from egparse.cli.warnings_shown import told
 from egparse.errors import EgparseError
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def parse(
         chain([first], sentences),
         gold_tags=gold_tags,
         respect_input=respect_input,
-        marginals=marginals,
+        probabilities=marginals,
     )
     return Parsed(annotated, written)
 
@@ -105,7 +105,7 @@ def parse_with_jobs(
     from egparse.cli.workers import all_cores
 
     jobs = jobs or all_cores()
-    options = {"gold_tags": gold_tags, "respect_input": respect_input, "marginals": marginals}
+    options = {"gold_tags": gold_tags, "respect_input": respect_input, "probabilities": marginals}
     found = source.format(format)
     if found is InputFormat.TEXT:
         sentences = _something(_sentences(source, found, model, respect_input), source.name)
@@ -145,14 +145,14 @@ def parse_cli(
         path = find_model(model)  # before numba is imported
         from egparse.pipeline.model import Model
 
-        if not quiet and not kernels_are_compiled():
-            print(NOTICE, file=sys.stderr, flush=True)
+        if not quiet:
+            announce_compilation()
         loaded = Model.load(path)
         begun = time.perf_counter()
         options = {"gold_tags": gold_tags, "respect_input": respect_input, "marginals": marginals}
         if marginals:
             loaded.require_probabilities()
-        with Input(input) as source, told(quiet):
+        with Input(input) as source, warnings_shown(quiet):
             if jobs == 1:
                 parsed = parse(loaded, source, format, **options)
                 with outputs.opened(output) as stream:

@@ -8,16 +8,16 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from egparse.cli import corpora, progress, tables
 from egparse.cli.exit_codes import INTERRUPTED, complain, reported, uninterrupted
 from egparse.cli.history import History
-from egparse.cli.kernel_cache import NOTICE, kernels_are_compiled
+from egparse.cli.kernel_cache import announce_compilation
+from egparse.cli.notices import Say, say, silence
 from egparse.cli.options import (
     ConfigOption,
     CorpusArgument,
@@ -50,9 +50,6 @@ EPILOG = examples(
     "egparse train --base en_ewt mine.conllu --output mine.msgpack",
 )
 
-_SHOWN_FAULTS = 5
-Say: TypeAlias = Callable[[str], None]
-
 
 class Training(NamedTuple):
     """What came of it: files, what was read, each task's standing, and the scores of the
@@ -81,7 +78,7 @@ def train(
     format: str | None = None,
     skip_bad: bool = False,
     base: Base | None = None,
-    say: Say = lambda text: None,
+    say: Say = silence,
     listener: Listener | None = None,
 ) -> Training:
     """Read, train, write the model and its history, and evaluate on the development part.
@@ -95,12 +92,11 @@ def train(
     """
     begun = time.process_time()
     check_writable(output)
-    read = _read(corpus, "corpus", config, format, skip_bad, say)
-    dev_read = _read(dev, "development", config, format, skip_bad, say) if dev else None
+    read = corpora.read(corpus, "corpus", config, format, skip_bad, say)
+    dev_read = corpora.read(dev, "development", config, format, skip_bad, say) if dev else None
     if dev_read is None and base is None and config.hold_out > 0:
-        say(_held_out(config.hold_out))
-    if not kernels_are_compiled():
-        say(NOTICE)
+        say(corpora.held_out(config.hold_out))
+    announce_compilation(say)
     from egparse.training import run as training
 
     train_on = training.train
@@ -114,7 +110,7 @@ def train(
         )
 
         if dev_read is None and config.hold_out > 0:
-            say(_held_out(share_held_out(len(read.sentences), config)))
+            say(corpora.held_out(share_held_out(len(read.sentences), config)))
         layers = layers_to_continue(base.model, read.sentences, config)
         say(
             f"base         {base.name}: {', '.join(base.model.layers)}; goes on learning "
@@ -147,26 +143,6 @@ def train(
         base=base,
         base_report=None if base is None else _report(base.model, trained),
     )
-
-
-def read_base(model: str, table: dict[str, Any], name: str) -> tuple[Base, TrainConfig]:
-    """The model to go on from, given by path or name, and its configuration with what ``table``
-    says in its place.
-
-    Raises EgparseError for what is no model, or a setting that does not fit it.
-    """
-    from egparse.hub.resolve import find_model
-    from egparse.storage.model_file import read_header
-
-    path = find_model(model)
-    checksum = read_header(path)[
-        "payload_sha256"
-    ]  # what is no model is refused before numba is imported
-    from egparse.pipeline.model import Model
-    from egparse.training.continuation import Base, configure
-
-    base = Base(Model.load(path), path.name, checksum)
-    return base, configure(base.model, table, name)
 
 
 def check_writable(output: Path) -> None:
@@ -289,14 +265,15 @@ def train_cli(
 
     With --base a model goes on learning, from a few dozen sentences or more: words, tags and labels
     may be new. Settings are those of the base; what the corpus does not annotate stays as it is.
-    --set closeness=N, 10 by default, says how strongly the weights are held to those of the base.
+    --set base_strength=N, 10 by default, says how strongly the weights are held to those of the base.
     """
     with reported():
-        from egparse.fitting.config import TASKS, check_config, load_table
+        from egparse.fitting.config import TASK_SECTIONS
+        from egparse.fitting.config_files import load_table, read_config
 
         # what --set says of one task goes before what --learner says of all
         learners = (
-            [f"{task}.learner={json.dumps(learner)}" for task in TASKS]
+            [f"{section}.learner={json.dumps(learner)}" for section in TASK_SECTIONS]
             if learner is not None
             else []
         )
@@ -304,10 +281,19 @@ def train_cli(
             seed=seed, language=language
         )
         name = str(config) if config else "configuration"
-        source, settings = (
-            read_base(base, table, name) if base is not None else (None, check_config(table, name))
-        )
-        say = _silence if quiet else _say
+        source = None
+        if base is None:
+            settings = read_config(table, name)
+        else:
+            from egparse.hub.resolve import find_model
+            from egparse.storage.model_file import read_header
+
+            read_header(find_model(base))  # what is no model is refused before numba is imported
+            from egparse.api import load_base
+            from egparse.training.continuation import configure
+
+            source = load_base(base)
+            settings = configure(source.model, table, name)
         with progress.shown(quiet) as listener:
             done = train(
                 corpus,
@@ -317,7 +303,7 @@ def train_cli(
                 format=format,
                 skip_bad=skip_bad,
                 base=source,
-                say=say,
+                say=silence if quiet else say,
                 listener=listener,
             )
         if as_json:
@@ -359,33 +345,6 @@ def summary(done: Training) -> str:
     )
 
 
-def _read(
-    path: Path, name: str, config: TrainConfig, format: str | None, skip_bad: bool, say: Say
-) -> corpora.Corpus:
-    multiple_roots = None if config.parser.single_root else True
-    read = corpora.read(path, format, skip_bad=skip_bad, multiple_roots=multiple_roots)
-    for fault in read.skipped[:_SHOWN_FAULTS]:
-        say(f"skipped      {fault}")
-    if len(read.skipped) > _SHOWN_FAULTS:
-        say(f"skipped      {len(read.skipped) - _SHOWN_FAULTS:,} more")
-    say(f"{name:<11}  {path}: {corpora.described(read.sentences)}")
-    if name == "corpus":
-        say(f"annotated    {corpora.layers_described(read.sentences)}")
-    return read
-
-
-def _held_out(share: float) -> str:
-    """What is said where no development part is named."""
-    if share:
-        return (
-            f"development  {100 * share:g} % of the sentences, held out; --dev names a file instead"
-        )
-    return (
-        "development  none: so few sentences are all needed to learn from; --dev names a file "
-        "to score on"
-    )
-
-
 def _before_and_after(before: Report, after: Report) -> str:
     """The scores of the base and of the model on the development part."""
     rows = []
@@ -423,11 +382,3 @@ def _all_of(listeners: list[Listener]) -> Listener:
 def _given(**options: Any) -> dict[str, Any]:
     """The options that the user gave."""
     return {name: value for name, value in options.items() if value is not None}
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
-def _silence(text: str) -> None:
-    pass

@@ -1,25 +1,22 @@
-"""``egparse tune``: the best regularisation constant of a task, from one warm-started path over all
-of them.
-"""
+"""``egparse tune``: the regularisation constant of a task with the best development score."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
 import time
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from egparse.cli import corpora, outputs, progress, tables
 from egparse.cli.commands.train import check_writable
 from egparse.cli.exit_codes import INTERRUPTED, complain, reported, uninterrupted
-from egparse.cli.kernel_cache import NOTICE, kernels_are_compiled
+from egparse.cli.kernel_cache import announce_compilation
+from egparse.cli.notices import Say, say, silence
 from egparse.cli.options import (
     ConfigOption,
     CorpusArgument,
@@ -31,10 +28,9 @@ from egparse.cli.options import (
     examples,
 )
 from egparse.errors import EgparseError
+from egparse.extras import import_with_extra
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from egparse.fitting.config import TrainConfig
     from egparse.fitting.progress import Listener
     from egparse.learners.eg.path import PathConfig
@@ -43,23 +39,25 @@ if TYPE_CHECKING:
 EPILOG = examples(
     "egparse tune corpus.conllu --dev dev.conllu --task parser --c-from 1000 --c-to 1",
     "egparse tune corpus.conllu --task upos --task xpos --output path.json --plot path.svg",
-    "egparse tune corpus.conllu --task labels --set labeller.loss=max-margin --gap 0.1",
+    "egparse tune corpus.conllu --task labeller --set labeller.loss=max-margin --gap 0.1",
 )
 
 _HEADINGS = ("C", "passes", "eff. it.", "total", "primal", "dual", "gap %", "dev", "time", "")
 _PLOTS = (".png", ".svg", ".pdf")
-Say: TypeAlias = Callable[[str], None]
+_FIGURE = "egparse.experiments.report.tuning_figure"
 
 
 class TuneTask(StrEnum):
-    """The tasks, those of ``tasks.tune``: help should not need to import it."""
+    """The tasks of ``training.tune``: help should not need to import it."""
 
     UPOS = "upos"
     XPOS = "xpos"
     FEATS = "feats"
     SPANS = "spans"
+    PRUNER = "pruner"
     PARSER = "parser"
-    LABELS = "labels"
+    LABELLER = "labeller"
+    SPLITTER = "splitter"
 
 
 class Tuning(NamedTuple):
@@ -81,7 +79,7 @@ def tune(
     dev: Path | None = None,
     format: str | None = None,
     skip_bad: bool = False,
-    say: Say = lambda text: None,
+    say: Say = silence,
     listener: Listener | None = None,
 ) -> Tuning:
     """Read and follow the path of each task; ``say`` is told in words what was found, ``listener``
@@ -91,17 +89,13 @@ def tune(
     been measured.
     """
     begun = time.process_time()
-    read = _read(corpus, "corpus", config, format, skip_bad, say)
-    dev_read = _read(dev, "development", config, format, skip_bad, say) if dev else None
+    read = corpora.read(corpus, "corpus", config, format, skip_bad, say)
+    dev_read = corpora.read(dev, "development", config, format, skip_bad, say) if dev else None
     if dev_read is None and config.hold_out > 0:
-        say(
-            f"development  {100 * config.hold_out:g} % of the sentences, held out; --dev names a "
-            "file instead"
-        )
+        say(corpora.held_out(config.hold_out))
     for task, path in paths.items():
         say(f"{task:<11}  {_range_described(path)}")
-    if not kernels_are_compiled():
-        say(NOTICE)
+    announce_compilation(say)
     from egparse.fitting.progress import silent
     from egparse.training import tune as tuning
 
@@ -196,17 +190,19 @@ def tune_cli(
 ) -> None:
     """Find the regularisation constant C that suits a corpus.
 
-    Solves a task for a large C, then for smaller and smaller ones, each from the solution before,
-    which takes few passes. Each solution is within the duality gap asked for, and scored on the
-    development part. What feeds the task (tags for the parser, trees for labels) is trained as
-    configured. Ctrl-C keeps what has been measured.
+    Learns a task, with its settings, for a large C, then for smaller and smaller ones, and scores
+    each on the development part. With the learner eg-online each C starts from the solution of the
+    last, which takes few passes to the duality gap of --gap; with other learners, such as the dca
+    of the second-order parser, each C is trained anew, as egparse train would. Tasks before it
+    (tags for the parser, trees for labels) are trained as configured. Ctrl-C keeps what has been
+    measured.
     """
     with reported():
         if output is not None:
             check_writable(output)
         if plot is not None:
             check_plottable(plot)
-        from egparse.fitting.config import load_config
+        from egparse.fitting.config_files import load_config
 
         settings = load_config(config, override or [])
         if seed is not None:
@@ -233,7 +229,7 @@ def tune_cli(
                 dev=dev,
                 format=format,
                 skip_bad=skip_bad,
-                say=(lambda text: None) if quiet else _say,
+                say=silence if quiet else say,
                 listener=listener,
             )
         found = json.dumps(tables.finite(tuning_as_json(done)), ensure_ascii=False, indent=2)
@@ -242,6 +238,8 @@ def tune_cli(
                 with outputs.opened(output) as stream:
                     stream.write(found + "\n")
             if plot is not None:
+                from egparse.experiments.report.tuning_figure import figure
+
                 figure(done.tuned.tasks).savefig(plot)
         print(found if as_json else summary(done, output, plot))
         if done.tuned.interrupted:
@@ -280,57 +278,7 @@ def check_plottable(plot: Path) -> None:
             f"{_PLOTS[-1]}"
         )
     check_writable(plot)
-    if importlib.util.find_spec("matplotlib") is None:
-        raise EgparseError(
-            "--plot: expected matplotlib to be installed: pip install 'egparse[experiments]'"
-        )
-
-
-def figure(tasks: Sequence[TunedTask]) -> Figure:
-    """A column for each task: development score above, relative gap below, over C from large to
-    small.
-    """
-    from matplotlib.figure import Figure
-
-    drawn = Figure(figsize=(5.0 * len(tasks) + 0.6, 5.6), layout="constrained")
-    for column, task in enumerate(tasks):
-        above, below = (
-            drawn.add_subplot(2, len(tasks), row * len(tasks) + column + 1) for row in range(2)
-        )
-        constants = [point.solution.c for point in task.points]
-        scores = [float("nan") if point.score is None else point.score for point in task.points]
-        above.plot(constants, scores, "o-", markersize=4)
-        best = task.best
-        if best is not None and best.score is not None:
-            label = f"best: C = {best.solution.c:.4g}, {best.score:.2f}"
-            above.plot(
-                [best.solution.c], [best.score], "o", markersize=9, color="tab:red", label=label
-            )
-            above.legend(loc="best")
-        above.set_ylabel("development F1 (%)" if task.task == "spans" else _SCORES[task.task])
-        above.set_title(f"{task.task} ({task.loss})")
-        gaps = [max(100 * point.solution.relative_gap, 1e-6) for point in task.points]
-        below.plot(constants, gaps, "o-", markersize=4, color="tab:green", label="measured")
-        below.axhline(
-            100 * task.path.gap, linestyle="--", linewidth=1, color="grey", label="asked for"
-        )
-        below.set_yscale("log")
-        below.set_ylabel("relative duality gap (%)")
-        below.set_xlabel("regularisation constant C")
-        below.legend(loc="best")
-        for axes in (above, below):
-            axes.set_xscale("log")
-            axes.grid(visible=True, alpha=0.3)
-            if len(constants) > 1:
-                axes.invert_xaxis()
-    return drawn
-
-
-_SCORES = {
-    **dict.fromkeys(("upos", "xpos", "feats"), "development accuracy (%)"),
-    "parser": "development UAS (%)",
-    "labels": "development LAS (%)",
-}
+    import_with_extra(_FIGURE, "--plot")
 
 
 def _row(point: TunePoint, best: bool) -> tuple[str, ...]:
@@ -375,21 +323,3 @@ def _advice(task: TunedTask, done: Tuning) -> str:
 def _range_described(path: PathConfig) -> str:
     values = path.constants
     return f"{tables.things(len(values), 'value')} of C from {values[0]:g} to {values[-1]:g}"
-
-
-def _read(
-    path: Path, name: str, config: TrainConfig, format: str | None, skip_bad: bool, say: Say
-) -> corpora.Corpus:
-    multiple_roots = None if config.parser.single_root else True
-    read = corpora.read(path, format, skip_bad=skip_bad, multiple_roots=multiple_roots)
-    if read.skipped:
-        say(
-            f"skipped      {tables.things(len(read.skipped), 'faulty sentence')}; first: "
-            f"{read.skipped[0]}"
-        )
-    say(f"{name:<11}  {path}: {corpora.described(read.sentences)}")
-    return read
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)

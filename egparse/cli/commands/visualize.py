@@ -1,11 +1,8 @@
-"""``egparse visualize``: a page of trees and entities to look at, with the probabilities behind
-them.
-"""
+"""``egparse visualize``: trees and entities with their probabilities, drawn on an HTML page."""
 
 from __future__ import annotations
 
 import heapq
-import sys
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice, tee
 from pathlib import Path
@@ -15,7 +12,8 @@ import typer
 
 from egparse.cli import outputs, tables
 from egparse.cli.exit_codes import reported
-from egparse.cli.kernel_cache import NOTICE, kernels_are_compiled
+from egparse.cli.kernel_cache import announce_compilation
+from egparse.cli.notices import say, warnings_shown
 from egparse.cli.options import (
     GoldTagsOption,
     InputFormat,
@@ -23,8 +21,8 @@ from egparse.cli.options import (
     OutputOption,
     QuietOption,
     examples,
+    model_and_input,
 )
-from egparse.cli.warnings_shown import told
 from egparse.errors import EgparseError
 
 if TYPE_CHECKING:
@@ -45,7 +43,9 @@ LIMIT = 100
 
 
 class Visualized(NamedTuple):
-    """A page, which sentences it shows in words, and whether there are others."""
+    """An HTML page. ``shown`` says in words which sentences are on it; ``partial``: there are
+    others.
+    """
 
     page: str
     shown: str
@@ -63,14 +63,15 @@ def visualize(
     compare: bool = False,
     gold_tags: bool = False,
 ) -> Visualized:
-    """A page of what a model says of the source, or without a model of what the source, an
-    annotated corpus, says itself.
+    """Draw what a model predicts for the source; without a model, draw the annotated source itself.
 
-    It shows the first ``limit`` sentences (0: all), or those whose heads are least likely to be
-    right. With ``compare`` it marks where the model differs from the source.
+    The page shows the first ``limit`` sentences (0: all) or, with ``least_certain``, those with the
+    lowest expected accuracy of heads. With ``compare`` it marks where the model differs from the
+    source.
 
-    Raises EgparseError where the source is faulty or empty, where it is no corpus and should be
-    one, and where sentences are to be told apart by probabilities that nobody knows.
+    Raises:
+        EgparseError: the source is faulty or empty, or is plain text where a corpus is needed; or
+            ``least_certain`` without any probabilities.
     """
     from egparse.pages.annotation_page import annotation_page
 
@@ -96,52 +97,55 @@ def visualize_cli(
         Path,
         typer.Argument(
             metavar="MODEL",
-            help="A model by its path or name; if INPUT stands here alone, it is shown as it is "
-            "annotated.",
+            help="Path or name of a model. If there is one argument, it is INPUT, an annotated "
+            "corpus that is drawn as it is.",
         ),
     ],
     second: Annotated[
         Path | None,
         typer.Argument(
             metavar="INPUT",
-            help="A corpus or a text in UTF-8; - for standard input.",
+            help="Corpus or text in UTF-8; - for standard input.",
             show_default=False,
         ),
     ] = None,
     output: OutputOption = None,
     limit: Annotated[
-        int, typer.Option("--limit", metavar="N", min=0, help="How many sentences to show; 0: all.")
+        int,
+        typer.Option("--limit", metavar="N", min=0, help="Number of sentences to show; 0: all."),
     ] = LIMIT,
     least_certain: Annotated[
         bool,
         typer.Option(
             "--least-certain",
-            help="Of all sentences those whose heads are least likely to be right, the most "
-            "doubtful first.",
+            help="Show the sentences with the lowest expected accuracy of heads, least certain "
+            "first.",
         ),
     ] = False,
     compare: Annotated[
         bool,
-        typer.Option("--compare", help="Mark where the model differs from the annotated INPUT."),
+        typer.Option(
+            "--compare", help="Mark where the model differs from the annotation of INPUT."
+        ),
     ] = False,
     format: InputFormatOption = InputFormat.AUTO,
     gold_tags: GoldTagsOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Draw trees and entities on an HTML page, with their probabilities.
+    """Draw trees, entities and their probabilities.
 
-    The page is one file that loads nothing. Arcs, tags and entities are the fainter the less
-    probable they are, and say how probable when pointed at. A corpus that is shown without a model
-    has the probabilities that parse --marginals wrote.
+    The HTML page is one file that loads nothing else. The less probable an arc, tag or entity, the
+    fainter it is drawn; its probability appears when the pointer is on it. Without a model, INPUT
+    is drawn as it is annotated, with the probabilities that parse --marginals wrote to MISC.
     """
     with reported():
         from egparse.cli.inputs import Input
 
-        model, input = (None, first) if second is None else (first, second)
+        model, input = model_and_input(first, second)
         if model is None and (compare or gold_tags):
             option = "--compare" if compare else "--gold-tags"
-            raise typer.BadParameter(f"expected MODEL INPUT with {option}", param_hint="'MODEL'")
-        with Input(input) as source, told(quiet):
+            raise typer.BadParameter(f"{option} expects MODEL INPUT", param_hint="'MODEL'")
+        with Input(input) as source, warnings_shown(quiet):
             found = visualize(
                 source,
                 _loaded(model, quiet) if model else None,
@@ -155,7 +159,7 @@ def visualize_cli(
             with outputs.opened(output) as stream:
                 stream.write(found.page)
         if not quiet and (output is not None or found.partial):
-            print(found.shown, file=sys.stderr)
+            say(found.shown)
 
 
 def _loaded(path: Path, quiet: bool) -> Model:
@@ -164,8 +168,8 @@ def _loaded(path: Path, quiet: bool) -> Model:
     found = find_model(path)  # before numba is imported
     from egparse.pipeline.model import Model
 
-    if not quiet and not kernels_are_compiled():
-        print(NOTICE, file=sys.stderr, flush=True)
+    if not quiet:
+        announce_compilation()
     return Model.load(found)
 
 
@@ -173,11 +177,11 @@ def _views(
     source: Input, format: InputFormat | None, model: Model | None, gold_tags: bool, compare: bool
 ) -> Iterator[View]:
     from egparse.pages.annotation_page import View
-    from egparse.pages.certainty import with_noted
+    from egparse.pages.certainty import with_probabilities_of_misc
 
     if model is None:
         _require_corpus(source.name, format, "or MODEL and INPUT")
-        found = map(with_noted, _corpus(source, format))
+        found = map(with_probabilities_of_misc, _corpus(source, format))
         return (View(number, sentence) for number, sentence in enumerate(found, 1))
     if compare:
         _require_corpus(source.name, format, "for --compare")
@@ -185,18 +189,18 @@ def _views(
     read = _text(source, model.language) if as_text else _corpus(source, format, annotated=compare)
     if compare:
         read, kept = tee(read)
-        annotated = model.annotate(read, gold_tags=gold_tags, marginals=model.probabilistic)
+        annotated = model.annotate(read, gold_tags=gold_tags, probabilities=model.probabilistic)
         pairs = zip(annotated, kept, strict=True)
         return (View(number, sentence, other) for number, (sentence, other) in enumerate(pairs, 1))
-    annotated = model.annotate(read, gold_tags=gold_tags, marginals=model.probabilistic)
+    annotated = model.annotate(read, gold_tags=gold_tags, probabilities=model.probabilistic)
     return (View(number, sentence) for number, sentence in enumerate(annotated, 1))
 
 
 def _corpus(
     source: Input, format: InputFormat | None, annotated: bool = True
 ) -> Iterator[Sentence]:
-    """The sentences of a corpus; where only its words are wanted, its annotations may have
-    faults.
+    """The sentences of a corpus; unless ``annotated``, only words are read, and faults elsewhere
+    do not matter.
     """
     from egparse.readers.conllu import SPANS_KEY
     from egparse.readers.corpus import read_corpus
@@ -218,7 +222,9 @@ def _text(source: Input, language: str) -> Iterator[Sentence]:
     sentences = read_text(source.stream, language, name=source.name)
     first = next(sentences, None)
     if first is None:
-        raise EgparseError(f"{source.name}: expected something to show, got nothing")
+        raise EgparseError(
+            f"{source.name}: expected at least one sentence to draw, got an empty input"
+        )
     return chain([first], sentences)
 
 
@@ -229,9 +235,7 @@ def _require_corpus(name: str, format: InputFormat | None, purpose: str) -> None
 
 
 def _least_certain(views: Iterable[View], limit: int, name: str) -> tuple[list[View], int]:
-    """The views whose sentences are least likely to be right, most doubtful first, and how many
-    there were to choose from.
-    """
+    """The views of lowest expected accuracy, least certain first, and the number of all views."""
     from egparse.pages.certainty import expected_accuracy
 
     read = 0
@@ -246,15 +250,15 @@ def _least_certain(views: Iterable[View], limit: int, name: str) -> tuple[list[V
     chosen = heapq.nsmallest(limit, doubtful()) if limit else sorted(doubtful())
     if not chosen:
         wanted = (
-            "expected a model that knows probabilities, or a corpus that parse --marginals "
-            "wrote, for --least-certain"
+            "expected a model with probabilities, or a corpus that parse --marginals wrote, for "
+            "--least-certain"
         )
         raise EgparseError(f"{name}: {wanted}, got none")
     return [view for _, _, view in chosen], read
 
 
 def _amount(shown: int, read: int | None, least_certain: bool) -> str:
-    """How many sentences a page shows, of ``read`` or of more than it is known how many."""
+    """How many sentences a page shows; ``read`` is the number of all sentences, None if unknown."""
     if least_certain:
         return f"{tables.things(shown, 'sentence')} of {read:,}, the least certain first"
     if read is None:

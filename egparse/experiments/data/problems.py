@@ -16,19 +16,22 @@ from egparse.evaluation.spans import score_spans
 from egparse.experiments.classification import ClassifierProblem, error_rate
 from egparse.experiments.data.risks import HeldOutSequences, HeldOutTrees, Risks
 from egparse.experiments.data.samples import Sample
+from egparse.features.default_templates import SPAN_TEMPLATES
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import columns_of, compile_templates
 from egparse.features.word_table import Columns, Words
-from egparse.fitting.config import SPAN_TEMPLATES, ParserConfig, TrainConfig
+from egparse.fitting.config import ORDER_1, TrainConfig
+from egparse.fitting.task import Part
 from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.learners.problem import VectorProblem
-from egparse.parsing.arc_parser import GOLD_THETA as ARC_THETA
-from egparse.parsing.arc_parser import crossing_arcs, prepare_parser
 from egparse.parsing.arc_problem import Trees
+from egparse.parsing.arc_training import GOLD_THETA as ARC_THETA
+from egparse.parsing.arc_training import ArcParserTask, GoldHeads, crossing_arcs
 from egparse.sentences import Sentence
 from egparse.tagging.fit_sequence import GOLD_THETA as LABEL_THETA
-from egparse.tagging.fit_sequence import SequenceExamples, SequenceSettings, prepare
-from egparse.tagging.tagger import Tagger, forbid_invalid_spans
+from egparse.tagging.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence
+from egparse.tagging.tagger import Tagger
+from egparse.tagging.tagger_task import forbid_invalid_spans
 from egparse.training.columns import build_columns
 from egparse.types import Floats, Ints
 
@@ -99,18 +102,23 @@ def parser(sample: Sample, *, trees: Trees, bits: int, arc_share: float = 0.0) -
         EgparseError: a sentence without a tree.
     """
     kept = [
-        own
-        for own in sample.train
-        if trees == "non-projective" or not crossing_arcs(_heads([own])[0])
+        sentence
+        for sentence in sample.train
+        if trees == "non-projective" or not crossing_arcs(_heads([sentence])[0])
     ]
     dropped = len(sample.train) - len(kept)
     sample = sample._replace(train=kept)
     heads = _heads(sample.train)
-    single_root = all(int(np.count_nonzero(own == 0)) == 1 for own in heads)
-    config = ParserConfig(bits=bits, arc_share=arc_share, single_root=single_root, mbr_scale=0.0)
+    single_root = all(int(np.count_nonzero(sentence_heads == 0)) == 1 for sentence_heads in heads)
+    config = replace(
+        ORDER_1, bits=bits, arc_share=arc_share, single_root=single_root, mbr_scale=0.0
+    )
     columns = build_columns(sample.train, ("heads",), TrainConfig(parser=config))
     words = _tagged(columns, sample.train, ("heads",))
-    learner, _, snapshot = prepare_parser(words, heads, columns, config, trees=trees, seed=1)
+    part = Part(sample.train, words)
+    gold = GoldHeads(heads, np.zeros(0, dtype=np.int32), is_scored=False)
+    task = ArcParserTask(columns, part, Part((), words), gold, config, trees, seed=1)
+    learner, _, snapshot = task.prepare()
     assert isinstance(learner, OnlineEG)
     problem: Any = learner.problem
 
@@ -160,7 +168,7 @@ def entities(sample: Sample) -> Setup:
             )
     config = TrainConfig(layers=("spans",), spans=replace(TrainConfig().spans, scheme="iob2"))
     columns = build_columns(sample.train, ("spans",), config)
-    usable = {*columns.lexicon.names, *columns.given(("spans",))}
+    usable = {*columns.lexicon.names, *columns.input_layers(("spans",))}
     texts = [text for text in SPAN_TEMPLATES if usable.issuperset(columns_of([text]))]
     words, labels = _tagged(columns, sample.train, ("spans",)), columns.labels["spans"]
     candidates = all_labels(len(words.form_ids), len(labels))
@@ -170,17 +178,19 @@ def entities(sample: Sample) -> Setup:
         config.spans.min_count,
         config.spans.full_row_min_count,
         True,
-        lambda own, _: OnlineEG(own, EGConfig()),
-        config.spans.stop,
+        lambda problem, _: OnlineEG(problem, EGConfig()),
     )
-    learner, _, snapshot = prepare(
+    learner, _, snapshot = prepare_sequence(
         SequenceExamples(words.values, words.starts, gold, candidates, len(labels)), settings
     )
     assert isinstance(learner, OnlineEG)
     problem: Any = learner.problem
 
     def scorer(part: Sequence[Sentence]) -> Score:
-        dev_words, correct = _tagged(columns, part, ("spans",)), [list(own.spans) for own in part]
+        dev_words, correct = (
+            _tagged(columns, part, ("spans",)),
+            [list(sentence.spans) for sentence in part],
+        )
 
         def score(scale: float) -> float:
             model = forbid_invalid_spans(snapshot(_Scaled(scale)), labels.strings, "iob2")
@@ -201,7 +211,7 @@ def entities(sample: Sample) -> Setup:
     facts = {
         **_facts(sample),
         "labels": len(labels),
-        "weights": sum(own.size for own in problem.vectors()),
+        "weights": sum(array.size for array in problem.vectors()),
     }
     theta = LABEL_THETA + float(np.log(len(labels)))
     return Setup(
@@ -239,9 +249,7 @@ def _facts(sample: Sample) -> dict[str, Any]:
 def _tagged(columns: Columns, sentences: Sequence[Sentence], predicted: Sequence[str]) -> Words:
     """Words whose tag columns hold the tags of the corpus, except those of the predicted layers."""
     words = columns.words([sentence.forms for sentence in sentences])
-    for layer in columns.given(predicted):
-        columns.fill(words, layer, columns.label_numbers(sentences, layer))
-    return words
+    return columns.with_input(words, sentences, predicted)
 
 
 def _heads(sentences: Sequence[Sentence]) -> list[Ints]:

@@ -29,7 +29,7 @@ dual expression whatever the rounding of theta.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -233,12 +233,6 @@ class OnlineEG(LearnerBase[Problem]):
         """
         return float(state.value.sum()) - state.squared_norm / (2 * (c or state.c))
 
-    def primal(self, state: EGState, c: float | None = None) -> float:
-        """The primal value at w = v / C: one pass of scores and inference over all examples."""
-        c = c or state.c
-        loss = sum(self._loss(i, self.problem.scores(i), c) for i in range(self.n))
-        return loss + state.squared_norm / (2 * c)
-
     def certificate(self, state: EGState) -> Certificate:
         """Primal, dual and effort, for the C of the configuration, to which annealing decays.
 
@@ -256,12 +250,6 @@ class OnlineEG(LearnerBase[Problem]):
         return Certificate(
             loss + state.squared_norm / (2 * c), dual, state.evaluations / max(1, self.n), state.c
         )
-
-    def run(self, state: EGState, iterations: int) -> Iterator[Certificate]:
-        """Iterate, yielding the certificate after each pass."""
-        for _ in range(iterations):
-            self.iterate(state)
-            yield self.certificate(state)
 
     def _prioritises(self, state: EGState) -> bool:
         """Whether some examples are visited more often than others: once the last gains add up to

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ from egparse.parsing.arc_parser import (
 )
 from egparse.parsing.arc_problem import Trees, scatter
 from egparse.parsing.candidates import ArcFilter, candidate_arcs
-from egparse.parsing.constraints import FREE, NO_TREE, ArcLimits, constrain_arcs
+from egparse.parsing.constraints import FREE, NO_TREE, ArcConstraints, constrain_arcs
 from egparse.parsing.label_candidates import ArcLabelDictionary, candidate_labels, with_correct
 from egparse.parsing.long_sentences import LONGEST, parse_in_pieces
 from egparse.parsing.second_order.features import (
@@ -61,7 +61,7 @@ SCHEDULE = Schedule()
 _CONSIDERED = 2
 """How many times as many trees as are asked for are ranked by score where arcs may cross."""
 
-MARGIN_SHARPNESS = 30.0
+BEST_TREE_MBR_SCALE = 30.0
 """For learners that know of no probabilities: next to all of them goes to the tree of highest
 score, which theirs are made for.
 
@@ -104,7 +104,7 @@ class Kernel(NamedTuple):
     dictionary: ArcLabelDictionary
     templates: Templates
     weights: Singles
-    sharpness: float
+    mbr_scale: float
     temperature: float
 
 
@@ -148,7 +148,7 @@ class SecondOrderParser:
     texts: Mapping[str, tuple[str, ...]]
     templates: Templates
     weights: Singles
-    sharpness: float
+    mbr_scale: float
     temperature: float = 1.0
     labels: tuple[str, ...] = ()
 
@@ -162,18 +162,18 @@ class SecondOrderParser:
         """Whether trees have just one root."""
         return self.pruner.single_root
 
-    def predict(self, words: Words, limits: ArcLimits | None = None) -> Ints:
+    def predict(self, words: Words, constraints: ArcConstraints | None = None) -> Ints:
         """The head of each word: its position in the sentence from 1 on, 0 for the root; see
         ``Parser.predict``.
 
         The tree with the most expected correct heads under the marginals of arcs (minimum Bayes
         risk). A sentence gets the tree of the pruner where the arcs that it leaves have none, or
-        where ``limits`` leave none that is projective.
+        where ``constraints`` leave none that is projective.
         """
-        return self._predict(words, limits, self.kernel())[0]
+        return self._predict(words, constraints, self.kernel())[0]
 
     def predict_with_probabilities(
-        self, words: Words, limits: ArcLimits | None = None
+        self, words: Words, constraints: ArcConstraints | None = None
     ) -> HeadsWithProbabilities:
         """The heads, and the marginal probability of each chosen arc under scores divided by
         ``temperature``.
@@ -181,10 +181,16 @@ class SecondOrderParser:
         Fixed heads have probability 1. In a sentence whose tree is the pruner's, probabilities are
         the pruner's.
         """
-        heads, probabilities = self._predict(words, limits, self.kernel(with_probabilities=True))
-        if limits is not None:
-            probabilities[(limits.heads != FREE) & (heads == limits.heads)] = 1.0
+        heads, probabilities = self._predict(
+            words, constraints, self.kernel(with_probabilities=True)
+        )
+        if constraints is not None:
+            probabilities[(constraints.heads != FREE) & (heads == constraints.heads)] = 1.0
         return HeadsWithProbabilities(heads, probabilities)
+
+    def with_temperature(self, temperature: float) -> SecondOrderParser:
+        """The same parser, whose probabilities are those of scores divided by a temperature."""
+        return replace(self, temperature=temperature)
 
     def k_best(self, words: Words, k: int) -> list[list[ScoredTree]]:
         """For each sentence its ``k`` most probable trees over the arcs that the pruner leaves,
@@ -235,28 +241,32 @@ class SecondOrderParser:
         return [ScoredTree(tree.heads[1:], min(0.0, tree.score - log_z)) for tree in trees]
 
     def _predict(
-        self, words: Words, limits: ArcLimits | None, kernel: Kernel
+        self, words: Words, constraints: ArcConstraints | None, kernel: Kernel
     ) -> tuple[Ints, Floats]:
         values = self.pruner.columns.values(words)
         heads = np.full(len(words.form_ids), NO_HEAD, dtype=np.int32)
         probabilities = np.ones(len(heads))
         lengths = np.diff(words.starts)
-        limited = np.zeros(len(lengths), dtype=np.bool_) if limits is None else limits.limited
+        constrained = (
+            np.zeros(len(lengths), dtype=np.bool_)
+            if constraints is None
+            else constraints.constrained
+        )
         whole = (lengths <= LONGEST) & (lengths > 0)
         scratch = scratch_for(int(lengths[whole].max(initial=1)), self.order)
-        done = whole & ~limited
+        done = whole & ~constrained
         _parse_sentences(
             values, words.starts, done, _ANY_ARCS, kernel, scratch, heads, probabilities
         )
-        for i in np.flatnonzero(whole & limited):
-            assert limits is not None
+        for i in np.flatnonzero(whole & constrained):
+            assert constraints is not None
             first, end = words.starts[i], words.starts[i + 1]
             own = values[first + i : end + i + 1]
             count = candidate_arcs(own, kernel.arc_filter, scratch.buffers.arcs)
             count = constrain_arcs(
                 scratch.buffers.arcs,
                 count,
-                *limits.arcs(int(i), first, end),
+                *constraints.arcs(int(i), first, end),
                 self.single_root,
                 scratch.buffers.arcs,
             )
@@ -265,7 +275,7 @@ class SecondOrderParser:
                 done[i] = _parse_one(
                     own, arcs, kernel, scratch, heads[first:end], probabilities[first:end]
                 )
-        for i in np.flatnonzero(~whole & ~limited & (lengths > 0)):
+        for i in np.flatnonzero(~whole & ~constrained & (lengths > 0)):
             first, end = words.starts[i], words.starts[i + 1]
             pieces = _Pieces(values[first + i : end + i + 1], kernel)
             heads[first:end] = parse_in_pieces(
@@ -275,7 +285,7 @@ class SecondOrderParser:
             done[i] = pieces.all_parsed
         left = np.repeat(~done, lengths)
         if left.any():
-            of_pruner = self.pruner.predict_with_probabilities(words, limits)
+            of_pruner = self.pruner.predict_with_probabilities(words, constraints)
             heads[left], probabilities[left] = of_pruner[0][left], of_pruner[1][left]
         return heads, probabilities
 
@@ -289,7 +299,7 @@ class SecondOrderParser:
             self.dictionary,
             self.templates,
             self.weights,
-            self.sharpness,
+            self.mbr_scale,
             self.temperature if with_probabilities else 0.0,
         )
 
@@ -302,7 +312,7 @@ class SecondOrderParser:
             "dictionary": dict(self.dictionary._asdict()),
             "templates": {name: list(texts) for name, texts in self.texts.items()},
             "weights": pack_weights(self.weights),
-            "sharpness": self.sharpness,
+            "sharpness": self.mbr_scale,
             "temperature": self.temperature,
             "labels": list(self.labels),
         }
@@ -478,10 +488,10 @@ def _parse_all(
         # once to find the tree, once more for its probabilities where these are asked for at
         # another temperature
         for factor in (
-            kernel.sharpness,
+            kernel.mbr_scale,
             1.0 / kernel.temperature if kernel.temperature > 0.0 else 0.0,
         ):
-            if not chosen[i] or (factor > 0.0 and factor != kernel.sharpness):
+            if not chosen[i] or (factor > 0.0 and factor != kernel.mbr_scale):
                 sum_labels(parts, scores * factor, pooled, shares)
                 log_z = -np.inf
                 if exact is not None:
@@ -505,7 +515,7 @@ def _parse_all(
                     break
             if chosen[i]:
                 continue
-            if loopy_work is not None and kernel.sharpness >= MARGIN_SHARPNESS:
+            if loopy_work is not None and kernel.mbr_scale >= BEST_TREE_MBR_SCALE:
                 best_labels(parts, scores, pooled, shares)
                 find_tree(
                     graph,

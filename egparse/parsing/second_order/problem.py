@@ -148,7 +148,7 @@ class SecondOrderProblem:
         share_out(parts, shares, out)
         return float(log_z)
 
-    def maximum(self, i: int, potentials: Floats, out: Floats) -> float:
+    def argmax(self, i: int, potentials: Floats, out: Floats) -> float:
         """The best tree; with loopy inference a tree of high score, the best of those that
         annealing comes by.
         """
@@ -182,7 +182,7 @@ class SecondOrderProblem:
         n = parts.graph.pairs[-1]
         best = np.zeros((1, len(potentials)))
         if not self._is_exact:
-            self.maximum(i, potentials, best[0])
+            self.argmax(i, potentials, best[0])
             return best
         pooled, shares = self._pooled[:n], self._shares[: len(potentials) - n]
         best_labels(parts, potentials, pooled, shares)
@@ -215,7 +215,7 @@ class SecondOrderProblem:
         """The hashed table."""
         return (self.weights,)
 
-    def twin(self) -> SecondOrderProblem:
+    def with_own_weights(self) -> SecondOrderProblem:
         """The same sentences with a table of their own."""
         other = copy(self)
         other.weights = np.zeros_like(self.weights)

@@ -1,0 +1,90 @@
+"""The front door in Python: training a model from corpora with one call.
+
+What else is public stands where it belongs and is exported by ``egparse`` (``egparse.__all__``):
+``load`` finds a model, ``Model`` annotates, evaluates and saves, ``read_corpus`` and
+``write_corpus`` read and write sentences.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from egparse.fitting.config import TrainConfig
+from egparse.fitting.config_files import merge_tables, put, read_config
+from egparse.fitting.progress import Listener, silent
+from egparse.hub.resolve import find_model
+from egparse.pipeline.model import Model
+from egparse.readers.whole_corpus import read_whole
+from egparse.sentences import Sentence
+from egparse.storage.model_file import read_header
+from egparse.training.continuation import Base, configure, continue_training
+from egparse.training.run import train as train_sentences
+
+Corpus = str | os.PathLike[str] | Iterable[Sentence]
+"""A corpus as a path or as sentences."""
+
+
+def train(
+    corpus: Corpus,
+    dev: Corpus | None = None,
+    *,
+    base: str | os.PathLike[str] | Model | None = None,
+    listener: Listener = silent,
+    **settings: Any,
+) -> Model:
+    """Train a model on every layer that a corpus annotates, and return it.
+
+    Without ``dev`` a tenth of the sentences is held out for development. With a ``base``, a model
+    or its path or name, training continues from it. ``settings`` are those of ``egparse.settings``,
+    as nested tables or by full key: ``train(..., seed=7, parser={"c": 20.0}, **{"upos.c": 1.0})``.
+    ``listener`` gets an event for each pass (``egparse.fitting.progress``). Ctrl-C ends training
+    with what has been trained so far.
+
+    Raises:
+        CorpusError: a faulty sentence in a corpus that is given as a path.
+        ConfigError: an unknown setting, or a value that it cannot have.
+        EgparseError: a corpus without sentences or annotation, or a base that cannot be loaded.
+    """
+    table = settings_table(settings)
+    start = None
+    if base is None:
+        config = read_config(table, "settings")
+    else:
+        start = Base(base) if isinstance(base, Model) else load_base(base)
+        config = configure(start.model, table, "settings")
+    sentences = _sentences(corpus, config)
+    dev_sentences = None if dev is None else _sentences(dev, config)
+    if start is None:
+        return train_sentences(sentences, dev_sentences, config, listener).model
+    return continue_training(start, sentences, dev_sentences, config, listener).model
+
+
+def load_base(name_or_path: str | os.PathLike[str]) -> Base:
+    """The model to continue from, with the checksum that the record of the new model will name.
+
+    Raises:
+        ModelFileError: no such model, not a model, damaged, or of a newer format.
+    """
+    path = find_model(name_or_path)
+    return Base(Model.load(path), path.name, read_header(path)["payload_sha256"])
+
+
+def settings_table(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Nested tables from settings of which some are given by their full key, as ``upos.c``."""
+    table: dict[str, Any] = {}
+    for key, value in settings.items():
+        nested: dict[str, Any] = {}
+        put(nested, key, value)
+        table = merge_tables(table, nested)
+    return table
+
+
+def _sentences(corpus: Corpus, config: TrainConfig) -> list[Sentence]:
+    """The sentences of a corpus; trees may have several roots where the settings say so."""
+    if isinstance(corpus, str | os.PathLike):
+        multiple_roots = None if config.parser.single_root else True
+        return read_whole(Path(corpus), None, multiple_roots=multiple_roots).sentences
+    return list(corpus)

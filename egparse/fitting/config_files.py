@@ -1,0 +1,189 @@
+"""Reading configurations: TOML files, ``key=value`` overrides and tables of plain values, checked."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, fields, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from egparse.errors import ConfigError
+from egparse.fitting.config import (
+    DEFAULT_LEARNER,
+    ORDER_1,
+    ORDER_2_ONLY,
+    LearningConfig,
+    TaggerConfig,
+    TrainConfig,
+)
+
+_EG_ONLINE_ONLY = ("anneal_from", "anneal_decay", "search", "prioritise_below_gain")
+
+
+def load_config(path: Path | None = None, overrides: Sequence[str] = ()) -> TrainConfig:
+    """The configuration of a TOML file (or the defaults) with ``a.b=value`` overrides.
+
+    Raises:
+        ConfigError: see ``load_table`` and ``read_config``.
+    """
+    return read_config(load_table(path, overrides), str(path) if path else "configuration")
+
+
+def load_table(path: Path | None = None, overrides: Sequence[str] = ()) -> dict[str, Any]:
+    """The table of a TOML file with overrides, whose values are in TOML notation; not yet checked.
+
+    Raises:
+        ConfigError: a file that cannot be read, or an override without ``=``.
+    """
+    table: dict[str, Any] = {}
+    if path is not None:
+        try:
+            table = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise ConfigError(f"{path}: expected a configuration in TOML, got: {error}") from error
+    for override in overrides:
+        _override(table, override)
+    return table
+
+
+def read_config(table: Mapping[str, Any], name: str = "configuration") -> TrainConfig:
+    """The configuration that a user's table describes: the defaults with the table's values.
+
+    Raises:
+        ConfigError: see ``check_config``; also a setting that would have no effect beside the
+            others, and ``base_strength``, which is for training from a base model.
+    """
+    if "base_strength" in table:
+        raise ConfigError(f"{name}: base_strength: expected a base model beside it, got none")
+    config = check_config(table, name)
+    refuse_without_effect(table, config, name)
+    return config
+
+
+def check_config(table: Mapping[str, Any], name: str = "configuration") -> TrainConfig:
+    """The configuration that a table of plain values describes.
+
+    Raises:
+        ConfigError: an unknown key, a value of the wrong type or out of range, or settings that
+            exclude each other; it names the key, what was expected and what came.
+    """
+    if "second_order" in table:
+        raise ConfigError(
+            f"{name}: second_order: expected the sections [parser], which configures the parser "
+            "that parses, and [pruner], its pruner; got a section of the time before"
+        )
+    parser = table.get("parser")
+    order = parser.get("order") if isinstance(parser, Mapping) else None
+    defaults = replace(TrainConfig(), parser=ORDER_1) if order == 1 else TrainConfig()
+    config = _validated(merge_tables(asdict(defaults), table), name)
+    for section, learning in learning_sections(config):
+        if isinstance(learning, TaggerConfig) and learning.order > 1 and not learning.bigrams:
+            raise ConfigError(
+                f"{name}: {section}.order: expected 1 where {section}.bigrams is false, "
+                f"got {learning.order}"
+            )
+    if config.parser.order == 2 and not config.parser.mbr_scale:
+        raise ConfigError(f"{name}: parser.mbr_scale: expected more than 0 for order 2, got 0")
+    return config
+
+
+def refuse_without_effect(table: Mapping[str, Any], config: TrainConfig, name: str) -> None:
+    """Raise ConfigError for a setting in a user's table that the others leave without effect."""
+    for section, learning in learning_sections(config):
+        given = table.get(section, {})
+        if learning.learner != DEFAULT_LEARNER:
+            for key in _EG_ONLINE_ONLY:
+                if key in given:
+                    raise ConfigError(
+                        f"{name}: {section}.{key}: is a setting of the learner {DEFAULT_LEARNER}; "
+                        f"the learner of {section} is {learning.learner}"
+                    )
+        if isinstance(learning, TaggerConfig) and section != "spans" and "scheme" in given:
+            raise ConfigError(f"{name}: {section}.scheme: only spans have a tagging scheme")
+    if config.parser.order == 1:
+        if "pruner" in table:
+            raise ConfigError(f"{name}: pruner: a parser of order 1 has no pruner")
+        for key in ORDER_2_ONLY:
+            if key in table.get("parser", {}):
+                raise ConfigError(
+                    f"{name}: parser.{key}: is a setting of parser.order = 2, got order 1"
+                )
+
+
+def learning_sections(config: TrainConfig) -> Iterator[tuple[str, LearningConfig]]:
+    """The sections that have a learner, by name."""
+    for own in fields(config):
+        value = getattr(config, own.name)
+        if isinstance(value, LearningConfig):
+            yield own.name, value
+
+
+def merge_tables(defaults: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, Any]:
+    """The first table with the values of the second in their place, in nested tables too."""
+    merged = dict(defaults)
+    for key, value in table.items():
+        known = merged.get(key)
+        if isinstance(known, Mapping) and isinstance(value, Mapping):
+            value = merge_tables(known, value)
+        merged[key] = value
+    return merged
+
+
+def config_as_table(config: TrainConfig) -> dict[str, Any]:
+    """Plain values, for the model file."""
+    return asdict(config)
+
+
+def _validated(table: Mapping[str, Any], name: str) -> TrainConfig:
+    from pydantic import ValidationError  # costs 0.1 s: only where needed
+
+    try:
+        config: TrainConfig = _adapter().validate_python(table)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise ConfigError(
+            f"{name}: {key}: {first['msg'].lower()}, got {first['input']!r}"
+        ) from error
+    return config
+
+
+@cache
+def _adapter() -> Any:
+    from pydantic import ConfigDict, TypeAdapter, with_config
+
+    forbid = with_config(ConfigDict(extra="forbid"))
+    defaults = TrainConfig()
+    for section in (defaults, *(getattr(defaults, own.name) for own in fields(defaults))):
+        if hasattr(section, "__dataclass_fields__"):
+            forbid(type(section))
+            if isinstance(section, LearningConfig):
+                forbid(type(section.stop))
+    return TypeAdapter(TrainConfig)
+
+
+def _override(table: dict[str, Any], text: str) -> None:
+    key, separator, value = text.partition("=")
+    try:
+        parsed = tomllib.loads(f"value = {value}")["value"] if separator else None
+    except tomllib.TOMLDecodeError:
+        parsed = value  # a bare word is a string
+    if not separator or not key.strip():
+        raise ConfigError(f"expected an override such as parser.c=5, got {text!r}")
+    put(table, key.strip(), parsed)
+
+
+def put(table: dict[str, Any], key: str, value: Any) -> None:
+    """Set ``a.b`` of a table of tables.
+
+    Raises:
+        ConfigError: ``a`` is a value and no table.
+    """
+    *sections, last = key.split(".")
+    for section in sections:
+        table = table.setdefault(section, {})
+        if not isinstance(table, dict):
+            raise ConfigError(f"{key}: expected {section} to be a section, got a value")
+    table[last] = value

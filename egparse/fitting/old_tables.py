@@ -1,0 +1,75 @@
+"""Configurations in model files of format 1, brought to the names and meanings of today.
+
+There, ``[parser]`` configured the pruner of the second-order parser, which was ``[second_order]``,
+and ``loss = "log-linear"`` stood for whatever the learner minimised when nothing else was said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_RENAMED = {
+    "all_labels_from": "full_row_min_count",
+    "drop_below": "weight_threshold",
+    "settled": "prioritise_below_gain",
+    "sharpness": "mbr_scale",
+}
+_OF_LEARNING = (
+    "learner", "options", "loss", "beta", "gamma", "c", "anneal_from", "anneal_decay",
+    "bits", "mbr_scale", "stop",
+)  # fmt: skip
+_LOSS_OF_LEARNER = {
+    "mira": "max-margin",
+    "cutting-plane": "max-margin",
+    "perceptron": "perceptron",
+}
+_MARGIN = 4.0
+_PRUNER_PASSES, _PRUNER_BITS = 5, 21
+
+
+def upgraded(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The configuration of a model file of format 1, as format 2 would hold it."""
+    sections = {name: _renamed(value) for name, value in table.items()}
+    if "closeness" in sections:
+        sections["base_strength"] = sections.pop("closeness")
+    second_order = sections.pop("second_order", None)
+    arcs = sections.get("parser", {})
+    if second_order is not None and arcs.get("order", 2) == 2:
+        sections["pruner"] = _pruner(arcs, second_order)
+        sections["parser"] = _parser(arcs, second_order)
+    for section in sections.values():
+        if isinstance(section, dict) and section.get("learner") in _LOSS_OF_LEARNER:
+            section["loss"] = _LOSS_OF_LEARNER[section["learner"]]
+    return sections
+
+
+def _renamed(value: Any) -> Any:
+    if not isinstance(value, Mapping):
+        return value
+    return {_RENAMED.get(key, key): own for key, own in value.items()}
+
+
+def _pruner(arcs: Mapping[str, Any], second_order: Mapping[str, Any]) -> dict[str, Any]:
+    """The section [pruner]: the learning settings of the old [parser]."""
+    pruner = {key: arcs[key] for key in _OF_LEARNING if key in arcs}
+    bits = second_order.get("pruner_bits", _PRUNER_BITS)
+    passes = second_order.get("pruner_passes", _PRUNER_PASSES)
+    pruner["bits"] = min(pruner.get("bits", bits), bits)
+    pruner["stop"] = {**pruner.get("stop", {}), "iterations": passes, "patience": 0}
+    for new, old in (("max_heads", "heads"), ("min_relative_marginal", "share")):
+        if old in second_order:
+            pruner[new] = second_order[old]
+    return pruner
+
+
+def _parser(arcs: Mapping[str, Any], second_order: Mapping[str, Any]) -> dict[str, Any]:
+    """The section [parser]: the old [second_order], and what it shared with its pruner."""
+    shared = {key: value for key, value in arcs.items() if key not in _OF_LEARNING}
+    gone = ("heads", "share", "pruner_passes", "pruner_bits", "margin")
+    parser = shared | {key: value for key, value in second_order.items() if key not in gone}
+    unsaid = parser.get("beta") is None and parser.get("gamma") is None
+    if parser.get("learner", "dca") == "dca" and unsaid and parser.get("loss") == "log-linear":
+        parser["loss"] = "softmax-margin"
+        parser["gamma"] = second_order.get("margin", _MARGIN)
+    return parser

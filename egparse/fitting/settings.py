@@ -1,0 +1,131 @@
+"""All settings of training as a list: key, default, range, and a line of meaning."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from types import UnionType
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+from egparse.fitting.config import ORDER_1, TrainConfig
+
+_SHORT = 60
+
+
+class Setting(NamedTuple):
+    """One setting; ``default`` and ``default_order_1`` (None: the same) are in TOML notation.
+
+    ``default_order_1`` is the default of a setting of the parser where ``parser.order`` is 1.
+    """
+
+    key: str
+    default: str
+    range: str
+    meaning: str
+    default_order_1: str | None = None
+
+
+def settings() -> list[Setting]:
+    """Every setting of training, section by section; the settings of no section come first."""
+    config = TrainConfig()
+    found = list(_settings_of(config, ""))
+    of_order_1 = {own.key: own.default for own in _settings_of(ORDER_1, "parser.")}
+    return [
+        own._replace(default_order_1=of_order_1[own.key])
+        if of_order_1.get(own.key, own.default) != own.default
+        else own
+        for own in found
+    ]
+
+
+def settings_as_toml() -> str:
+    """A configuration file with every setting at its default, each with its meaning above it.
+
+    What is commented out has no default value of its own: a list of built-in templates, or a value
+    that another setting decides.
+    """
+    lines = [
+        "# The settings of egparse train, with their defaults. Keep what you change, for example",
+        "#   egparse train corpus.conllu --config this-file.toml",
+    ]
+    section = ""
+    for own in settings():
+        path, _, name = own.key.rpartition(".")
+        if path != section:
+            lines += ["", f"[{path}]"]
+            section = path
+        other = f"; with order = 1: {own.default_order_1}" if own.default_order_1 else ""
+        lines.append(f"# {own.meaning} ({own.range}{other})")
+        lines.append(f"# {name} = ..." if own.default == "" else f"{name} = {own.default}")
+    return "\n".join(lines) + "\n"
+
+
+def _settings_of(section: Any, prefix: str) -> Iterator[Setting]:
+    """The settings of a section, those of sections within it last, as TOML wants them."""
+    hints = get_type_hints(type(section), include_extras=True)
+    nested = []
+    for own in fields(section):
+        value = getattr(section, own.name)
+        key = prefix + own.name
+        if hasattr(value, "__dataclass_fields__"):
+            nested.append((value, f"{key}."))
+        else:
+            default = "" if value is None else toml_value(value)
+            yield Setting(key, default, _range(hints[own.name]), _meaning(type(section), own.name))
+    for value, path in nested:
+        yield from _settings_of(value, path)
+
+
+def _meaning(section: type, name: str) -> str:
+    """The line of meaning, of the nearest class that declares one."""
+    for kind in section.__mro__:
+        own = getattr(kind, "__dataclass_fields__", {}).get(name)
+        if own is not None and "meaning" in own.metadata:
+            return str(own.metadata["meaning"])
+    raise KeyError(f"{section.__name__}.{name} has no line of meaning")
+
+
+def _range(hint: Any) -> str:
+    """The values that a type allows, in words."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _bounds(parts[1], "integer" if parts[0] is int else "number")
+    if origin is Literal:
+        return " | ".join(str(part) for part in parts)
+    if origin in (Union, UnionType):
+        return _range(next(part for part in parts if part is not type(None)))
+    if origin is tuple:
+        return "list of strings"
+    if hint is bool:
+        return "true | false"
+    if hint is str:
+        return "string"
+    return "table"
+
+
+def _bounds(limits: Any, kind: str) -> str:
+    """An interval of ``annotated_types`` in words, as ``integer from 1 to 3``."""
+    above, least = getattr(limits, "gt", None), getattr(limits, "ge", None)
+    below, most = getattr(limits, "lt", None), getattr(limits, "le", None)
+    if above is not None:
+        return f"{kind} > {above}"
+    if below is not None:
+        return f"{kind} from {least}, below {below}"
+    return f"{kind} >= {least}" if most is None else f"{kind} from {least} to {most}"
+
+
+def toml_value(value: Any) -> str:
+    """A value in TOML notation."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        inside = ", ".join(f"{key} = {toml_value(own)}" for key, own in value.items())
+        return f"{{ {inside} }}" if inside else "{}"
+    if isinstance(value, tuple | list):
+        items = [json.dumps(own, ensure_ascii=False) for own in value]
+        line = f"[{', '.join(items)}]"
+        return (
+            line if len(line) <= _SHORT else "[\n" + "".join(f"    {own},\n" for own in items) + "]"
+        )
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)

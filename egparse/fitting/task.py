@@ -1,0 +1,135 @@
+"""The contract of a task: all that training, jackknifing, tuning and continuing need of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Generic, NamedTuple, Protocol, Self, TypeVar
+
+import numpy as np
+
+from egparse.evaluation.calibration import fit_temperature
+from egparse.features.word_table import Words
+from egparse.fitting.choose_learner import is_probabilistic, loss_of
+from egparse.fitting.config import LearningConfig
+from egparse.fitting.optimise import Best, Prepared, optimise
+from egparse.fitting.progress import Listener
+from egparse.sentences import MISSING, Sentence
+from egparse.types import Floats, Longs, Mask
+
+
+class Part(NamedTuple):
+    """A part of a corpus: its sentences, and their words with the tags that tasks will see."""
+
+    sentences: Sequence[Sentence]
+    words: Words
+
+    def annotated(self, layer: str) -> Mask:
+        """The words that have a value in a layer; ``_`` is one in FEATS, if any word has another."""
+        tags = [
+            tag for own in self.sentences for tag in getattr(own, layer) or (MISSING,) * len(own)
+        ]
+        present = np.array([tag != MISSING for tag in tags], dtype=np.bool_)
+        return present | (layer == "feats" and bool(present.any()))
+
+    def select(self, chosen: Mask) -> Selection:
+        """The chosen sentences, and the rows of their words among all words."""
+        starts, distinct, form_ids, values = self.words
+        lengths = np.diff(starts)
+        rows = np.flatnonzero(np.repeat(chosen, lengths))
+        new_starts = np.zeros(int(chosen.sum()) + 1, dtype=np.int64)
+        np.cumsum(lengths[chosen], out=new_starts[1:])
+        words = Words(new_starts, distinct, form_ids[rows], values[rows])
+        sentences = [own for own, is_in in zip(self.sentences, chosen, strict=True) if is_in]
+        return Selection(Part(sentences, words), rows)
+
+
+class Selection(NamedTuple):
+    """Some sentences of a part, and the rows of their words among all words of the part."""
+
+    part: Part
+    rows: Longs
+
+
+class Calibrated(Protocol):
+    """A predictor whose probabilities are those of scores divided by a temperature."""
+
+    @property
+    def temperature(self) -> float:
+        """The temperature, 1 before calibration."""
+
+    def with_temperature(self, temperature: float) -> Self:
+        """The same predictor at another temperature, which changes no prediction."""
+
+
+Predictor = TypeVar("Predictor", bound=Calibrated)
+
+
+class Outcomes(NamedTuple, Generic[Predictor]):
+    """The predictions for the development part: which are right, which count, and how probable a
+    predictor at some temperature holds them to be; masks and probabilities have shape (words,).
+    """
+
+    right: Mask
+    counted: Mask
+    probabilities: Callable[[Predictor], Floats]
+
+
+class Task(Protocol[Predictor]):
+    """One predictor to be learned.
+
+    ``name`` is that of its section in the configuration, ``layer`` the one that it predicts.
+    """
+
+    @property
+    def name(self) -> str:
+        """The section of the configuration, and the name in progress and tables."""
+
+    @property
+    def layer(self) -> str:
+        """The layer whose record it is: ``heads`` for parser and pruner."""
+
+    @property
+    def config(self) -> LearningConfig:
+        """Its settings."""
+
+    @property
+    def base(self) -> Predictor | None:
+        """The predictor that training continues from, None without one."""
+
+    @property
+    def keeps_last(self) -> bool:
+        """Whether the last pass is kept whatever its score."""
+
+    def prepare(self, config: LearningConfig | None = None) -> Prepared[Predictor]:
+        """Lay out problem and learner, with other settings in place of ``config`` if given."""
+
+    def score(self) -> Callable[[Predictor], float] | None:
+        """The development score in per cent of words or F1, None without development data."""
+
+    def outcomes(self, predictor: Predictor) -> Outcomes[Predictor]:
+        """What calibration looks at."""
+
+
+def fit(task: Task[Predictor], listener: Listener) -> Best[Predictor]:
+    """The best predictor by the development score, or the last one."""
+    score = None if task.keeps_last else task.score()
+    return optimise(task.prepare(), task.config.stop, score, task.name, listener)
+
+
+def calibrated(task: Task[Predictor], predictor: Predictor) -> Predictor:
+    """The predictor at the temperature at which its probabilities fit the development part best.
+
+    Without development words it keeps the temperature that its scores were learned at, 1 / beta or
+    that of its base; a model without probabilities keeps 1.
+    """
+    if not is_probabilistic(task.config):
+        return predictor
+    learned = 1.0 / loss_of(task.config)[0] if task.base is None else task.base.temperature
+    right, counted, probabilities = task.outcomes(predictor)
+
+    def of_counted(temperature: float) -> Floats:
+        at = predictor.with_temperature(temperature)
+        # NaN -> 0.5: constant in the temperature, so it does not affect the fit
+        return np.nan_to_num(probabilities(at)[counted], nan=0.5)
+
+    return predictor.with_temperature(fit_temperature(of_counted, right[counted], learned))

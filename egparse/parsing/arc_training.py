@@ -1,0 +1,213 @@
+"""Learning an arc-factored parser, be it the parser or the pruner of a second-order one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from egparse.compilation import njit
+from egparse.evaluation.quick import attachment
+from egparse.features.arcs import compile_arc_templates, encode_arcs
+from egparse.features.word_table import Columns, Words
+from egparse.fitting.choose_learner import build_learner, is_probabilistic
+from egparse.fitting.config import LearningConfig, ParserConfig, PrunerConfig
+from egparse.fitting.optimise import Prepared
+from egparse.fitting.task import Calibrated, Outcomes, Part
+from egparse.learners.learner import State
+from egparse.learners.offset_problem import scores_of
+from egparse.parsing.arc_parser import HeadsWithProbabilities, Parser, codes_for, sentence_values
+from egparse.parsing.arc_problem import TreeProblem, Trees
+from egparse.parsing.candidates import build_arc_filter, candidates_with_correct
+from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, ArcColumns
+from egparse.sentences import MISSING_HEAD
+from egparse.storage.quantised_weights import quantise
+from egparse.types import Floats, Ints
+
+GOLD_THETA = 3.0
+"""Initial theta of correct arcs, above the logarithm of the sentence's length.
+"""
+
+STEPS = {
+    "curvature": 35.0,
+    "visit_cost": "examples",
+    "prioritise_below_gain": 0.3,
+    "round_fraction": 0.4,
+    "min_visit_probability": 0.05,
+}
+"""How online EG steps, and whom it visits from the second pass on (docs/decisions/eg-steps.md)."""
+
+
+class HeadPredictor(Calibrated, Protocol):
+    """A parser of either order, as calibration sees it."""
+
+    def predict(self, words: Words) -> Ints:
+        """The heads, shape (words,)."""
+
+    def predict_with_probabilities(self, words: Words) -> HeadsWithProbabilities:
+        """The heads and their probabilities."""
+
+
+AnyParser = TypeVar("AnyParser", bound=HeadPredictor)
+
+
+class GoldHeads(NamedTuple):
+    """The gold heads of both parts: one array for each training sentence; flat for the development
+    part, ``MISSING_HEAD`` where unknown, with ``is_scored`` saying whether all are known.
+    """
+
+    train: Sequence[Ints]
+    dev: Ints
+    is_scored: bool
+
+
+@dataclass(frozen=True)
+class ArcParserTask:
+    """The task of an arc-factored parser, on words with filled tag columns.
+
+    It is the parser of ``settings``, or with ``pruner`` the pruner of the second-order parser that
+    ``settings`` describes. With a ``base``, over the same columns, training continues from it, with
+    its templates and kind of trees.
+    """
+
+    columns: Columns
+    train: Part
+    dev: Part
+    heads: GoldHeads
+    settings: ParserConfig
+    trees: Trees
+    seed: int
+    pruner: PrunerConfig | None = None
+    base: Parser | None = None
+
+    layer = "heads"
+
+    @property
+    def name(self) -> str:
+        """``pruner`` or ``parser``."""
+        return "parser" if self.pruner is None else "pruner"
+
+    @property
+    def config(self) -> ParserConfig | PrunerConfig:
+        """The section with the learner's settings, the size of the table and the MBR scale."""
+        return self.settings if self.pruner is None else self.pruner
+
+    @property
+    def keeps_last(self) -> bool:
+        """A pruner makes all its passes: its UAS says little of what it prunes."""
+        return self.pruner is not None
+
+    def prepare(self, config: LearningConfig | None = None) -> Prepared[Parser]:
+        """Compile the templates, build the arc filter, encode the sentences, lay out weights."""
+        learning = self.config if config is None else config
+        assert isinstance(learning, ParserConfig | PrunerConfig)
+        settings, words, base = self.settings, self.train.words, self.base
+        columns = (
+            ArcColumns.build(words, self.columns, settings.min_form_count)
+            if base is None
+            else base.columns.extended(words, settings.min_form_count)
+        )
+        texts = settings.templates or ARC_TEMPLATES if base is None else base.texts
+        templates = compile_arc_templates(texts, columns.names, BETWEEN)
+        sentences = sentence_values(columns.values(words), words)
+        upos = columns.names.index("upos")
+        tags = self.columns.labels.get("upos")
+        arc_filter = build_arc_filter(
+            sentences,
+            self.heads.train,
+            upos,
+            tags.values.get("VERB", -1) if tags else -1,
+            settings.arc_share,
+            None if base is None else base.arc_filter,
+        )
+        codes = []
+        for values in sentences:
+            codes.append(codes_for(templates, len(values) - 1))
+            encode_arcs(values, templates, codes[-1])
+        problem = TreeProblem(
+            codes=codes,
+            arcs=[
+                candidates_with_correct(values, correct, arc_filter)
+                for values, correct in zip(sentences, self.heads.train, strict=True)
+            ],
+            heads=self.heads.train,
+            templates=templates,
+            bits=learning.bits if base is None else base.bits,
+            trees=self.trees,
+            single_root=settings.single_root,
+        )
+        offsets = None
+        if base is not None:
+            problem.weights[:] = base.weights
+            offsets = scores_of(problem)
+        learner = build_learner(problem, learning, self.seed, offsets, **STEPS)
+        lengths = np.maximum(1, np.diff(words.starts))
+        state = learner.initialise(GOLD_THETA + np.log(lengths))
+        mbr_scale = learning.mbr_scale if is_probabilistic(learning) else 0.0
+
+        def snapshot(state: State) -> Parser:
+            weights = problem.weights * np.float32(state.scale)
+            return Parser(
+                columns,
+                tuple(texts),
+                templates,
+                arc_filter,
+                quantise(weights if base is None else base.weights + weights),
+                self.trees,
+                settings.single_root,
+                mbr_scale,
+            )
+
+        return Prepared(learner, state, snapshot)
+
+    def score(self) -> Callable[[Parser], float] | None:
+        """UAS in per cent; None without development trees."""
+        if not self.heads.is_scored:
+            return None
+        return lambda parser: attachment(self.heads.dev, parser.predict(self.dev.words))
+
+    def outcomes(self, predictor: Parser) -> Outcomes[Parser]:
+        """Every word with a gold head counts."""
+        return head_outcomes(predictor, self.dev, self.heads)
+
+
+def head_outcomes(predictor: AnyParser, dev: Part, heads: GoldHeads) -> Outcomes[AnyParser]:
+    """What the calibration of a parser of either order looks at."""
+
+    def probabilities(parser: AnyParser) -> Floats:
+        return parser.predict_with_probabilities(dev.words)[1]
+
+    right = predictor.predict(dev.words) == heads.dev
+    return Outcomes(right, heads.dev != MISSING_HEAD, probabilities)
+
+
+def choose_trees(heads: Sequence[Ints], config: ParserConfig) -> Trees:
+    """Projective unless told otherwise or more than the configured share of arcs cross others."""
+    if config.trees != "auto":
+        return config.trees
+    crossing = sum(crossing_arcs(own) for own in heads)
+    total = sum(len(own) for own in heads)
+    return (
+        "non-projective" if crossing > config.non_projective_above * max(1, total) else "projective"
+    )
+
+
+@njit
+def crossing_arcs(heads: Ints) -> int:
+    """How many words hang on an arc that is not projective: some word under the arc does not
+    descend from its head.
+    """
+    n = heads.shape[0]
+    count = 0
+    for dependent in range(1, n + 1):
+        head = heads[dependent - 1]
+        for between in range(min(head, dependent) + 1, max(head, dependent)):
+            above = between
+            while above > 0 and above != head:
+                above = heads[above - 1]
+            if above != head:
+                count += 1
+                break
+    return count

@@ -1,0 +1,212 @@
+"""Predicting the layers of words: the one path from numbered words to numbered labels and heads.
+
+``Model.annotate`` and the spaCy components both call it; they differ in how they make words of
+their input and in how they write the labels back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from egparse.features.tag_dictionary import AllowedLabels
+from egparse.features.word_table import Columns, Words
+from egparse.layers import TAG_LAYERS
+from egparse.parsing.arc_parser import Parser
+from egparse.parsing.second_order.parser import SecondOrderParser
+from egparse.pipeline.constraints import ResolvedConstraints
+from egparse.tagging.labeller import Labeller
+from egparse.tagging.tagger import Tagger, iob2_kinds
+from egparse.types import Floats, Ints
+
+BATCH_WORDS = 8_000
+"""Words annotated at a time: enough to make calls cheap, few enough to stay in the processor's
+cache.
+"""
+
+ABSENT = -2
+"""In place of a label number: no label is given."""
+
+
+@dataclass(frozen=True)
+class Predictors:
+    """The predictors of a model over one set of columns; immutable, so that threads may share them."""
+
+    columns: Columns
+    taggers: Mapping[str, Tagger] = field(default_factory=dict)
+    parser: Parser | SecondOrderParser | None = None
+    labeller: Labeller | None = None
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """The layers that are predicted, in the order of prediction."""
+        heads = ("heads",) if self.parser else ()
+        labels = ("deprels",) if self.labeller else ()
+        return (*(layer for layer in TAG_LAYERS if layer in self.taggers), *heads, *labels)
+
+
+class Prediction(NamedTuple):
+    """``values[layer]``: the label number of each word (-1: none), or for ``heads`` the position of
+    its head in the sentence (0: the root), shape (words,). ``probabilities[layer]``: of the layers
+    asked for, the probability of each value, NaN where it is unknown.
+    """
+
+    values: Mapping[str, Ints]
+    probabilities: Mapping[str, Floats]
+
+
+class TaggedWords(NamedTuple):
+    """Words with filled tag columns, and the prediction of those tags."""
+
+    words: Words
+    prediction: Prediction
+
+
+def predict(
+    model: Predictors,
+    words: Words,
+    layers: Collection[str],
+    given: Mapping[str, Ints],
+    asked: Collection[str] = (),
+    constraints: ResolvedConstraints | None = None,
+) -> Prediction:
+    """Predict some layers of words, each from the words and from the tags of the layers before it.
+
+    ``given[layer]``, shape (words,), holds tags that are kept and used by later layers, ``ABSENT``
+    where there are none; ``asked`` names the layers whose probabilities are wanted.
+
+    Raises:
+        EgparseError: constraints that leave no sequence or no tree.
+    """
+    words, (tags, tag_probabilities) = predict_tags(model, words, layers, given, asked, constraints)
+    values, probabilities = dict(tags), dict(tag_probabilities)
+    if model.parser is not None and "heads" in layers:
+        arcs = None if constraints is None else constraints.arcs
+        if "heads" in asked:
+            values["heads"], probabilities["heads"] = model.parser.predict_with_probabilities(
+                words, arcs
+            )
+        else:
+            values["heads"] = model.parser.predict(words, arcs)
+        if constraints is not None:
+            constraints.check("heads", values["heads"], "a tree")
+    if model.labeller is not None and "deprels" in layers:
+        restricted = None if constraints is None else constraints.labels.get("deprels")
+        allowed = None if restricted is None else restricted.allowed
+        heads = values["heads"]
+        if "deprels" in asked:
+            labels, found = model.labeller.predict_with_probabilities(
+                words, heads, model.columns, allowed
+            )
+            if restricted is not None:
+                found[list(restricted.unknown)] = np.nan
+            probabilities["deprels"] = found
+        else:
+            labels = model.labeller.predict(words, heads, model.columns, allowed)
+        values["deprels"] = labels
+    return Prediction(values, probabilities)
+
+
+def predict_tags(
+    model: Predictors,
+    words: Words,
+    layers: Collection[str],
+    given: Mapping[str, Ints],
+    asked: Collection[str] = (),
+    constraints: ResolvedConstraints | None = None,
+) -> TaggedWords:
+    """The layers of tags alone, see ``predict``; a tagger runs only where a tag is not given."""
+    values: dict[str, Ints] = {}
+    probabilities: dict[str, Floats] = {}
+    for layer in TAG_LAYERS:
+        kept = given.get(layer)
+        if layer not in model.taggers or layer not in layers:
+            if kept is not None:
+                words = model.columns.with_tags(words, layer, kept)
+            continue
+        restricted = None if constraints is None else constraints.labels.get(layer)
+        if kept is not None and restricted is not None:
+            kept = kept.copy()
+            kept[restricted.fixed] = ABSENT
+        if kept is not None and restricted is None and not (kept == ABSENT).any():
+            labels, found = kept, np.full(words.n_words, np.nan)
+        else:
+            allowed = None if restricted is None else restricted.allowed
+            labels, found = _tag(model, layer, words, allowed, layer in asked)
+            if constraints is not None and restricted is not None:
+                constraints.check(layer, labels, "a sequence")
+                labels[list(restricted.unknown)] = -1
+                found[list(restricted.unknown)] = np.nan
+            if kept is not None:
+                found = np.where(kept == ABSENT, found, np.nan)
+                labels = np.where(kept == ABSENT, labels, kept)
+        words = model.columns.with_tags(words, layer, labels)
+        values[layer] = labels
+        if layer in asked:
+            probabilities[layer] = found
+    return TaggedWords(words, Prediction(values, probabilities))
+
+
+def predict_forms(
+    model: Predictors,
+    sentences: Sequence[Sequence[str]],
+    layers: Collection[str],
+    given: Mapping[str, Ints],
+    asked: Collection[str] = (),
+    n_words: int = BATCH_WORDS,
+) -> Prediction:
+    """The layers of sentences of forms, about ``n_words`` words at a time; see ``predict``."""
+    parts = [
+        predict(
+            model,
+            model.columns.words(sentences[chosen]),
+            layers,
+            {layer: labels[words] for layer, labels in given.items()},
+            asked,
+        )
+        for chosen, words in _chunks(sentences, n_words)
+    ]
+    if len(parts) == 1:
+        return parts[0]
+    predicted = [layer for layer in model.layers if layer in layers]
+    return Prediction(
+        {layer: np.concatenate([part.values[layer] for part in parts]) for layer in predicted},
+        {
+            layer: np.concatenate([part.probabilities[layer] for part in parts])
+            for layer in predicted
+            if layer in asked
+        },
+    )
+
+
+def _tag(
+    model: Predictors,
+    layer: str,
+    words: Words,
+    allowed: AllowedLabels | None,
+    with_probabilities: bool,
+) -> tuple[Ints, Floats]:
+    """The labels of a layer of tags, with their probabilities or NaN."""
+    tagger = model.taggers[layer]
+    if not with_probabilities:
+        return tagger.predict(words, allowed), np.full(words.n_words, np.nan)
+    kinds = iob2_kinds(model.columns.labels[layer].strings) if layer == "spans" else None
+    labels, probabilities = tagger.predict_with_probabilities(words, allowed, kinds)
+    return labels, probabilities
+
+
+def _chunks(sentences: Sequence[Sequence[str]], n_words: int) -> Iterator[tuple[slice, slice]]:
+    """Consecutive sentences with about ``n_words`` words, and their words; at least one chunk, even
+    an empty one.
+    """
+    first = begin = end = 0
+    for number, forms in enumerate(sentences):
+        end += len(forms)
+        if end - begin >= n_words:
+            yield slice(first, number + 1), slice(begin, end)
+            first, begin = number + 1, end
+    if end > begin or not end:
+        yield slice(first, len(sentences)), slice(begin, end)

@@ -1,0 +1,122 @@
+"""Between sentences of strings and arrays of numbers: tags given in the input, labels put back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from egparse.features.vocabulary import Vocabulary
+from egparse.features.word_table import Columns, Words
+from egparse.layers import WORD_TAGS
+from egparse.pipeline.annotate import ABSENT, Prediction
+from egparse.pipeline.constraints import ResolvedConstraints
+from egparse.schemes import to_iob2
+from egparse.sentences import MISSING, Sentence
+from egparse.types import Ints, Mask
+
+
+class GivenTags(NamedTuple):
+    """The tags of one layer in the input: ``present`` (words,) says where there are any."""
+
+    present: Mask
+    strings: list[str]
+
+
+def given_tags(batch: Sequence[Sentence], layer: str) -> GivenTags:
+    """The tags that sentences bring in a layer of tags.
+
+    ``_`` is a tag in FEATS alone, and there only beside a UPOS: it says that a word has no features.
+    """
+    tags = [tag for own in batch for tag in (getattr(own, layer) or (MISSING,) * len(own))]
+    present = np.array([tag != MISSING for tag in tags], dtype=np.bool_)
+    if layer == "feats":
+        has_layer = np.array([bool(own.feats) for own in batch for _ in own.forms], dtype=np.bool_)
+        present |= has_layer & given_tags(batch, "upos").present
+    return GivenTags(present, tags)
+
+
+def given_numbers(
+    batch: Sequence[Sentence],
+    columns: Columns,
+    tags: Mapping[str, GivenTags],
+    layers: Sequence[str],
+) -> dict[str, Ints]:
+    """The tags that ``annotate.predict`` takes as given, in label numbers.
+
+    Those are the tags of ``tags``, and of layers that are no ``layers`` of the model but inputs of
+    it.
+    """
+    numbers = {layer: columns.label_numbers(batch, layer) for layer in columns.input_layers(layers)}
+    for layer, (present, _) in tags.items():
+        labels = columns.label_numbers(batch, layer)
+        numbers[layer] = np.where(present, labels, ABSENT).astype(np.int32)
+    return numbers
+
+
+def kept_layers(layers: Sequence[str]) -> list[str]:
+    """The layers of a model whose given tags can be kept."""
+    return [layer for layer in WORD_TAGS if layer in layers]
+
+
+def label_strings(
+    labels: Mapping[str, Vocabulary],
+    prediction: Prediction,
+    tags: Mapping[str, GivenTags],
+    constraints: ResolvedConstraints | None,
+) -> dict[str, list[str]]:
+    """The labels of each predicted layer but heads, with the kept tags and the fixed labels that
+    the model does not know in their places.
+    """
+    strings: dict[str, list[str]] = {}
+    for layer, values in prediction.values.items():
+        if layer == "heads":
+            continue
+        names = np.array([*labels[layer].strings, ""], dtype=object)
+        found: list[str] = names[values].tolist()
+        restricted = None if constraints is None else constraints.labels.get(layer)
+        if layer in tags:
+            present, given = tags[layer]
+            if restricted is not None:
+                present = present.copy()
+                present[restricted.fixed] = False
+            kept = present.tolist()
+            found = [
+                old if is_kept else new
+                for is_kept, old, new in zip(kept, given, found, strict=True)
+            ]
+        if restricted is not None:
+            for word, label in restricted.unknown.items():
+                found[word] = label
+        strings[layer] = found
+    return strings
+
+
+def put_back(
+    batch: Sequence[Sentence],
+    words: Words,
+    strings: Mapping[str, list[str]],
+    prediction: Prediction,
+) -> Iterator[Sentence]:
+    """The sentences with their parts of the predicted layers; spans become IOB2."""
+    heads = prediction.values.get("heads")
+    flat = [] if heads is None else heads.tolist()
+    probabilities = {
+        layer: [None if np.isnan(value) else value for value in values.tolist()]
+        for layer, values in prediction.probabilities.items()
+    }
+    starts = words.starts.tolist()
+    for sentence, first, end in zip(batch, starts, islice(starts, 1, None), strict=False):
+        layers: dict[str, Any] = {
+            layer: tuple(values[first:end]) for layer, values in strings.items()
+        }
+        if "spans" in layers:
+            layers["spans"] = to_iob2(layers["spans"])
+        if heads is not None:
+            layers["heads"] = tuple(flat[first:end])
+        layers["probabilities"] = {
+            layer: tuple(values[first:end]) for layer, values in probabilities.items()
+        } or None
+        yield sentence.with_layers(**layers)

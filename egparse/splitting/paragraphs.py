@@ -1,0 +1,139 @@
+"""Paragraphs of a corpus as they stand in text, with the places where sentences start in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from egparse.sentences import Sentence
+from egparse.splitting.columns import Paragraph
+from egparse.types import Mask
+
+MIN_SENTENCES = 30
+"""Fewer sentences show too little of what is between two of them."""
+
+_MARKS = ("# newpar", "# newdoc")
+_RUNNING_TEXT = ("conllu", "conllx")
+_MULTIWORD = re.compile(r"(\d+)-(\d+)\t([^\t]*)\t")
+_NO_BLANK = "SpaceAfter=No"
+
+
+class SplitterParts(NamedTuple):
+    """The sentences of the paragraphs to learn from, and of those to be scored on (none: nothing is
+    scored).
+    """
+
+    train: Sequence[Sequence[Sentence]]
+    dev: Sequence[Sequence[Sentence]]
+
+
+class SplitParagraph(NamedTuple):
+    """A paragraph, and whether a sentence starts at each of its words."""
+
+    paragraph: Paragraph
+    starts: Mask
+
+
+def paragraphs_of(sentences: Sequence[Sentence]) -> list[list[Sentence]]:
+    """The sentences of each paragraph, by the marks ``# newpar`` and ``# newdoc``; what no mark
+    divides is one.
+    """
+    paragraphs: list[list[Sentence]] = []
+    for sentence in sentences:
+        if not paragraphs or _opens_paragraph(sentence):
+            paragraphs.append([])
+        paragraphs[-1].append(sentence)
+    return paragraphs
+
+
+def is_running_text(sentences: Sequence[Sentence]) -> bool:
+    """Whether there is something to learn from: a format of treebanks, and enough sentences that
+    start inside a paragraph.
+    """
+    known = all(own.source is None or own.source.format in _RUNNING_TEXT for own in sentences)
+    return known and len(sentences) - len(paragraphs_of(sentences)) >= MIN_SENTENCES
+
+
+def pieces_of(paragraphs: Sequence[Sequence[Sentence]], longest: int) -> list[Sequence[Sentence]]:
+    """The paragraphs, cut after ``longest`` sentences (0: not cut)."""
+    return [
+        own[first : first + (longest or len(own))]
+        for own in paragraphs
+        for first in range(0, len(own), longest or len(own))
+    ]
+
+
+def joined(
+    paragraphs: Sequence[Sequence[Sentence]], share: float, seed: int
+) -> list[list[Sentence]]:
+    """The paragraphs, a random ``share`` of them joined to the one before: boundaries to learn from
+    that only layout shows elsewhere.
+    """
+    draws = np.random.default_rng(seed).random(len(paragraphs))
+    runs: list[list[Sentence]] = []
+    for own, draw in zip(paragraphs, draws.tolist(), strict=True):
+        if runs and draw < share:
+            runs[-1].extend(own)
+        else:
+            runs.append(list(own))
+    return runs
+
+
+def as_text(paragraphs: Sequence[Sequence[Sentence]]) -> list[SplitParagraph]:
+    """Paragraphs as they stand in text."""
+    return [_as_text(own) for own in paragraphs]
+
+
+def _opens_paragraph(sentence: Sentence) -> bool:
+    source = sentence.source
+    if source is None or not source.word_lines:
+        return False
+    return any(line.startswith(_MARKS) for line in source.lines[: source.word_lines[0]])
+
+
+def _as_text(sentences: Sequence[Sentence]) -> SplitParagraph:
+    forms: list[str] = []
+    spaced: list[bool] = []
+    starts: list[bool] = []
+    for sentence in sentences:
+        first = len(forms)
+        for form, blank in _words_in_text(sentence):
+            forms.append(form)
+            spaced.append(blank)
+            starts.append(len(forms) - 1 == first)
+    if spaced:
+        spaced[-1] = True
+    return SplitParagraph(Paragraph(forms, spaced), np.array(starts, dtype=np.bool_))
+
+
+def _words_in_text(sentence: Sentence) -> Iterator[tuple[str, bool]]:
+    """Words and whether a blank follows. A multiword token is one word, but where its words spell
+    it (do+n't): so do tokenisers.
+    """
+    misc = sentence.misc or ("",) * len(sentence)
+    tokens = _multiword_tokens(sentence)
+    k = 0
+    while k < len(sentence):
+        last, form, blank = tokens.get(k, (k, sentence.forms[k], _NO_BLANK not in misc[k]))
+        if k in tokens and "".join(sentence.forms[k : last + 1]) == form:
+            yield from ((own, False) for own in sentence.forms[k:last])
+            form = sentence.forms[last]
+        yield form, blank
+        k = last + 1
+
+
+def _multiword_tokens(sentence: Sentence) -> dict[int, tuple[int, str, bool]]:
+    """First word of each multiword token (from 0) -> last word, form, whether a blank follows."""
+    source = sentence.source
+    if source is None or len(source.lines) == len(sentence):
+        return {}
+    found = {}
+    for line in source.lines:
+        match = _MULTIWORD.match(line)
+        if match:
+            blank = _NO_BLANK not in line.rpartition("\t")[2]
+            found[int(match[1]) - 1] = (int(match[2]) - 1, match[3], blank)
+    return found

@@ -1,0 +1,133 @@
+"""Learning the labeller of arcs: its examples, its development score and its calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from egparse.evaluation.universal import universal_deprel
+from egparse.features.tag_dictionary import lay_out
+from egparse.features.templates import compile_templates
+from egparse.features.vocabulary import Vocabulary
+from egparse.features.word_table import Columns
+from egparse.fitting.choose_learner import build_learner
+from egparse.fitting.config import LabellerConfig, LearningConfig
+from egparse.fitting.optimise import Prepared
+from egparse.fitting.task import Outcomes, Part
+from egparse.tagging.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence
+from egparse.tagging.labeller import LABEL_TEMPLATES, Labeller
+from egparse.tagging.sequence_model import without_small_weights
+from egparse.tagging.tree_columns import tree_column_names, tree_values
+from egparse.types import Floats, Ints
+
+
+class DevelopmentTrees(NamedTuple):
+    """The trees of the development part, flat: those that the parser predicts and the gold ones."""
+
+    predicted: Ints
+    gold: Ints
+
+
+@dataclass(frozen=True)
+class LabellerTask:
+    """The task of the labels of arcs: learned on gold trees, ``heads`` (words,), and scored on the
+    trees that the parser predicts.
+
+    ``is_scored``: whether the development part has trees. With a ``base``, over the same columns
+    and labels, training continues from it.
+    """
+
+    columns: Columns
+    train: Part
+    heads: Ints
+    dev: Part
+    dev_trees: DevelopmentTrees
+    is_scored: bool
+    config: LabellerConfig
+    seed: int
+    base: Labeller | None = None
+
+    name = "labeller"
+    layer = "deprels"
+    keeps_last = False
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The label set."""
+        return self.columns.labels[self.layer].strings
+
+    def prepare(self, config: LearningConfig | None = None) -> Prepared[Labeller]:
+        """Collect the labels below the root and below words, index attributes, lay out weights."""
+        settings = self.config if config is None else config
+        assert isinstance(settings, LabellerConfig)
+        words, heads, base = self.train.words, self.heads, self.base
+        gold = self.columns.label_numbers(self.train.sentences, self.layer)
+        of_base: tuple[tuple[int, ...], ...] = (base.of_root, base.of_words) if base else ((), ())
+        seen = [
+            sorted({*gold[below].tolist(), *known})
+            for below, known in zip((heads == 0, heads != 0), of_base, strict=True)
+        ]
+        of_root, of_words = (tuple(found) or tuple(range(len(self.labels))) for found in seen)
+        templates = settings.templates or LABEL_TEMPLATES
+        prepared = prepare_sequence(
+            SequenceExamples(
+                tree_values(words, heads, self.columns),
+                words.starts,
+                gold,
+                lay_out([of_words, of_root], (heads == 0).astype(np.int32)),
+                len(self.labels),
+            ),
+            SequenceSettings(
+                templates=compile_templates(templates, tree_column_names(self.columns))
+                if base is None
+                else base.model.templates,
+                min_count=settings.min_count,
+                full_row_min_count=settings.full_row_min_count,
+                bigrams=False,
+                learner=lambda problem, offsets: build_learner(
+                    problem, settings, self.seed, offsets
+                ),
+                base=None if base is None else base.model,
+            ),
+        )
+        threshold = self.config.weight_threshold
+        return prepared.then(
+            lambda model: Labeller(without_small_weights(model, threshold), of_root, of_words)
+        )
+
+    def score(self) -> Callable[[Labeller], float] | None:
+        """LAS in per cent on the parser's trees, labels without subtypes as CoNLL 2018 counts."""
+        if not self.is_scored:
+            return None
+        plain = Vocabulary.of(map(universal_deprel, self.labels))
+        numbers = np.array([plain.values[universal_deprel(label)] for label in self.labels])
+        gold = np.array(
+            [
+                plain.values.get(universal_deprel(label), 0)
+                for sentence in self.dev.sentences
+                for label in sentence.deprels
+            ]
+        )
+        heads, words = self.dev_trees.predicted, self.dev.words
+        right_heads = heads == self.dev_trees.gold
+
+        def las(labeller: Labeller) -> float:
+            labels = numbers[labeller.predict(words, heads, self.columns)]
+            return 100.0 * float(np.mean((labels == gold) & right_heads))
+
+        return las
+
+    def outcomes(self, predictor: Labeller) -> Outcomes[Labeller]:
+        """Only the labels of correct arcs count: there is no correct label of a wrong arc."""
+        heads, words = self.dev_trees.predicted, self.dev.words
+        gold = self.columns.label_numbers(self.dev.sentences, self.layer)
+        right = gold == predictor.predict(words, heads, self.columns)
+
+        def probabilities(labeller: Labeller) -> Floats:
+            return labeller.predict_with_probabilities(words, heads, self.columns).probabilities
+
+        counted = (heads == self.dev_trees.gold) & self.dev.annotated(self.layer)
+        return Outcomes(right, counted, probabilities)

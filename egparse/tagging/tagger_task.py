@@ -1,0 +1,173 @@
+"""Learning a tagger: its examples, its development score and what its calibration looks at."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from egparse.evaluation.quick import tag_accuracy
+from egparse.evaluation.spans import score_spans
+from egparse.features.tag_dictionary import TagDictionary
+from egparse.features.templates import compile_templates
+from egparse.features.word_table import Columns
+from egparse.fitting.choose_learner import build_learner
+from egparse.fitting.config import LearningConfig, TaggerConfig
+from egparse.fitting.optimise import Prepared
+from egparse.fitting.task import Outcomes, Part
+from egparse.tagging.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence
+from egparse.tagging.sequence_model import SequenceModel, without_small_weights
+from egparse.tagging.tagger import Tagger, candidates_of, iob2_kinds
+from egparse.tagging.warm_start import extend_dictionary
+from egparse.types import Floats, Ints
+
+
+@dataclass(frozen=True)
+class TaggerTask:
+    """The task of one layer of tags, over the columns and label sets of a model.
+
+    Taggers of spans predict only valid sequences of the tagging scheme. With a ``base``, over the
+    same columns and labels, training continues from it.
+    """
+
+    layer: str
+    columns: Columns
+    train: Part
+    dev: Part
+    config: TaggerConfig
+    seed: int
+    base: Tagger | None = None
+
+    keeps_last = False
+
+    @property
+    def name(self) -> str:
+        """The layer: each layer of tags has a section of its name."""
+        return self.layer
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The label set."""
+        return self.columns.labels[self.layer].strings
+
+    @property
+    def gold(self) -> Ints:
+        """The correct label numbers of the training part."""
+        return self.columns.label_numbers(self.train.sentences, self.layer)
+
+    def prepare(self, config: LearningConfig | None = None) -> Prepared[Tagger]:
+        """Build the tag dictionary, index the attributes, lay out weights and duals.
+
+        Raises:
+            ConfigError: a template, a learner or an order that does not fit.
+        """
+        settings = self.config if config is None else config
+        assert isinstance(settings, TaggerConfig)
+        words, gold, base = self.train.words, self.gold, self.base
+        dictionary = self._dictionary(gold)
+        candidates = candidates_of(words, dictionary, len(self.labels))
+        if dictionary is not None:
+            candidates = dictionary.with_correct(candidates, gold)
+        examples = SequenceExamples(words.values, words.starts, gold, candidates, len(self.labels))
+        prepared = prepare_sequence(
+            examples,
+            SequenceSettings(
+                templates=compile_templates(settings.templates, self.columns.names, settings.pads)
+                if base is None
+                else base.model.templates,
+                min_count=settings.min_count,
+                full_row_min_count=settings.full_row_min_count,
+                bigrams=settings.bigrams,
+                learner=lambda problem, offsets: build_learner(
+                    problem,
+                    settings,
+                    self.seed,
+                    offsets,
+                    search=settings.search,
+                    prioritise_below_gain=settings.prioritise_below_gain,
+                ),
+                order=settings.order,
+                base=None if base is None else base.model,
+            ),
+        )
+        return prepared.then(lambda model: self._finished(model, dictionary))
+
+    def _dictionary(self, gold: Ints) -> TagDictionary | None:
+        """The tag dictionary, for large tag sets and where the base has one."""
+        config, base, words = self.config, self.base, self.train.words
+        dictionary = None
+        if len(self.labels) > config.dictionary_above or (base and base.dictionary):
+            forms = [words.distinct[number] for number in words.form_ids]
+            dictionary = TagDictionary.build(
+                forms, gold.tolist(), frequent=config.frequent, size=config.dictionary_size
+            )
+        return dictionary if base is None else extend_dictionary(base.dictionary, dictionary)
+
+    def _finished(self, model: SequenceModel, dictionary: TagDictionary | None) -> Tagger:
+        """The tagger as the model file will have it."""
+        model = without_small_weights(model, self.config.weight_threshold)
+        if self.layer == "spans":
+            model = forbid_invalid_spans(model, self.labels, self.config.scheme)
+        return Tagger(model, dictionary)
+
+    def score(self) -> Callable[[Tagger], float] | None:
+        """Accuracy in per cent, or F1 of spans; None without annotated development sentences."""
+        sentences, words = self.dev
+        if not any(getattr(sentence, self.layer) for sentence in sentences):
+            return None
+        if self.layer == "spans":
+            return self._span_score()
+        gold = self.columns.label_numbers(sentences, self.layer)
+        # a tag that is not in the label set counts, and is always wrong
+        gold = np.where(gold < 0, len(self.labels), gold)
+        return lambda tagger: tag_accuracy(gold, tagger.predict(words))
+
+    def _span_score(self) -> Callable[[Tagger], float]:
+        correct = [list(sentence.spans) for sentence in self.dev.sentences]
+        words = self.dev.words
+
+        def f1(tagger: Tagger) -> float:
+            tags = [self.labels[number] for number in tagger.predict(words).tolist()]
+            bounds = itertools.pairwise(words.starts.tolist())
+            return float(score_spans(correct, [tags[first:end] for first, end in bounds]).micro.f1)
+
+        return f1
+
+    def outcomes(self, predictor: Tagger) -> Outcomes[Tagger]:
+        """Right is a tag that means what the gold tag means; words without a gold tag do not count."""
+        words = self.dev.words
+        kinds = np.arange(len(self.labels), dtype=np.int32)
+        if self.layer == "spans":
+            kinds = iob2_kinds(self.labels)
+        gold = self.columns.label_numbers(self.dev.sentences, self.layer)
+        right = (gold >= 0) & (kinds[gold] == kinds[predictor.predict(words)])
+
+        def probabilities(tagger: Tagger) -> Floats:
+            return tagger.predict_with_probabilities(words, None, kinds).probabilities
+
+        return Outcomes(right, self.dev.annotated(self.layer), probabilities)
+
+
+def forbid_invalid_spans(model: SequenceModel, tags: Sequence[str], scheme: str) -> SequenceModel:
+    """The model with a score of -inf for what is no sequence of the tagging scheme.
+
+    That is a tag inside a span which does not continue one of its type, and in IOBES also a tag
+    that leaves a span before its end. A sentence may end inside a span: it is read as ended there.
+    """
+    transitions, opening = model.transitions.copy(), model.opening.copy()
+    for after, tag in enumerate(tags):
+        continues = tag[0] in "IE"
+        if continues:
+            opening[after] = -np.inf
+        for before, previous in enumerate(tags):
+            goes_on = previous[0] in "BI"
+            allowed = (
+                goes_on and previous[2:] == tag[2:]
+                if continues
+                else scheme == "iob2" or not goes_on
+            )
+            if not allowed:
+                transitions[before, after] = -np.inf
+    return replace(model, transitions=transitions, opening=opening)
