@@ -16,7 +16,6 @@ from egparse.hub.catalogue import MODEL, CatalogueEntry, RemoteFile, mirrored
 from egparse.hub.model_paths import home
 from egparse.hub.transfer import DownloadError, Listener, Transfer
 from egparse.storage.atomic import write_atomically
-from egparse.storage.atomic import write_atomically
 
 CHECKSUM_SUFFIX = ".sha256"
 

@@ -15,19 +15,21 @@ from egparse.cli.kernel_cache import NOTICE, cache_has_kernels
 @pytest.mark.parametrize(
     ("file", "cache", "found"),
     [
-        ("package/structures/__pycache__/chain.forward-1.py311.nbi", None, True),
-        ("package/structures/__pycache__/chain.cpython-311.pyc", None, False),
-        ("cache/structures_0123abcd/chain.forward-1.py311.nbi", "cache", True),
+        ("package/features/__pycache__/arcs.visit-1.py311.nbi", None, True),
+        ("package/structures/chains/__pycache__/chain.forward-1.py311.nbi", None, True),
+        ("package/structures/chains/__pycache__/chain.cpython-311.pyc", None, False),
+        ("cache/chains_0123abcd/chain.forward-1.py311.nbi", "cache", True),
         ("cache/another_0123abcd/chain.forward-1.py311.nbi", "cache", False),
-        ("package/structures/__pycache__/chain.forward-1.py311.nbi", "cache", False),
+        ("package/structures/chains/__pycache__/chain.forward-1.py311.nbi", "cache", False),
     ],
 )
 def test_where_kernels_are_looked_for(
     tmp_path: Path, file: str, cache: str | None, found: bool
 ) -> None:
-    place = tmp_path / file
-    place.parent.mkdir(parents=True)
-    place.touch()
+    module = tmp_path / "package" / "structures" / "chains" / "chain.py"
+    for path in (module, tmp_path / file):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
     assert cache_has_kernels(tmp_path / "package", tmp_path / cache if cache else None) is found
 
 
