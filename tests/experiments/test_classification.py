@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from learners.passes import passes
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
@@ -127,7 +128,7 @@ def test_eg_reaches_the_optimum_of_an_independent_solver(c: float) -> None:
         minimize(objective, np.zeros(K * D), method="L-BFGS-B", options={"maxfun": 10**6}).fun
     )
     learner = OnlineEG(ClassifierProblem(x, y, K), EGConfig.as_published(c=c))
-    *_, last = learner.run(learner.initialise(0.0), 150)
+    *_, last = passes(learner, learner.initialise(0.0), 150)
     assert last.dual - 1e-4 <= optimum <= last.primal + 1e-4
     assert last.gap < 1e-3 * optimum
 
@@ -136,7 +137,7 @@ def test_the_max_margin_gap_closes() -> None:
     learner = OnlineEG(
         ClassifierProblem(*drawn(), K), replace(EGConfig.as_published(c=2.0), loss="max-margin")
     )
-    *_, last = learner.run(learner.initialise(0.0), 300)
+    *_, last = passes(learner, learner.initialise(0.0), 300)
     assert -1e-6 < last.relative_gap < 0.01
     assert math.isfinite(last.primal)
 

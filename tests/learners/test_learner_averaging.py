@@ -118,7 +118,7 @@ def test_the_features_are_visited_once_a_mean() -> None:
         changes_of(problem, average, i, np.ones(len(problem.gold(i))))
     added = counted(problem)
     for _ in range(2):
-        with average.average_weights(), average.mean_weights():
+        with average.average_weights(), average.average_weights():
             assert added == [2, 5]
     average.include()
     with average.average_weights():

@@ -15,6 +15,7 @@ from learners.enumerated import (
     max_margin_optimum,
     random_problem,
 )
+from learners.passes import passes
 from learners.small_problems import sample_trees, trees
 from tolerances import SINGLE, STORED, bracket, rounding, stored_slack
 
@@ -45,7 +46,7 @@ def configured(loss: Loss, published: bool, c: float = 2.0) -> EGConfig:
 def run_until(eg: OnlineEG, gap: float, most: int = 400) -> list[Certificate]:
     """The certificates of the passes until the relative gap is small enough."""
     certificates = []
-    for certificate in eg.run(eg.initialise(), most):
+    for certificate in passes(eg, eg.initialise(), most):
         certificates.append(certificate)
         if certificate.relative_gap < gap:
             break
@@ -176,7 +177,7 @@ def test_annealing_ends_at_c() -> None:
     eg = OnlineEG(problem, EGConfig(c=0.5, anneal_from=5.0, anneal_decay=0.6))
     state = eg.initialise()
     assert state.c == 5.0
-    last = list(eg.run(state, 60))[-1]
+    last = list(passes(eg, state, 60))[-1]
     assert state.c == pytest.approx(0.5)
     assert last.relative_gap < 1e-5
     optimum = log_linear_optimum(problem, 0.5)

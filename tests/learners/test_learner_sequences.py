@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from full_rows import full_rows
+from learners.passes import passes
 
 from egparse.features.support import supported_rows
 from egparse.learners.eg.online import EGConfig, Loss, OnlineEG
@@ -64,7 +65,7 @@ def test_compiled_sweep_is_the_generic_step(loss: Loss, order: int, listed: bool
         problem = random_problem(3, order > 0, listed, order=order)
         eg = OnlineEG(wrap(problem), config)
         state = eg.initialise()
-        certificates += list(eg.run(state, 8))
+        certificates += list(passes(eg, state, 8))
         states.append(state)
         weights.append((problem.rows.weights.copy(), problem.transitions, *problem.longer))
     np.testing.assert_allclose(states[0].theta, states[1].theta, atol=1e-6)
@@ -77,7 +78,7 @@ def test_compiled_sweep_is_the_generic_step(loss: Loss, order: int, listed: bool
 def test_gap_closes_on_sentences() -> None:
     for loss in ("log-linear", "max-margin"):
         eg = OnlineEG(random_problem(5, bigrams=True, listed=True), EGConfig(loss=loss, c=1.0))
-        gaps = [each.relative_gap for each in eg.run(eg.initialise(), 150)]
+        gaps = [each.relative_gap for each in passes(eg, eg.initialise(), 150)]
         assert min(gaps) > -1e-6
         assert gaps[-1] < 2e-3
 
@@ -171,7 +172,7 @@ def test_optimum_is_that_of_crfsuite(tmp_path: Path) -> None:
         support=support,
     )
     eg = OnlineEG(problem, EGConfig(c=1.0, anneal_from=10.0))
-    for certificate in eg.run(eg.initialise(5.0), 150):
+    for certificate in passes(eg, eg.initialise(5.0), 150):
         if certificate.relative_gap < 1e-5:
             break
     assert certificate.primal == pytest.approx(optimum, rel=1e-4)

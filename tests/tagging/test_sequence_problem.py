@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from full_rows import full_rows
 from learners.enumerated import PROVEN
+from learners.passes import passes
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 from tolerances import bracket, stored_slack
@@ -206,7 +207,7 @@ def test_eg_reaches_the_optimum_of_scipy(order: int) -> None:
     features = [feature_matrix(problem, i) * supported(problem) for i in range(3)]
     slack = PROVEN * expected + stored_slack(features, 0.5)
     eg = OnlineEG(problem, EGConfig(c=0.5))
-    for certificate in eg.run(eg.initialise(), 300):
+    for certificate in passes(eg, eg.initialise(), 300):
         bracket([certificate], expected, slack)
         if certificate.relative_gap < 1e-6:
             break
@@ -217,7 +218,7 @@ def test_eg_reaches_the_optimum_of_scipy(order: int) -> None:
 @pytest.mark.parametrize("listed", [True, False], ids=["listed", "full"])
 def test_the_gap_closes_with_a_margin(order: int, listed: bool) -> None:
     eg = OnlineEG(problem_of(SEED, order, listed=listed), EGConfig(loss="max-margin", c=1.0))
-    gaps = [each.relative_gap for each in eg.run(eg.initialise(), 200)]
+    gaps = [each.relative_gap for each in passes(eg, eg.initialise(), 200)]
     assert min(gaps) > -1e-6
     assert gaps[-1] < 5e-3  # theta grows to hundreds, and its float32 then holds no smaller step
 
