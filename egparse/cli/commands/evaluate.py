@@ -235,14 +235,7 @@ def _report(system: _System, gold: list[Sentence], options: _Options) -> Report:
         from egparse.evaluation.report import evaluate
 
         return evaluate(gold, _sentences(system.path, options.format), **shared)
-    from egparse.evaluation.evaluate_model import evaluate_model
-    from egparse.splitting.training import splitter_counts
-
-    model = _load(system.path)
-    counts = splitter_counts(model.splitter, gold)
-    return evaluate_model(
-        model, gold, gold_tags=options.gold_tags, sentence_counts=counts, **shared
-    )
+    return _load(system.path).evaluate(gold, gold_tags=options.gold_tags, **shared)
 
 
 @contextmanager
