@@ -25,7 +25,8 @@ SPAN_TEMPLATES = (
     "casing[1]", "casing[0]|casing[1]", "casing[-1]|casing[0]", "history[0]",
     "history[0]|casing[0]", "history[-1]|history[0]", "history[0]|history[1]",
 )  # fmt: skip
-"""For entities: the same with predicted tags and with statistics of forms in the training corpus."""
+"""For entities: the same with predicted tags and with statistics of forms in the training corpus.
+"""
 
 SPLITTER_TEMPLATES = (
     "bias", "class[-1]", "class[0]", "class[-1]|class[0]", "class[-1]|class[0]|spaced[-1]",

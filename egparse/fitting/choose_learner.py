@@ -47,7 +47,8 @@ _LOSS_OF_LEARNER = {
 
 SECOND_ORDER_MARGIN = 4.0
 """Gamma of the second-order parser learned by dual coordinate ascent, unless the settings say
-otherwise: each wrong head costs so much in its softmax-margin loss (docs/decisions/second-order.md).
+otherwise: each wrong head costs so much in its softmax-margin loss
+(docs/decisions/second-order.md).
 """
 
 _IN_WORDS = {

@@ -1,4 +1,4 @@
-"""Reading configurations: TOML files, ``key=value`` overrides and tables of plain values, checked."""
+"""Reading and checking configurations: TOML files, ``key=value`` overrides, plain tables."""
 
 from __future__ import annotations
 

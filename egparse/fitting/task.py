@@ -24,7 +24,7 @@ class Part(NamedTuple):
     words: Words
 
     def annotated(self, layer: str) -> Mask:
-        """The words that have a value in a layer; ``_`` is one in FEATS, if any word has another."""
+        """The words with a value in a layer; ``_`` is one in FEATS, if any word has another."""
         tags = [
             tag for own in self.sentences for tag in getattr(own, layer) or (MISSING,) * len(own)
         ]

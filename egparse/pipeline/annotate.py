@@ -33,7 +33,7 @@ ABSENT = -2
 
 @dataclass(frozen=True)
 class Predictors:
-    """The predictors of a model over one set of columns; immutable, so that threads may share them."""
+    """The predictors of a model over one set of columns; immutable, for threads to share."""
 
     columns: Columns
     taggers: Mapping[str, Tagger] = field(default_factory=dict)

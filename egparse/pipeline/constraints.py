@@ -136,9 +136,9 @@ def _check(layer: str, words: Iterable[int], values: Iterable[Value]) -> None:
 class LabelConstraints(NamedTuple):
     """The constraints of a batch on a layer of labels.
 
-    ``allowed``: the labels that the decoder may choose (None: any). ``fixed``: the words whose label
-    is fixed, numbered through the batch. ``unknown``: the fixed labels that the model does not know,
-    by word.
+    ``allowed``: the labels that the decoder may choose (None: any). ``fixed``: the words whose
+    label is fixed, numbered through the batch. ``unknown``: the fixed labels that the model does
+    not know, by word.
     """
 
     allowed: AllowedLabels | None

@@ -115,8 +115,8 @@ class Model(Predictors):
         """Copies of the sentences with the model's layers filled, batch by batch, in order.
 
         Layers are predicted from the words alone, predicted tags being features of the layers after
-        them. With ``gold_tags`` the UPOS, XPOS and FEATS of the sentences are kept and used; a layer
-        that a sentence lacks is predicted.
+        them. With ``gold_tags`` the UPOS, XPOS and FEATS of the sentences are kept and used; a
+        layer that a sentence lacks is predicted.
 
         ``constraints``, one for each sentence, fix and forbid values: the rest is the best
         completion given them. With ``respect_input`` every value that a sentence has in one of the
@@ -124,10 +124,10 @@ class Model(Predictors):
         ``MISSING_HEAD`` are no values.
 
         With ``probabilities``, of all layers or of those named, ``Sentence.probabilities`` has the
-        probability of each value: of a tag and a head its marginal over all sequences and trees that
-        the constraints allow, given the layers before it; of the label of an arc its probability
-        given the tree. Fixed values have probability 1; tags that ``gold_tags`` keeps, and values
-        that the model does not know, have none. It takes a second inference.
+        probability of each value: of a tag and a head its marginal over all sequences and trees
+        that the constraints allow, given the layers before it; of the label of an arc its
+        probability given the tree. Fixed values have probability 1; tags that ``gold_tags`` keeps,
+        and values that the model does not know, have none. It takes a second inference.
 
         Raises:
             EgparseError: constraints that nothing can meet, or on a layer that the model does not
@@ -418,7 +418,7 @@ class Model(Predictors):
 
 
 def config_table_of(header: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings in the header of a model file, of whatever format, as today's names have them."""
+    """The settings in a model file's header, of whatever format, by today's names."""
     table = dict(header["config"])
     return upgraded(table) if header.get("version", 1) == 1 else table
 

@@ -28,7 +28,8 @@ class GivenTags(NamedTuple):
 def given_tags(batch: Sequence[Sentence], layer: str) -> GivenTags:
     """The tags that sentences bring in a layer of tags.
 
-    ``_`` is a tag in FEATS alone, and there only beside a UPOS: it says that a word has no features.
+    ``_`` is a tag in FEATS alone, and there only beside a UPOS: it says that a word has no
+    features.
     """
     tags = [tag for own in batch for tag in (getattr(own, layer) or (MISSING,) * len(own))]
     present = np.array([tag != MISSING for tag in tags], dtype=np.bool_)

@@ -194,7 +194,7 @@ def _is_read(layer: str, base: Model, config: TrainConfig) -> bool:
 
 
 def _extended(base: Model, columns: Columns) -> Predictors:
-    """The predictors of the base over the columns of the run, in which theirs keep their numbers."""
+    """The base's predictors over the columns of the run, where its own keep their numbers."""
     labels = {layer: len(known) for layer, known in columns.labels.items()}
     labeller = base.labeller
     if labeller is not None:

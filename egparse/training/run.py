@@ -136,8 +136,8 @@ def divide(
 def splitter_parts(
     sentences: Sequence[Sentence], dev: Sequence[Sentence] | None, config: TrainConfig
 ) -> SplitterParts | None:
-    """Whole paragraphs for the splitter to learn from and to be scored on; None where the corpus has
-    none, or the settings want no splitter.
+    """Whole paragraphs for the splitter to learn from and to be scored on; None where the corpus
+    has none, or the settings want no splitter.
 
     Without ``dev`` paragraphs are held out, not sentences, whose neighbours would be others.
     """

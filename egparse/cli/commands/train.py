@@ -265,7 +265,8 @@ def train_cli(
 
     With --base a model goes on learning, from a few dozen sentences or more: words, tags and labels
     may be new. Settings are those of the base; what the corpus does not annotate stays as it is.
-    --set base_strength=N, 10 by default, says how strongly the weights are held to those of the base.
+    --set base_strength=N, 10 by default, says how strongly the weights are held to those of the
+    base.
     """
     with reported():
         from egparse.fitting.config import TASK_SECTIONS
