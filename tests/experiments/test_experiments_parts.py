@@ -19,7 +19,7 @@ from egparse.experiments.comparisons.comparison import SGD, Plan, compare
 from egparse.experiments.data.digits import read_digits, read_idx
 from egparse.experiments.data.generated import classes_of_points, sentences
 from egparse.experiments.data.problems import Setup, classifier, entities, parser
-from egparse.experiments.data.samples import Sample
+from egparse.experiments.data.samples import SPANISH_TREES, Sample, sample
 from egparse.experiments.report.curves import Budget, Run, trace
 from egparse.experiments.report.figure import draw
 from egparse.experiments.report.markdown import table_lines
@@ -212,3 +212,9 @@ def test_a_projective_parser_does_not_learn_from_crossing_trees() -> None:
     assert setup.n == 5
     assert setup.facts["training sentences left out"] == 1
     assert parser(Sample("some", train, train), trees="non-projective", bits=10).n == 6
+
+
+def test_a_quick_run_without_data_takes_the_sample_treebank() -> None:
+    found = sample(Request(quick=True), SPANISH_TREES, (3, 2))
+    assert found.name == "sample treebank of the project (a slice)"
+    assert (len(found.train), len(found.dev)) == (3, 2)
