@@ -55,9 +55,9 @@ def read_config(table: Mapping[str, Any], name: str = "configuration") -> TrainC
         ConfigError: see ``check_config``; also a setting that would have no effect beside the
             others, and ``base_strength``, which is for training from a base model.
     """
-    if "base_strength" in table:
-        raise ConfigError(f"{name}: base_strength: expected a base model beside it, got none")
     config = check_config(table, name)
+    if config.base_strength != TrainConfig.base_strength:
+        raise ConfigError(f"{name}: base_strength: expected a base model beside it, got none")
     refuse_without_effect(table, config, name)
     return config
 
@@ -90,23 +90,32 @@ def check_config(table: Mapping[str, Any], name: str = "configuration") -> Train
 
 
 def refuse_without_effect(table: Mapping[str, Any], config: TrainConfig, name: str) -> None:
-    """Raise ConfigError for a setting in a user's table that the others leave without effect."""
-    for section, learning in learning_sections(config):
+    """Raise ConfigError for a setting in a user's table that the others leave without effect.
+
+    A setting at its default is let pass, so that a file with all settings can be edited.
+    """
+    defaults = replace(TrainConfig(), parser=ORDER_1) if config.parser.order == 1 else TrainConfig()
+
+    def changed(section: str, key: str) -> bool:
+        known, default = getattr(config, section), getattr(defaults, section)
         given = table.get(section, {})
+        return key in given and getattr(known, key) != getattr(default, key)
+
+    for section, learning in learning_sections(config):
         if learning.learner != DEFAULT_LEARNER:
             for key in _EG_ONLINE_ONLY:
-                if key in given:
+                if changed(section, key):
                     raise ConfigError(
                         f"{name}: {section}.{key}: is a setting of the learner {DEFAULT_LEARNER}; "
                         f"the learner of {section} is {learning.learner}"
                     )
-        if isinstance(learning, TaggerConfig) and section != "spans" and "scheme" in given:
+        if isinstance(learning, TaggerConfig) and section != "spans" and changed(section, "scheme"):
             raise ConfigError(f"{name}: {section}.scheme: only spans have a tagging scheme")
     if config.parser.order == 1:
-        if "pruner" in table:
+        if config.pruner != defaults.pruner:
             raise ConfigError(f"{name}: pruner: a parser of order 1 has no pruner")
         for key in ORDER_2_ONLY:
-            if key in table.get("parser", {}):
+            if changed("parser", key):
                 raise ConfigError(
                     f"{name}: parser.{key}: is a setting of parser.order = 2, got order 1"
                 )

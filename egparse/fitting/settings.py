@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
+from textwrap import wrap
 from types import UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
@@ -56,7 +57,8 @@ def settings_as_toml() -> str:
             lines += ["", f"[{path}]"]
             section = path
         other = f"; with order = 1: {own.default_order_1}" if own.default_order_1 else ""
-        lines.append(f"# {own.meaning} ({own.range}{other})")
+        comment = f"{own.meaning} ({own.range}{other})"
+        lines += wrap(comment, 98, initial_indent="# ", subsequent_indent="# ")
         lines.append(f"# {name} = ..." if own.default == "" else f"{name} = {own.default}")
     return "\n".join(lines) + "\n"
 
