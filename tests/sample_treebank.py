@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from egparse.fitting.config import TrainConfig, load_config
+from egparse.fitting.config import TrainConfig
+from egparse.fitting.config_files import load_config
 from egparse.pipeline.model import Model
 from egparse.readers.corpus import read_corpus
 from egparse.sentences import Sentence
