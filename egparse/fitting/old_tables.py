@@ -28,6 +28,12 @@ _MARGIN = 4.0
 _PRUNER_PASSES, _PRUNER_BITS = 5, 21
 
 
+def config_table_of(header: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings in the header of a model file of any format, by the names of today."""
+    table = dict(header["config"])
+    return upgraded(table) if header.get("version", 1) == 1 else table
+
+
 def upgraded(table: Mapping[str, Any]) -> dict[str, Any]:
     """The configuration of a model file of format 1, as format 2 would hold it."""
     sections = {name: _renamed(value) for name, value in table.items()}

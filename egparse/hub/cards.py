@@ -138,7 +138,9 @@ def _data(record: Mapping[str, Any], facts: CardMetadata) -> Iterator[str]:
 
 
 def _training(header: Mapping[str, Any]) -> Iterator[str]:
-    record, configuration = header["record"], header["config"]
+    from egparse.fitting.old_tables import config_table_of
+
+    record, configuration = header["record"], config_table_of(header)
     labels = header.get("labels", {})
     rows = [
         (
@@ -156,7 +158,7 @@ def _training(header: Mapping[str, Any]) -> Iterator[str]:
             "heads UAS, of labels LAS."
         )
     if "heads" in header["layers"]:
-        yield f"Parser: {_parser(header)}."
+        yield f"Parser: {_parser(configuration, record)}."
     if "cpu_seconds" in record:
         yield f"CPU time: {record['cpu_seconds']:,.0f} s."
     changed = changed_settings(configuration)
@@ -171,11 +173,10 @@ def _training(header: Mapping[str, Any]) -> Iterator[str]:
     yield "All of it is in the model file; `egparse inspect MODEL --json` shows it."
 
 
-def _parser(header: Mapping[str, Any]) -> str:
-    order = {1: "arc-factored", 2: "second-order"}.get(
-        header["config"].get("parser", {}).get("order")
-    )
-    trees = header["record"].get("tasks", {}).get("heads", {}).get("trees")
+def _parser(configuration: Mapping[str, Any], record: Mapping[str, Any]) -> str:
+    orders = {1: "arc-factored", 2: "second-order"}
+    order = orders.get(configuration.get("parser", {}).get("order"))
+    trees = record.get("tasks", {}).get("heads", {}).get("trees")
     return ", ".join(filter(None, (order, trees and f"{trees} trees"))) or _UNKNOWN
 
 

@@ -22,7 +22,7 @@ from egparse.features.vocabulary import Vocabulary
 from egparse.features.word_table import Columns, Words
 from egparse.fitting.choose_learner import is_probabilistic, section_of
 from egparse.fitting.config import LearningConfig, ParserConfig
-from egparse.fitting.old_tables import upgraded
+from egparse.fitting.old_tables import config_table_of
 from egparse.layers import LAYERS, SPLITTER
 from egparse.parsing.arc_parser import Parser, ScoredTree
 from egparse.parsing.second_order.parser import SecondOrderParser
@@ -415,12 +415,6 @@ class Model(Predictors):
         if self.splitter is not None:
             models[SPLITTER] = self.splitter.model
         return models
-
-
-def config_table_of(header: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings in a model file's header, of whatever format, by today's names."""
-    table = dict(header["config"])
-    return upgraded(table) if header.get("version", 1) == 1 else table
 
 
 def probabilistic_layers(table: Mapping[str, Any], layers: Sequence[str]) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from house.package import ROOT
 from sample_treebank import quick_model
 
 from egparse.errors import EgparseError
-from egparse.hub.card_metadata import CardMetadata, Source
+from egparse.hub.card_metadata import CardMetadata, DataSource
 from egparse.hub.distributions import licence_expression
 from egparse.spacy_components.packaging import (
     SPACY_VERSIONS,
@@ -42,7 +42,7 @@ FACTS = CardMetadata(
     email="ada@example.org",
     address="https://example.org",
     sources=(
-        Source(name="A treebank", address="https://example.org/treebank", licence="CC BY 4.0"),
+        DataSource(name="A treebank", address="https://example.org/treebank", licence="CC BY 4.0"),
     ),
 )
 
