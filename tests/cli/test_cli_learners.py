@@ -65,8 +65,8 @@ def test_tasks_that_a_learner_does_not_fit_are_named_before_training(
     said = complaint(
         "train", corpus, "--learner", "hmm", "-o", tmp_path / "model.msgpack", "--quiet"
     )
-    assert "hmm fits label sequences only, and cannot train second_order (trees), labeller" in said
-    assert "--set second_order.learner=eg-online --set labeller.learner=eg-online" in said
+    assert "hmm fits label sequences only, and cannot train parser (trees), labeller" in said
+    assert "--set parser.learner=eg-online --set labeller.learner=eg-online" in said
     assert not (tmp_path / "model.msgpack").exists()
     said = complaint(
         "train",
