@@ -1,14 +1,14 @@
-"""What all components share: the life of a pipe, from a model's name to Docs, to files and back."""
+"""The base class of the components: Docs in batches, labels and training, over a model that
+``ModelHolder`` keeps.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from spacy import util
 from spacy.language import Language
 from spacy.pipeline import Pipe
 from spacy.tokens import Doc
@@ -17,10 +17,8 @@ from spacy.vocab import Vocab
 
 from egparse.errors import EgparseError
 from egparse.layers import LAYERS, WORD_TAGS
-from egparse.pipeline.model import Model
-from egparse.spacy_components import shared_models as models
 from egparse.spacy_components.documents import Batch, read
-from egparse.spacy_components.label_tables import LabelTables
+from egparse.spacy_components.model_holder import ModelHolder
 from egparse.spacy_components.probabilities import put, register
 from egparse.types import Ints
 
@@ -31,16 +29,13 @@ MOST_WORDS = 16_000
 """Words that taggers annotate at a time: the more, the fewer forms are looked at twice."""
 
 
-class EgparsePipe(Pipe):
+class EgparsePipe(ModelHolder, Pipe):
     """A component that annotates with the layers ``predicts`` of a model; a subclass says which and
     how.
 
     The model is immutable and shared by all pipes that have the same one. A pipe itself changes
     only when it gets another model, so threads may share it.
     """
-
-    predicts: ClassVar[tuple[str, ...]] = ()
-    """The layers to predict; a model must have one of them (a sentence splitter has none)."""
 
     n_words: ClassVar[int] = MOST_WORDS
     """Annotated at a time."""
@@ -66,73 +61,14 @@ class EgparsePipe(Pipe):
         self.use_tags = use_tags
         self.probabilities = probabilities
         self.scorer = scorer
-        self._shared: models.SharedModel | None = None
-        self._tables: LabelTables | None = None
-        self._fault: str | None = None
+        self._shared = None
+        self._tables = None
+        self._fault = None
         self._trained_on: object = None
         if probabilities:
             register()
         if model is not None:
-            self._load_configured(model)
-
-    def _load_configured(self, model: str) -> None:
-        """Load the model that the configuration names.
-
-        A saved pipeline is made anew from its configuration before its own copy of the model is
-        read, maybe where no such file exists any more: so a fault is told when the model is needed.
-        """
-        try:
-            self.share(models.load(models.resolve(model)))
-        except EgparseError as error:
-            self._fault = str(error)
-
-    @property
-    def model(self) -> Model | None:
-        """The model, or None while there is none: spaCy asks any pipe for it."""
-        return self._shared.model if self._shared is not None else None
-
-    @property
-    def required_model(self) -> Model:
-        """The model.
-
-        Raises:
-            EgparseError: there is none, and why.
-        """
-        if self._shared is None:
-            reason = (
-                self._fault
-                or "expected a model, by the setting 'model' or nlp.initialize, got none"
-            )
-            raise EgparseError(f"{self.name}: {reason}")
-        return self._shared.model
-
-    @property
-    def tables(self) -> LabelTables:
-        """The labels of the model as spaCy's numbers."""
-        if self._tables is None:
-            raise EgparseError(f"{self.name}: expected a model, got none")
-        return self._tables
-
-    def share(self, shared: models.SharedModel) -> None:
-        """Use this model from now on.
-
-        Raises:
-            EgparseError: it lacks the layers, or the probabilities, that this component is for.
-        """
-        self._require_layers(shared.model)
-        self._shared, self._fault = shared, None
-        self._tables = LabelTables(shared.model, self.vocab)
-
-    def _require_layers(self, model: Model) -> None:
-        if self.predicts and not set(self.predicts) & set(model.layers):
-            raise EgparseError(
-                f"{self.name}: expected a model with {' or '.join(self.predicts)}, got one with "
-                f"{', '.join(model.layers) or 'nothing'}"
-            )
-        if self.probabilities:
-            model.require_probabilities([layer for layer in self.predicts if layer in model.layers])
-
-    # -- Docs --------------------------------------------------------------------------------------
+            self.load_configured(model)
 
     def annotate(self, docs: Sequence[Doc]) -> None:
         """Annotate Docs in place, all in one call of the model."""
@@ -219,8 +155,6 @@ class EgparsePipe(Pipe):
             if len(doc):
                 put(doc, name, on_tokens[tokens])
 
-    # -- labels ------------------------------------------------------------------------------------
-
     def label_sets(self) -> dict[str, tuple[str, ...]]:
         """The labels of each layer that this component predicts, as spaCy writes them."""
         if self.model is None:
@@ -253,8 +187,6 @@ class EgparsePipe(Pipe):
         """False: training runs to its end in ``initialize``, and there is no ``update``."""
         return False
 
-    # -- training ----------------------------------------------------------------------------------
-
     def initialize(
         self,
         get_examples: Callable[[], Iterable[Example]],
@@ -263,12 +195,12 @@ class EgparsePipe(Pipe):
         training: dict[str, Any] | str | None = None,
         labels: dict[str, list[str]] | None = None,
     ) -> None:
-        """Train a model on Examples, one for all components of ours in the pipeline that have none
-        by configuration.
+        """Train a model on Examples: one for all egparse components of the pipeline whose
+        configuration names none.
 
         Nothing happens where the configuration names a model, or where no Example is annotated.
-        ``training`` is the path of a configuration of training, or a table that says the same;
-        ``labels`` what ``label_data`` said.
+        ``training`` is the path of a configuration file or a table of settings; ``labels`` is what
+        ``label_data`` gave.
 
         Raises:
             EgparseError: a model that is named but cannot be loaded, faulty settings, a label that
@@ -278,19 +210,18 @@ class EgparsePipe(Pipe):
 
         if self.configured is not None:
             if self.model is None:
-                self._load_configured(self.configured)
+                self.load_configured(self.configured)
             _ = self.required_model
             return
         if self._trained_on is get_examples and training is None:
             self._trained_on = None
             return
-        pipes = (
-            [proc for _, proc in nlp.pipeline if isinstance(proc, EgparsePipe)]
-            if nlp is not None
-            else []
-        )
-        partners = [proc for proc in pipes if proc is not self and proc.configured is None]
-        shared = train_shared(get_examples, [self, *partners], training, labels)
+        others = [] if nlp is None else [pipe for _, pipe in nlp.pipeline if pipe is not self]
+        partners = [
+            pipe for pipe in others if isinstance(pipe, EgparsePipe) and pipe.configured is None
+        ]
+        wanted = {layer for pipe in (self, *partners) for layer in (*pipe.predicts, *pipe.uses)}
+        shared = train_shared(get_examples, wanted, self.predicts, training, labels)
         if shared is None:
             return
         self.share(shared)
@@ -300,35 +231,6 @@ class EgparsePipe(Pipe):
             except EgparseError:
                 continue  # the Examples have nothing for it
             partner._trained_on = get_examples
-
-    # -- files -------------------------------------------------------------------------------------
-
-    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        """Write the model into a folder, or the name of the pipe beside it that has the same."""
-        folder = util.ensure_path(path)
-        folder.mkdir(parents=True, exist_ok=True)
-        if self._shared is not None and "model" not in exclude:
-            models.save_in(self._shared, folder)
-
-    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> EgparsePipe:
-        """Read what ``to_disk`` has written."""
-        if "model" not in exclude:
-            shared = models.load_from(util.ensure_path(path))
-            if shared is not None:
-                self.share(shared)
-        return self
-
-    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """The model as bytes, empty without one."""
-        return (
-            self._shared.to_bytes() if self._shared is not None and "model" not in exclude else b""
-        )
-
-    def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> EgparsePipe:
-        """Take what ``to_bytes`` gave."""
-        if data and "model" not in exclude:
-            self.share(models.from_bytes(data))
-        return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = {

@@ -5,10 +5,10 @@ several components.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from spacy.tokens import Doc
 from spacy.training import Example, biluo_to_iob
@@ -30,9 +30,6 @@ from egparse.splitting.training import SplitterTask
 from egparse.training.columns import annotated_layers, build_columns
 from egparse.training.run import splitter_parts, train
 
-if TYPE_CHECKING:
-    from egparse.spacy_components.component import EgparsePipe
-
 logger = logging.getLogger(__name__)
 
 _PARAGRAPH = Source("<examples>", 1, ("# newpar",), (1,))
@@ -41,12 +38,13 @@ _PARAGRAPH = Source("<examples>", 1, ("# newpar",), (1,))
 
 def train_shared(
     get_examples: Callable[[], Iterable[Example]],
-    pipes: Sequence[EgparsePipe],
+    wanted: Collection[str],
+    required: Collection[str],
     training: Mapping[str, Any] | str | None,
     labels: Mapping[str, Sequence[str]] | None,
 ) -> SharedModel | None:
-    """A model of all layers that the components are for and the Examples annotate; None if that is
-    nothing.
+    """A model of the ``wanted`` layers that the Examples annotate; None if none of the ``required``
+    ones is annotated (where no layer is required, a sentence splitter is enough).
 
     Sentences that lack some of it, for instance a head because tokens of spaCy and of the corpus do
     not match, are left out.
@@ -56,16 +54,15 @@ def train_shared(
             everything.
     """
     config = _config(training)
-    wanted = {layer for pipe in pipes for layer in (*pipe.predicts, *pipe.uses)}
     examples = [example for example in get_examples() if len(example.predicted)]
     sentences = [sentence for example in examples for sentence in sentences_of(example)]
     if not all(example.reference.has_annotation("SENT_START") for example in examples):
         config = replace(config, splitter=replace(config.splitter, train=False))
     found = [layer for layer in annotated_layers(sentences) if layer in wanted]
     layers = tuple(layer for layer in found if not config.layers or layer in config.layers)
-    if not layers and not pipes[0].predicts:
+    if not layers and not required:
         return _splitter_alone(sentences, config)
-    if not layers or not any(layer in (pipes[0].predicts or layers) for layer in layers):
+    if not layers or not any(layer in (required or layers) for layer in layers):
         return None
     kept = [sentence for sentence in sentences if _is_complete(sentence, layers)]
     if not kept:
