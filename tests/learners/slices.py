@@ -72,8 +72,7 @@ def tree(trees: Trees, count: int = 15) -> VectorProblem:
     heads = [np.array(own.heads, dtype=np.int32) for own in chosen]
     columns = build_columns(chosen, ("heads",), TrainConfig(layers=("heads",)))
     words = columns.words([own.forms for own in chosen])
-    for layer in columns.given(("heads",)):
-        columns.fill(words, layer, columns.label_numbers(chosen, layer))
+    words = columns.with_input(words, chosen, ("heads",))
     arc_columns = ArcColumns.build(words, columns, 2)
     templates = compile_arc_templates(ARC_TEMPLATES, arc_columns.names, BETWEEN)
     values = arc_columns.values(words)
