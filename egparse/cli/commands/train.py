@@ -364,12 +364,9 @@ def scores_by_name(report: Report) -> dict[str, float]:
 
 def _report(model: Model, trained: Trained) -> Report | None:
     """The evaluation of a model on the development part, where there is one."""
-    from egparse.evaluation.report import evaluate
+    from egparse.evaluation.evaluate_model import evaluate_model
 
-    if not trained.dev:
-        return None
-    predicted = list(model.annotate(trained.dev))
-    return evaluate(trained.dev, predicted, layers=set(model.layers))
+    return evaluate_model(model, trained.dev) if trained.dev else None
 
 
 def _all_of(listeners: list[Listener]) -> Listener:
