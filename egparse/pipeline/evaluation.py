@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from egparse.evaluation.evaluate_model import evaluate_model
+from egparse.evaluation.evaluate_model import Annotator, evaluate_model
 from egparse.evaluation.report import Report
 from egparse.readers.corpus import read_corpus
 from egparse.sentences import Sentence
+from egparse.splitting.splitter import Splitter
 from egparse.splitting.training import splitter_counts
 
-if TYPE_CHECKING:
-    from egparse.pipeline.model import Model
+
+class EvaluatedModel(Annotator, Protocol):
+    """What evaluation uses of a ``Model``."""
+
+    @property
+    def splitter(self) -> Splitter | None:
+        """The sentence splitter, if there is one."""
 
 
 def evaluate(
-    model: Model,
+    model: EvaluatedModel,
     gold: str | Path | Iterable[Sentence],
     *,
     gold_tags: bool = False,
