@@ -1,13 +1,12 @@
-"""How kernels are compiled: one guarded ``njit`` for the whole package, and where the compiled code
-is cached.
+"""Compilation of kernels: one ``njit`` for the whole package, with a cache on disk.
 
-numba refuses ``cache=True`` at import time where it finds no place to write (a read-only
-installation without a home); then we compile without a cache rather than fail. A user who sets
-``NUMBA_CACHE_DIR`` keeps it.
+numba raises an error for ``cache=True`` at import time if it finds no directory to write to (a
+read-only installation without a home directory); kernels are then compiled without a cache. If the
+environment sets ``NUMBA_CACHE_DIR``, the cache is there.
 
-Processes that compile at the same time take turns at saving: numba reads the index of a kernel and
-writes it anew with one entry more, and of two that do so at once with different versions one would
-leave its code under the other's entry.
+Processes that compile at the same time save one after the other: numba reads the index of a kernel,
+adds an entry and writes the index again. If two processes did so at once for different signatures,
+the compiled code of one could end up under the entry of the other.
 """
 
 from __future__ import annotations
@@ -22,8 +21,7 @@ import numba
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 SAFE_FASTMATH = {"nsz", "arcp", "contract", "afn", "reassoc"}
-"""Floating-point freedoms that keep ``nan`` and ``inf`` meaningful: forbidden parts score ``-inf``.
-"""
+"""The fast-math flags of LLVM that respect ``nan`` and ``inf``: forbidden parts score ``-inf``."""
 
 
 def _package_is_writable() -> bool:
@@ -40,12 +38,14 @@ LOCK = "egparse.lock"
 """The file beside cached kernels that is locked while one is saved."""
 
 LOCK_SECONDS = 60.0
-"""A process that has waited so long for others saves all the same."""
+"""A process that has waited so long for the lock saves without it."""
 
 
 def _save_in_turn(compiled: Any) -> None:
-    """Let a kernel's cache be saved by one process at a time; where numba's cache is not as it was,
-    it stays as it is.
+    """Let one process at a time save a kernel to the cache.
+
+    This replaces a method of numba's private cache object; a version of numba without that method
+    is left as it is.
     """
     file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     save, folder = getattr(file, "save", None), getattr(file, "_cache_path", None)
@@ -80,16 +80,15 @@ def njit(*, fast: bool = ..., inline: bool = ...) -> Callable[[Function], Functi
 
 
 def njit(function: Function | None = None, *, fast: bool = False, inline: bool = False) -> Any:
-    """Compile ``function`` without the interpreter lock and with an on-disk cache where one can be
-    had.
+    """Compile ``function`` to run without the interpreter lock, with a cache on disk if possible.
 
-    ``fast`` allows ``SAFE_FASTMATH`` (reassociation: sums vectorise). ``inline`` asks LLVM's caller
-    to inline at the numba level, for small helpers of hot loops.
+    ``fast`` permits ``SAFE_FASTMATH`` (reassociation, so that sums are vectorised). ``inline`` lets
+    numba inline the function into its callers, for small functions in hot loops.
     """
 
     def compile_(target: Function) -> Function:
-        # said even where it is off: numba lets a kernel without the option inherit it from
-        # whichever caller compiles it first
+        # explicit even where it is off: otherwise a kernel inherits the option from the caller that
+        # happens to compile it first
         fastmath: set[str] | bool = SAFE_FASTMATH if fast else False
         options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": fastmath}
         if inline:

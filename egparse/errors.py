@@ -1,6 +1,4 @@
-"""The errors that a user can cause: each becomes one clear line and exit code 2 on the command
-line.
-"""
+"""The errors that users can cause. The command line shows one line and exits with code 2."""
 
 from __future__ import annotations
 
@@ -8,13 +6,13 @@ from pathlib import Path
 
 
 class EgparseError(Exception):
-    """Base of every error that bad input or a bad option causes; its text is meant for the user."""
+    """The base of all errors in input or options; its text is meant for the user."""
 
 
 class CorpusError(EgparseError):
-    """A corpus file that does not say what its format promises.
+    """A corpus file that violates its format.
 
-    Shown as ``file:line: [sentence id: ]expected ..., got ...``.
+    Its text is ``file:line: [sentence id: ]expected ..., got ...``.
     """
 
     def __init__(
@@ -35,7 +33,9 @@ class CorpusError(EgparseError):
 
 
 class ModelFileError(EgparseError):
-    """A model file that is truncated, altered, foreign, or of a newer format."""
+    """A model file that cannot be read or written, or is truncated, altered, foreign or of a newer
+    format.
+    """
 
 
 class ConfigError(EgparseError):

@@ -1,19 +1,20 @@
-"""Tagging schemes for spans, IOB1, IOB2, IOBES and BILOU, and the spans that they stand for.
+"""Tagging schemes for spans (IOB1, IOB2, IOBES and BILOU), and the spans that tags encode.
 
-A tag is ``O`` or a prefix, a hyphen and a type: ``B-LOC``. All schemes say which words lie in a
-span (any prefix) or not (O); they differ in how they mark its ends:
+A tag is ``O``, outside of all spans, or a prefix, a hyphen and a type: ``B-LOC``. The schemes
+differ in how they mark the ends of a span:
 
 =====  =============================================================================
-IOB1   I in a span, B only where a span begins right after another of the same type
+IOB1   I in a span, but B where a span begins right after another of the same type
 IOB2   B at the first word of every span, I after it
 IOBES  IOB2 with E at the last word and S on a span of one word
 BILOU  IOBES with L for E and U for S
 =====  =============================================================================
 
-One reading fits them all and repairs what breaks them: B, S and U begin a span; I, E and L continue
-the one before if it is of the same type and not ended, and begin one otherwise; E, L, S and U end
-it. So IOB1 and IOB2 need not be told apart, and an orphan I begins a span, as conlleval counts it.
-Everything here is linear in the number of words.
+One interpretation fits all schemes, and repairs sequences that violate them: B, S and U begin a
+span; I, E and L continue the span before if it is of the same type and has not ended, and begin a
+span otherwise; E, L, S and U end a span. IOB1 and IOB2 need not be distinguished then, and an I
+that continues no span begins one, as conlleval counts it. All functions take time linear in the
+number of words.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ SCHEMES = ("iob1", "iob2", "iobes", "bilou")
 
 _PREFIXES = {None: "BIESLU", "iob1": "BI", "iob2": "BI", "iobes": "BIES", "bilou": "BILU"}
 _BOUNDARIES = {"iob1": "BIBI", "iob2": "BIBI", "iobes": "BISE", "bilou": "BIUL"}
-"""Letters for: first of several words, inner, only word, last of several."""
+"""The prefixes of the first of several words, an inner word, the only word, the last of several."""
 
 
 class TagFault(NamedTuple):
-    """A tag (0-based) that is none of the scheme."""
+    """A tag that the scheme does not have, at a word (from 0)."""
 
     position: int
     expected: str
@@ -39,7 +40,7 @@ class TagFault(NamedTuple):
 
 
 class Span(NamedTuple):
-    """The words ``start`` to ``end - 1`` (0-based) and what they are."""
+    """A span of the words ``start`` to ``end - 1`` (from 0)."""
 
     start: int
     end: int
@@ -47,31 +48,35 @@ class Span(NamedTuple):
 
 
 def to_iob2(tags: Sequence[str], scheme: str | None = None) -> tuple[str, ...]:
-    """The same spans in IOB2; ``scheme`` limits the prefixes that are accepted, None accepts those
-    of all schemes.
+    """The same spans in IOB2; ``scheme`` is the scheme of the tags, None for any.
 
-    Raises ValueError for a tag that the scheme does not have; ``find_tag_fault`` says which.
+    Raises:
+        ValueError: a tag that the scheme does not have; ``find_tag_fault`` finds it.
     """
     prefixes = _prefixes(scheme)
     if _is_iob2(tags):
         return tuple(tags)
     iob2 = []
-    running = ""  # the type of the span that may be continued
+    open_type = ""  # the type of the span that may be continued
     for tag in tags:
         if tag == OUTSIDE:
-            running = ""
+            open_type = ""
             iob2.append(tag)
             continue
         prefix, kind = tag[:1], tag[2:]
         if not kind or tag[1] != "-" or prefix not in prefixes:
             raise ValueError(f"not a tag of {scheme or 'any scheme'}: {tag!r}")
-        iob2.append(("I-" if kind == running and prefix in "IEL" else "B-") + kind)
-        running = "" if prefix in "ESLU" else kind
+        iob2.append(("I-" if kind == open_type and prefix in "IEL" else "B-") + kind)
+        open_type = "" if prefix in "ESLU" else kind
     return tuple(iob2)
 
 
 def from_iob2(tags: Sequence[str], scheme: str) -> tuple[str, ...]:
-    """The same spans in another scheme. Raises ValueError for tags that are not IOB2."""
+    """The same spans in another scheme.
+
+    Raises:
+        ValueError: an unknown scheme, or tags that are not IOB2.
+    """
     if scheme not in SCHEMES:
         raise ValueError(f"expected a scheme of {', '.join(SCHEMES)}, got {scheme!r}")
     iob2 = to_iob2(tags, "iob2")
@@ -83,7 +88,7 @@ def from_iob2(tags: Sequence[str], scheme: str) -> tuple[str, ...]:
 
 
 def find_tag_fault(tags: Sequence[str], scheme: str | None = None) -> TagFault | None:
-    """The first tag that ``to_iob2`` would refuse, or None."""
+    """The first tag that ``to_iob2`` does not accept, or None."""
     prefixes = _prefixes(scheme)
     for position, tag in enumerate(tags):
         if tag != OUTSIDE and (tag[:1] not in prefixes or tag[1:2] != "-" or not tag[2:]):
@@ -93,7 +98,7 @@ def find_tag_fault(tags: Sequence[str], scheme: str | None = None) -> TagFault |
 
 
 def spans_of(iob2_tags: Sequence[str]) -> list[Span]:
-    """The spans of a tag sequence, in order; orphan I tags begin one."""
+    """The spans of a tag sequence, in order; an I tag that continues no span begins one."""
     spans = []
     start, kind = 0, ""  # no type: no span is open
     for position, tag in enumerate(iob2_tags):
@@ -108,14 +113,16 @@ def spans_of(iob2_tags: Sequence[str]) -> list[Span]:
 
 
 def tags_of(spans: Sequence[Span], length: int) -> tuple[str, ...]:
-    """The IOB2 tags of spans that do not overlap. Raises ValueError where they do or leave the
-    sentence.
+    """The IOB2 tags of spans in a sentence of ``length`` words.
+
+    Raises:
+        ValueError: spans overlap, or exceed the sentence.
     """
     tags = [OUTSIDE] * length
     for start, end, kind in spans:
         if not 0 <= start < end <= length or any(tag != OUTSIDE for tag in tags[start:end]):
             raise ValueError(
-                f"span {start}..{end} overlaps another or leaves a sentence of {length} words"
+                f"span {start}..{end} overlaps another or exceeds a sentence of {length} words"
             )
         tags[start:end] = ["B-" + kind, *["I-" + kind] * (end - start - 1)]
     return tuple(tags)
@@ -128,8 +135,8 @@ def _prefixes(scheme: str | None) -> str:
 
 
 def _is_iob2(tags: Sequence[str]) -> bool:
-    """Whether this is IOB2 of one type, which is the usual case and seen without a look at every
-    word.
+    """Whether these are IOB2 tags of a single type: the usual case, which is recognised without a
+    loop over the words.
     """
     distinct = set(tags)
     distinct.discard(OUTSIDE)

@@ -1,29 +1,40 @@
-"""The sentence record that readers produce, tasks annotate and evaluation compares."""
+"""The sentence: what readers produce, models annotate and evaluation compares."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 MISSING = "_"
-"""The value of a cell that says nothing, as in CoNLL-U."""
+"""The value of an empty cell, as in CoNLL-U."""
 
 MISSING_HEAD = -1
-"""The head of a word whose HEAD cell is ``_``: missing, which is not the same as attached to the
-root (0).
-"""
+"""The head of a word that is not annotated (``_`` in CoNLL-U), in contrast to 0, the root."""
+
+ROW_KEYS = {
+    "forms": "form",
+    "lemmas": "lemma",
+    "upos": "upos",
+    "xpos": "xpos",
+    "feats": "feats",
+    "spans": "spans",
+    "heads": "head",
+    "deprels": "deprel",
+    "misc": "misc",
+}
+"""Field of ``Sentence`` -> its key in ``Sentence.rows``, in the order of the keys."""
 
 _DOCUMENT_MARKS = ("# newdoc", "-DOCSTART-")
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a sentence came from: what a faithful writer needs beyond the words.
+    """The lines that a sentence was read from, so that a writer can reproduce them.
 
-    ``lines`` are the sentence's lines as they stood, without line ends: comments, multiword tokens,
-    words and empty nodes. ``word_lines[k]`` is the index in ``lines`` of word ``k`` (0-based).
-    ``first_line`` is the 1-based number in the file of ``lines[0]``. ``format`` is the corpus
-    format that the lines are in.
+    ``lines`` are all lines of the sentence without line ends: comments, multiword tokens, words and
+    empty nodes. ``lines[word_lines[k]]`` is the line of word ``k`` (0-based). ``first_line`` is the
+    number (from 1) of ``lines[0]`` in the file. ``format`` is the corpus format of the lines.
     """
 
     path: str
@@ -35,14 +46,15 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """The syntactic words of one sentence, column by column; all columns have the same length.
+    """The syntactic words of a sentence, column by column; a column has one value a word, or is
+    empty if the sentence lacks it.
 
-    ``heads[k]`` is the 1-based position of the head of word ``k``, 0 for the root, ``MISSING_HEAD``
-    where it is not annotated. String cells that say nothing hold ``MISSING``. ``spans`` holds one
-    IOB2 tag per word (entities, chunks) or is empty where the corpus has none.
-    ``probabilities[layer][k]`` is how sure a model is of what it has put into the layer at word
-    ``k``, from 0 to 1, or None where it has put nothing there or cannot say; None altogether unless
-    it was asked.
+    ``heads[k]`` is the position (from 1) of the head of word ``k``, 0 for the root, or
+    ``MISSING_HEAD``. Missing strings are ``MISSING``. ``spans`` are IOB2 tags (entities or chunks).
+    ``probabilities[layer][k]`` is the probability that a model gives to the value that it predicted
+    in the layer ``"upos"``, ``"xpos"``, ``"feats"``, ``"spans"``, ``"heads"`` or ``"deprels"`` for
+    word ``k``; None where it predicted no value or computes no probabilities. ``probabilities`` is
+    None if none were requested.
     """
 
     forms: Sequence[str]
@@ -63,8 +75,8 @@ class Sentence:
 
     @property
     def opens_document(self) -> bool:
-        """Whether the source marks the first sentence of a document here: ``# newdoc`` in CoNLL-U,
-        ``-DOCSTART-`` in columns.
+        """Whether the source marks the sentence as the first of a document: by ``# newdoc`` in
+        CoNLL-U, by ``-DOCSTART-`` in column files.
         """
         if self.source is None or not len(self):
             return False
@@ -74,3 +86,20 @@ class Sentence:
     def with_layers(self, **layers: Sequence[str] | Sequence[int]) -> Sentence:
         """A copy in which the named columns are replaced."""
         return replace(self, **layers)  # type: ignore[arg-type]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dictionary a word, for a data frame: ``pandas.DataFrame(sentence.rows())``.
+
+        Its keys are ``id`` (from 1), ``form``, then ``lemma``, ``upos``, ``xpos``, ``feats``,
+        ``spans``, ``head``, ``deprel`` and ``misc`` as far as the sentence has them, then
+        ``p_upos``, ``p_head`` and so on as far as it has probabilities. The values are those of the
+        columns; a missing probability is None.
+        """
+        columns: dict[str, Sequence[Any]] = {"id": range(1, len(self) + 1)}
+        for field_name, key in ROW_KEYS.items():
+            if values := getattr(self, field_name):
+                columns[key] = values
+        for layer, values in (self.probabilities or {}).items():
+            columns["p_" + ROW_KEYS[layer]] = values
+        words = zip(*columns.values(), strict=True)
+        return [dict(zip(columns, word, strict=True)) for word in words]

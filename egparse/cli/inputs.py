@@ -11,13 +11,10 @@ from typing import IO, cast
 
 from egparse.cli.options import InputFormat
 from egparse.readers.blocks import CHUNK, open_file
+from egparse.readers.detection import format_of_name, is_conllu_comment, is_first_row
 
 STANDARD = Path("-")
 
-_SUFFIXES = {".conllu": InputFormat.CONLLU, ".conllx": InputFormat.CONLLX}
-_COMMENTS = (b"# sent_id", b"# text", b"# newdoc", b"# newpar", b"# global.columns")
-_FIRST_IDS = (b"1\t", b"0.1\t", b"1-")
-_COLUMNS = 10
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -62,7 +59,8 @@ class Input(AbstractContextManager["Input"]):
         """
         if asked is not InputFormat.AUTO:
             return asked
-        return _SUFFIXES.get(Path(self.name).suffix.lower()) or self._looks_like()
+        named = format_of_name(self.name)
+        return InputFormat(named) if named else self._looks_like()
 
     def _looks_like(self) -> InputFormat | None:
         """The format by the first comment of CoNLL-U or the first other line that is no comment."""
@@ -71,7 +69,7 @@ class Input(AbstractContextManager["Input"]):
             self._head.append(piece)
             *lines, begun = (begun + piece).removeprefix(_BYTE_ORDER_MARK).split(b"\n")
             for line in lines:
-                if line.strip() and not (line[:1] == b"#" and not line.startswith(_COMMENTS)):
+                if line.strip() and (line[:1] != b"#" or is_conllu_comment(_as_text(line))):
                     return _by_line(line)
             if len(begun) > CHUNK:  # no corpus has such a line
                 break
@@ -79,8 +77,12 @@ class Input(AbstractContextManager["Input"]):
 
 
 def _by_line(line: bytes) -> InputFormat | None:
-    if line.startswith(_COMMENTS):
+    text = _as_text(line)
+    if is_conllu_comment(text):
         return InputFormat.CONLLU
-    if line.startswith(_FIRST_IDS) and line.count(b"\t") == _COLUMNS - 1:
-        return None
-    return InputFormat.TEXT
+    return None if is_first_row(text) else InputFormat.TEXT
+
+
+def _as_text(line: bytes) -> str:
+    """The line as text, whatever its encoding: only its ASCII characters matter here."""
+    return line.decode("latin-1")

@@ -26,7 +26,8 @@ from egparse.pipeline.annotate import BATCH_WORDS
 from egparse.pipeline.model import Model, batches
 from egparse.readers.blocks import Block, pieces_of, read_blocks
 from egparse.readers.columns import LAYOUTS
-from egparse.readers.corpus import detect_format, read_corpus
+from egparse.readers.corpus import read_corpus
+from egparse.readers.detection import detect_format
 from egparse.sentences import Sentence
 
 CHUNK = 1 << 19

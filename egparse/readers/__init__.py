@@ -1,1 +1,1 @@
-"""Corpora in and out: CoNLL-U, CoNLL-X, column files and plain text, sentence by sentence."""
+"""Reading and writing corpora (CoNLL-U, CoNLL-X, column files), and reading plain text."""

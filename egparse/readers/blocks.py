@@ -1,10 +1,10 @@
-"""Blocks of lines between blank lines, the unit in which every corpus format comes, read as a
-stream.
+"""Reading a file as blocks of lines between blank lines: in every corpus format, a sentence is a
+block.
 
-A block is what a sentence is written in. Lines end with LF; carriage returns before it are dropped,
-and so is a byte order mark at the beginning of the file. Several blank lines count as one, and the
-last block needs none. Memory holds one chunk of the file and one block; the time is linear in the
-size of the file, whatever the lengths of lines and blocks.
+Lines end with LF; carriage returns before it are dropped, and so is a byte order mark at the
+beginning of a line. Several blank lines count as one, and the last block needs none. Memory holds
+one chunk of the file and one block; the time is linear in the size of the file, whatever the
+lengths of lines and blocks.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ CorpusSource: TypeAlias = str | os.PathLike[str] | IO[str] | IO[bytes]
 """A path, or a stream of text or bytes that is open for reading."""
 
 CHUNK = 1 << 18
-"""Bytes or characters read at a time; measured: smaller ones cost calls, larger ones leave the
-processor's cache.
+"""Bytes or characters that are read at a time. Measured: smaller chunks need more calls, larger
+ones exceed the processor's cache.
 """
 
 
 class Block(NamedTuple):
     """Consecutive lines without line ends, none of them empty; ``first_line`` counts from 1.
 
-    Where ``undecodable``, some byte near this block was not UTF-8 and stands in the text as a lone
-    surrogate.
+    If ``undecodable``, a byte in or near the block was not UTF-8; the text has a lone surrogate
+    instead.
     """
 
     path: str
@@ -40,11 +40,15 @@ class Block(NamedTuple):
     def fault(
         self, line: int, expected: str, got: str, sentence_id: str | None = None
     ) -> CorpusError:
-        """The error that ``lines[line]`` is not what was expected."""
+        """An error in ``lines[line]``."""
         return CorpusError(self.path, self.first_line + line, expected, got, sentence_id)
 
     def check_encoding(self) -> None:
-        """Raise CorpusError for the first line with a byte that is not UTF-8."""
+        """Check that the block is UTF-8.
+
+        Raises:
+            CorpusError: a line has a byte that is not UTF-8.
+        """
         for number, line in enumerate(self.lines):
             bad = next((letter for letter in line if "\udc80" <= letter <= "\udcff"), None)
             if bad is not None:
@@ -52,13 +56,14 @@ class Block(NamedTuple):
 
 
 def read_blocks(source: CorpusSource, name: str | None = None) -> Iterator[Block]:
-    """The blocks of a file or stream; ``name`` stands in error messages in place of the path.
+    """The blocks of a file or stream; ``name`` replaces the path in error messages.
 
-    Raises EgparseError where the file cannot be read.
+    Raises:
+        EgparseError: the file cannot be read.
     """
     path = name or name_of(source)
     number = 1  # of the first line of the chunk
-    begun: list[str] = []  # lines of a block that the last chunk did not finish
+    begun: list[str] = []  # lines of a block that the last chunk did not complete
     begun_at, begun_undecodable = 1, False
     for lines, undecodable in read_lines(source, path):
         start = 0
@@ -87,8 +92,8 @@ def parse_blocks(
     skip_bad: bool,
     on_bad: Callable[[CorpusError], None] | None,
 ) -> Iterator[Sentence]:
-    """The sentence of each block; with ``skip_bad`` a faulty one is told to ``on_bad`` and left
-    out.
+    """The sentence of each block; with ``skip_bad`` faulty sentences are left out and their errors
+    passed to ``on_bad``.
     """
     for block in blocks:
         try:
@@ -111,12 +116,12 @@ def name_of(source: CorpusSource) -> str:
 
 
 def shown(cell: str) -> str:
-    """A cell as an error message quotes it: never long, never with control characters."""
+    """A cell as error messages quote it: cut if it is long, with control characters escaped."""
     return repr(cell) if len(cell) <= 40 else repr(cell[:40])[:-1] + "...'"
 
 
 def read_lines(source: CorpusSource, path: str) -> Iterator[tuple[list[str], bool]]:
-    """Chunks of whole lines without line ends, and whether some byte of the chunk is not UTF-8."""
+    """Chunks of whole lines without line ends, and whether a byte of the chunk is not UTF-8."""
     if isinstance(source, str | os.PathLike):
         with open_file(source, path) as stream:
             yield from read_lines(stream, path)
@@ -130,15 +135,17 @@ def read_lines(source: CorpusSource, path: str) -> Iterator[tuple[list[str], boo
             yield from (
                 (_split(piece), False) for piece in _whole_lines(_rejoin(first, pieces), "\n", "")
             )
-    except (
-        UnicodeDecodeError
-    ) as error:  # a text stream decodes by itself and does not tell at which line
+    except UnicodeDecodeError as error:  # from a text stream, which does not name the line
         bad = f"{error.encoding}: {error.reason}"
         raise CorpusError(path, 1, "text that its stream can decode", bad) from error
 
 
 def open_file(source: str | os.PathLike[str], path: str) -> IO[bytes]:
-    """The file, open for reading bytes. Raises EgparseError where it cannot be."""
+    """The file, open for reading bytes.
+
+    Raises:
+        EgparseError: the file cannot be read.
+    """
     try:
         return open(source, "rb", buffering=CHUNK)
     except (OSError, ValueError) as error:
@@ -147,8 +154,8 @@ def open_file(source: str | os.PathLike[str], path: str) -> IO[bytes]:
 
 
 def pieces_of(stream: IO[str] | IO[bytes]) -> Iterator[str | bytes]:
-    """What the stream has, as it comes: ``read1`` returns what a pipe holds instead of waiting for
-    a full chunk.
+    """The content of the stream as it arrives: ``read1`` returns what a pipe holds instead of
+    waiting for a full chunk.
     """
     read = getattr(stream, "read1", stream.read)
     while piece := read(CHUNK):
@@ -161,8 +168,8 @@ def _rejoin(first: AnyStr, rest: Iterator[Any]) -> Iterator[AnyStr]:
 
 
 def _whole_lines(pieces: Iterable[AnyStr], newline: AnyStr, empty: AnyStr) -> Iterator[AnyStr]:
-    """The same text cut after line ends only; the last piece may lack one."""
-    begun: list[AnyStr] = []  # a list, so that a line of many chunks is joined once
+    """The same text, cut after line ends only; the last piece may lack one."""
+    begun: list[AnyStr] = []  # a list, so that a line of many chunks is joined only once
     for piece in pieces:
         cut = piece.rfind(newline) + 1
         if cut:
@@ -184,12 +191,11 @@ def _decoded(pieces: Iterable[bytes]) -> Iterator[tuple[list[str], bool]]:
 
 
 def _split(text: str) -> list[str]:
-    """Lines without line ends; ``str.splitlines`` would also cut at characters that may stand in a
+    """Lines without line ends; ``str.splitlines`` would also cut at characters that may occur in a
     word.
 
-    A byte order mark is dropped wherever a line begins with one: files are joined, and sentences
-    taken out of them, so that what stood at the beginning comes to stand elsewhere, and the other
-    way round.
+    A byte order mark is dropped at the beginning of any line, because files are concatenated, and
+    sentences are extracted from them.
     """
     if "\r" in text:
         text = text.replace("\r\n", "\n")
@@ -204,7 +210,7 @@ def _split(text: str) -> list[str]:
 
 
 def _blank(lines: list[str], start: int) -> int:
-    """The next empty line, or -1."""
+    """The index of the next empty line, or -1."""
     try:
         return lines.index("", start)
     except ValueError:

@@ -1,10 +1,10 @@
 """Column files of the CoNLL shared tasks on spans: 2000 (chunks), 2002 and 2003 (entities).
 
-One word a line, its cells separated by blanks or tabs, sentences by empty lines. ``#`` may be a
-word: there are no comments. ``xpos`` is the column of parts of speech, ``spans`` the last column
-(in 2003 entities or chunks as asked) in IOB2, whatever the scheme of the file (see ``schemes``).
-Lines ``-DOCSTART-`` go with the sentence that follows. Blanks at the end of a line are dropped, so
-a line of blanks ends a sentence.
+A line is a word, its cells separated by blanks or tabs; empty lines separate sentences. There are
+no comments: ``#`` may be a word. ``xpos`` is the column of parts of speech, ``spans`` the last
+column (in 2003, entities or chunks by choice) in IOB2, whatever the scheme of the file (see
+``schemes``). A line ``-DOCSTART-`` belongs to the next sentence. Blanks at the end of a line are
+dropped, so that a line of blanks ends a sentence.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LAYOUTS: dict[str, dict[int, tuple[str, ...]]] = {
         5: ("form", "lemma", "xpos", "chunk", "ner"),
     },
 }
-"""Format -> number of columns -> what stands in them. The German files of 2003 have lemmas."""
+"""Format -> number of columns -> their names. The German files of 2003 have lemmas."""
 
 LAYERS = ("ner", "chunk")
 
@@ -46,9 +46,15 @@ def read_columns(
 ) -> Iterator[Sentence]:
     """The sentences of a column file or stream in one of the formats of ``LAYOUTS``.
 
-    ``scheme`` limits the tags that are accepted (None: those of any scheme); ``layer`` is the
-    column of spans where the format has two. A line with other columns, or a tag that is none,
-    raises CorpusError, or with ``skip_bad`` the sentence is told to ``on_bad`` and left out.
+    ``scheme`` is the scheme of its tags (None: any); ``layer`` selects the column of spans if the
+    format has two. With ``skip_bad`` a faulty sentence is left out, and its error is passed to
+    ``on_bad``.
+
+    Raises:
+        CorpusError: a wrong number of columns, an empty cell, or a tag that the scheme does not
+            have, unless ``skip_bad``.
+        EgparseError: the file cannot be read.
+        ValueError: an unknown format, scheme or layer.
     """
     blocks = read_blocks(source, name)
     return parse_columns(
@@ -65,9 +71,9 @@ def parse_columns(
     skip_bad: bool = False,
     on_bad: Callable[[CorpusError], None] | None = None,
 ) -> Iterator[Sentence]:
-    """``read_columns`` for blocks that have been read."""
+    """The sentences of blocks; see ``read_columns``."""
     _check_choice(format, layer)
-    find_tag_fault((), scheme)  # refuses an unknown scheme now rather than at the first sentence
+    find_tag_fault((), scheme)  # raises for an unknown scheme now, not at the first sentence
     parse = partial(_parse, format=format, scheme=scheme, layer=layer)
     return parse_blocks(_sentence_blocks(blocks), parse, skip_bad, on_bad)
 
@@ -80,7 +86,7 @@ def write_columns(
     scheme: str | None = None,
     layer: str = "ner",
 ) -> int:
-    """Write sentences, see ``format_sentence``; returns how many."""
+    """Write sentences as ``format_sentence`` does; returns how many."""
     count = 0
     for sentence in sentences:
         stream.write(format_sentence(sentence, format, scheme=scheme, layer=layer))
@@ -91,12 +97,12 @@ def write_columns(
 def format_sentence(
     sentence: Sentence, format: str, *, scheme: str | None = None, layer: str = "ner"
 ) -> str:
-    """The lines of a sentence in a column format, blank line included.
+    """The lines of a sentence in a column format, with the blank line.
 
-    A sentence read from that format keeps its lines; only the cells of parts of speech and spans
-    are replaced where they differ. ``scheme`` is the one to write; None leaves spans that have not
-    changed as they stand and writes others in IOB2. A sentence from elsewhere is written with
-    blanks between the cells, blanks inside a cell becoming ``_``.
+    A sentence that was read from that format keeps its lines; only cells of parts of speech and
+    spans that differ are replaced. ``scheme`` is the scheme to write; with None, spans that have
+    not changed stay as they are, and others are written in IOB2. Any other sentence is written with
+    blanks between the cells, and ``_`` for blanks inside of a cell.
     """
     _check_choice(format, layer)
     source = sentence.source
@@ -108,7 +114,7 @@ def format_sentence(
 
 
 def split_columns(lines: Sequence[str]) -> list[list[str]]:
-    """The cells of each line: between tabs where the first line has one, else between blanks."""
+    """The cells of each line, separated by tabs if the first line has one, else by blanks."""
     if "\t" in lines[0]:
         return [line.split("\t") for line in lines]
     rows = [line.split(" ") for line in lines]
@@ -116,14 +122,14 @@ def split_columns(lines: Sequence[str]) -> list[list[str]]:
 
 
 def document_lines(lines: Sequence[str]) -> int:
-    """How many lines at the beginning are ``-DOCSTART-`` or empty."""
+    """The number of lines at the beginning that are ``-DOCSTART-`` or empty."""
     return next(
         (k for k, line in enumerate(lines) if line and not line.startswith(_DOCUMENT)), len(lines)
     )
 
 
 def strip_block(block: Block) -> list[Block]:
-    """The block without blanks at the ends of lines, cut at lines that were blanks only."""
+    """The block without blanks at the ends of lines, cut at lines that consisted of blanks."""
     lines = [line.rstrip(" \t") for line in block.lines]
     if "" not in lines:
         return [block._replace(lines=lines)]
@@ -144,7 +150,7 @@ def _check_choice(format: str, layer: str) -> None:
 
 
 def _sentence_blocks(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Blocks with words; a document line that stands alone is put before the next block."""
+    """Blocks with words; a block that is only a document line is joined with the next block."""
     before: list[str] = []
     before_at = 1
     for read in blocks:
@@ -187,7 +193,11 @@ def _parse(block: Block, *, format: str, scheme: str | None, layer: str) -> Sent
 
 
 def _names(block: Block, rows: Sequence[Sequence[str]], first: int, format: str) -> tuple[str, ...]:
-    """What the columns are. Raises CorpusError for the first line with other columns."""
+    """The names of the columns.
+
+    Raises:
+        CorpusError: a line has another number of columns, or an empty one.
+    """
     layouts = LAYOUTS[format]
     widths = " or ".join(map(str, layouts))
     width = len(rows[0])
@@ -225,13 +235,13 @@ def _refill(
     rows = split_columns(old)
     if len(rows) != len(sentence) or len({len(row) for row in rows}) != 1:
         raise ValueError(
-            f"{source.path}:{source.first_line}: the source has not the words of the sentence"
+            f"{source.path}:{source.first_line}: the source does not have the sentence's words"
         )
     names = LAYOUTS[format][len(rows[0])]
     delimiter = "\t" if "\t" in old[0] else " "
-    place = names.index(_span_column(names, layer))
-    tags = _written_tags(sentence.spans, [row[place] for row in rows], scheme)
-    columns: dict[int, Sequence[str]] = {place: tags}
+    span_column = names.index(_span_column(names, layer))
+    tags = _written_tags(sentence.spans, [row[span_column] for row in rows], scheme)
+    columns: dict[int, Sequence[str]] = {span_column: tags}
     if sentence.xpos and "xpos" in names:
         columns[names.index("xpos")] = sentence.xpos
     for k, (line, row) in enumerate(zip(source.word_lines, rows, strict=True)):

@@ -1,14 +1,13 @@
-"""CoNLL-U: ten tab-separated columns, comments, multiword tokens and empty nodes, one sentence a
-block.
+"""CoNLL-U: ten tab-separated columns, comments, multiword tokens and empty nodes.
 
-The format is that of https://universaldependencies.org/format.html. The reader takes a sentence
-apart in whole columns and checks it by counting (see ``rows``); only when something does not add up
-it looks at single lines. The decision to read without the ``conllu`` package is in
-docs/decisions/conllu-reader.md.
+The format is that of https://universaldependencies.org/format.html. The reader splits a sentence
+into whole columns and checks it by counting cells (see ``rows``); only if a count is wrong it looks
+at single lines. docs/decisions/conllu-reader.md gives the reasons for not using the ``conllu``
+package.
 
-``Sentence.source`` keeps every line, so that writing a sentence gives back what was read, byte for
-byte, but for what lies between the lines: line ends become LF, a byte order mark goes, every
-sentence is followed by one blank line.
+``Sentence.source`` keeps every line, so that a sentence is written as it was read, byte by byte,
+except that line ends become LF, byte order marks are dropped, and every sentence is followed by one
+blank line.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ from egparse.schemes import OUTSIDE, find_tag_fault, to_iob2
 from egparse.sentences import MISSING, Sentence, Source
 
 SPANS_KEY = "NE"
-"""The key in MISC under which entities stand: ``NE=B-LOC``."""
+"""The key of span tags in MISC, as in ``NE=B-LOC``."""
 
 PROBABILITY_KEYS = {
     "upos": "PUpos",
@@ -53,8 +52,8 @@ PROBABILITY_KEYS = {
     "heads": "PHead",
     "deprels": "PDeprel",
 }
-"""Layer -> the key in MISC under which the probability of its value stands, as in ``PHead=0.973``;
-for spans it is ``P`` and their key.
+"""Layer -> the key of its probabilities in MISC, as in ``PHead=0.973``; for spans it is ``P`` and
+the key of their tags.
 """
 
 
@@ -72,13 +71,16 @@ def read_conllu(
 ) -> Iterator[Sentence]:
     """The sentences of a CoNLL-U file or stream, one at a time.
 
-    Heads must make a tree with one root, or with several if ``multiple_roots``; where no word has a
-    head the sentence is not annotated, which is a fault only if ``require_trees``, and so is a
-    single missing head. Without ``trees`` the column HEAD is not looked at, and ``heads`` is empty.
-    ``spans`` are read from the MISC key ``spans_key``, in any scheme; words without it are O, and
-    None leaves ``spans`` empty. With ``partial_spans`` words without it are MISSING, and a tag
-    after such a word that continues a span is I. A faulty sentence raises CorpusError, or with
-    ``skip_bad`` is told to ``on_bad`` and left out.
+    Heads must form a tree with one root, or with several roots if ``multiple_roots``. A sentence
+    without any head is not annotated; a missing head is a fault only with ``require_trees``.
+    Without ``trees`` the column HEAD is ignored and ``heads`` is empty. Spans are read from the key
+    ``spans_key`` of MISC, in any scheme; None leaves ``spans`` empty. Words without the key are O,
+    or ``MISSING`` with ``partial_spans``, where a tag after such a word that continues a span is I.
+    With ``skip_bad`` a faulty sentence is left out, and its error is passed to ``on_bad``.
+
+    Raises:
+        CorpusError: a faulty sentence, unless ``skip_bad``.
+        EgparseError: the file cannot be read.
     """
     return parse_conllu(
         read_blocks(source, name),
@@ -103,7 +105,7 @@ def parse_conllu(
     spans_key: str | None = SPANS_KEY,
     partial_spans: bool = False,
 ) -> Iterator[Sentence]:
-    """``read_conllu`` for blocks that have been read."""
+    """The sentences of blocks; see ``read_conllu``."""
     parse = partial(
         _parse,
         trees=trees,
@@ -118,7 +120,7 @@ def parse_conllu(
 def write_conllu(
     sentences: Iterable[Sentence], stream: TextIO, *, spans_key: str = SPANS_KEY
 ) -> int:
-    """Write sentences, see ``format_sentence``; returns how many."""
+    """Write sentences as ``format_sentence`` does; returns how many."""
     count = 0
     for sentence in sentences:
         stream.write(format_sentence(sentence, spans_key))
@@ -127,14 +129,13 @@ def write_conllu(
 
 
 def format_sentence(sentence: Sentence, spans_key: str = SPANS_KEY) -> str:
-    """The lines of a sentence in CoNLL-U, blank line included.
+    """The lines of a sentence in CoNLL-U, with the blank line.
 
     A sentence that was read from CoNLL-U keeps its lines: only UPOS, XPOS, FEATS, HEAD and DEPREL
-    of its words are replaced, each where the sentence has that layer, and the spans in MISC where
-    they differ from what the lines say. ``Sentence.probabilities`` are written into MISC too, with
-    three decimals, behind what it holds, in the place of those that it may hold already. Any other
-    sentence is written plainly, with ``# sent_id`` and, where MISC tells how the words are spaced,
-    ``# text``.
+    of its words are replaced, as far as the sentence has these layers, and the spans in MISC if
+    they differ from those of the lines. Any other sentence gets new lines, with the comment
+    ``# sent_id`` and, if it has MISC, which tells whether a blank follows a word, ``# text``.
+    ``Sentence.probabilities`` are appended to MISC, with three decimals; earlier ones are removed.
     """
     source = sentence.source
     if source is not None and source.format == "conllu":
@@ -196,7 +197,7 @@ def _parse(
 
 
 def _read_comments(lines: Sequence[str]) -> tuple[int, str | None]:
-    """How many comments come first, and the sentence's ID among them."""
+    """The number of comments before the words, and the sentence's ID in them."""
     count = 0
     sentence_id = None
     for line in lines:
@@ -218,20 +219,19 @@ def _words(
     cells: Sequence[str] | None = split_cells(block.lines[comments:])
     if cells is not None and ids_ascend(cells[ID::STRIDE]):
         return lines, cells
-    if cells is None or "#" in "".join(
-        cells[ID::STRIDE]
-    ):  # a fault, or a comment between the words
+    # a fault, or a comment between the words
+    if cells is None or "#" in "".join(cells[ID::STRIDE]):
         lines = check_rows(block, sentence_id)
         cells = split_cells([block.lines[line] for line in lines])
         if cells is None:
-            raise AssertionError("check_rows lets no row pass that split_cells refuses")
+            raise AssertionError("check_rows accepts no row that split_cells rejects")
     others = find_other_rows(block, lines, cells[ID::STRIDE], sentence_id)
     return without_rows(lines, others, 1), without_rows(cells, others)
 
 
 def _raw_tags(misc: Sequence[str], key: str, absent: str = OUTSIDE) -> list[str]:
-    """The span tag of each word as it stands, ``absent`` where there is none; nothing where no word
-    has one.
+    """The span tag of each word as it is written, ``absent`` for words without one; an empty list
+    if no word has one.
     """
     if key not in "|".join(misc):
         return []
@@ -243,7 +243,7 @@ def _raw_tags(misc: Sequence[str], key: str, absent: str = OUTSIDE) -> list[str]
 
 
 def _value(cell: str, key: str) -> str:
-    """What stands after the key in a MISC cell, nothing where the key is only part of another."""
+    """The value of the key in a MISC cell; empty if the key is only part of another."""
     if cell.startswith(key):
         return cell[len(key) :].partition("|")[0]
     _, found, rest = cell.partition("|" + key)
@@ -268,8 +268,8 @@ def _spans(
 
 
 def _partial_iob2(tags: Sequence[str]) -> tuple[str, ...]:
-    """IOB2 of tags some of which are missing; what stands after a gap and continues a span may
-    continue one that began in the gap.
+    """IOB2 of tags some of which are missing: a tag after a gap that continues a span may continue
+    one that began in the gap, and stays I.
     """
     iob2: list[str] = []
     for missing, group in groupby(tags, MISSING.__eq__):
@@ -284,51 +284,51 @@ def _partial_iob2(tags: Sequence[str]) -> tuple[str, ...]:
 
 
 def _changed_misc(sentence: Sentence, source: Source, key: str) -> list[str] | None:
-    """The column MISC with the sentence's spans; None where the source says the same already."""
+    """The column MISC with the sentence's spans; None if the source has the same spans."""
     spans = sentence.spans
     if not spans:
         return None
     if len(spans) != len(sentence):
         raise ValueError(f"{len(spans)} span tags for {len(sentence)} words")
     prefix = key + "="
-    nothing = spans.count(OUTSIDE) == len(spans)
-    if nothing and not any(prefix in source.lines[line] for line in source.word_lines):
+    no_spans = spans.count(OUTSIDE) == len(spans)
+    if no_spans and not any(prefix in source.lines[line] for line in source.word_lines):
         return None
     misc = [source.lines[line].rpartition("\t")[2] for line in source.word_lines]
     raw = _raw_tags(misc, prefix) or [OUTSIDE] * len(misc)
     if find_tag_fault(raw) is None and to_iob2(raw) == tuple(spans):
         return None
     return [
-        cell if tag == was else _with_tag(cell, prefix, tag)
-        for cell, tag, was in zip(misc, spans, raw, strict=True)
+        cell if tag == previous else _with_tag(cell, prefix, tag)
+        for cell, tag, previous in zip(misc, spans, raw, strict=True)
     ]
 
 
 def _with_tag(cell: str, prefix: str, tag: str) -> str:
-    """The MISC cell in which the span tag is replaced; O takes it out."""
+    """The MISC cell with another span tag; O removes the tag."""
     items = [] if cell == MISSING else cell.split("|")
-    place = next((k for k, item in enumerate(items) if item.startswith(prefix)), len(items))
-    items[place : place + 1] = [] if tag == OUTSIDE else [prefix + tag]
+    index = next((k for k, item in enumerate(items) if item.startswith(prefix)), len(items))
+    items[index : index + 1] = [] if tag == OUTSIDE else [prefix + tag]
     return "|".join(items) or MISSING
 
 
 def _with_probabilities(
     misc: Sequence[str], probabilities: Mapping[str, Sequence[float | None]], key: str
 ) -> list[str]:
-    """The column MISC with the probabilities of each word: what they take the place of goes, also
-    where a word has none.
+    """The column MISC with the probabilities of each word; earlier values of their keys are
+    removed, also from words without a probability.
     """
     names = {**PROBABILITY_KEYS, "spans": "P" + key}
-    told = {names[layer] + "=": values for layer, values in probabilities.items()}
-    if any(len(values) != len(misc) for values in told.values()):
+    by_key = {names[layer] + "=": values for layer, values in probabilities.items()}
+    if any(len(values) != len(misc) for values in by_key.values()):
         raise ValueError(f"expected a probability or None for each of {len(misc)} words")
-    before, cells = tuple(told), []
+    keys, cells = tuple(by_key), []
     for word, cell in enumerate(misc):
-        items = [
-            item for item in cell.split("|") if cell != MISSING and not item.startswith(before)
-        ]
+        items = [item for item in cell.split("|") if cell != MISSING and not item.startswith(keys)]
         items += [
-            f"{name}{values[word]:.3f}" for name, values in told.items() if values[word] is not None
+            f"{prefix}{values[word]:.3f}"
+            for prefix, values in by_key.items()
+            if values[word] is not None
         ]
         cells.append("|".join(items) or MISSING)
     return cells

@@ -2,7 +2,7 @@
 
 ID FORM LEMMA CPOSTAG POSTAG FEATS HEAD DEPREL PHEAD PDEPREL (Buchholz & Marsi 2006, section 3).
 CPOSTAG is read as ``upos`` and POSTAG as ``xpos``; a sentence may have several roots. PHEAD and
-PDEPREL are kept by a writer that has the source.
+PDEPREL are written as they were read.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def read_conllx(
     require_trees: bool = False,
     multiple_roots: bool = True,
 ) -> Iterator[Sentence]:
-    """The sentences of a CoNLL-X file or stream; faults and options as in ``read_conllu``."""
+    """The sentences of a CoNLL-X file or stream; options and errors as in ``read_conllu``."""
     return parse_conllx(
         read_blocks(source, name),
         skip_bad=skip_bad,
@@ -63,13 +63,13 @@ def parse_conllx(
     require_trees: bool = False,
     multiple_roots: bool = True,
 ) -> Iterator[Sentence]:
-    """``read_conllx`` for blocks that have been read."""
+    """The sentences of blocks; see ``read_conllx``."""
     parse = partial(_parse, trees=trees, require_trees=require_trees, multiple_roots=multiple_roots)
     return parse_blocks(blocks, parse, skip_bad, on_bad)
 
 
 def write_conllx(sentences: Iterable[Sentence], stream: TextIO) -> int:
-    """Write sentences, see ``format_sentence``; returns how many."""
+    """Write sentences as ``format_sentence`` does; returns how many."""
     count = 0
     for sentence in sentences:
         stream.write(format_sentence(sentence))
@@ -78,10 +78,11 @@ def write_conllx(sentences: Iterable[Sentence], stream: TextIO) -> int:
 
 
 def format_sentence(sentence: Sentence) -> str:
-    """The lines of a sentence in CoNLL-X, blank line included.
+    """The lines of a sentence in CoNLL-X, with the blank line.
 
-    A sentence that was read from CoNLL-X keeps its other columns; any other has ``_`` for PHEAD and
-    PDEPREL, and loses what the format has no place for: comments, multiword tokens, spans.
+    A sentence that was read from CoNLL-X keeps the columns that are not layers of it. Any other has
+    ``_`` for PHEAD and PDEPREL, and loses what the format cannot represent: comments, multiword
+    tokens, spans.
     """
     source = sentence.source
     if source is not None and source.format == "conllx":
@@ -115,7 +116,7 @@ def _cells(block: Block) -> Sequence[str]:
     cells = split_cells(block.lines)
     if cells is None:
         check_rows(block, None, comments=False)
-        raise AssertionError("check_rows lets no row pass that split_cells refuses")
+        raise AssertionError("check_rows accepts no row that split_cells rejects")
     ids = cells[ID::STRIDE]
     if not ids_ascend(ids):
         find_other_rows(block, range(len(ids)), ids, None, only_words=True)

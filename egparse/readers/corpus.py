@@ -1,40 +1,25 @@
-"""Any corpus file by its format, which is told or found out from the first lines."""
+"""Corpora in any format: reading, and writing to a file or a stream."""
 
 from __future__ import annotations
 
+import io
+import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, islice
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import TextIO
 
 from egparse.errors import ConfigError, CorpusError
-from egparse.readers.blocks import Block, CorpusSource, name_of, read_blocks, shown
-from egparse.readers.columns import (
-    LAYOUTS,
-    document_lines,
-    parse_columns,
-    split_columns,
-    strip_block,
-    write_columns,
-)
+from egparse.readers.blocks import Block, CorpusSource, name_of, read_blocks
+from egparse.readers.columns import LAYOUTS, parse_columns, write_columns
 from egparse.readers.conllu import SPANS_KEY, parse_conllu, write_conllu
 from egparse.readers.conllx import parse_conllx, write_conllx
-from egparse.readers.rows import DEPS, ID, MISC, UPOS, WIDTH
-from egparse.schemes import OUTSIDE, find_tag_fault
+from egparse.readers.detection import FORMATS, detect_format, format_of_name
 from egparse.sentences import Sentence
+from egparse.storage.atomic import open_atomically
 
-FORMATS = ("conllu", "conllx", *LAYOUTS)
-
-_SUFFIXES = {".conllu": "conllu", ".conllx": "conllx"}
-_COMMENTS = ("# sent_id", "# text", "# newdoc", "# newpar", "# global.columns")
-_OPEN_TAGS = ("ADJ", "ADV", "INTJ", "NOUN", "PROPN", "VERB")
-_CLOSED_TAGS = ("ADP", "AUX", "CCONJ", "DET", "NUM", "PART", "PRON", "SCONJ")
-_UNIVERSAL_TAGS = frozenset((*_OPEN_TAGS, *_CLOSED_TAGS, "PUNCT", "SYM", "X", "_"))
-_CHUNK_TYPES = frozenset(
-    ["ADJP", "ADVP", "CONJP", "INTJ", "LST", "NP", "PP", "PRT", "SBAR", "UCP", "VP"]
-)
-_LOOK_AHEAD = 100  # blocks; only as many as it takes are read
+STANDARD = "-"
+"""The path that stands for standard input or output."""
 
 
 def read_corpus(
@@ -52,21 +37,31 @@ def read_corpus(
     scheme: str | None = None,
     layer: str = "ner",
 ) -> Iterator[Sentence]:
-    """The sentences of a corpus, one at a time; ``-`` is standard input.
+    """The sentences of a corpus, one at a time.
 
-    ``format`` is one of ``FORMATS``, or None for what ``detect_format`` finds. Options that the
-    format does not know are without effect: ``trees`` (False: HEAD is not looked at, ``heads`` is
-    empty), ``multiple_roots`` (None: only CoNLL-X has them) and ``require_trees`` are for trees,
-    ``spans_key`` and ``partial_spans`` for CoNLL-U, ``scheme`` and ``layer`` for column files.
-    Raises ConfigError where a format without trees is to have them, and CorpusError where there is
-    no sentence.
+    ``path`` is a path, an open stream of text or bytes, or ``-`` for standard input; ``name``
+    replaces it in messages. ``format`` is one of ``FORMATS``, or None to detect it (see
+    ``detect_format``). With ``skip_bad`` a faulty sentence is left out, and its error is passed to
+    ``on_bad``.
+
+    Options that do not concern the format have no effect. For trees: without ``trees`` the column
+    HEAD is ignored and ``heads`` is empty; ``multiple_roots`` permits several roots (None: in
+    CoNLL-X only); ``require_trees`` makes a missing head a fault. For CoNLL-U: ``spans_key`` and
+    ``partial_spans``, see ``read_conllu``. For column files: ``scheme`` and ``layer``, see
+    ``read_columns``.
+
+    Raises:
+        ConfigError: an unknown format, or a format without trees with ``require_trees``.
+        CorpusError: a faulty sentence, or a corpus without sentences.
+        EgparseError: the file cannot be read.
     """
     if format is not None and format not in FORMATS:
         raise ConfigError(f"expected a format of {', '.join(FORMATS)}, got {format!r}")
     if format in LAYOUTS and require_trees:
         raise ConfigError(f"{name or name_of(path)}: {format} has no trees, and trees are required")
-    source = _standard_input() if path == "-" else path
-    name = name or ("<stdin>" if path == "-" else name_of(path))
+    is_standard = path == STANDARD
+    source = getattr(sys.stdin, "buffer", sys.stdin) if is_standard else path
+    name = name or ("<stdin>" if is_standard else name_of(path))
 
     def parse(blocks: Iterable[Block], format: str) -> Iterator[Sentence]:
         if format == "conllu":
@@ -98,10 +93,44 @@ def read_corpus(
     return _sentences(read_blocks(source, name), name, format, parse)
 
 
-def write_corpus(sentences: Iterable[Sentence], stream: TextIO, format: str) -> int:
-    """Write sentences in one of ``FORMATS``; returns how many."""
+def write_corpus(
+    sentences: Iterable[Sentence],
+    path: str | os.PathLike[str] | TextIO,
+    format: str | None = None,
+) -> int:
+    """Write sentences to a file, a stream of text, or standard output (``-``); returns how many.
+
+    ``format`` is one of ``FORMATS``. If it is None, it is that of the path's suffix (``.conllu``,
+    ``.conllx``), else the format that the first sentence was read from, else CoNLL-U. A file is
+    replaced atomically: if an error occurs, in ``sentences`` too, it holds what it held before.
+
+    Raises:
+        ConfigError: an unknown format.
+        OSError: the file cannot be written.
+    """
+    if format is None:
+        if isinstance(path, str | os.PathLike):
+            format = format_of_name(os.fspath(path))
+        if format is None:
+            format, sentences = _format_of_first(sentences)
     if format not in FORMATS:
         raise ConfigError(f"expected a format of {', '.join(FORMATS)}, got {format!r}")
+    if path == STANDARD:
+        return _write(sentences, standard_output(), format)
+    if isinstance(path, str | os.PathLike):
+        with open_atomically(path) as stream:
+            return _write(sentences, stream, format)
+    return _write(sentences, path, format)
+
+
+def standard_output() -> TextIO:
+    """Standard output, in UTF-8 with LF line ends whatever the locale is."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", newline="\n")
+    return sys.stdout
+
+
+def _write(sentences: Iterable[Sentence], stream: TextIO, format: str) -> int:
     if format == "conllu":
         return write_conllu(sentences, stream)
     if format == "conllx":
@@ -109,44 +138,13 @@ def write_corpus(sentences: Iterable[Sentence], stream: TextIO, format: str) -> 
     return write_columns(sentences, stream, format)
 
 
-def detect_format(blocks: Iterable[Block], name: str) -> str:
-    """The format of a corpus; only as many blocks are looked at as it takes.
-
-    1. A name that ends in ``.conllu`` or ``.conllx`` says it. 2. A first line that is a comment of
-      CoNLL-U
-    says it: sent_id, text, newdoc, newpar, global.columns. 3. Ten tab-separated columns and an ID
-    in the first: CoNLL-U with comments, multiword tokens, empty nodes, DEPS of ``head:relation``,
-    ``key=value`` in MISC or with the tags of UD in UPOS; CoNLL-X otherwise. 4. Four or five columns
-    of which the last holds span tags: CoNLL-2003. 5. Two columns of which the last holds span tags:
-    CoNLL-2002. Three: CoNLL-2000 with chunk types, CoNLL-2002 with others, by the first block with
-    a span.
-
-    Raises CorpusError where no rule applies.
-    """
-    suffix = _SUFFIXES.get(Path(name).suffix.lower())
-    if suffix is not None:
-        return suffix
-    first: Block | None = None
-    for block in islice(blocks, _LOOK_AHEAD):
-        first = first or block
-        if block.lines[0].startswith(_COMMENTS):
-            return "conllu"
-        rows = [line.split("\t") for line in block.lines if line[0] != "#"]
-        if rows and len(rows[0]) == WIDTH and _is_id(rows[0][ID]):
-            return _ten_columns(block, rows)
-        for part in strip_block(block):
-            found = _columns(part)
-            if found is not None:
-                return found
+def _format_of_first(sentences: Iterable[Sentence]) -> tuple[str, Iterable[Sentence]]:
+    """The format that the first sentence was read from, and all sentences."""
+    rest = iter(sentences)
+    first = next(rest, None)
     if first is None:
-        raise CorpusError(name, 1, "at least one sentence", "nothing")
-    if first.undecodable:
-        first.check_encoding()
-    formats = ", ".join(FORMATS)
-    expected = (
-        f"the first sentences to show which format of {formats} this is (name it with --format)"
-    )
-    raise first.fault(0, expected, shown(first.lines[0]))
+        return "conllu", ()
+    return first.source.format if first.source is not None else "conllu", chain([first], rest)
 
 
 def _sentences(
@@ -155,53 +153,19 @@ def _sentences(
     format: str | None,
     parse: Callable[[Iterable[Block], str], Iterator[Sentence]],
 ) -> Iterator[Sentence]:
-    read: list[Block] = []
+    read_ahead: list[Block] = []
     if format is None:
-        format = detect_format(_remembered(blocks, read), name)
-    found = False
-    for sentence in parse(chain(read, blocks), format):
-        found = True
+        format = detect_format(_collected(blocks, read_ahead), name)
+    is_empty = True
+    for sentence in parse(chain(read_ahead, blocks), format):
+        is_empty = False
         yield sentence
-    if not found:
+    if is_empty:
         raise CorpusError(name, 1, "at least one sentence", "none")
 
 
-def _remembered(blocks: Iterable[Block], read: list[Block]) -> Iterator[Block]:
+def _collected(blocks: Iterable[Block], read_ahead: list[Block]) -> Iterator[Block]:
+    """The blocks, which are appended to ``read_ahead`` as they are read."""
     for block in blocks:
-        read.append(block)
+        read_ahead.append(block)
         yield block
-
-
-def _standard_input() -> CorpusSource:
-    return getattr(sys.stdin, "buffer", sys.stdin)
-
-
-def _is_id(cell: str) -> bool:
-    return cell in ("1", "0.1") or cell.startswith("1-")
-
-
-def _ten_columns(block: Block, rows: Sequence[Sequence[str]]) -> str:
-    if len(rows) < len(block.lines) or not all(row[ID].isdigit() for row in rows):
-        return "conllu"
-    rows = [row for row in rows if len(row) == WIDTH]
-    if any(":" in row[DEPS] or "=" in row[MISC] for row in rows):
-        return "conllu"
-    return "conllu" if all(row[UPOS] in _UNIVERSAL_TAGS for row in rows) else "conllx"
-
-
-def _columns(block: Block) -> str | None:
-    """The column format of a block; None where it does not show."""
-    lines = block.lines[document_lines(block.lines) :]
-    if not lines:
-        return None
-    rows = split_columns(lines)
-    width = len(rows[0])
-    tags = [row[-1] for row in rows]
-    if width not in (2, 3, 4, 5) or any(len(row) != width for row in rows) or find_tag_fault(tags):
-        return None
-    if width > 3:
-        return "conll2003"
-    types = {tag[2:] for tag in tags if tag != OUTSIDE}
-    if not types:
-        return None
-    return "conll2000" if width == 3 and types <= _CHUNK_TYPES else "conll2002"

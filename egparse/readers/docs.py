@@ -1,11 +1,11 @@
-"""Plain text in: words by spaCy's tokenisation rules, sentences by a model's splitter or by spaCy's
-rule for final punctuation.
+"""Reading plain text: words by spaCy's tokenisation rules, sentences by a model's splitter or by
+spaCy's rule for final punctuation.
 
-A blank line ends a paragraph, and with it a sentence. Inside a paragraph the splitter says where
-sentences start; without one spaCy's ``Sentencizer`` splits after final punctuation. Text is read
-paragraph by paragraph, and nothing grows with its length: spaCy's vocabulary is thrown away when it
-is full, long paragraphs are cut, and so are long sentences, which would cost a parser the square or
-cube of their length. How well both split is in docs/decisions/sentence-splitter.md.
+A blank line ends a paragraph, and with it a sentence. Inside a paragraph the splitter determines
+where sentences start; without one spaCy's ``Sentencizer`` splits after final punctuation
+(docs/decisions/sentence-splitter.md compares their accuracy). Text is read paragraph by paragraph
+in constant memory: spaCy's vocabulary is discarded when it is full, and long paragraphs are cut. So
+are long sentences, because the time of a parser grows with the square or cube of their length.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 Starts: TypeAlias = Callable[[Sequence[str], Sequence[bool]], Mask]
-"""From the words of a paragraph, and whether a blank follows each, to whether a sentence starts at
-each.
+"""A splitter: from the words of a paragraph, and whether a blank follows each, to whether a
+sentence starts at each, (words,).
 """
 
 SPACE_AFTER_NO = "SpaceAfter=No"
 
 MAX_WORDS = 300
-"""A longer sentence is cut: at its last clause punctuation in the second half of so many words,
-else at the last blank there.
+"""A longer sentence is cut in the second half of so many words: after its last clause punctuation,
+else at its last blank.
 """
 
 MAX_CHARACTERS = 100_000
-"""A longer paragraph is cut at a blank: a tenth of spaCy's own limit, and memory follows it."""
+"""A longer paragraph is cut at a blank. It is a tenth of spaCy's limit; memory is proportional."""
 
 MAX_RUN = 250
-"""Text without blanks is cut after so many characters: spaCy takes punctuation off words one by
-one, each time anew (10 s for 8,000 brackets).
+"""Text without blanks is cut after so many characters, because spaCy's time for splitting off
+punctuation is quadratic (10 s for 8,000 brackets).
 """
 
 MAX_STRINGS = 200_000
-"""What spaCy may remember before it starts anew. Its own memory zones forget after every paragraph,
-and with the known words goes the speed: 35,000 instead of 150,000 words/s.
+"""The size of spaCy's vocabulary at which it is discarded. spaCy's memory zones would discard it
+after every paragraph, and with it the speed: 35,000 instead of 150,000 words/s.
 """
 
-# With the dashes and the commas of other scripts.
+# also dashes, and commas of other scripts
 CLAUSE_ENDS = frozenset(",;:)]\u2013\u2014\u2026\u060c\uff1b\uff1a\uff0c\u3001")
 
 OPENING = frozenset("\"'([{\u2018\u201c\u201e\u00ab\u00bf\u00a1")
@@ -76,17 +76,20 @@ def read_text(
     max_words: int = MAX_WORDS,
     splitter: Starts | None = None,
 ) -> Iterator[Sentence]:
-    """The sentences of a text: forms, ``SpaceAfter=No`` in MISC where no blank follows, and IDs 1,
-    2, ...
+    """The sentences of a text: forms, ``SpaceAfter=No`` in MISC if no blank follows a word, and IDs
+    1, 2, ...
 
-    ``source`` is a string that is the text itself, a ``Path``, or an open stream. ``splitter`` says
-    where sentences start in each paragraph; without one a rule does. Raises EgparseError for a
-    language that spaCy has no rules for and for a file that cannot be read, CorpusError where it is
-    not UTF-8.
+    ``source`` is a string that is the text itself, a ``Path``, or an open stream. ``splitter``
+    determines where sentences start in each paragraph; without one a rule does.
+
+    Raises:
+        EgparseError: spaCy has no rules for the language, or the file cannot be read.
+        CorpusError: the text is not UTF-8.
+        ValueError: ``max_words`` is not positive.
     """
     if max_words < 1:
         raise ValueError(f"expected a positive number of words, got {max_words}")
-    _rules(language)  # an unknown language is refused now rather than at the first sentence
+    _rules(language)  # raises for an unknown language now, not at the first sentence
     if isinstance(source, str):
         source, name = io.StringIO(source), name or "<text>"
     return _sentences(
@@ -95,8 +98,8 @@ def read_text(
 
 
 class _Rules(threading.local):
-    """spaCy's pipelines by language; each thread has its own, for they note down what they have
-    seen.
+    """spaCy's pipelines by language; each thread has its own, because a pipeline changes its
+    vocabulary when it is used.
     """
 
     def __init__(self) -> None:
@@ -107,8 +110,8 @@ _RULES = _Rules()
 
 
 def _rules(language: str) -> Language:
-    """spaCy's tokeniser and sentence rule for a language, made anew when it holds
-    ``MAX_STRINGS``.
+    """spaCy's tokeniser and sentence rule for a language, created anew when the vocabulary has more
+    than ``MAX_STRINGS``.
     """
     nlp = _RULES.of.get(language)
     if nlp is None or len(nlp.vocab.strings) > MAX_STRINGS:
@@ -145,7 +148,7 @@ def _texts(source: os.PathLike[str] | IO[str] | IO[bytes], path: str) -> Iterato
                 text = decoder.decode(piece)
             else:
                 text = piece
-                text.encode("utf-8")  # a lone surrogate is no text, and spaCy would fail on it
+                text.encode("utf-8")  # raises for a lone surrogate, which spaCy cannot process
         except UnicodeError as error:
             raise _encoding_fault(path, line, error) from error
         line += text.count("\n")
@@ -155,7 +158,7 @@ def _texts(source: os.PathLike[str] | IO[str] | IO[bytes], path: str) -> Iterato
 
 
 def _encoding_fault(path: str, line: int, error: UnicodeError) -> CorpusError:
-    """What stands at the first place that is not UTF-8, in a piece that began in the given line."""
+    """The error for the first character that is not UTF-8, in a piece that began in ``line``."""
     if isinstance(error, UnicodeDecodeError):
         line += error.object.count(b"\n", 0, error.start)
         return CorpusError(path, line, "UTF-8 text", f"the byte 0x{error.object[error.start]:02x}")
@@ -168,7 +171,7 @@ def _encoding_fault(path: str, line: int, error: UnicodeError) -> CorpusError:
 
 
 def _paragraphs(texts: Iterable[str]) -> Iterator[str]:
-    """Text between blank lines, not empty; what is longer than ``MAX_CHARACTERS`` is cut at a
+    """The texts between blank lines; one that is longer than ``MAX_CHARACTERS`` is cut at a
     blank.
     """
     begun = ""
@@ -183,8 +186,8 @@ def _paragraphs(texts: Iterable[str]) -> Iterator[str]:
 
 
 def _cut_paragraph(text: str) -> list[str]:
-    """The text in parts of at most ``MAX_CHARACTERS``, without blanks at its ends where there is
-    one part.
+    """The text in parts of at most ``MAX_CHARACTERS``, cut at blanks if possible; parts that are
+    blank are dropped.
     """
     parts = []
     start = 0
@@ -199,19 +202,17 @@ def _cut_paragraph(text: str) -> list[str]:
 
 
 def _cut_runs(text: str) -> list[str]:
-    """The text in parts in which no run without blanks is longer than ``MAX_RUN``; mostly one
-    part.
-    """
+    """The text in parts, usually one, in which no run without blanks is longer than ``MAX_RUN``."""
     if max(map(len, text.split()), default=0) <= MAX_RUN:
         return [text]
     parts = []
-    start = run = 0  # of the part, of the run without blanks
-    for place, letter in enumerate(text):
-        if letter.isspace():
-            run = place + 1
-        elif place - run == MAX_RUN:
-            parts.append(text[start:place])
-            start = run = place
+    start = run = 0  # where the part and the run without blanks start
+    for position, character in enumerate(text):
+        if character.isspace():
+            run = position + 1
+        elif position - run == MAX_RUN:
+            parts.append(text[start:position])
+            start = run = position
     return [*parts, text[start:]]
 
 
@@ -236,7 +237,7 @@ def _sentences(
 
 
 def _doc(paragraph: str, nlp: Language) -> Doc:
-    """Tokens, and where sentences start by rule."""
+    """The tokens of a paragraph, with sentence starts by spaCy's rule."""
     doc = _tokens(paragraph, nlp)
     for _, component in nlp.pipeline:
         doc = component(doc)
@@ -256,19 +257,19 @@ def _tokens(paragraph: str, nlp: Language) -> Doc:
 
 
 def _split(words: Sequence[_Word], splitter: Starts) -> list[_Word]:
-    """The words, with sentences starting where the splitter says; always at the first."""
+    """The words with the sentence starts of the splitter; the first word always starts one."""
     if not words:
         return []
     starts = splitter([word.form for word in words], [word.spaced for word in words]).tolist()
     return [
-        word._replace(starts=own or k == 0)
-        for k, (word, own) in enumerate(zip(words, starts, strict=True))
+        word._replace(starts=is_start or k == 0)
+        for k, (word, is_start) in enumerate(zip(words, starts, strict=True))
     ]
 
 
 def _words(doc: Doc) -> list[_Word]:
-    """The tokens that are no blanks; a sentence that starts with blanks starts at the word after
-    them.
+    """The tokens that are not blank; a sentence that starts with blank tokens starts at the word
+    after them.
     """
     words: list[_Word] = []
     starts = True
@@ -288,8 +289,8 @@ def _words(doc: Doc) -> list[_Word]:
 
 
 def _opens(words: Sequence[_Word]) -> bool:
-    """Whether the last word is an opening quote or bracket; spaCy leaves it to the sentence
-    before.
+    """Whether the last word is an opening quote or bracket, which spaCy's rule would leave in the
+    sentence before.
     """
     if len(words) < 2 or words[-1].starts:
         return False
@@ -297,8 +298,8 @@ def _opens(words: Sequence[_Word]) -> bool:
 
 
 def _bounds(words: Sequence[_Word], max_words: int) -> Iterator[tuple[int, int]]:
-    """Start and end of each sentence, none longer than ``max_words``."""
-    starts = [place for place, word in enumerate(words) if word.starts]
+    """The start and end of each sentence; longer ones than ``max_words`` are cut."""
+    starts = [k for k, word in enumerate(words) if word.starts]
     for start, end in zip(starts, [*starts[1:], len(words)], strict=True):
         while end - start > max_words:
             cut = _cut(words, start, max_words)
@@ -308,7 +309,9 @@ def _bounds(words: Sequence[_Word], max_words: int) -> Iterator[tuple[int, int]]
 
 
 def _cut(words: Sequence[_Word], start: int, max_words: int) -> int:
-    """Where to cut a sentence that is too long: after a clause, else at a blank, else anywhere."""
+    """The word before which a long sentence is cut: after a clause, else at a blank, else after
+    ``max_words``.
+    """
     window = range(start + max_words, start + max_words // 2, -1)
     for after in window:
         if words[after - 1].form in CLAUSE_ENDS:

@@ -1,10 +1,9 @@
-"""Rows of ten tab-separated cells, which CoNLL-U and CoNLL-X have in common, taken apart and put
-together.
+"""Splitting and joining rows of ten tab-separated cells, which CoNLL-U and CoNLL-X have in common.
 
 The lines of a sentence are joined by ``SEPARATOR`` and split at tabs once: cell ``j`` of row ``k``
-lands at ``11 k + j``, the line end at ``11 k + 10``, and column ``j`` is the slice ``[j::11]``.
-That costs no more than one split a line, and two counts prove that every row has ten cells and none
-is empty.
+is then item ``11 k + j``, the line end item ``11 k + 10``, and column ``j`` the slice ``[j::11]``.
+One split for the sentence costs no more than one for a line, and two counts prove that every row
+has ten cells and none is empty.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ _USUAL = 1000
 _IDS = tuple(map(str, range(1, _USUAL + 1)))
 _HEADS = {MISSING: MISSING_HEAD, **{str(head): head for head in range(_USUAL + 1)}}
 _HEAD_CELLS = (*map(str, range(_USUAL + 1)), MISSING)
-"""Tables for sentences of up to ``_USUAL`` words; longer ones get tables of their own for as long
-as they are read.
+"""Tables for sentences of up to ``_USUAL`` words; for a longer sentence larger ones are made, which
+are not kept.
 """
 
 Cell = TypeVar("Cell")
@@ -38,8 +37,8 @@ _ESCAPES = str.maketrans({"\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
 
 def split_cells(lines: Sequence[str]) -> tuple[str, ...] | None:
-    """All cells of the rows, line ends between rows; None where a row has not ten cells or an empty
-    one.
+    """All cells of the rows, with a line end between rows; None if a row does not have ten cells or
+    has an empty one.
     """
     text = SEPARATOR.join(lines)
     if "\t\t" in text or text[:1] == "\t" or text[-1:] == "\t":
@@ -65,17 +64,18 @@ def checked_heads(
     multiple_roots: bool,
     require_trees: bool,
 ) -> tuple[int, ...]:
-    """The heads of the words of a block from their cells HEAD, MISSING_HEAD for ``_``.
+    """The heads of the words of a block from their cells HEAD; ``MISSING_HEAD`` for ``_``.
 
-    Raises CorpusError where they make no tree; a missing head is a fault only if ``require_trees``.
+    Raises:
+        CorpusError: the heads are no tree, or, with ``require_trees``, one is missing.
     """
     n = len(cells)
     numbers = (
         _HEADS if n <= _USUAL else {MISSING: MISSING_HEAD, **{str(k): k for k in range(n + 1)}}
     )
     try:
-        # itemgetter looks all cells up in one call, twice as fast as map; of one cell it makes no
-        # tuple
+        # itemgetter looks up all cells in one call, twice as fast as map; for a single cell it
+        # returns no tuple
         heads = itemgetter(*cells)(numbers) if n > 1 else (numbers[cells[0]],)
     except KeyError:
         word = next(k for k, cell in enumerate(cells) if cell not in numbers)
@@ -90,27 +90,29 @@ def checked_heads(
 
 
 def without_rows(cells: Sequence[Cell], rows: Sequence[int], stride: int = STRIDE) -> list[Cell]:
-    """The cells of all rows, ``stride`` a row, but those of a few, which ascend."""
-    kept: list[Cell] = []
+    """The cells of all rows except ``rows``, which ascend; a row has ``stride`` cells."""
+    remaining: list[Cell] = []
     start = 0
     for row in rows:
-        kept += cells[start : row * stride]
+        remaining += cells[start : row * stride]
         start = (row + 1) * stride
-    kept += cells[start:]
-    return kept
+    remaining += cells[start:]
+    return remaining
 
 
 def refill(sentence: Sentence, source: Source, misc: Sequence[str] | None = None) -> list[str]:
-    """The lines of the source with the annotated columns of the sentence in the words' rows.
+    """The lines of the source, in which the annotated columns are those of the sentence.
 
-    A layer that is empty leaves its column as it stands; ``misc`` replaces the last column. Raises
-    ValueError where source and sentence differ in length.
+    A column that the sentence lacks is not changed; ``misc`` replaces the last column.
+
+    Raises:
+        ValueError: source and sentence differ in the number of words.
     """
     rows = [source.lines[line] for line in source.word_lines]
     cells = SEPARATOR.join(rows).split("\t")
     if len(rows) != len(sentence) or len(cells) != STRIDE * len(rows) - 1:
         raise ValueError(
-            f"{source.path}:{source.first_line}: the source has not the words of the sentence"
+            f"{source.path}:{source.first_line}: the source does not have the sentence's words"
         )
     _fill_annotation(cells, sentence)
     if misc is not None:
@@ -126,7 +128,7 @@ def refill(sentence: Sentence, source: Source, misc: Sequence[str] | None = None
 
 
 def plain_rows(sentence: Sentence, misc: Sequence[str] | None = None) -> list[str]:
-    """Ten-column rows of a sentence without a source; columns that it does not have hold ``_``."""
+    """Ten-column rows of a sentence without a source; columns that it lacks hold ``_``."""
     n = len(sentence)
     if n == 0:
         raise ValueError("a sentence without words cannot be written")
@@ -145,13 +147,15 @@ def plain_rows(sentence: Sentence, misc: Sequence[str] | None = None) -> list[st
 def escape(text: str) -> str:
     r"""Escape tab, line feed and carriage return as ``\t``, ``\n``, ``\r``.
 
-    In a cell or a comment they would break the file.
+    In a cell or a comment they would corrupt the file.
     """
     return text.translate(_ESCAPES)
 
 
 def _fill_annotation(cells: list[str], sentence: Sentence) -> None:
-    """Extended slices refuse a column of another length with ValueError."""
+    """Replace the annotated columns. A column of another length raises ValueError, because it does
+    not fit the extended slice.
+    """
     for column, layer in (
         (UPOS, sentence.upos),
         (XPOS, sentence.xpos),
@@ -169,9 +173,7 @@ def _head_cells(heads: Sequence[int]) -> list[str]:
     if min(heads) < MISSING_HEAD or max(heads) > n:
         raise ValueError(f"heads of {n} words lie between {MISSING_HEAD} and {n}")
     table = _HEAD_CELLS if n <= _USUAL else (*map(str, range(n + 1)), MISSING)
-    return [
-        table[head] for head in heads
-    ]  # MISSING_HEAD is -1, and so is the place of _ in the table
+    return [table[head] for head in heads]  # MISSING_HEAD is -1, the index of _ in the table
 
 
 def _join(cells: list[str]) -> str:
@@ -180,7 +182,6 @@ def _join(cells: list[str]) -> str:
     clean = text.count("\t") == len(cells) - 1 and text.count("\n") == ends
     if clean and "\t\t" not in text and text[-1] != "\t":
         return text
-    ends_kept = (
+    return "\t".join(
         cell if k % STRIDE == WIDTH else escape(cell) or MISSING for k, cell in enumerate(cells)
     )
-    return "\t".join(ends_kept)

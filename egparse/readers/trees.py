@@ -1,6 +1,6 @@
-"""Whether the heads of a sentence make a tree, and where they do not.
+"""Faults in the heads of a sentence that are not a tree.
 
-One walk up from every head, stopped at words already walked through: O(n).
+Cycles are found by walking up from every head until a word that was visited before: O(n).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from egparse.sentences import MISSING_HEAD
 
 
 class TreeFault(NamedTuple):
-    """What is wrong at ``word`` (1-based)."""
+    """A fault at ``word`` (from 1)."""
 
     word: int
     expected: str
@@ -20,10 +20,10 @@ class TreeFault(NamedTuple):
 
 
 def find_tree_fault(heads: Sequence[int], single_root: bool) -> TreeFault | None:
-    """The first fault in ``heads``, or None: head out of range, roots, cycle.
+    """The first fault in ``heads``, or None: a head out of range, no root or too many, a cycle.
 
-    ``heads[k]`` is the 1-based head of word ``k + 1``, 0 for the root. Words whose head is
-    ``MISSING_HEAD`` may yet be attached anywhere: they are never a fault themselves.
+    ``heads[k]`` is the head (from 1) of word ``k + 1``, 0 for the root. A word whose head is
+    ``MISSING_HEAD`` may be attached anywhere and is never a fault itself.
     """
     if not heads:
         return None
@@ -59,10 +59,9 @@ def _second_root(heads: Sequence[int]) -> TreeFault:
 
 
 def _cycle_fault(heads: Sequence[int], used: Set[int]) -> TreeFault | None:
-    walk_of = [0] * (
-        len(heads) + 1
-    )  # the head from which the walk through this word began, 0 before any
-    for start in used:  # a word that heads no other is in no cycle
+    # the word from which the walk that visited this word began; 0 if it was not visited
+    walk_of = [0] * (len(heads) + 1)
+    for start in used:  # a word that is the head of no other is in no cycle
         word = start
         while word > 0 and not walk_of[word]:
             walk_of[word] = start

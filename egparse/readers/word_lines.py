@@ -1,8 +1,8 @@
-"""Which rows of a CoNLL-U or CoNLL-X block are words, row by row: for sentences whose IDs are not
-simply 1 to n.
+"""The rows of a CoNLL-U or CoNLL-X block that are words, in sentences whose IDs are not simply 1 to
+n.
 
-Multiword tokens and empty nodes take this way, and every fault in columns or IDs does: the first
-faulty line is named.
+These are sentences with multiword tokens or empty nodes, and those with a fault in their columns or
+IDs: the error names the first faulty line.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from egparse.readers.rows import WIDTH, ids_ascend, without_rows
 
 
 def check_rows(block: Block, sentence_id: str | None, comments: bool = True) -> list[int]:
-    """The indices in ``block.lines`` of the lines that are no comments; all lines where the format
-    has none.
+    """The indices in ``block.lines`` of the lines that are no comments; of all lines if the format
+    has no ``comments``.
 
-    Raises CorpusError for the first that has not ten columns with something in each.
+    Raises:
+        CorpusError: a line does not have ten columns, or one of them is empty.
     """
     rows = [k for k, line in enumerate(block.lines) if line[0] != "#" or not comments]
     for line in rows:
@@ -34,12 +35,13 @@ def find_other_rows(
     sentence_id: str | None,
     only_words: bool = False,
 ) -> list[int]:
-    """The rows that are no words: ``ids[k]`` is the first cell of row ``k``, which is
+    """The rows that are no words; ``ids[k]`` is the first cell of row ``k``, the line
     ``block.lines[lines[k]]``.
 
-    Raises CorpusError unless the words' IDs are 1, 2, ..., n, with multiword tokens ``a-b`` before
-    word a and empty nodes ``i.1``, ``i.2`` after word i; with ``only_words`` (CoNLL-X) there may be
-    nothing but words.
+    Raises:
+        CorpusError: the IDs of words are not 1, 2, ..., n, a multiword token ``a-b`` does not stand
+            before word a, an empty node ``i.1``, ``i.2``, ... does not stand after word i, or, with
+            ``only_words`` (CoNLL-X), a row is no word.
     """
     others = [row for row, cell in enumerate(ids) if not cell.isdigit()]
     _check_word_ids(block, lines, ids, [] if only_words else others, sentence_id)
@@ -79,7 +81,7 @@ def _follows(ids: Sequence[str], row: int, words: int) -> bool:
     prefix = f"{words}."
     number = 1
     if row > 0 and ids[row - 1].startswith(prefix):
-        number += int(ids[row - 1][len(prefix) :])  # the row before has been found correct
+        number += int(ids[row - 1][len(prefix) :])  # the row before was checked already
     return ids[row] == f"{prefix}{number}"
 
 
@@ -97,7 +99,7 @@ def _check_row(block: Block, line: int, sentence_id: str | None) -> None:
 
 
 def _range_end(cell: str, first: int) -> int:
-    """The end of a multiword token ``first-end``, or 0 where the cell is no such range."""
+    """The end of a multiword token ``first-end``, or 0 if the cell is no such range."""
     start, _, end = cell.partition("-")
     if (
         start != str(first)
@@ -110,11 +112,11 @@ def _range_end(cell: str, first: int) -> int:
 
 
 def _expected(cell: str, words: int, range_end: int) -> str:
-    """What could have come after so many words instead of the cell."""
+    """A description of the rows that are permitted after so many words, instead of the cell."""
     if "." in cell:
         return f"the next empty node after word {words}"
     if "-" in cell and words < range_end:
-        return f"no multiword token before the one that ends at word {range_end} is over"
+        return f"no multiword token inside of the one that ends at word {range_end}"
     if "-" in cell:
         return f"a multiword token from {words + 1} to a later word"
     return f"the ID {words + 1}"

@@ -11,7 +11,7 @@ from cli.program import run
 
 import egparse
 from egparse.cli.options import CorpusFormat, InputFormat
-from egparse.readers.corpus import FORMATS
+from egparse.readers.detection import FORMATS
 
 COMMANDS = (
     "train", "evaluate", "parse", "visualize", "inspect", "models", "download", "package", "tune",

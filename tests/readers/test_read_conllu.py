@@ -159,7 +159,7 @@ FAULTS = {
         "\n".join(
             [row("1-2", head="_"), row(1), row("2-3", head="_"), row(2, head=1), row(3, head=1)]
         ),
-        "3: expected no multiword token before the one that ends at word 2 is over, got '2-3'",
+        "3: expected no multiword token inside of the one that ends at word 2, got '2-3'",
     ),
     "range late": (
         row(1) + "\n" + row("1-2", head="_") + "\n" + row(2, head=1),

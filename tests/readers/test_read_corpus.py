@@ -1,8 +1,9 @@
-"""Any corpus: formats found and told, options, standard input."""
+"""Any corpus: formats named and detected, options, writing, standard input and output."""
 
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,9 @@ from readers.samples import FULL, row
 
 from egparse.errors import ConfigError, CorpusError
 from egparse.readers.blocks import read_blocks
-from egparse.readers.corpus import FORMATS, detect_format, read_corpus, write_corpus
+from egparse.readers.corpus import read_corpus, write_corpus
+from egparse.readers.detection import FORMATS, detect_format
+from egparse.sentences import Sentence
 
 X = "1\ta\t_\tn\tnc\t_\t0\tX\t_\t_\n2\tb\t_\tn\tnc\t_\t0\tX\t_\t_\n\n"
 
@@ -119,6 +122,40 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     (sentence,) = read_corpus("-")
     assert sentence.source is not None
     assert sentence.source.path == "<stdin>"
+
+
+def test_a_corpus_is_written_in_its_format_or_that_of_the_name(tmp_path: Path) -> None:
+    columns = list(read_corpus(io.StringIO("a DT B-X\nb NN I-X\n"), "conll2002"))
+    for name, expected in (("a.conllu", "conllu"), ("a.conllx", "conllx"), ("a", "conll2002")):
+        assert write_corpus(iter(columns), tmp_path / name) == 1
+        (back,) = read_corpus(tmp_path / name)
+        assert back.forms == ("a", "b")
+        assert back.source is not None
+        assert back.source.format == expected
+    plain = [Sentence(forms=("a",))]
+    assert write_corpus(plain, str(tmp_path / "plain")) == 1
+    assert (tmp_path / "plain").read_text() == "1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
+    assert write_corpus([], tmp_path / "plain") == 0
+    assert (tmp_path / "plain").read_text() == ""
+
+
+def test_a_corpus_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "a.conllu"
+    path.write_text("before")
+
+    def failing() -> Iterator[Sentence]:
+        yield Sentence(forms=("a",))
+        raise CorpusError("in.conllu", 7, "a tree", "none")
+
+    with pytest.raises(CorpusError, match=r"in\.conllu:7"):
+        write_corpus(failing(), path)
+    assert path.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_standard_output(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert write_corpus([Sentence(forms=("é",))], "-") == 1
+    assert capsysbinary.readouterr().out.startswith("1\té\t".encode())
 
 
 @pytest.mark.parametrize("format", FORMATS)

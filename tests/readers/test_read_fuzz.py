@@ -15,7 +15,8 @@ from properties import examples
 from readers.samples import FULL
 
 from egparse.errors import CorpusError
-from egparse.readers.corpus import FORMATS, read_corpus, write_corpus
+from egparse.readers.corpus import read_corpus, write_corpus
+from egparse.readers.detection import FORMATS
 
 SEEDS = {
     "conllu": FULL,

@@ -88,5 +88,5 @@ def test_refusals() -> None:
         from_iob2(["O"], "bio")
     with pytest.raises(ValueError, match="not a tag of iob2: 'S-A'"):
         to_iob2(["S-A"], "iob2")
-    with pytest.raises(ValueError, match="overlaps another or leaves"):
+    with pytest.raises(ValueError, match="overlaps another or exceeds"):
         tags_of([Span(0, 2, "A"), Span(1, 3, "A")], 3)

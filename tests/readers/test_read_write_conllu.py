@@ -136,7 +136,7 @@ def test_long_sentences() -> None:
 
 def test_lengths_that_do_not_fit_are_programming_mistakes() -> None:
     sentence = one(FULL)
-    with pytest.raises(ValueError, match="has not the words of the sentence"):
+    with pytest.raises(ValueError, match="does not have the sentence's words"):
         format_sentence(Sentence(("a",), source=sentence.source))
     for layers in ({"upos": "ab"}, {"heads": [0]}, {"spans": ["O"]}):
         with pytest.raises(ValueError, match=r"size|span tags|heads"):
