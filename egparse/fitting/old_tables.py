@@ -19,11 +19,7 @@ _OF_LEARNING = (
     "learner", "options", "loss", "beta", "gamma", "c", "anneal_from", "anneal_decay",
     "bits", "mbr_scale", "stop",
 )  # fmt: skip
-_LOSS_OF_LEARNER = {
-    "mira": "max-margin",
-    "cutting-plane": "max-margin",
-    "perceptron": "perceptron",
-}
+_HAVE_ONE_LOSS = ("mira", "cutting-plane", "perceptron")
 _MARGIN = 4.0
 _PRUNER_PASSES, _PRUNER_BITS = 5, 21
 
@@ -44,9 +40,14 @@ def upgraded(table: Mapping[str, Any]) -> dict[str, Any]:
     if second_order is not None and arcs.get("order", 2) == 2:
         sections["pruner"] = _pruner(arcs, second_order)
         sections["parser"] = _parser(arcs, second_order)
-    for section in sections.values():
-        if isinstance(section, dict) and section.get("learner") in _LOSS_OF_LEARNER:
-            section["loss"] = _LOSS_OF_LEARNER[section["learner"]]
+    for name, section in sections.items():
+        if not isinstance(section, dict) or "loss" not in section:
+            continue
+        by_default = section["loss"] == "log-linear" and not (
+            name == "parser" and second_order is not None and section.get("learner") == "dca"
+        )
+        if by_default or section.get("learner") in _HAVE_ONE_LOSS:
+            section["loss"] = "auto"
     return sections
 
 
@@ -76,6 +77,7 @@ def _parser(arcs: Mapping[str, Any], second_order: Mapping[str, Any]) -> dict[st
     parser = shared | {key: value for key, value in second_order.items() if key not in gone}
     unsaid = parser.get("beta") is None and parser.get("gamma") is None
     if parser.get("learner", "dca") == "dca" and unsaid and parser.get("loss") == "log-linear":
-        parser["loss"] = "softmax-margin"
-        parser["gamma"] = second_order.get("margin", _MARGIN)
+        parser["loss"] = "auto"
+        if second_order.get("margin", _MARGIN) != _MARGIN:
+            parser["gamma"] = second_order["margin"]
     return parser

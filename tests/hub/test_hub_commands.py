@@ -111,8 +111,8 @@ def test_download_prints_paths_and_little_else(site: Site, home: Path) -> None:
         str(folder / f"fr_sequoia-ud-{part}.conllu") for part in ("train", "dev", "test")
     ]
     assert done.stderr == (
-        "UD_French-Sequoia r2.16, LGPL-LR: 3 files; the SHA-256 of the first download is kept in "
-        ".sha256 files\n"
+        "UD_French-Sequoia r2.16, LGPL-LR: 3 files, checked against the SHA-256 of the first "
+        "download (.sha256 files)\n"
     )
     again = run("download", "UD_French-Sequoia", "--quiet")
     assert (again.stdout, again.stderr) == (done.stdout, "")
@@ -127,7 +127,7 @@ def test_download_faults_are_one_line(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert complaint("download", "UD_French-Sequioa") == (
-        "UD_French-Sequioa: expected a name that 'egparse models' lists, got another; did you "
+        "UD_French-Sequioa: expected a name that 'egparse models' lists; did you "
         "mean UD_French-Sequoia?"
     )
     site.files.clear()

@@ -188,7 +188,7 @@ def test_meta_has_licence_sources_labels_and_requirements(made: Package) -> None
     meta = json.loads((made.folder / "meta.json").read_text(encoding="utf-8"))
     assert (meta["lang"], meta["name"], meta["license"]) == ("en", "egparse_test", "CC BY-SA 4.0")
     assert meta["sources"][0]["url"] == "https://example.org/treebank"
-    assert meta["requirements"] == ["egparse>=0.1.0"]
+    assert meta["requirements"] == ["egparse>=0.2.0"]
     assert meta["spacy_version"] == SPACY_VERSIONS
     assert "nsubj" in meta["labels"]["egparse_parser"]
     readme = (made.folder / "README.md").read_text(encoding="utf-8")
