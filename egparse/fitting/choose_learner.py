@@ -38,13 +38,6 @@ LOSSES = {
 }
 """Name -> beta and gamma of the loss family (``egparse.losses``)."""
 
-_LOSS_OF_LEARNER = {
-    "mira": "max-margin",
-    "cutting-plane": "max-margin",
-    "perceptron": "perceptron",
-}
-"""The only loss of learners that have but one; others minimise the log-linear loss by default."""
-
 SECOND_ORDER_MARGIN = 4.0
 """Gamma of the second-order parser learned by dual coordinate ascent, unless the settings say
 otherwise: each wrong head costs so much in its softmax-margin loss
@@ -190,7 +183,8 @@ def loss_of(config: LearningConfig) -> tuple[float, float]:
         ConfigError: a named loss that the learner does not minimise.
     """
     beta, gamma = LOSSES["log-linear"]
-    only = _LOSS_OF_LEARNER.get(config.learner)
+    entry = LEARNERS.get(config.learner)
+    only = None if entry is None else entry.loss
     if config.loss != "auto":
         if only is not None and config.loss != only:
             raise ConfigError(

@@ -42,8 +42,9 @@ class Entry(NamedTuple):
     learner is built. ``summary`` is one line for people, with the source. ``fits`` lists the
     structures that it can learn. ``probabilities`` says whether exp(score) is fitted as a
     probability under a loss with finite beta, so that marginals of the model mean something.
-    ``continues`` says whether it can keep the scores of a base model and learn what is added to
-    them: learners do that which use a problem by its contract alone (``offset_problem``).
+    ``loss`` names the only loss of a learner that has but one. ``continues`` says whether it can
+    keep the scores of a base model and learn what is added to them: learners do that which use a
+    problem by its contract alone (``offset_problem``).
     """
 
     builder: Builder | str
@@ -51,6 +52,7 @@ class Entry(NamedTuple):
     fits: tuple[Structure, ...] = EVERYTHING
     probabilities: bool = True
     continues: bool = False
+    loss: str | None = None
 
 
 def build(name: str, problem: VectorProblem, config: LearnerConfig, **options: Any) -> Learner:
@@ -211,12 +213,14 @@ LEARNERS: dict[str, Entry] = {
         "Martins et al. 2010, eq. 17)",
         probabilities=False,
         continues=True,
+        loss="max-margin",
     ),
     "perceptron": Entry(
         _perceptron,
         "structured perceptron, averaged by default (Collins 2002; McDonald 2009)",
         probabilities=False,
         continues=True,
+        loss="perceptron",
     ),
     "sgd": Entry(
         _sgd,
@@ -250,6 +254,7 @@ LEARNERS: dict[str, Entry] = {
         "Alg. 3)",
         probabilities=False,
         continues=True,
+        loss="max-margin",
     ),
     "gis": Entry(
         "egparse.experiments.maxent.adapter:build_gis",
