@@ -18,21 +18,21 @@ def _parser_and_words() -> tuple[Parser, Words]:
     assert model.parser is not None
     words = model.columns.words([sentence.forms for sentence in sample("dev")])
     for layer in ("upos", "xpos", "feats"):
-        model.columns.fill(words, layer, model.taggers[layer].predict(words))
+        words = model.columns.with_tags(words, layer, model.taggers[layer].predict(words))
     return model.parser, words
 
 
-def test_great_sharpness_chooses_the_tree_of_highest_score() -> None:
+def test_a_great_scale_chooses_the_tree_of_highest_score() -> None:
     parser, words = _parser_and_words()
-    best = replace(parser, sharpness=0.0).predict(words)
-    assert (replace(parser, sharpness=100.0).predict(words) == best).mean() > 0.995
+    best = replace(parser, mbr_scale=0.0).predict(words)
+    assert (replace(parser, mbr_scale=100.0).predict(words) == best).mean() > 0.995
 
 
 @pytest.mark.parametrize("trees", ["projective", "non-projective"])
-@pytest.mark.parametrize("sharpness", [0.0, 0.2, 1.5])
-def test_every_choice_is_a_tree_with_one_root(trees: str, sharpness: float) -> None:
+@pytest.mark.parametrize("mbr_scale", [0.0, 0.2, 1.5])
+def test_every_choice_is_a_tree_with_one_root(trees: str, mbr_scale: float) -> None:
     parser, words = _parser_and_words()
-    heads = replace(parser, trees=trees, sharpness=sharpness).predict(words)
+    heads = replace(parser, trees=trees, mbr_scale=mbr_scale).predict(words)
     for first, end in zip(words.starts, words.starts[1:], strict=False):
         own = np.concatenate([[0], heads[first:end]])
         assert (own[1:] == 0).sum() == 1
@@ -48,4 +48,4 @@ def test_max_margin_scores_are_no_probabilities() -> None:
     )
     parser = train(sample("train")[:20], None, config).model.parser
     assert parser is not None
-    assert parser.sharpness == 0.0
+    assert parser.mbr_scale == 0.0

@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 import pytest
 from oracles.trees import all_trees, is_projective, is_single_rooted, is_tree
-from sample_treebank import quick, quick_model, sample
+from sample_treebank import SECOND_ORDER, quick, quick_model, sample
 
 from egparse.errors import EgparseError
 from egparse.features.word_table import Words
@@ -24,14 +24,7 @@ from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
 from egparse.training.run import train
 
-TINY = (
-    'layers=["heads"]',
-    "hold_out=0",
-    "parser.order=2",
-    "second_order.bits=16",
-    "second_order.pruner_passes=3",
-    "second_order.stop.iterations=3",
-)
+TINY = ('layers=["heads"]', "hold_out=0", *SECOND_ORDER)
 ALL = 10_000
 KINDS = pytest.mark.parametrize(
     "kind", ["arcs", "arcs crossing", "pairs", "pairs loopy", "pairs crossing"]
@@ -43,7 +36,7 @@ def model_of(kind: str) -> Model:
     if kind.startswith("arcs"):
         return quick_model()
     options = {
-        "pairs loopy": ("second_order.inference=loopy",),
+        "pairs loopy": ("parser.inference=loopy",),
         "pairs crossing": ("parser.trees=non-projective",),
     }
     return train(sample("train")[:40], None, quick(*TINY, *options.get(kind, ()))).model
@@ -58,9 +51,7 @@ def parser_of(kind: str) -> Parser | SecondOrderParser:
 def words_of(kind: str, sentences: Sequence[Sentence]) -> Words:
     model = model_of(kind)
     words = model.columns.words([sentence.forms for sentence in sentences])
-    for layer in ("upos", "xpos", "feats"):
-        model.columns.fill(words, layer, model.columns.label_numbers(sentences, layer))
-    return words
+    return model.columns.with_input(words, sentences, predicted=())
 
 
 def stretches(length: int, count: int) -> list[Sentence]:
@@ -117,9 +108,9 @@ def test_all_trees_of_a_short_sentence_have_all_probability(kind: str, length: i
 
 
 @KINDS
-def test_the_first_tree_is_the_one_that_great_sharpness_chooses(kind: str) -> None:
+def test_the_first_tree_is_the_one_that_a_great_scale_chooses(kind: str) -> None:
     words = words_of(kind, sample("dev")[:15])
-    parser = replace(parser_of(kind), sharpness=30.0, temperature=1 / 30)
+    parser = replace(parser_of(kind), mbr_scale=30.0, temperature=1 / 30)
     heads = parser.predict(words)
     agree = []
     for i, trees in enumerate(parser.k_best(words, 3)):
@@ -142,7 +133,7 @@ def test_the_best_tree_is_that_of_prediction_by_score() -> None:
     words = words_of("arcs", sample("dev"))
     parser = parser_of("arcs")
     heads = np.concatenate([trees[0].heads for trees in parser.k_best(words, 2)])
-    np.testing.assert_array_equal(heads, replace(parser, sharpness=0.0).predict(words))
+    np.testing.assert_array_equal(heads, replace(parser, mbr_scale=0.0).predict(words))
 
 
 def test_temperature_flattens_and_keeps_the_order() -> None:
@@ -176,7 +167,7 @@ def test_faults_and_sentences_without_words(kind: str) -> None:
 @pytest.mark.parametrize("gold_tags", [False, True])
 def test_a_model_gives_sentences_with_trees_and_labels(gold_tags: bool) -> None:
     model = quick_model()
-    sharp = replace(model, parser=replace(parser_of("arcs"), sharpness=0.0))
+    sharp = replace(model, parser=replace(parser_of("arcs"), mbr_scale=0.0))
     annotated = list(sharp.annotate(sample("dev"), gold_tags=gold_tags))
     listed = list(sharp.k_best(sample("dev"), 3, gold_tags=gold_tags))
     assert len(listed) == len(annotated)

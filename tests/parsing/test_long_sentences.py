@@ -13,7 +13,8 @@ import pytest
 from sample_treebank import quick_model, sample
 
 from egparse.features.word_table import Words
-from egparse.parsing.arc_parser import Parser, crossing_arcs
+from egparse.parsing.arc_parser import Parser
+from egparse.parsing.arc_training import crossing_arcs
 from egparse.parsing.long_sentences import (
     LONGEST,
     MARGIN,
@@ -36,7 +37,7 @@ def parser_and_words(*lengths: int) -> tuple[Parser, Words]:
     assert model.parser is not None
     words = model.columns.words([forms(length) for length in lengths])
     for layer in ("upos", "xpos", "feats"):
-        model.columns.fill(words, layer, model.taggers[layer].predict(words))
+        words = model.columns.with_tags(words, layer, model.taggers[layer].predict(words))
     return model.parser, words
 
 
@@ -109,11 +110,11 @@ def test_a_window_has_room_for_its_margin() -> None:
 
 
 @pytest.mark.parametrize("trees", ["projective", "non-projective"])
-@pytest.mark.parametrize("sharpness", [0.0, 1.5])
+@pytest.mark.parametrize("mbr_scale", [0.0, 1.5])
 @pytest.mark.parametrize("single_root", [True, False])
-def test_a_long_sentence_has_a_tree(trees: str, sharpness: float, single_root: bool) -> None:
+def test_a_long_sentence_has_a_tree(trees: str, mbr_scale: float, single_root: bool) -> None:
     parser, words = parser_and_words(2000)
-    parser = replace(parser, trees=trees, sharpness=sharpness, single_root=single_root)  # type: ignore[arg-type]
+    parser = replace(parser, trees=trees, mbr_scale=mbr_scale, single_root=single_root)  # type: ignore[arg-type]
     with pytest.warns(LongSentenceWarning):
         heads = parser.predict(words)
     assert reach_root(heads)

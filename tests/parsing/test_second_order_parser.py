@@ -1,5 +1,5 @@
-"""The second-order parser from training to trees: what it finds are trees, limits hold, files and
-batches change nothing.
+"""The second-order parser from training to trees: what it finds are trees, constraints hold, files
+and batches change nothing.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from oracles.trees import is_projective, is_single_rooted, is_tree
-from sample_treebank import quick, sample
+from sample_treebank import SECOND_ORDER, quick, sample
 
 from egparse.errors import ConfigError
 from egparse.features.word_table import Words
 from egparse.fitting.progress import Iteration, Listener, Step, silent
 from egparse.parsing.arc_parser import Parser
-from egparse.parsing.constraints import FREE, ArcLimits
+from egparse.parsing.constraints import FREE, ArcConstraints
 from egparse.parsing.long_sentences import LONGEST, LongSentenceWarning
 from egparse.parsing.second_order.parser import Pruning, SecondOrderParser
 from egparse.pipeline.constraints import Constraints
@@ -33,10 +33,7 @@ Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 
 LATIN = Path(__file__).resolve().parents[3] / "shared" / "data" / "ud"
-TINY = (
-    'layers=["heads"]', "hold_out=0", "parser.order=2", "second_order.bits=16",
-    "second_order.pruner_passes=3", "second_order.stop.iterations=3",
-)  # fmt: skip
+TINY = ('layers=["heads"]', "hold_out=0", *SECOND_ORDER)
 NON_PROJECTIVE = "parser.trees=non-projective"
 
 
@@ -82,9 +79,7 @@ def parser_of(model: Model) -> SecondOrderParser:
 
 def words_of(model: Model, sentences: tuple[Sentence, ...]) -> Words:
     words = model.columns.words([sentence.forms for sentence in sentences])
-    for layer in ("upos", "xpos", "feats"):
-        model.columns.fill(words, layer, model.columns.label_numbers(sentences, layer))
-    return words
+    return model.columns.with_input(words, sentences, predicted=())
 
 
 def trees_in(heads: Ints, words: Words) -> list[tuple[int, ...]]:
@@ -122,22 +117,23 @@ def test_it_learns_to_parse() -> None:
 @pytest.mark.parametrize(
     "overrides",
     [
-        ("second_order.siblings=false",),
-        ("second_order.grandparents=false",),
-        ("second_order.labels=false",),
+        ("parser.siblings=false",),
+        ("parser.grandparents=false",),
+        ("parser.labels=false",),
         (
-            "second_order.siblings=false",
-            "second_order.grandparents=false",
-            "second_order.labels=false",
+            "parser.siblings=false",
+            "parser.grandparents=false",
+            "parser.labels=false",
         ),
-        ("second_order.inference=loopy",),
+        ("parser.inference=loopy",),
         ("parser.single_root=false",),
-        ("second_order.heads=1",),
-        ("parser.learner=perceptron", "parser.sharpness=0"),
-        ("second_order.learner=eg-online", "second_order.gamma=0", "second_order.c=2"),
-        ("second_order.learner=mira",),
+        ("pruner.max_heads=1",),
+        ("pruner.mbr_scale=0",),
+        ("parser.learner=perceptron",),
+        ("parser.learner=eg-online", "parser.gamma=0", "parser.c=2"),
+        ("parser.learner=mira",),
         (NON_PROJECTIVE,),
-        (NON_PROJECTIVE, "parser.single_root=false", "second_order.siblings=false"),
+        (NON_PROJECTIVE, "parser.single_root=false", "parser.siblings=false"),
     ],
     ids=" ".join,
 )
@@ -159,7 +155,7 @@ def test_whatever_is_scored_and_however_trees_are_found(overrides: tuple[str, ..
 @pytest.mark.parametrize("labels", [True, False])
 def test_crossing_trees_are_learned_and_found(labels: bool) -> None:
     sentences = corpus(crossing=True, labels=labels)
-    model = trained_on(sentences, "second_order.stop.iterations=8")
+    model = trained_on(sentences, "parser.stop.iterations=8")
     parser = parser_of(model)
     assert parser.trees == "non-projective"
     assert not parser.order.exact
@@ -192,10 +188,29 @@ def test_latin_is_learned_and_parsed() -> None:
 
 def test_exact_inference_is_refused_for_crossing_trees_before_anything_is_trained() -> None:
     said: list[object] = []
-    with pytest.raises(
-        ConfigError, match=r'second_order\.inference: expected "loopy" .* non-projective'
-    ):
-        trained_on(corpus(), NON_PROJECTIVE, "second_order.inference=exact", listener=said.append)
+    with pytest.raises(ConfigError, match=r'parser\.inference: expected "loopy" .* non-projective'):
+        trained_on(corpus(), NON_PROJECTIVE, "parser.inference=exact", listener=said.append)
+    assert said == []
+
+
+@pytest.mark.parametrize(
+    ("override", "got"),
+    [
+        ("pruner.learner=perceptron", "perceptron and auto"),
+        ("pruner.learner=mira", "mira and auto"),
+        ("pruner.learner=hmm", "hmm and auto"),
+        ("pruner.loss=max-margin", "eg-online and max-margin"),
+    ],
+)
+def test_a_pruner_without_probabilities_is_refused_before_anything_is_trained(
+    override: str, got: str
+) -> None:
+    said: list[object] = []
+    expected = (
+        f"pruner: expected a learner of trees and a loss that have probabilities.*, got {got}"
+    )
+    with pytest.raises(ConfigError, match=expected):
+        trained_on(corpus(), override, listener=said.append)
     assert said == []
 
 
@@ -203,14 +218,14 @@ def test_exact_inference_is_refused_for_crossing_trees_before_anything_is_traine
 def test_a_faulty_template_is_refused_before_anything_is_trained(kind: str) -> None:
     said: list[object] = []
     with pytest.raises(ConfigError, match=r"h\.nothing"):
-        trained_on(corpus(), f'second_order.{kind}_templates=["h.nothing"]', listener=said.append)
+        trained_on(corpus(), f'parser.{kind}_templates=["h.nothing"]', listener=said.append)
     assert said == []
 
 
 def test_a_corpus_without_labels_trains_a_parser_without() -> None:
     model = trained_on(corpus(labels=False))
     assert len(parser_of(model).dictionary.labels) == 0
-    unlabelled = model_of("second_order.labels=false")
+    unlabelled = model_of("parser.labels=false")
     assert (parser_of(model).weights == parser_of(unlabelled).weights).all()
 
 
@@ -231,7 +246,7 @@ def test_a_corpus_with_labels_for_some_sentences_trains() -> None:
 # --- what changes nothing -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("overrides", [(), (NON_PROJECTIVE,), ("second_order.labels=false",)])
+@pytest.mark.parametrize("overrides", [(), (NON_PROJECTIVE,), ("parser.labels=false",)])
 def test_the_payload_holds_all_of_it(overrides: tuple[str, ...]) -> None:
     model = model_of(*overrides)
     parser = parser_of(model)
@@ -254,8 +269,8 @@ def test_a_model_file_gives_the_same_annotation(tmp_path: Path) -> None:
     again = Model.load(path)
     assert isinstance(again.parser, SecondOrderParser)
     for own, other in zip(
-        model.annotate(sample("dev"), marginals=True),
-        again.annotate(sample("dev"), marginals=True),
+        model.annotate(sample("dev"), probabilities=True),
+        again.annotate(sample("dev"), probabilities=True),
         strict=True,
     ):
         assert own == other
@@ -334,14 +349,14 @@ def test_probabilities_are_those_of_the_scores_over_the_temperature() -> None:
     means = [own.probabilities.mean() for own in at.values()]
     assert means == sorted(means, reverse=True)
     likely = replace(
-        parser_of(model), sharpness=100.0, temperature=0.01
+        parser_of(model), mbr_scale=100.0, temperature=0.01
     ).predict_with_probabilities(words)
     assert likely.probabilities.mean() > 0.98
-    # sharpness chooses trees; at its inverse the temperature asks for the very same marginals
-    sharp = replace(parser_of(model), sharpness=0.25, temperature=4.0).predict_with_probabilities(
+    # mbr_scale chooses trees; at its inverse the temperature asks for the very same marginals
+    sharp = replace(parser_of(model), mbr_scale=0.25, temperature=4.0).predict_with_probabilities(
         words
     )
-    plain = replace(parser_of(model), sharpness=1.0, temperature=4.0).predict_with_probabilities(
+    plain = replace(parser_of(model), mbr_scale=1.0, temperature=4.0).predict_with_probabilities(
         words
     )
     same = sharp.heads == plain.heads
@@ -354,11 +369,11 @@ def test_what_is_certain_at_first_sight_has_probability_one() -> None:
     model = model_of()
     parser = replace(parser_of(model), pruning=Pruning(1, 0.0))
     words = words_of(model, sample("dev"))
-    limits = ArcLimits(parser.predict(words), {}, np.ones(words.n_sentences, dtype=bool))
-    assert (parser.predict_with_probabilities(words, limits).probabilities == 1.0).all()
+    constraints = ArcConstraints(parser.predict(words), {}, np.ones(words.n_sentences, dtype=bool))
+    assert (parser.predict_with_probabilities(words, constraints).probabilities == 1.0).all()
 
 
-# --- limits ---------------------------------------------------------------------------------------
+# --- constraints ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("overrides", [(), (NON_PROJECTIVE,)])
@@ -369,9 +384,9 @@ def test_fixed_heads_are_kept_and_forbidden_arcs_are_absent(overrides: tuple[str
     words = words_of(model, sentences)
     plain = parser.predict(words)
     random = np.random.default_rng(1)
-    heads, forbidden, limited = free(words), {}, random.random(len(sentences)) < 0.7
+    heads, forbidden, constrained = free(words), {}, random.random(len(sentences)) < 0.7
     for i, (first, end) in enumerate(itertools.pairwise(words.starts)):
-        if not limited[i]:
+        if not constrained[i]:
             continue
         n, gold = end - first, np.array(sentences[i].heads)
         heads[first:end] = np.where(random.random(n) < 0.3, gold, FREE)
@@ -379,9 +394,9 @@ def test_fixed_heads_are_kept_and_forbidden_arcs_are_absent(overrides: tuple[str
         wrong = plain[first:end] != gold
         forbidden[i][plain[first:end][wrong], 1 + np.flatnonzero(wrong)] = True
     found, probabilities = parser.predict_with_probabilities(
-        words, ArcLimits(heads, forbidden, limited)
+        words, ArcConstraints(heads, forbidden, constrained)
     )
-    assert (found == parser.predict(words, ArcLimits(heads, forbidden, limited))).all()
+    assert (found == parser.predict(words, ArcConstraints(heads, forbidden, constrained))).all()
     assert (found[heads != FREE] == heads[heads != FREE]).all()
     assert (probabilities[heads != FREE] == 1.0).all()
     assert ((probabilities > 0) & (probabilities <= 1)).all()
@@ -390,7 +405,7 @@ def test_fixed_heads_are_kept_and_forbidden_arcs_are_absent(overrides: tuple[str
         first, end = words.starts[i], words.starts[i + 1]
         assert is_tree(tree)
         assert is_single_rooted(tree)
-        if limited[i]:
+        if constrained[i]:
             assert not forbidden[i][list(tree[1:]), np.arange(1, len(tree))].any()
             changed |= bool((found[first:end] != plain[first:end]).any())
         else:
@@ -403,22 +418,22 @@ def test_fixed_heads_that_cross_fall_back_to_the_pruner() -> None:
     parser = parser_of(model)
     sentences = tuple(own for own in sample("dev") if len(own) >= 4)
     words = words_of(model, sentences)
-    heads, limited = free(words), np.arange(len(sentences)) % 2 == 0
-    for first in words.starts[:-1][limited]:
+    heads, constrained = free(words), np.arange(len(sentences)) % 2 == 0
+    for first in words.starts[:-1][constrained]:
         heads[first : first + 2] = (3, 4)
-    limits = ArcLimits(heads, {}, limited)
-    found, probabilities = parser.predict_with_probabilities(words, limits)
-    by_pruner = parser.pruner.predict_with_probabilities(words, limits)
+    constraints = ArcConstraints(heads, {}, constrained)
+    found, probabilities = parser.predict_with_probabilities(words, constraints)
+    by_pruner = parser.pruner.predict_with_probabilities(words, constraints)
     plain = parser.predict_with_probabilities(words)
     for i, tree in enumerate(trees_in(found, words)):
         own = slice(words.starts[i], words.starts[i + 1])
         assert is_tree(tree)
         assert is_single_rooted(tree)
-        assert is_projective(tree) != limited[i]
-        expected = by_pruner if limited[i] else plain
+        assert is_projective(tree) != constrained[i]
+        expected = by_pruner if constrained[i] else plain
         assert (found[own] == expected.heads[own]).all()
         assert (probabilities[own] == expected.probabilities[own]).all()
-        if limited[i]:
+        if constrained[i]:
             assert tree[1:3] == (3, 4)
 
 
@@ -428,20 +443,20 @@ def test_where_all_heads_are_fixed_they_are_what_comes_out(crossing: bool) -> No
     sentences = tuple(map(crossed, sample("dev"))) if crossing else sample("dev")
     words = words_of(model, sentences)
     heads = np.concatenate([own.heads for own in sentences]).astype(np.int32)
-    limits = ArcLimits(heads, {}, np.ones(len(sentences), dtype=bool))
-    found = parser_of(model).predict_with_probabilities(words, limits)
+    constraints = ArcConstraints(heads, {}, np.ones(len(sentences), dtype=bool))
+    found = parser_of(model).predict_with_probabilities(words, constraints)
     assert (found.heads == heads).all()
     assert (found.probabilities == 1.0).all()
 
 
-def test_limits_that_leave_no_tree_are_told() -> None:
+def test_constraints_that_leave_no_tree_yield_no_heads() -> None:
     model = model_of()
     words = words_of(model, sample("dev")[:3])
     n = int(words.starts[1])
-    limits = ArcLimits(
+    constraints = ArcConstraints(
         free(words), {0: np.ones((n + 1, n + 1), dtype=bool)}, np.array([True, False, False])
     )
-    found = parser_of(model).predict(words, limits)
+    found = parser_of(model).predict(words, constraints)
     assert (found[:n] == -1).all()
     assert (found[n:] == parser_of(model).predict(words)[n:]).all()
 
@@ -524,7 +539,7 @@ def test_stopped_later_the_best_so_far_is_the_parser() -> None:
 def test_the_best_pass_on_the_development_part_is_kept() -> None:
     said: list[object] = []
     kept = train(
-        corpus(), sample("dev")[:20], quick(*TINY, "second_order.stop.iterations=6"), said.append
+        corpus(), sample("dev")[:20], quick(*TINY, "parser.stop.iterations=6"), said.append
     ).model
     passes = [event for event in said if isinstance(event, Iteration) and event.task == "parser"]
     assert all(event.score is not None for event in passes)
