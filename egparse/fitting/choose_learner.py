@@ -201,6 +201,19 @@ def loss_of(config: LearningConfig) -> tuple[float, float]:
     )
 
 
+def loss_name(config: LearningConfig) -> str:
+    """The name of a task's loss; of losses without a name what sets them apart."""
+    beta, gamma = loss_of(config)
+    for name, known in LOSSES.items():
+        if known == (beta, gamma):
+            return name
+    return (
+        f"softmax-margin, gamma = {gamma:g}"
+        if beta == 1.0
+        else f"beta = {beta:g}, gamma = {gamma:g}"
+    )
+
+
 def is_probabilistic(config: LearningConfig) -> bool:
     """Whether exp(score) of the model was fitted as a probability: only then do its marginals mean
     something.

@@ -76,7 +76,11 @@ def _parser(arcs: Mapping[str, Any], second_order: Mapping[str, Any]) -> dict[st
     gone = ("heads", "share", "pruner_passes", "pruner_bits", "margin")
     parser = shared | {key: value for key, value in second_order.items() if key not in gone}
     unsaid = parser.get("beta") is None and parser.get("gamma") is None
-    if parser.get("learner", "dca") == "dca" and unsaid and parser.get("loss") == "log-linear":
+    if (
+        parser.get("learner", "dca") == "dca"
+        and unsaid
+        and parser.get("loss", "log-linear") == "log-linear"
+    ):
         parser["loss"] = "auto"
         if second_order.get("margin", _MARGIN) != _MARGIN:
             parser["gamma"] = second_order["margin"]

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.fitting import interruption
-from egparse.fitting.choose_learner import section_of
+from egparse.fitting.choose_learner import loss_name, section_of
 from egparse.fitting.config import TrainConfig
 from egparse.fitting.optimise import Best, Prepared, optimise
 from egparse.fitting.progress import Iteration, Listener, Step, silent
@@ -56,12 +56,17 @@ class TunePoint(NamedTuple):
 
 @dataclass(frozen=True)
 class TunedTask:
-    """The path of a task, as far as it came; ``points`` in order of decreasing C."""
+    """The path of a task, as far as it came; ``points`` in order of decreasing C.
+
+    ``warm_start`` says whether each C starts from the solution of the last.
+    """
 
     task: str
     path: PathConfig
     configured_c: float
+    learner: str
     loss: str
+    warm_start: bool
     points: list[TunePoint] = field(default_factory=list)
 
     @property
@@ -81,7 +86,9 @@ class TunedTask:
         return {
             "task": self.task,
             "setting": self.setting,
+            "learner": self.learner,
             "loss": self.loss,
+            "warm_start": self.warm_start,
             "configured_c": self.configured_c,
             "tolerance": self.path.gap,
             "best_c": best and best.solution.c,
@@ -226,10 +233,18 @@ class _Tuning:
     def _walk(self, task: Task[Predictor]) -> None:
         """The path of one task, each point scored as it comes."""
         prepared = task.prepare()
-        tuned = TunedTask(task.name, self._paths[task.name], task.config.c, task.config.loss)
+        learner, config = prepared.learner, task.config
+        tuned = TunedTask(
+            task.name,
+            self._paths[task.name],
+            config.c,
+            config.learner,
+            loss_name(config),
+            warm_start=isinstance(learner, OnlineEG),
+        )
         self.tuned.append(tuned)
-        if isinstance(prepared.learner, OnlineEG):
-            self._follow(task, prepared.learner, prepared, tuned)
+        if isinstance(learner, OnlineEG):
+            self._follow(task, learner, prepared, tuned)
         else:
             self._train_at_each(task, tuned)
 

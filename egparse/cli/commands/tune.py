@@ -252,11 +252,13 @@ def summary(done: Tuning, output: Path | None = None, plot: Path | None = None) 
     """A table for each task, how to use its best C, and files."""
     parts = []
     for task in done.tuned.tasks:
-        unit = "nats" if task.loss == "log-linear" else "cost"
-        title = (
-            f"{task.task}: {task.loss}, objective in {unit}, a C done at a gap of "
-            f"{100 * task.path.gap:g} %"
+        unit = "nats" if task.loss.startswith(("log-linear", "softmax")) else "cost"
+        way = (
+            f"a C done at a gap of {100 * task.path.gap:g} %"
+            if task.warm_start
+            else "each C trained anew"
         )
+        title = f"{task.task}: {task.learner}, {task.loss}, objective in {unit}, {way}"
         parts += [tables.section(title, path_table(task)), "", _advice(task, done)]
     files = [(name, str(path)) for name, path in (("path", output), ("plot", plot)) if path]
     facts = tables.record([*files, ("CPU time", tables.seconds(done.cpu_seconds))])
@@ -266,7 +268,7 @@ def summary(done: Tuning, output: Path | None = None, plot: Path | None = None) 
 def path_table(task: TunedTask) -> str:
     """The path of a task, a line for each C."""
     best = task.best
-    rows = [_row(point, point is best) for point in task.points]
+    rows = [_row(point, point is best, task.warm_start) for point in task.points]
     return tables.table(_HEADINGS, rows, "rrrrrrrrrl")
 
 
@@ -281,9 +283,9 @@ def check_plottable(plot: Path) -> None:
     import_with_extra(_FIGURE, "--plot")
 
 
-def _row(point: TunePoint, best: bool) -> tuple[str, ...]:
+def _row(point: TunePoint, best: bool, to_gap: bool) -> tuple[str, ...]:
     solution = point.solution
-    notes = ["best"] * best + ["gap not reached"] * (not solution.reached)
+    notes = ["best"] * best + ["gap not reached"] * (to_gap and not solution.reached)
     return (
         f"{solution.c:.6g}",
         str(solution.iterations),
@@ -312,7 +314,7 @@ def _advice(task: TunedTask, done: Tuning) -> str:
         lines.append("It is the smallest of the path: try a smaller --c-to.")
     if len(task.points) > 1 and best is task.points[0]:
         lines.append("It is the largest of the path: try a larger --c-from.")
-    if not all(point.solution.reached for point in task.points):
+    if task.warm_start and not all(point.solution.reached for point in task.points):
         lines.append(
             "Not every C came within the gap, so scores compare less well: try more --passes or a "
             "larger --gap."
