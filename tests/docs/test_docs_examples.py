@@ -23,6 +23,14 @@ def examples_of(page: Path) -> list[str]:
     return ["\n" * text.count("\n", 0, found.start(1)) + found[1] for found in BLOCK.finditer(text)]
 
 
+SLOW = {"docs/how-to/continue.md"}
+"""Pages whose examples train on top of a shipped model."""
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
 @pytest.fixture
 def corpora(tmp_path: Path) -> Path:
     """A folder with the files that the examples read."""
@@ -36,8 +44,11 @@ def corpora(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     "page",
-    [page for page in PAGES if examples_of(page)],
-    ids=lambda page: page.relative_to(ROOT).as_posix(),
+    [
+        pytest.param(page, id=name_of(page), marks=[pytest.mark.slow] * (name_of(page) in SLOW))
+        for page in PAGES
+        if examples_of(page)
+    ],
 )
 def test_examples_run(page: Path, corpora: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(corpora)
