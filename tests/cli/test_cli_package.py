@@ -19,7 +19,7 @@ def test_package_says_what_it_made_and_how_to_use_it(trained: Trained, tmp_path:
     assert f"pip install {wheel}\n" in done.stdout
     assert f'spacy.load("{NAME}")' in done.stdout
     assert "egparse parse en_model article.txt" in done.stdout
-    assert done.stderr == "no licence: give it with --licence before others get the package\n"
+    assert done.stderr == "no licence: state one with --licence before you publish the package\n"
 
 
 def test_package_takes_facts_and_options_before_them(trained: Trained, tmp_path: Path) -> None:

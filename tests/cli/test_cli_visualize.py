@@ -188,7 +188,7 @@ def test_probabilities_are_read_back_from_a_parsed_corpus(
     parsed = write(run("parse", trained.model, trained.dev, "--marginals").stdout)
     with_model, without = shown(trained.dev, model), shown(parsed)
     assert list(map(titles, drawings(without))) == list(map(titles, drawings(with_model)))
-    assert "expected to be right" in without
+    assert "expected accuracy of " in without
 
 
 def test_the_fainter_the_less_probable(model: Model, trained: Trained) -> None:
@@ -271,25 +271,16 @@ def test_columns_without_trees(write: Any) -> None:
 
 
 def test_a_model_without_a_parser(model: Model, trained: Trained) -> None:
-    page = shown(trained.dev, replace(model, parser=None, labeller=None))
+    layers = ("upos", "xpos", "feats", "spans")
+    tagger = replace(model, parser=None, labeller=None, probabilistic=layers)
+    page = shown(trained.dev, tagger)
     assert [arcs(drawing) for drawing in drawings(page)] == [[]] * 20
-    assert "values are expected to be right" in page
+    assert "expected accuracy of values: " in page
     assert re.search(r"UPOS \w+ \(0\.\d{3}\)", page)
 
 
 def test_a_model_without_probabilities(model: Model, trained: Trained) -> None:
-    margin = {
-        layer: {"loss": "max-margin"}
-        for layer in ("upos", "xpos", "feats", "spans", "parser", "labeller")
-    }
-    table = {
-        **model.config_table,
-        **{k: {**model.config_table.get(k, {}), **own} for k, own in margin.items()},
-    }
-    table["pruner"] = table["parser"]
-    without = replace(model, config_table=table)
-    assert without.probabilistic == ()
-    page = shown(trained.dev, without)
+    page = shown(trained.dev, replace(model, probabilistic=()))
     assert "Probability by shade" not in page
     assert all(len(title) == 1 for drawing in drawings(page) for title in titles(drawing))
 
@@ -304,7 +295,9 @@ def test_the_first_sentences_and_that_there_are_more(trained: Trained) -> None:
 def test_the_least_certain_sentences_come_first(model: Model, trained: Trained) -> None:
     def certainties(**options: Any) -> list[float]:
         page = shown(trained.dev, model, **options)
-        return [float(value) for value in re.findall(r"([\d.]+) % of heads are expected", page)]
+        return [
+            float(value) for value in re.findall(r"expected accuracy of heads: ([\d.]+) %", page)
+        ]
 
     every = certainties()
     assert len(every) == 20
@@ -318,7 +311,7 @@ def test_differences_from_the_input_are_marked(
     parsed = tmp_path / "parsed.conllu"
     run("parse", trained.model, trained.dev, "--output", parsed)
     page = shown(parsed, model, compare=True)
-    assert page.count("Different from the input: nothing") == 20
+    assert page.count("Differences from the input: none") == 20
 
     first, *others = parsed.read_text(encoding="utf-8").split("\n\n")
     rows = next(rows_of(first))
@@ -333,8 +326,8 @@ def test_differences_from_the_input_are_marked(
     drawing, *rest = drawings(page)
     assert [len(arcs(drawing, kind)) for kind in ("wrong", "input", "wrong-label")] == [1, 1, 0]
     assert "(dislocated)" in (arcs(drawing, "input")[0].findtext("title") or "")
-    assert "Different from the input: 1 head, 1 label, 1 tag" in page
-    assert page.count("Different from the input: nothing") == 19
+    assert "Differences from the input: 1 head, 1 label, 1 tag" in page
+    assert page.count("Differences from the input: none") == 19
     assert not any(arcs(drawing, "wrong") for drawing in rest)
 
 
@@ -355,14 +348,16 @@ def test_what_cannot_be_shown_is_said_in_one_line(trained: Trained, write: Any) 
     empty, text = write("", "empty.txt"), write("No corpus.\n", "text.txt")
     assert (
         complaint("visualize", trained.model, empty)
-        == f"{empty}: expected something to show, got nothing"
+        == f"{empty}: expected at least one sentence to draw, got an empty input"
     )
     assert complaint("visualize", text).startswith(f"{text}: expected an annotated corpus")
     assert complaint("visualize", trained.model).endswith(
         "or MODEL and INPUT, got what looks like none"
     )
     assert "for --compare, got" in complaint("visualize", trained.model, text, "--compare")
-    assert "that knows probabilities" in complaint("visualize", trained.dev, "--least-certain")
+    assert "expected a model with probabilities" in complaint(
+        "visualize", trained.dev, "--least-certain"
+    )
     assert "--compare" in run("visualize", trained.dev, "--compare", status=2).stderr
 
 

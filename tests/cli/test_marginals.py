@@ -62,8 +62,7 @@ def test_formats_without_misc_are_refused(trained: Trained, tmp_path: Path) -> N
     words = tmp_path / "words.txt"
     words.write_text("Mary X X O\nlives X X O\n\n", encoding="utf-8")
     said = (
-        "expected CoNLL-U or text, whose column MISC holds probabilities, for --marginals, got "
-        "conll2003"
+        "expected CoNLL-U or text for --marginals, which writes to the column MISC, got conll2003"
     )
     for jobs in (1, 2):
         assert (
@@ -101,7 +100,7 @@ def test_models_without_probabilities_are_refused(trained: Trained, tmp_path: Pa
         "parser.order=1",
     )
     wanted = (
-        "marginals: expected layers learned with a loss that has probabilities, such as "
+        "probabilities: expected layers learned with a loss that has probabilities, such as "
         "log-linear, got upos, heads"
     )
     for jobs in (1, 2):
