@@ -48,6 +48,9 @@ def test_commands_and_options_exist(page: Path) -> None:
             known |= {*parameter.opts, *parameter.secondary_opts}
         used = {word.partition("=")[0] for word in arguments if re.match(r"--?[a-z]", word)}
         assert used <= known, (name, sorted(used - known))
+        for parameter in COMMANDS[name].params:
+            if arguments and parameter.required and parameter.param_type_name == "option":
+                assert used & set(parameter.opts), (name, parameter.opts)
 
 
 def test_the_check_sees_calls() -> None:
