@@ -32,12 +32,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "losses": {"numpy", "types"},
     "learners": KERNELS | {"losses", "errors", "extras"},
     "evaluation": RECORDS | {"numpy"},
-    "fitting": {"learners", "features", "losses", "errors", "types", "layers", "evaluation"}
-    | {"numpy", "pydantic", "annotated_types"},
-    "tagging": PREDICTORS | {"fitting"},
-    "parsing": PREDICTORS | {"fitting"},
+    "fitting": RECORDS
+    | {"learners", "features", "losses", "evaluation", "numpy", "pydantic", "annotated_types"},
+    "tagging": PREDICTORS | {"fitting", "evaluation"},
+    "parsing": PREDICTORS | {"fitting", "evaluation"},
     "splitting": PREDICTORS | {"fitting", "tagging", "evaluation", "readers", "spacy"},
-    "pipeline": PREDICTORS | {"fitting", "tagging", "parsing", "splitting", "readers"},
+    "pipeline": PREDICTORS
+    | {"fitting", "tagging", "parsing", "splitting", "evaluation", "readers"},
     "training": PREDICTORS
     | {"fitting", "tagging", "parsing", "splitting", "pipeline", "evaluation", "__init__"},
     "hub": {"pipeline", "fitting", "storage", "errors", "layers", "toml_text"}
@@ -52,7 +53,17 @@ MAY_IMPORT: dict[str, set[str]] = {
         "__init__",
     },
     "api": RECORDS
-    | {"pipeline", "training", "fitting", "evaluation", "readers", "hub", "splitting", "__init__"},
+    | {
+        "pipeline",
+        "storage",
+        "training",
+        "fitting",
+        "evaluation",
+        "readers",
+        "hub",
+        "splitting",
+        "__init__",
+    },
     "spacy_components": RECORDS
     | {"hub", "storage", "pipeline", "training", "fitting", "splitting", "readers", "evaluation"}
     | {"features", "numpy", "spacy", "thinc", "__init__"},
