@@ -65,7 +65,8 @@ def test_json_says_what_was_trained(trained: Trained) -> None:
 
 def test_standard_error_says_what_was_found_and_how_it_goes(trained: Trained) -> None:
     (found,) = lines_with(trained.done.stderr, "annotated ")
-    for name in ("UPOS (", "XPOS (", "FEATS (", "entities (3 types)", "heads", "dependency labels ("):
+    names = ("UPOS (", "XPOS (", "FEATS (", "entities (3 types)", "heads", "dependency labels (")
+    for name in names:
         assert name in found
     passes = lines_with(trained.done.stderr, "upos  pass ")
     assert len(passes) == trained.json["tasks"]["upos"]["passes"]

@@ -17,8 +17,9 @@ from pathlib import Path
 
 import pytest
 from cli.conftest import Trained
-from cli.program import COMMAND, ENVIRONMENT, complaint, run
-from hypothesis import given, settings
+from cli.program import COMMAND, ENVIRONMENT, complaint
+from cli.program import run_process as run
+from hypothesis import given
 from hypothesis import strategies as st
 
 from egparse.cli.jobs import Annotation, Chunk, annotate_corpus, annotate_text, split, write_bytes
@@ -111,7 +112,6 @@ PIECES = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(PIECES, st.integers(1, 40), st.integers(1, 40))
 def test_chunks_are_the_input_cut_between_blocks(lines: list[str], size: int, reads: int) -> None:
     class Slow(io.BytesIO):

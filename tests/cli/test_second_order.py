@@ -13,19 +13,19 @@ from cli.program import CONFIGS, CORPORA, complaint, first_sentences, run
 
 from egparse.readers.conllu import read_conllu
 
+QUICK = ("--config", CONFIGS / "quick.toml", "--seed", 4)
 FEW = (
-    "--config",
-    CONFIGS / "quick.toml",
+    *QUICK,
     "--set",
     "parser.order=2",
     "--set",
-    "second_order.bits=16",
+    "parser.bits=16",
     "--set",
-    "second_order.pruner_passes=3",
+    "parser.stop.iterations=3",
     "--set",
-    "second_order.stop.iterations=3",
-    "--seed",
-    4,
+    "pruner.bits=18",
+    "--set",
+    "pruner.stop.iterations=3",
 )
 TREES = (*FEW, "--set", 'layers=["upos", "heads", "deprels"]')
 HEADS = (*FEW, "--set", 'layers=["heads"]')
@@ -55,7 +55,7 @@ def model(corpus: Path, said: dict[str, Any]) -> Path:
 
 
 def test_training_tells_of_the_pruner_and_of_the_parser(said: dict[str, Any], model: Path) -> None:
-    assert set(said["tasks"]) >= {"upos", "pruner", "parser", "labels"}
+    assert set(said["tasks"]) >= {"upos", "pruner", "parser", "labeller"}
     assert said["development"]["UAS"] > 40
     records = [
         json.loads(line)
@@ -116,18 +116,18 @@ def test_the_model_is_shown(model: Path) -> None:
     found = json.loads(run("inspect", model, "--json").stdout)
     assert found["layers"] == ["upos", "heads", "deprels"]
     assert found["configuration"]["parser"]["order"] == 2
-    assert found["configuration"]["second_order"]["pruner_passes"] == 3
+    assert found["configuration"]["pruner"]["stop"]["iterations"] == 3
     shown = run("inspect", model).stdout
     assert "heads" in shown
-    assert "second_order." in shown
+    assert "pruner." in shown
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        ("second_order.learner=mira",),
-        ("second_order.learner=eg-online", "second_order.gamma=0"),
-        ("second_order.inference=loopy", "parser.trees=non-projective"),
+        ("parser.learner=mira",),
+        ("parser.learner=eg-online", "parser.gamma=0"),
+        ("parser.inference=loopy", "parser.trees=non-projective"),
     ],
     ids=" ".join,
 )
@@ -141,7 +141,8 @@ def test_other_learners_and_inference_are_options(
 
 def test_order_one_trains_no_second_parser(corpus: Path, tmp_path: Path) -> None:
     target = tmp_path / "m.msgpack"
-    done = run("train", corpus, "-o", target, *HEADS, "--set", "parser.order=1", "--json")
+    heads = ("--set", 'layers=["heads"]')
+    done = run("train", corpus, "-o", target, *QUICK, *heads, "--json")  # parser.order = 1
     assert "pruner" not in done.stderr
     assert json.loads(done.stdout)["tasks"]["parser"]["passes"] == 4
 
@@ -150,36 +151,41 @@ def test_order_one_trains_no_second_parser(corpus: Path, tmp_path: Path) -> None
     ("options", "texts"),
     [
         (("parser.order=3",), ("parser.order", "3")),
-        (("second_order.heads=0",), ("second_order.heads", "0")),
-        (("second_order.heads=33",), ("second_order.heads", "33")),
-        (("second_order.share=2",), ("second_order.share", "2")),
-        (("second_order.bits=40",), ("second_order.bits", "40")),
-        (("second_order.sharpness=0",), ("second_order.sharpness", "0")),
-        (("second_order.inference=sampled",), ("second_order.inference", "'sampled'")),
-        (("second_order.sibling=true",), ("second_order.sibling",)),
+        (("parser.order=1",), ("pruner: a parser of order 1 has no pruner",)),
+        (("second_order.bits=16",), ("second_order", "[parser]", "[pruner]")),
+        (("pruner.learner=perceptron",), ("pruner", "have probabilities", "perceptron")),
+        (("parser.anneal_from=9",), ("parser.anneal_from", "eg-online", "dca")),
+        (("pruner.max_heads=0",), ("pruner.max_heads", "0")),
+        (("pruner.max_heads=33",), ("pruner.max_heads", "33")),
+        (("pruner.min_relative_marginal=2",), ("pruner.min_relative_marginal", "2")),
+        (("parser.bits=40",), ("parser.bits", "40")),
+        (("pruner.bits=40",), ("pruner.bits", "40")),
+        (("parser.mbr_scale=0",), ("parser.mbr_scale", "0")),
+        (("parser.inference=sampled",), ("parser.inference", "'sampled'")),
+        (("parser.sibling=true",), ("parser.sibling",)),
         (
-            ("second_order.learner=hmm",),
+            ("parser.learner=hmm",),
             (
                 "hmm fits label sequences only",
-                "second_order (trees)",
-                "--set second_order.learner=",
+                "parser (trees)",
+                "--set parser.learner=",
             ),
         ),
-        (("second_order.learner=nothing",), ("expected a learner among", "'nothing'")),
+        (("parser.learner=nothing",), ("expected a learner among", "'nothing'")),
         (
-            ("second_order.inference=exact", "parser.trees=non-projective"),
-            ("second_order.inference", '"loopy"', '"exact"'),
+            ("parser.inference=exact", "parser.trees=non-projective"),
+            ("parser.inference", '"loopy"', '"exact"'),
         ),
         (
-            ('second_order.sibling_templates=["h.xpos x.xpos"]',),
+            ('parser.sibling_templates=["h.xpos x.xpos"]',),
             ("pair template 'h.xpos x.xpos'", "at s, h, d", "'x.xpos'"),
         ),
         (
-            ('second_order.grandparent_templates=["s.xpos"]',),
+            ('parser.grandparent_templates=["s.xpos"]',),
             ("pair template 's.xpos'", "at g, h, d"),
         ),
         (
-            ('second_order.label_templates=["h.xpos + d.nothing"]',),
+            ('parser.label_templates=["h.xpos + d.nothing"]',),
             ("arc template 'h.xpos + d.nothing'", "'d.nothing'"),
         ),
     ],

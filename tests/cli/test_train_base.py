@@ -61,7 +61,7 @@ def test_the_file_names_its_base(gone_on: tuple[Path, str, str], trained: Traine
 
 def test_new_labels_are_in_use(trained: Trained, mine: Path) -> None:
     model = mine.parent / "all.msgpack"
-    settings = ["upos.stop.iterations=12", "closeness=0.5"]
+    settings = ["upos.stop.iterations=12", "base_strength=0.5"]
     options = [option for setting in settings for option in ("--set", setting)]
     done = run("train", "--base", trained.model, mine, "-o", model, *options)
     assert "development  none: so few sentences" in done.stderr
@@ -88,7 +88,7 @@ def test_json_has_both_scores_and_the_settings_are_those_of_the_base(
         "--set",
         'layers=["upos", "xpos"]',
         "--set",
-        "closeness=30",
+        "base_strength=30",
     )
     said = json.loads(done.stdout)
     assert set(said["tasks"]) == {"upos", "xpos"}
@@ -96,7 +96,7 @@ def test_json_has_both_scores_and_the_settings_are_those_of_the_base(
     assert said["base"]["name"] == "model.msgpack"
     assert said["base"]["development"]["UPOS"] > 0
     header = read_header(mine.parent / "json.msgpack")
-    assert header["config"]["closeness"] == 30
+    assert header["config"]["base_strength"] == 30
     assert header["config"]["upos"]["stop"]["iterations"] == 4
     assert header["config"]["seed"] == 4
 
