@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from cli.program import CONFIGS, CORPORA, first_sentences, run
+from cli.program import CONFIGS, CORPORA, first_sentences, run_process
 
 
 class Trained(NamedTuple):
@@ -33,7 +33,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
     dev = first_sentences(CORPORA / "en_sample-dev.conllu", 20, folder / "dev.conllu")
     model = folder / "model.msgpack"
     config = CONFIGS / "quick.toml"
-    done = run(
+    done = run_process(
         "train", train, "--dev", dev, "--output", model, "--config", config, "--json", "--seed", 4
     )
     return Trained(model, train, dev, done)

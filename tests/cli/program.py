@@ -1,4 +1,4 @@
-"""The program as a user runs it: a process of its own, its output, its exit code."""
+"""The program as a user runs it: its output, its exit code."""
 
 from __future__ import annotations
 
@@ -24,7 +24,41 @@ ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "80"}
 def run(
     *arguments: object, text: str | None = None, status: int = 0
 ) -> subprocess.CompletedProcess[str]:
-    """Run ``egparse`` with these arguments and check its exit code; there is never a traceback."""
+    """Run ``egparse`` with these arguments in this process, as importing numba and loading kernels
+    for each takes a second, and check its exit code.
+
+    The streams are no terminals, and warnings are errors, as in all tests.
+    """
+    output, said = captured_stream(), captured_stream()
+    given = io.TextIOWrapper(io.BytesIO((text or "").encode()), encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stdin", given)
+        patch.setenv("COLUMNS", ENVIRONMENT["COLUMNS"])
+        with redirect_stdout(output), redirect_stderr(said), pytest.raises(SystemExit) as left:
+            main([*map(str, arguments)])
+    written, errors = text_of(output), text_of(said)
+    assert (left.value.code or 0) == status, errors
+    return subprocess.CompletedProcess(arguments, status, written, errors)
+
+
+def captured_stream() -> io.TextIOWrapper:
+    """A stream for text and bytes, as standard output is."""
+    return io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
+
+
+def text_of(stream: io.TextIOWrapper) -> str:
+    """What was written to it."""
+    stream.flush()
+    assert isinstance(stream.buffer, io.BytesIO)
+    return stream.buffer.getvalue().decode()
+
+
+def run_process(
+    *arguments: object, text: str | None = None, status: int = 0
+) -> subprocess.CompletedProcess[str]:
+    """Run ``egparse`` in a process of its own and check its exit code; there is never a
+    traceback.
+    """
     command = [*COMMAND, *map(str, arguments)]
     done = subprocess.run(
         command, input=text, capture_output=True, text=True, env=ENVIRONMENT, check=False

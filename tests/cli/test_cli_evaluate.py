@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from cli.conftest import Trained
-from cli.program import complaint, run
+from cli.program import complaint, run, run_process
 
 METRICS = ["UPOS", "XPOS", "UFeats", "UAS", "LAS", "CLAS", "MLAS"]
 
@@ -48,7 +48,9 @@ def test_the_table_names_each_convention(trained: Trained, predicted: Path) -> N
 
 
 def test_gold_against_itself_is_right(trained: Trained) -> None:
-    done = run("evaluate", "--predicted", trained.dev, trained.dev, "--json", "--bootstrap", 0)
+    done = run_process(
+        "evaluate", "--predicted", trained.dev, trained.dev, "--json", "--bootstrap", 0
+    )
     report = json.loads(done.stdout)
     assert [report[name] for name in METRICS] == [100.0] * 7
     assert report["NE"]["f"] == 100.0

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 from cli.conftest import Trained
-from cli.program import complaint, run
+from cli.program import complaint, run, run_process
 
 
 def test_json_holds_everything(trained: Trained) -> None:
-    found = json.loads(run("inspect", trained.model, "--json", "--features", 3).stdout)
+    found = json.loads(run_process("inspect", trained.model, "--json", "--features", 3).stdout)
     assert found["format"] == "egparse model"
     assert found["layers"] == ["upos", "xpos", "feats", "spans", "heads", "deprels"]
     assert "NOUN" in found["labels"]["upos"]

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from cli.conftest import Trained
-from cli.program import COMMAND, ENVIRONMENT, complaint, run
+from cli.program import COMMAND, ENVIRONMENT, complaint, run, run_process
 
 FAITHFUL = """\
 # newdoc
@@ -61,12 +61,14 @@ def test_conllu_keeps_all_but_the_predicted_columns(trained: Trained) -> None:
 
 def test_file_and_standard_input_give_the_same(trained: Trained, tmp_path: Path) -> None:
     output = tmp_path / "out.conllu"
-    done = run("parse", trained.model, trained.dev, "--output", output)
+    done = run_process("parse", trained.model, trained.dev, "--output", output)
     assert done.stdout == ""
     assert done.stderr.startswith("20 sentences, ")
     assert done.stderr.endswith(" words/s\n")
     text = trained.dev.read_text(encoding="utf-8")
-    assert run("parse", trained.model, "-", text=text).stdout == output.read_text(encoding="utf-8")
+    assert run_process("parse", trained.model, "-", text=text).stdout == output.read_text(
+        encoding="utf-8"
+    )
 
 
 def test_text_becomes_conllu(trained: Trained) -> None:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from cli.program import run
+from cli.program import run_process as run
 
 import egparse
 from egparse.cli.options import CorpusFormat, InputFormat

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cli import program
 from cli.program import CORPORA, ENVIRONMENT, first_sentences
 
-from egparse.cli.commands.tune import check_plottable, figure, path_table
+from egparse.cli.commands.tune import check_plottable, path_table
 from egparse.errors import EgparseError
+from egparse.experiments.report.tuning_figure import figure
 
 PROGRAM = """
 import sys, typer
@@ -28,7 +30,7 @@ app(args=sys.argv[1:], prog_name="egparse")
 """The command in an application of its own."""
 
 INTERRUPTED = """
-from egparse.learners.eg.online import path
+from egparse.learners.eg import path
 solve, solved = path._solve, []
 def interrupted(*arguments):
     if len(solved) == {after}:
@@ -42,6 +44,9 @@ PATH = ("--task", "upos", "--c-from", "4", "--c-to", "1", "--decay", "0.5", "--g
 
 
 def run(*arguments: object, before: str = "", status: int = 0) -> subprocess.CompletedProcess[str]:
+    """Run ``egparse tune``, in a process of its own after this program if there is one."""
+    if not before:
+        return program.run("tune", *arguments, status=status)
     command = [sys.executable, "-c", PROGRAM.format(before=before), "tune", *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, check=False)
     assert done.returncode == status, done.stderr
@@ -122,7 +127,6 @@ def test_json_is_all_there_is_on_standard_output(corpus: Path, dev: Path, tmp_pa
 
 @pytest.mark.parametrize(("suffix", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml")])
 def test_plots(corpus: Path, dev: Path, tmp_path: Path, suffix: str, start: bytes) -> None:
-    pytest.importorskip("matplotlib")
     plot = tmp_path / f"path.{suffix}"
     done = run(corpus, "--dev", dev, *PATH, "--task", "xpos", "--plot", plot)
     assert plot.read_bytes().startswith(start)
@@ -130,7 +134,6 @@ def test_plots(corpus: Path, dev: Path, tmp_path: Path, suffix: str, start: byte
 
 
 def test_a_plot_has_named_axes_and_a_logarithmic_c() -> None:
-    pytest.importorskip("matplotlib")
     above, below = figure([_some_task(scores=(50.0, 60.0, 55.0))]).axes
     assert (above.get_ylabel(), below.get_ylabel()) == (
         "development accuracy (%)",
@@ -241,8 +244,11 @@ def test_a_task_must_be_named(corpus: Path) -> None:
 def test_without_matplotlib_a_plot_is_refused_at_once(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(EgparseError, match="expected matplotlib to be installed: pip install"):
+    monkeypatch.delitem(sys.modules, "egparse.experiments.report.tuning_figure")
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(
+        EgparseError, match=r"--plot: needs matplotlib; pip install 'egparse\[experiments\]'"
+    ):
         check_plottable(tmp_path / "path.png")
 
 
@@ -265,4 +271,6 @@ def _some_task(scores: tuple[float | None, ...], reached: bool = True) -> Any:
         TunePoint(PathPoint(4.0 / 2**k, 1.01, 1.0, 3, 3.0, 3.0 * (k + 1), 0.1, reached), score)
         for k, score in enumerate(scores)
     ]
-    return TunedTask("upos", PathConfig(c_from=4.0, c_to=1.0), 0.5, "log-linear", points)
+    return TunedTask(
+        "upos", PathConfig(c_from=4.0, c_to=1.0), 0.5, "eg-online", "log-linear", True, points
+    )
