@@ -1,34 +1,21 @@
-"""``egparse experiment``, run as a process."""
+"""``egparse experiment`` as a command."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from cli.program import ENVIRONMENT
+from cli.program import run, run_process
 
 from egparse.cli.commands.experiment import EPILOG, NAMES, experiment
 from egparse.errors import ConfigError
 
-PROGRAM = (
-    "import typer; from egparse.cli.commands.experiment import experiment_cli; "
-    "app = typer.Typer(pretty_exceptions_enable=False); app.command()(experiment_cli); app()"
-)
-
-
-def run(*arguments: object, status: int = 0) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", PROGRAM, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, check=False)
-    assert done.returncode == status, done.stderr
-    assert "Traceback" not in done.stderr
-    return done
-
 
 def test_a_quick_experiment_writes_its_files_and_shows_its_tables(tmp_path: Path) -> None:
-    done = run("multiclass", "--quick", "--iterations", 2, "--c", 5, "--output", tmp_path)
+    done = run_process(
+        "experiment", "multiclass", "--quick", "--iterations", 2, "--c", 5, "--output", tmp_path
+    )
     assert {path.name for path in tmp_path.iterdir()} == {
         f"multiclass.{it}" for it in ("md", "png", "svg", "json")
     }
@@ -39,6 +26,7 @@ def test_a_quick_experiment_writes_its_files_and_shows_its_tables(tmp_path: Path
 
 def test_json_is_all_that_it_prints(tmp_path: Path) -> None:
     done = run(
+        "experiment",
         "losses",
         "--quick",
         "--iterations",
@@ -59,10 +47,10 @@ def test_json_is_all_that_it_prints(tmp_path: Path) -> None:
 
 
 def test_what_is_wrong_is_said_in_a_line(tmp_path: Path) -> None:
-    assert run("nothing", "--quick", status=2).stderr.startswith(
+    assert run("experiment", "nothing", "--quick", status=2).stderr.startswith(
         "egparse: expected an experiment among"
     )
-    line = run("parsing", "--data", tmp_path, status=2).stderr
+    line = run("experiment", "parsing", "--data", tmp_path, status=2).stderr
     assert (
         line == f"egparse: {tmp_path / 'conll2007' / 'esp.train'}: expected a file of the data "
         "directory, got none\n"

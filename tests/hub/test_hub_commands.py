@@ -11,14 +11,14 @@ from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
-from cli.program import CORPORA, complaint, first_sentences
+from cli.program import CORPORA, complaint, first_sentences, run
 from hub.local_server import Site
 from sample_treebank import quick_model
 
 from egparse.cli.app import main
 
 
-def run(
+def run_process(
     *arguments: object, text: str | None = None, status: int = 0
 ) -> subprocess.CompletedProcess[str]:
     """Run ``python -m egparse`` in the environment as it is now."""
@@ -48,7 +48,7 @@ def shown(*arguments: object) -> str:
 
 
 def test_parse_takes_a_name(named: Path) -> None:
-    done = run("parse", "xx_test", "-", text="A dog barks.")
+    done = run_process("parse", "xx_test", "-", text="A dog barks.")
     forms = [line.split("\t")[1] for line in done.stdout.splitlines() if line[:1].isdigit()]
     assert forms == ["A", "dog", "barks", "."]
 
@@ -75,7 +75,7 @@ def test_an_unknown_name_is_one_line(named: Path, arguments: tuple[str, ...]) ->
 
 def test_models_shows_what_is_there(named: Path) -> None:
     (named.parent / "zz_bad.msgpack").write_text("no model")
-    text = run("models").stdout
+    text = run_process("models").stdout
     (row,) = (
         line
         for line in text.splitlines()
