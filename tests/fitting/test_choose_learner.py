@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 from sample_treebank import quick, sample
 
 from egparse.errors import ConfigError
-from egparse.fitting.choose_learner import check_learners, is_probabilistic, loss_of
-from egparse.fitting.config import TASKS, ParserConfig, TrainConfig
+from egparse.fitting.choose_learner import LOSSES, check_learners, is_probabilistic, loss_of
+from egparse.fitting.config import (
+    ORDER_1,
+    TASK_SECTIONS,
+    LearningConfig,
+    ParserConfig,
+    PrunerConfig,
+    TrainConfig,
+)
 from egparse.fitting.progress import Iteration, Step
 from egparse.learners.registry import LEARNERS
 from egparse.training import run as training
@@ -20,8 +28,8 @@ EVERY_LAYER = ("upos", "heads", "deprels")
 
 
 def everywhere(learner: str) -> list[str]:
-    """The overrides that make it the learner of all tasks."""
-    return [f"{task}.learner={learner}" for task in TASKS]
+    """The overrides that make it the learner of all tasks, as ``--learner`` does."""
+    return [f"{section}.learner={learner}" for section in TASK_SECTIONS]
 
 
 def no_check(config: TrainConfig, layers: Iterable[str]) -> None:
@@ -94,12 +102,13 @@ def test_the_check_before_training_and_the_learner_itself_agree(
     config = quick("hold_out=0", "parser.bits=12", *everywhere(learner))
     layers = ("heads", layer) if layer == "deprels" else (layer,)
     if layer == "deprels":
-        config = TrainConfig(**{**vars(config), "parser": ParserConfig(bits=12)})
+        parser = ParserConfig(bits=12, learner=learner)
+        config = replace(config, parser=parser, pruner=PrunerConfig(bits=12))
     try:
         check_learners(config, layers)
     except ConfigError:
         with pytest.raises(ConfigError, match=learner):
-            train(sample("train")[:4], None, TrainConfig(**{**vars(config), "layers": layers}))
+            train(sample("train")[:4], None, replace(config, layers=layers))
     else:
         assert learner in fitting(
             {"upos": "sequences", "heads": "trees", "deprels": "choices"}[layer]
@@ -139,17 +148,66 @@ def test_what_does_not_fit_is_said_before_anything_is_trained() -> None:
 
 
 def test_losses_by_name_and_by_number() -> None:
-    assert loss_of(ParserConfig()) == (1.0, 0.0)
+    assert loss_of(ORDER_1) == (1.0, 0.0)
+    assert loss_of(replace(ORDER_1, loss="softmax-margin")) == (1.0, 1.0)
+    assert loss_of(replace(ORDER_1, loss="max-margin", gamma=2.0)) == (math.inf, 2.0)
+    assert loss_of(replace(ORDER_1, learner="mira")) == (math.inf, 1.0)
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_the_automatic_loss_is_the_one_that_the_learner_minimises(learner: str) -> None:
+    only = {"mira": "max-margin", "cutting-plane": "max-margin", "perceptron": "perceptron"}
+    expected = LOSSES[only.get(learner, "log-linear")]
+    for config in (LearningConfig(learner=learner), replace(ORDER_1, learner=learner)):
+        assert loss_of(config) == expected
+        assert loss_of(replace(config, gamma=3.0)) == (expected[0], 3.0)
+        assert loss_of(replace(config, beta=2.0)) == (2.0, expected[1])
+    of_order_2 = (1.0, 4.0) if learner == "dca" else expected
+    assert loss_of(ParserConfig(learner=learner)) == of_order_2
+    assert loss_of(PrunerConfig(learner=learner)) == expected
+
+
+def test_the_second_order_parser_has_a_margin_of_its_own_unless_the_settings_say_otherwise() -> (
+    None
+):
+    assert loss_of(ParserConfig()) == (1.0, 4.0)
+    assert loss_of(ParserConfig(gamma=1.5)) == (1.0, 1.5)
+    assert loss_of(ParserConfig(loss="log-linear")) == (1.0, 0.0)
     assert loss_of(ParserConfig(loss="softmax-margin")) == (1.0, 1.0)
-    assert loss_of(ParserConfig(loss="max-margin", gamma=2.0)) == (math.inf, 2.0)
-    assert loss_of(ParserConfig(learner="mira")) == (math.inf, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("learner", "only"),
+    [("mira", "max-margin"), ("cutting-plane", "max-margin"), ("perceptron", "perceptron")],
+)
+def test_a_loss_that_the_learner_does_not_minimise_is_refused(learner: str, only: str) -> None:
+    for loss in LOSSES:
+        config = quick('layers=["upos"]', f"upos.learner={learner}", f"upos.loss={loss}")
+        if loss == only:
+            check_learners(config, ["upos"])
+            assert loss_of(config.upos) == LOSSES[loss]
+        else:
+            expected = f"learner {learner}: expected loss = '{only}' or 'auto', got '{loss}'"
+            with pytest.raises(ConfigError, match=expected):
+                check_learners(config, ["upos"])
 
 
 def test_only_probabilities_have_marginals() -> None:
     assert is_probabilistic(ParserConfig())
-    assert is_probabilistic(ParserConfig(learner="dca", beta=3.0))
+    assert is_probabilistic(ORDER_1)
+    assert is_probabilistic(ParserConfig(beta=3.0))
     assert not is_probabilistic(ParserConfig(loss="max-margin"))
+    assert not is_probabilistic(replace(ORDER_1, loss="max-margin"))
     assert not is_probabilistic(ParserConfig(learner="perceptron"))
+    assert not is_probabilistic(replace(ORDER_1, learner="mira"))
+
+
+@pytest.mark.parametrize("setting", ["pruner.learner=perceptron", "pruner.loss=max-margin"])
+def test_a_pruner_needs_probabilities(setting: str) -> None:
+    config = quick("parser.order=2", setting)
+    with pytest.raises(ConfigError, match="pruner: expected a learner of trees and a loss that"):
+        check_learners(config, ["upos", "heads"])
+    check_learners(config, ["upos"])
 
 
 @pytest.mark.parametrize(

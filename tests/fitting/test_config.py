@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 
 from egparse.errors import ConfigError
-from egparse.fitting.config import TrainConfig, check_config, config_as_table, load_config
+from egparse.fitting.config import ORDER_1, ORDER_2_ONLY, LearningConfig, TrainConfig
+from egparse.fitting.config_files import (
+    check_config,
+    config_as_table,
+    learning_sections,
+    load_config,
+    read_config,
+)
 
 CONFIGS = sorted((Path(__file__).resolve().parents[2] / "configs").glob("*.toml"))
 
@@ -37,6 +44,24 @@ def test_a_section_that_says_one_thing_leaves_the_rest_as_it_was(tmp_path: Path)
 def test_a_configuration_survives_being_stored() -> None:
     config = load_config(None, ["seed=7", 'upos.templates=["bias"]'])
     assert check_config(config_as_table(config)) == config
+    assert read_config(config_as_table(config)) == config
+
+
+def test_the_parser_of_order_one_has_defaults_of_its_own() -> None:
+    assert load_config(None, ["parser.order=1"]).parser == ORDER_1
+    config = load_config(None, ["parser.order=1", "parser.c=3", "parser.stop.iterations=4"])
+    assert config.parser == replace(ORDER_1, c=3.0, stop=replace(ORDER_1.stop, iterations=4))
+    assert load_config(None, ["parser.order=2"]) == TrainConfig()
+
+
+def test_every_section_with_a_learner_is_known() -> None:
+    sections = [name for name, _ in learning_sections(TrainConfig())]
+    tasks = ["upos", "xpos", "feats", "spans", "pruner", "parser", "labeller", "splitter"]
+    assert sections == tasks
+    for _, learning in learning_sections(TrainConfig()):
+        assert {own.name for own in fields(LearningConfig)} <= {
+            own.name for own in fields(learning)
+        }
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
@@ -54,6 +79,11 @@ def test_every_configuration_in_the_repository_is_valid(path: Path) -> None:
         ("seed.x=1", "seed"),
         ("parser.bits=60", "parser.bits"),
         ("upos.c=-1", "upos.c"),
+        ("upos.stop.passes=3", "upos.stop.passes"),
+        ("jackknife.fold=3", "jackknife.fold"),
+        ("parser.closeness=3", "parser.closeness"),
+        ("second_order.c=3", "second_order: expected the sections [parser], which"),
+        ("parser.mbr_scale=0", "parser.mbr_scale: expected more than 0 for order 2, got 0"),
     ],
 )
 def test_a_faulty_key_is_named(override: str, text: str) -> None:
@@ -69,3 +99,59 @@ def test_a_file_that_is_not_toml_is_named(tmp_path: Path) -> None:
         load_config(file)
     with pytest.raises(ConfigError, match=r"missing\.toml"):
         load_config(tmp_path / "missing.toml")
+
+
+LEARNING = [name for name, _ in learning_sections(TrainConfig())]
+TAGGERS = ("upos", "xpos", "feats", "spans")
+WITHOUT_EFFECT = [
+    *((f"{own}.learner=lbfgs", f"{own}.anneal_from=5.5") for own in LEARNING),
+    *((f"{own}.learner=lbfgs", f"{own}.anneal_decay=0.55") for own in LEARNING),
+    *((f"{own}.learner=lbfgs", f"{own}.prioritise_below_gain=0.5") for own in TAGGERS),
+    *((f"{own}.learner=lbfgs", f"{own}.search=quadratic") for own in TAGGERS[:3]),
+    ("spans.learner=lbfgs", "spans.search=halving"),
+    *(("seed=1", f"{own}.scheme=iobes") for own in TAGGERS[:3]),
+    *(("parser.order=1", f"parser.{own}=false") for own in ORDER_2_ONLY[:3]),
+    ("parser.order=1", "parser.inference=exact"),
+    *(("parser.order=1", f'parser.{own}=["bias"]') for own in ORDER_2_ONLY[4:]),
+]
+"""Pairs of a setting, and another that has no effect beside it."""
+
+
+@pytest.mark.parametrize("overrides", WITHOUT_EFFECT, ids=lambda own: own[1])
+def test_a_setting_without_effect_is_refused_by_its_name(overrides: tuple[str, str]) -> None:
+    key = overrides[1].partition("=")[0]
+    with pytest.raises(ConfigError, match=f"^configuration: {key}: (is a setting|only spans)"):
+        load_config(None, overrides)
+
+
+def test_all_settings_of_order_two_are_among_those_that_order_one_refuses() -> None:
+    refused = {key.partition("=")[0] for first, key in WITHOUT_EFFECT if first == "parser.order=1"}
+    assert refused == {f"parser.{own}" for own in ORDER_2_ONLY}
+
+
+@pytest.mark.parametrize("setting", ["pruner.c=3", "pruner.max_heads=4", "pruner.stop.gap=0.1"])
+def test_a_pruner_is_refused_where_there_is_none(setting: str) -> None:
+    with pytest.raises(ConfigError, match=r"^configuration: pruner: a parser of order 1 has no"):
+        load_config(None, ["parser.order=1", setting])
+    load_config(None, [setting])
+
+
+def test_the_strength_of_a_base_is_refused_without_one() -> None:
+    with pytest.raises(ConfigError, match="base_strength: expected a base model beside it"):
+        load_config(None, ["base_strength=3"])
+    assert check_config({"base_strength": 3.0}).base_strength == 3.0
+
+
+def test_longer_n_grams_are_refused_without_bigrams() -> None:
+    expected = "xpos.order: expected 1 where xpos.bigrams is false, got 2"
+    with pytest.raises(ConfigError, match=expected):
+        load_config(None, ["xpos.order=2", "xpos.bigrams=false"])
+
+
+def test_a_setting_without_effect_may_stand_at_its_default() -> None:
+    """A file with all settings can be edited."""
+    for changed in ("upos.learner=dca", "spans.learner=dca", "labeller.learner=mira"):
+        config = load_config(None, [changed])
+        assert read_config(config_as_table(config)) == config
+    arc_factored = load_config(None, ["parser.order=1"])
+    assert read_config(config_as_table(arc_factored)) == arc_factored

@@ -11,7 +11,7 @@ import pytest
 
 from egparse.errors import EgparseError
 from egparse.fitting.config import StopConfig
-from egparse.fitting.optimise import Best, optimise
+from egparse.fitting.optimise import Best, Prepared, optimise
 from egparse.fitting.progress import Iteration, Step
 from egparse.learners.certificate import Certificate
 
@@ -19,7 +19,7 @@ INF = math.inf
 
 
 class Scripted:
-    """A learner whose certificates are written down; the model is the number of passes."""
+    """A learner whose certificates are written down; the predictor is the number of passes."""
 
     scale = 1.0
 
@@ -50,16 +50,9 @@ def trained(
     learner = Scripted(primals, duals or [-INF] * len(primals))
     heard: list[Iteration | Step] = []
     config = StopConfig(**{"iterations": len(primals), "patience": 2, **stop})  # type: ignore[arg-type]
-    rate = None if scores is None else lambda model: scores[model - 1]
-    best = optimise(
-        learner,
-        learner.initialise(),
-        config,
-        lambda state: learner.passes,
-        rate,
-        "heads",
-        heard.append,
-    )
+    rate = None if scores is None else lambda passes: scores[passes - 1]
+    prepared = Prepared(learner, learner.initialise(), lambda state: learner.passes)
+    best = optimise(prepared, config, rate, "heads", heard.append)
     return best, [event for event in heard if isinstance(event, Iteration)]
 
 
@@ -74,7 +67,7 @@ def trained(
 )
 def test_without_a_dual_the_development_score_alone_decides(primals: list[float]) -> None:
     best, records = trained(primals, [50.0, 60.0, 59.0, 61.0, 61.0, 60.0])
-    assert best.model == 4
+    assert best.predictor == 4
     assert best.reason == "no better development score for 2 passes"
     assert len(records) == 6
     assert [record.best for record in records] == [True, True, False, True, False, False]
@@ -83,28 +76,36 @@ def test_without_a_dual_the_development_score_alone_decides(primals: list[float]
 
 def test_patience_counts_from_the_first_pass_without_a_dual() -> None:
     best, records = trained([5.0, 4.0, 3.0, 2.0], [70.0, 60.0, 65.0, 80.0])
-    assert (best.model, len(records)) == (1, 3)
+    assert (best.predictor, len(records)) == (1, 3)
 
 
 def test_far_from_the_optimum_a_stale_score_is_waited_out() -> None:
     primals, scores = [100.0, 90.0, 80.0, 70.0, 60.0], [70.0, 60.0, 65.0, 80.0, 81.0]
     best, records = trained(primals, scores, [10.0] * 5)
-    assert (best.model, best.reason) == (5, "5 passes")
+    assert (best.predictor, best.reason) == (5, "5 passes")
     best, records = trained(primals, scores, [0.95 * primal for primal in primals])
-    assert (best.model, len(records)) == (1, 3)
+    assert (best.predictor, len(records)) == (1, 3)
 
 
 def test_a_small_gap_ends_it() -> None:
     best, records = trained([10.0, 5.0, 5.0], None, [1.0, 4.9999, 5.0])
-    assert (best.model, best.reason, len(records)) == (2, "duality gap at most 0.1 %", 2)
+    assert (best.predictor, best.reason, len(records)) == (2, "duality gap at most 0.1 %", 2)
 
 
 def test_without_development_data_the_last_model_is_kept() -> None:
     best, _ = trained([1.0, 2.0, 3.0], None)
-    assert (best.model, best.reason) == (3, "3 passes")
+    assert (best.predictor, best.reason) == (3, "3 passes")
 
 
 @pytest.mark.parametrize(("primal", "dual"), [(math.nan, -INF), (INF, -INF), (1.0, math.nan)])
 def test_an_objective_that_is_no_number_is_an_error(primal: float, dual: float) -> None:
     with pytest.raises(EgparseError, match="heads: the objective is not finite after pass 2"):
         trained([1.0, primal], None, [0.0, dual])
+
+
+def test_a_predictor_without_certificates_and_one_that_is_finished() -> None:
+    learner = Scripted([1.0] * 5, [0.0] * 5)
+    prepared = Prepared(learner, learner.initialise(), lambda state: learner.passes)
+    assert prepared.current() == 0
+    assert prepared.after(3) == 3
+    assert prepared.then(lambda passes: f"after {passes}").current() == "after 3"
