@@ -1,8 +1,11 @@
 """Weights of (attribute, label) pairs, and the scores of labels at words.
 
-A row of weights belongs to one attribute and holds only the labels of its support (see
-``support``), so that the cost of a tag set of 650 feature bundles depends on the ambiguity of words
-and not on the number of bundles.
+A row of weights belongs to one attribute and holds only the labels of its support: those seen with
+it in training, or all labels if the attribute is frequent. So the cost of a tag set of 650 feature
+bundles depends on the ambiguity of words and not on the number of bundles.
+
+A pair that was never seen can only get a negative weight. It is worth having where the attribute is
+so frequent that its absence with a label is evidence against the label.
 """
 
 from __future__ import annotations
@@ -13,6 +16,9 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.types import Floats, Ints, Longs, Singles, UInt16s
+
+NEVER = 0
+"""As ``full_row_min_count``: no attribute has labels that it was not seen with."""
 
 
 class WeightRows(NamedTuple):
@@ -25,13 +31,26 @@ class WeightRows(NamedTuple):
     weights: Singles
 
 
-def observed_pairs(attributes: Ints, labels: Ints, n_labels: int) -> Longs:
-    """The distinct pairs that occur, ascending, each as attribute * n_labels + label.
+def supported_rows(
+    attributes: Ints,
+    labels: Ints,
+    n_attributes: int,
+    n_labels: int,
+    full_row_min_count: int = NEVER,
+) -> WeightRows:
+    """Rows of zero weights for the pairs of a training corpus.
 
-    ``attributes`` is (words, templates), -1 where absent; ``labels`` is (words,).
+    ``attributes`` is (words, templates), -1 where absent; ``labels`` is (words,). An attribute seen
+    at least ``full_row_min_count`` times has every label, any other the labels seen with it.
     """
     pairs = attributes.astype(np.int64) * n_labels + labels[:, None]
-    return np.unique(pairs[attributes >= 0])
+    pairs = np.unique(pairs[attributes >= 0])
+    if full_row_min_count != NEVER:
+        counts = np.bincount(attributes[attributes >= 0], minlength=n_attributes)
+        frequent = np.flatnonzero(counts >= full_row_min_count)
+        every = (frequent[:, None] * n_labels + np.arange(n_labels)).reshape(-1)
+        pairs = np.union1d(pairs, every)
+    return rows_of(pairs, n_attributes, n_labels)
 
 
 def rows_of(pairs: Longs, n_attributes: int, n_labels: int) -> WeightRows:

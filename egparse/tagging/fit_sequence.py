@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.errors import ConfigError
-from egparse.features.sequence import WeightRows
-from egparse.features.support import NEVER, supported_rows
+from egparse.features.sequence import NEVER, WeightRows, supported_rows
 from egparse.features.tag_dictionary import Candidates
 from egparse.features.templates import Templates
 from egparse.fitting.optimise import Prepared

@@ -18,7 +18,7 @@ from scipy.special import logsumexp
 from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.classification import ClassifierProblem
 from egparse.experiments.learners.counting import bigram_weights, pair_weights
-from egparse.features.support import supported_rows
+from egparse.features.sequence import supported_rows
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.problem import VectorProblem
 from egparse.learners.registry import build

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from properties import examples
 
 from egparse.features.packed import add_words, pack, place, score_words, unpack
-from egparse.features.sequence import WeightRows, score_candidates
-from egparse.features.support import supported_rows
+from egparse.features.sequence import WeightRows, score_candidates, supported_rows
 
 WORDS, TEMPLATES, ATTRIBUTES = 7, 3, 9
 

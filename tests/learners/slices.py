@@ -11,7 +11,7 @@ import numpy as np
 from sample_treebank import sample
 
 from egparse.features.arcs import compile_arc_templates, encode_arcs
-from egparse.features.support import supported_rows
+from egparse.features.sequence import supported_rows
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import compile_templates
 from egparse.fitting.config import TrainConfig

@@ -12,7 +12,7 @@ import pytest
 from full_rows import full_rows
 from learners.passes import passes
 
-from egparse.features.support import supported_rows
+from egparse.features.sequence import supported_rows
 from egparse.learners.eg.online import EGConfig, Loss, OnlineEG
 from egparse.tagging.sequence_problem import SequenceProblem
 
