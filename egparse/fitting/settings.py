@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import fields
 from textwrap import wrap
 from types import UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from egparse.fitting.config import ORDER_1, TrainConfig
+from egparse.toml_text import toml_value
 
 _SHORT = 60
+"""Characters: longer lists are written with a line for each value."""
 
 
 class Setting(NamedTuple):
@@ -73,7 +74,7 @@ def _settings_of(section: Any, prefix: str) -> Iterator[Setting]:
         if hasattr(value, "__dataclass_fields__"):
             nested.append((value, f"{key}."))
         else:
-            default = "" if value is None else toml_value(value)
+            default = "" if value is None else toml_value(value, _SHORT)
             yield Setting(key, default, _range(hints[own.name]), _meaning(type(section), own.name))
     for value, path in nested:
         yield from _settings_of(value, path)
@@ -115,19 +116,3 @@ def _bounds(limits: Any, kind: str) -> str:
     if below is not None:
         return f"{kind} from {least}, below {below}"
     return f"{kind} >= {least}" if most is None else f"{kind} from {least} to {most}"
-
-
-def toml_value(value: Any) -> str:
-    """A value in TOML notation."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, Mapping):
-        inside = ", ".join(f"{key} = {toml_value(own)}" for key, own in value.items())
-        return f"{{ {inside} }}" if inside else "{}"
-    if isinstance(value, tuple | list):
-        items = [json.dumps(own, ensure_ascii=False) for own in value]
-        line = f"[{', '.join(items)}]"
-        return (
-            line if len(line) <= _SHORT else "[\n" + "".join(f"    {own},\n" for own in items) + "]"
-        )
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)

@@ -33,7 +33,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "learners": KERNELS | {"losses", "errors", "extras"},
     "evaluation": RECORDS | {"numpy"},
     "fitting": RECORDS
-    | {"learners", "features", "losses", "evaluation", "numpy", "pydantic", "annotated_types"},
+    | {"learners", "features", "losses", "evaluation", "toml_text"}
+    | {"numpy", "pydantic", "annotated_types"},
     "tagging": PREDICTORS | {"fitting", "evaluation"},
     "parsing": PREDICTORS | {"fitting", "evaluation"},
     "splitting": PREDICTORS | {"fitting", "tagging", "evaluation", "readers", "spacy"},
