@@ -10,6 +10,7 @@ import numpy as np
 
 from egparse.learners.certificate import Certificate
 from egparse.learners.eg.step import FLOOR
+from egparse.learners.problem import VectorProblem
 from egparse.types import Floats
 
 DOUBLE = float(np.finfo(np.float64).eps)
@@ -27,6 +28,11 @@ def rounding(operations: float, magnitude: float = 1.0, eps: float = DOUBLE) -> 
     our eps, which leaves room for exp and log).
     """
     return operations * eps * magnitude
+
+
+def eps_of(problem: VectorProblem) -> float:
+    """Of the numbers that the problem holds its weights in."""
+    return max(float(np.finfo(array.dtype).eps) for array in problem.vectors())
 
 
 def bracket(certificates: Sequence[Certificate], optimum: float, slack: float) -> None:

@@ -16,6 +16,7 @@ from learners.enumerated import (
     random_problem,
 )
 from learners.small_problems import sample_trees, sequences, trees
+from tolerances import eps_of, rounding
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.dca import DCA, DCAConfig, DCAState
@@ -63,9 +64,8 @@ def linearised(problem: VectorProblem, i: int, loss: Loss) -> tuple[float, Float
 def test_step_is_that_of_the_paper(name: str, beta: float, gamma: float, c: float) -> None:
     problem = PROBLEMS[name]()
     learner, state = learner_of(problem, beta, gamma, c)
-    digits = (
-        1e-9 if name in ("enumerated", "chain", "words") else 2e-5
-    )  # trees have weights in float32
+    # scores sum up to 100 weights in the problem's precision; eta is a quotient of them
+    digits = rounding(100, eps=eps_of(problem))
     capped = set()
     for turn in range(4 * learner.n):
         i = turn % learner.n

@@ -10,6 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from learners.enumerated import EnumeratedProblem, random_problem
+from tolerances import eps_of, rounding
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.learner import LearnerConfig
@@ -88,7 +89,7 @@ def test_mistakes_are_bounded_by_the_margin(
     while True:
         learner.iterate(state)
         mistakes += state.mistakes
-        assert mistakes <= bound * (1 + 1e-9)
+        assert mistakes <= bound * (1 + rounding(20))  # norms and products of a few integers
         if state.mistakes == 0:
             break
     certificate = learner.certificate(state)
@@ -109,8 +110,8 @@ def test_average_is_that_of_the_weights_after_each_visit(kind: type[HesitantProb
         seen.append(problem.v.astype(np.float64))
     own = problem.v.tobytes()
     with learner.model_weights(state):
-        rounding = 1e-12 if kind is HesitantProblem else 1e-5
-        np.testing.assert_allclose(problem.v, np.mean(seen, axis=0), rtol=rounding, atol=rounding)
+        near = rounding(70 + 100, eps=eps_of(problem))  # the sum of 70 weights, each a sum
+        np.testing.assert_allclose(problem.v, np.mean(seen, axis=0), rtol=near, atol=near)
         average = problem.v.tobytes()
         with learner.model_weights(state):
             assert problem.v.tobytes() == average
