@@ -74,9 +74,9 @@ class Parser:
         ``mbr_scale`` 0 the tree of highest score. Sentences of more than ``LONGEST`` words are
         parsed in pieces (see ``long_sentences``).
 
-        With ``constraints`` the tree is one that they allow: projective if there is such a one, else
-        non-projective, and if there is none at all the words have the head -1. Longer sentences
-        than ``LONGEST`` must have all heads fixed or no constraints.
+        With ``constraints`` the tree is one that they allow: a projective one if there is any, else
+        a non-projective one; if there is none at all, the words have the head -1. Sentences of more
+        than ``LONGEST`` words must have all heads fixed or no constraints.
         """
         return self._parse(words, constraints, None)
 
@@ -220,7 +220,7 @@ class Parser:
         search: _Search,
         probabilities: Floats | None = None,
     ) -> Ints:
-        """Heads that the constraints allow, -1 if there are none; their probabilities as in ``_choose``.
+        """Heads that the constraints allow, -1 if there are none; probabilities as in ``_choose``.
 
         Projective trees are looked for among the candidate arcs, then among all; then arcs may
         cross.

@@ -184,7 +184,7 @@ def head_outcomes(predictor: AnyParser, dev: Part, heads: GoldHeads) -> Outcomes
 
 
 def choose_trees(heads: Sequence[Ints], config: ParserConfig) -> Trees:
-    """Projective unless told otherwise or more than the configured share of arcs cross others."""
+    """The configured kind; where that is "auto", projective unless too many arcs cross others."""
     if config.trees != "auto":
         return config.trees
     crossing = sum(crossing_arcs(own) for own in heads)

@@ -22,7 +22,8 @@ from egparse.fitting.progress import Iteration, Listener, Step, silent
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.constraints import FREE, ArcConstraints
 from egparse.parsing.long_sentences import LONGEST, LongSentenceWarning
-from egparse.parsing.second_order.parser import Pruning, SecondOrderParser
+from egparse.parsing.second_order.parser import SecondOrderParser
+from egparse.parsing.second_order.parts import Pruning
 from egparse.pipeline.constraints import Constraints
 from egparse.pipeline.model import Model
 from egparse.readers.corpus import read_corpus

@@ -42,9 +42,9 @@ class SecondOrderProblem:
 
     A correct tree that inference does not know of (a non-projective one for projective inference)
     is legitimate: its features enter v, its loss has no lower bound of 0. With loopy inference
-    marginals are pseudo-marginals and log Z is an estimate (``structures.second_order.loopy``): any loss
-    may come out below 0. Of ``calls`` to ``marginals``, the messages of ``unconverged`` had not
-    settled.
+    marginals are pseudo-marginals and log Z is an estimate (``structures.second_order.loopy``): any
+    loss may come out below 0. Of ``calls`` to ``marginals``, the messages of ``unconverged`` had
+    not converged.
     """
 
     def __init__(

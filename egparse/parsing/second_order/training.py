@@ -21,21 +21,15 @@ from egparse.parsing.arc_problem import Trees
 from egparse.parsing.arc_training import STEPS, GoldHeads, head_outcomes
 from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, ArcColumns
 from egparse.parsing.label_candidates import build_dictionary, label_ranks, rank_labels
+from egparse.parsing.second_order.decode import BEST_TREE_MBR_SCALE, SCHEDULE
 from egparse.parsing.second_order.features import (
     GRANDPARENT_TEMPLATES,
     LABEL_TEMPLATES,
     SIBLING_TEMPLATES,
     compile_templates,
 )
-from egparse.parsing.second_order.parser import (
-    BEST_TREE_MBR_SCALE,
-    SCHEDULE,
-    Order,
-    Pruning,
-    SecondOrderParser,
-    scratch_for,
-    training_parts,
-)
+from egparse.parsing.second_order.parser import SecondOrderParser
+from egparse.parsing.second_order.parts import Order, Pruning, scratch_for, training_parts
 from egparse.parsing.second_order.problem import SecondOrderProblem
 from egparse.storage.quantised_weights import quantise
 from egparse.types import Ints
