@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -12,11 +12,13 @@ from sample_treebank import quick, sample
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.evaluation.quick import attachment
-from egparse.fitting.config import SPAN_TEMPLATES, TrainConfig
+from egparse.features.default_templates import SPAN_TEMPLATES
+from egparse.fitting.config import TrainConfig
 from egparse.fitting.progress import Iteration, Step
-from egparse.learners.eg.online import OnlineEG
-from egparse.learners.eg.online import path as path_module
+from egparse.learners.eg import path as path_module
 from egparse.learners.eg.path import PathConfig, PathPoint
+from egparse.parsing.arc_parser import Parser
+from egparse.parsing.arc_training import ArcParserTask
 from egparse.sentences import Sentence
 from egparse.training import tune as tune_module
 from egparse.training.run import train
@@ -24,6 +26,21 @@ from egparse.training.tune import TASKS, Tuned, TunedTask, TunePoint, path_aroun
 
 SENTENCES, DEV = sample("train")[:60], sample("dev")[:20]
 SHORT = PathConfig(c_from=4.0, c_to=1.0, decay=0.5, gap=0.003, iterations=30)
+
+
+ORDER_2 = (
+    "parser.order=2", "parser.bits=14", "parser.stop.iterations=2", "pruner.bits=13", "pruner.c=2",
+    "pruner.stop.iterations=2",
+)  # fmt: skip
+OF_ORDER_1 = tuple(task for task in TASKS if task != "pruner")
+
+
+@cache
+def tuned_of_order_2(task: str) -> tuple[Tuned, tuple[Iteration | Step, ...]]:
+    """Pruner or second-order parser, on a few sentences."""
+    events: list[Iteration | Step] = []
+    done = tune(SENTENCES[:30], DEV, quick(*ORDER_2), {task: SHORT}, events.append)
+    return done, tuple(events)
 
 
 @cache
@@ -43,7 +60,7 @@ def point(c: float, score: float | None) -> TunePoint:
     return TunePoint(PathPoint(c, 2.0, 1.0, 1, 1.0, 1.0, 0.0, True), score)
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", OF_ORDER_1)
 def test_each_task_has_its_path(task: str) -> None:
     done, _ = tuned(task)
     (own,) = done.tasks
@@ -53,18 +70,58 @@ def test_each_task_has_its_path(task: str) -> None:
         each.solution.reached and abs(each.solution.relative_gap) <= 0.01 for each in own.points
     )
     assert own.best is not None
-    assert own.best.score == max(each.score or 0.0 for each in own.points) > 20.0
+    assert own.best.score == pytest.approx(max(each.score or 0.0 for each in own.points))
+    assert own.best.score > 20.0
+    assert (own.learner, own.loss, own.warm_start) == ("eg-online", "log-linear", True)
 
 
-@pytest.mark.parametrize("task", ["upos", "parser", "labels"])
+def test_the_pruner_has_its_path() -> None:
+    done, events = tuned_of_order_2("pruner")
+    (own,) = done.tasks
+    assert (own.task, own.setting, own.configured_c) == ("pruner", "pruner.c", 2.0)
+    assert [each.solution.c for each in own.points] == [4.0, 2.0, 1.0]
+    assert own.warm_start
+    for each in own.points:
+        assert each.solution.dual <= each.solution.primal * (1 + 1e-3)
+        assert each.score is not None
+        assert each.score > 20.0
+    assert seen_tasks(events) == ["upos", "xpos", "feats", *of_constants("pruner")]
+
+
+def test_the_second_order_parser_is_trained_anew_at_each_constant() -> None:
+    """Each point is that of training with this C: the same objective, and the same score."""
+    done, events = tuned_of_order_2("parser")
+    (own,) = done.tasks
+    assert (own.learner, own.loss, own.warm_start) == (
+        "dca",
+        "softmax-margin, gamma = 4",
+        False,
+    )
+    assert [each.solution.c for each in own.points] == [4.0, 2.0, 1.0]
+    before = ["upos", "xpos", "feats", "pruner"]
+    assert seen_tasks(events) == [*before, *of_constants("parser")]
+    for each in own.points:
+        c = each.solution.c
+        trained = train(SENTENCES[:30], DEV, quick(*ORDER_2, f"parser.c={c}")).model
+        record = trained.record["tasks"]["heads"]
+        assert each.score == record["score"]
+        assert each.solution.primal == record["primal"]
+    assert own.best is not None
+    seconds = {f"parser C={c:g}": 0.0 for c in (4.0, 2.0, 1.0)}
+    for event in events:
+        if isinstance(event, Iteration) and event.task in seconds:
+            seconds[event.task] += event.seconds
+    assert list(seconds.values()) == [each.solution.cpu_seconds for each in own.points]
+
+
+@pytest.mark.parametrize("task", ["upos", "parser", "labeller", "splitter"])
 def test_a_point_is_what_training_with_this_c_comes_to(task: str) -> None:
     """Both are near the optimum of the same problem: their bounds agree, and so do scores, but for
     some words.
     """
-    section = tune_module.section_of(task)
     changes = ("c=1", "anneal_from=0", "stop.gap=0.0005", "stop.patience=0", "stop.iterations=100")
     events: list[Iteration | Step] = []
-    train(SENTENCES, DEV, quick(*(f"{section}.{change}" for change in changes)), events.append)
+    train(SENTENCES, DEV, quick(*(f"{task}.{change}" for change in changes)), events.append)
     last = [event for event in events if isinstance(event, Iteration) and event.task == task][-1]
     at_one = tuned(task)[0].tasks[0].points[-1]
     assert at_one.solution.dual <= last.primal
@@ -78,23 +135,23 @@ def test_scores_are_those_of_the_model_at_each_point(monkeypatch: pytest.MonkeyP
     same.
     """
     seen: list[float] = []
-    walk = tune_module._Tuning._walk
+    score_of = ArcParserTask.score
 
-    def watched(self, task, learner, state, snapshot, score) -> None:  # type: ignore[no-untyped-def]
-        assert isinstance(learner, OnlineEG)
+    def watched(task: ArcParserTask) -> Callable[[Parser], float]:
+        score = score_of(task)
+        assert score is not None
 
-        def rescored(model: object) -> float:
-            gold = np.array(
-                [head for sentence in self.dev for head in sentence.heads], dtype=np.int32
-            )
-            seen.append(attachment(gold, model.predict(self.dev_words)))  # type: ignore[attr-defined]
-            return float(score(model))
+        def rescored(parser: Parser) -> float:
+            gold = np.array([head for own in task.dev.sentences for head in own.heads])
+            seen.append(attachment(gold, parser.predict(task.dev.words)))
+            return score(parser)
 
-        walk(self, task, learner, state, snapshot, rescored)
+        return rescored
 
-    monkeypatch.setattr(tune_module._Tuning, "_walk", watched)
+    monkeypatch.setattr(ArcParserTask, "score", watched)
     done = tune(SENTENCES, DEV, quick(), {"parser": SHORT})
     assert [each.score for each in done.tasks[0].points] == seen
+    assert len(set(seen)) > 1
 
 
 def test_the_listener_hears_of_each_c_as_of_a_task() -> None:
@@ -115,19 +172,16 @@ def test_the_listener_hears_of_each_c_as_of_a_task() -> None:
 
 def test_what_feeds_a_task_is_trained_and_nothing_else() -> None:
     def told(task: str) -> list[str]:
-        return list(dict.fromkeys(event.task for event in tuned(task)[1]))
+        return seen_tasks(tuned(task)[1])
 
-    constants = ["C=4", "C=2", "C=1"]
-    assert told("feats") == [f"feats {c}" for c in constants]
-    assert told("spans") == ["upos", "xpos", *(f"spans {c}" for c in constants)]
-    assert told("parser") == ["upos", "xpos", "feats", *(f"parser {c}" for c in constants)]
-    assert told("labels") == [
-        "upos",
-        "xpos",
-        "feats",
-        "parser",
-        *(f"labels {c}" for c in constants),
-    ]
+    tags = ["upos", "xpos", "feats"]
+    assert told("feats") == of_constants("feats")
+    assert told("splitter") == of_constants("splitter")
+    assert told("spans") == ["upos", "xpos", *of_constants("spans")]
+    assert told("parser") == [*tags, *of_constants("parser")]
+    assert told("labeller") == [*tags, "parser", *of_constants("labeller")]
+    before = [*tags, "pruner", "parser"]
+    assert seen_tasks(tuned_of_order_2("labeller")[1]) == [*before, *of_constants("labeller")]
 
 
 def test_several_tasks_come_in_the_order_of_training() -> None:
@@ -150,14 +204,26 @@ def test_without_development_sentences_nothing_is_best() -> None:
 
 
 def test_the_best_of_equals_has_the_largest_c() -> None:
-    own = TunedTask(
-        "upos", SHORT, 0.5, "log-linear", [point(4.0, 1.0), point(2.0, 3.0), point(1.0, 3.0)]
-    )
+    points = [point(4.0, 1.0), point(2.0, 3.0), point(1.0, 3.0)]
+    own = TunedTask("upos", SHORT, 0.5, "eg-online", "log-linear", True, points)
     assert own.best is own.points[1]
     table = own.as_table()
     assert (table["best_c"], table["best_score"], table["setting"]) == (2.0, 3.0, "upos.c")
     assert table["points"][0]["relative_gap"] == 1.0
-    assert TunedTask("labels", SHORT, 3.0, "log-linear").setting == "labeller.c"
+    assert (table["learner"], table["loss"], table["warm_start"]) == (
+        "eg-online",
+        "log-linear",
+        True,
+    )
+
+
+def test_the_tie_breaker_between_passes_of_the_splitter_does_not_choose_a_c() -> None:
+    """Of passes with equal scores the splitter prefers the later one by a billionth; of constants
+    the largest one is best.
+    """
+    points = [point(4.0, 90.0 - 2e-9), point(2.0, 90.0 - 1e-9), point(1.0, 89.0)]
+    own = TunedTask("splitter", SHORT, 4.0, "eg-online", "log-linear", True, points)
+    assert own.best is points[0]
 
 
 def test_max_margin_too() -> None:
@@ -194,9 +260,9 @@ def test_a_path_around_the_configured_constant() -> None:
     config = quick("parser.c=25", "labeller.c=3")
     assert path_around("parser", config).constants[0] == 1000.0
     assert path_around("parser", config).c_to == pytest.approx(2.5)
-    assert path_around("labels", config, c_to=1.0).c_from == 120.0
-    assert path_around("labels", config, c_to=500.0).c_from == 500.0
-    assert path_around("labels", config, c_from=0.1, gap=0.01) == PathConfig(
+    assert path_around("labeller", config, c_to=1.0).c_from == 120.0
+    assert path_around("labeller", config, c_to=500.0).c_from == 500.0
+    assert path_around("labeller", config, c_from=0.1, gap=0.01) == PathConfig(
         c_from=0.1, c_to=0.1, gap=0.01
     )
 
@@ -207,15 +273,17 @@ def test_a_path_around_the_configured_constant() -> None:
         (
             SENTENCES,
             ("heads",),
-            "expected tasks among upos, xpos, feats, spans, parser, labels, got heads",
+            "expected tasks among upos, .*, spans, pruner, parser, labeller, splitter, got heads",
         ),
         (SENTENCES, (), "expected tasks among .*, got none"),
-        ((), ("upos",), "expected at least one sentence to tune on"),
+        ((), ("upos",), "expected at least one sentence to train on, got none"),
         (
             [Sentence(forms=("a", "b"), upos=("X", "Y"))] * 3,
             ("parser",),
             r"expected a task that the corpus annotates \(upos\), got 'parser'",
         ),
+        (SENTENCES, ("pruner",), "expected a task that the corpus .*, got 'pruner'"),
+        (SENTENCES[:10], ("splitter",), "expected a task that the corpus .*, got 'splitter'"),
     ],
 )
 def test_what_cannot_be_tuned(
@@ -238,6 +306,16 @@ def _interrupted_after(count: int):  # type: ignore[no-untyped-def]
             yield solution
 
     return follow
+
+
+def seen_tasks(events: Sequence[Iteration | Step]) -> list[str]:
+    """The tasks that events are of, in order."""
+    return list(dict.fromkeys(event.task for event in events))
+
+
+def of_constants(task: str) -> list[str]:
+    """The tasks of its path in events."""
+    return [f"{task} C={c}" for c in (4, 2, 1)]
 
 
 def _without_times(own: TunedTask) -> list[TunePoint]:
