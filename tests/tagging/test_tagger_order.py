@@ -16,18 +16,22 @@ from sample_treebank import quick, sample
 from egparse.errors import ConfigError, ModelFileError
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import compile_templates
-from egparse.fitting.config import JackknifeConfig, StopConfig, load_config
+from egparse.fitting.config import JackknifeConfig
+from egparse.fitting.config_files import load_config
+from egparse.fitting.optimise import Prepared
 from egparse.fitting.progress import silent
+from egparse.fitting.task import Part
 from egparse.hub.resolve import load
 from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.pipeline.model import Model
 from egparse.readers.corpus import read_corpus
 from egparse.sentences import Sentence
 from egparse.storage.model_file import read_model, write_model
-from egparse.tagging import fit_sequence as sequence_training
-from egparse.tagging.fit_sequence import SequenceExamples, SequenceSettings, prepare
-from egparse.tagging.tagger import Tagger, TaggerTask
-from egparse.training import jackknife as jackknife_module
+from egparse.tagging import fit_sequence
+from egparse.tagging.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence
+from egparse.tagging.tagger import Tagger
+from egparse.tagging.tagger_task import TaggerTask
+from egparse.training.jackknife import jackknife
 from egparse.training.run import train
 
 WAVE = "AABB"
@@ -64,7 +68,7 @@ def right(sentences: list[Sentence], order: int, **options: object) -> float:
     settings = [
         'templates=["form[0]"]',
         "min_count=1",
-        "drop_below=0",
+        "weight_threshold=0",
         "c=0.01",
         "stop.iterations=40",
     ]
@@ -189,10 +193,9 @@ def test_the_model_chooses_what_the_problem_holds_best(order: int) -> None:
         0,
         True,
         lambda problem, _: OnlineEG(problem, EGConfig(c=0.1)),
-        StopConfig(),
         order,
     )
-    learner, state, snapshot = prepare(examples, settings)
+    learner, state, snapshot = prepare_sequence(examples, settings)
     for _ in range(20):
         learner.iterate(state)
     problem = learner.problem  # type: ignore[attr-defined]
@@ -200,7 +203,7 @@ def test_the_model_chooses_what_the_problem_holds_best(order: int) -> None:
     for i, first in enumerate(starts[:-1]):
         scores = problem.scores(i) * state.scale
         best = np.empty_like(scores)
-        score = problem.maximum(i, scores, best)
+        score = problem.argmax(i, scores, best)
         own = chosen[first : starts[i + 1]]
         path = np.zeros_like(best)
         begin = len(own) * n_labels
@@ -220,22 +223,25 @@ def test_jackknifed_tags_come_from_taggers_of_the_same_order(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     model, sentences, orders = tagged("upos", 2), sample("train")[:20], []
-    train_unwatched = jackknife_module.train_unwatched
+    after = Prepared.after
 
-    def watched(*arguments: object) -> Tagger:
-        tagger = train_unwatched(*arguments)  # type: ignore[arg-type]
-        orders.append(1 + len(tagger.model.longer))
+    def watched(prepared: Prepared[Tagger], passes: int) -> Tagger:
+        tagger = after(prepared, passes)
+        orders.append((1 + len(tagger.model.longer), passes))
         return tagger
 
-    monkeypatch.setattr(jackknife_module, "train_unwatched", watched)
+    monkeypatch.setattr(Prepared, "after", watched)
     columns, config = model.columns, quick("upos.order=2").upos
-    task = TaggerTask("upos", columns.labels["upos"], columns.names, config, 1)
-    words = columns.words([sentence.forms for sentence in sentences])
-    gold = columns.label_numbers(sentences, "upos")
-    jackknife_module.jackknife(
-        task, words, gold, np.arange(20) % 2, JackknifeConfig(folds=2, passes=2), silent
-    )
-    assert orders == [2, 2]
+    part = Part(sentences, columns.words([sentence.forms for sentence in sentences]))
+    task = TaggerTask("upos", columns, part, Part([], columns.words([])), config, seed=1)
+    folds = JackknifeConfig(folds=2, passes=3)
+    tags = jackknife(task, np.arange(20) % 2, folds, silent)
+    assert orders == [(2, 3), (2, 3)]
+    assert tags.shape == task.gold.shape
+    assert 0.5 < np.mean(tags == task.gold) < 1.0
+    assert jackknife(
+        task, np.zeros(20, dtype=np.int64), JackknifeConfig(folds=1), silent
+    ).tolist() == (task.gold.tolist())
 
 
 @pytest.mark.parametrize(
@@ -273,7 +279,7 @@ def test_what_needs_too_much_memory_is_refused_with_the_limit(
 ) -> None:
     overrides = ['layers=["upos"]', "hold_out=0", "upos.order=3", "upos.stop.iterations=1"]
     for limit, what in ((1 << 20, "label n-grams of "), (1 << 24, "the duals of 40 sentences")):
-        monkeypatch.setattr(sequence_training, "MAX_BYTES", limit)
+        monkeypatch.setattr(fit_sequence, "MAX_BYTES", limit)
         expected = (
             rf"order = 3: expected {what}.* to take at most .* GiB of memory in training, got "
         )
