@@ -20,26 +20,25 @@ from sample_treebank import quick, quick_model, sample
 
 from egparse.errors import ConfigError
 from egparse.evaluation import ud
-from egparse.evaluation.scores import Score
+from egparse.evaluation.scores import Score, total
+from egparse.fitting.progress import silent
+from egparse.fitting.task import calibrated, fit
 from egparse.pipeline.model import Model
 from egparse.readers.conllu import read_conllu
 from egparse.readers.docs import read_text
 from egparse.sentences import Sentence, Source
-from egparse.splitting import training as splitter_training
 from egparse.splitting.columns import Paragraph
-from egparse.splitting.splitter import Splitter
-from egparse.splitting.training import (
+from egparse.splitting.paragraphs import (
+    MIN_SENTENCES,
     SplitterParts,
     as_text,
-    calibrated,
     is_running_text,
     joined,
     paragraphs_of,
     pieces_of,
-    score_sentences,
-    score_splitter,
-    train_splitter,
 )
+from egparse.splitting.splitter import Splitter
+from egparse.splitting.training import SplitterTask, score_sentences, splitter_counts
 from egparse.training.run import train
 
 EWT = Path(__file__).resolve().parents[3] / "shared" / "data" / "ud" / "en_ewt-ud-dev.conllu"
@@ -65,10 +64,13 @@ MARKED = """\
 """
 
 
+def task_of(parts: SplitterParts, *overrides: str) -> SplitterTask:
+    return SplitterTask(parts, quick(*overrides).splitter, seed=1)
+
+
 def trained_on(sentences: Sequence[Sentence], *overrides: str) -> Splitter:
-    config = quick(*overrides).splitter
     parts = SplitterParts(paragraphs_of(sentences), paragraphs_of(sample("dev")))
-    return train_splitter(parts, config, seed=1, listener=lambda event: None).model
+    return fit(task_of(parts, *overrides), silent).predictor
 
 
 @cache
@@ -111,7 +113,7 @@ def test_what_no_mark_divides_is_one_paragraph_and_can_be_cut_and_joined() -> No
 def test_columns_and_few_sentences_are_no_running_text() -> None:
     sentences = list(sample("train"))
     assert is_running_text(sentences)
-    assert not is_running_text(sentences[: splitter_training.MIN_SENTENCES])
+    assert not is_running_text(sentences[:MIN_SENTENCES])
     assert is_running_text([replace(own, source=None) for own in sentences])
     assert not is_running_text(
         [replace(own, source=Source("a", 1, ("a",), (0,), "conll2003")) for own in sentences]
@@ -138,9 +140,27 @@ def resplit(sentences: Sequence[Sentence], starts: np.ndarray) -> list[Sentence]
     return [Sentence(tuple(forms[first:end])) for first, end in pairwise(bounds)]
 
 
+def score_splitter(splitter: Splitter, paragraphs: Sequence[Sequence[Sentence]]) -> Score:
+    """The score of a splitter on paragraphs whose words are given."""
+    texts = as_text(paragraphs)
+    found = splitter.split([text.paragraph for text in texts])
+    return score_sentences([text.starts for text in texts], found)
+
+
 def test_it_learns_its_corpus_and_does_well_on_another_part() -> None:
     assert score_splitter(splitter(), paragraphs_of(sample("train"))).f1 > 96
     assert score_splitter(splitter(), paragraphs_of(sample("test"))).f1 > 90
+
+
+def test_counts_by_sentence_add_up_to_the_score() -> None:
+    gold = [*sample("test"), Sentence(())]
+    counts = splitter_counts(splitter(), gold)
+    assert counts is not None
+    assert len(counts) == len(gold)
+    assert counts[-1].tolist() == [0, 0, 0]
+    assert total(counts) == score_splitter(splitter(), paragraphs_of(gold))
+    assert splitter_counts(None, gold) is None
+    assert splitter_counts(splitter(), gold[:10]) is None  # too few to be running text
 
 
 def test_it_splits_text_where_the_rule_does_not() -> None:
@@ -251,13 +271,15 @@ def test_a_corpus_that_does_not_know_of_blanks_makes_a_splitter_that_does_not_lo
 
 def test_probabilities_are_those_of_a_temperature() -> None:
     dev = pieces_of(paragraphs_of(sample("dev")), 5)
-    own = calibrated(splitter(), dev, 1.0)
+    own = calibrated(task_of(SplitterParts([], dev)), splitter())
     assert 0.2 <= own.model.temperature <= 5.0
     paragraph = as_text(dev)[0].paragraph
     warm = replace(own, model=replace(own.model, temperature=50.0)).probabilities(*paragraph)
     assert warm[1:] == pytest.approx(0.5, abs=0.2)
     assert own.starts(*paragraph).tolist() == splitter().starts(*paragraph).tolist()
-    assert calibrated(splitter(), [], 1.5).model.temperature == 1.5
+    # without a development part it stays what the scores were learned at, 1 / beta
+    unscored = task_of(SplitterParts([], []), "splitter.learner=dca", "splitter.beta=0.5")
+    assert calibrated(unscored, splitter()).temperature == 2.0
 
 
 def test_training_puts_it_into_the_model_and_the_file_keeps_it(tmp_path: Path) -> None:
@@ -306,12 +328,8 @@ def test_the_same_seed_gives_the_same_splitter() -> None:
 def test_real_paragraphs_are_split_better_than_by_rule() -> None:
     paragraphs = paragraphs_of([own for own in read_conllu(EWT, trees=False) if len(own)])
     held = paragraphs[::5]
-    own = train_splitter(
-        SplitterParts([text for k, text in enumerate(paragraphs) if k % 5], ()),
-        replace(quick().splitter, stop=replace(quick().splitter.stop, iterations=6)),
-        seed=1,
-        listener=lambda event: None,
-    ).model
+    parts = SplitterParts([text for k, text in enumerate(paragraphs) if k % 5], ())
+    own = fit(task_of(parts, "splitter.stop.iterations=6"), silent).predictor
     learned = score_splitter(own, held).f1
     ends = [text.paragraph.forms for text in as_text(held)]
     rule = [
