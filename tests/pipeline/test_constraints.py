@@ -18,10 +18,16 @@ from sample_treebank import quick_model, sample
 
 from egparse.errors import CorpusError, EgparseError
 from egparse.features.sequence import score_candidates
-from egparse.features.tag_dictionary import Candidates, Limits, TagDictionary, all_labels, restrict
+from egparse.features.tag_dictionary import (
+    AllowedLabels,
+    Candidates,
+    TagDictionary,
+    all_labels,
+    restrict,
+)
 from egparse.features.word_table import Words
 from egparse.parsing.arc_parser import Parser, _score_sentence, scratch_for
-from egparse.parsing.constraints import FREE, NO_TREE, ArcLimits, all_arcs, constrain_arcs
+from egparse.parsing.constraints import FREE, NO_TREE, ArcConstraints, all_arcs, constrain_arcs
 from egparse.parsing.long_sentences import LONGEST
 from egparse.pipeline.constraints import Constraints, labels_below
 from egparse.readers.conllu import read_conllu
@@ -118,7 +124,7 @@ def parser_and_words(longest: int) -> tuple[Parser, Words]:
     ][:25]
     words = model.columns.words([sentence.forms for sentence in short])
     for layer in ("upos", "xpos", "feats"):
-        model.columns.fill(words, layer, model.columns.label_numbers(short, layer))
+        words = model.columns.with_tags(words, layer, model.columns.label_numbers(short, layer))
     every = model.parser.arc_filter._replace(share=0.0)
     return replace(model.parser, arc_filter=every), words
 
@@ -139,7 +145,7 @@ def test_the_parser_finds_the_best_tree_with_the_fixed_and_without_the_forbidden
     trees: str,
 ) -> None:
     parser, words = parser_and_words(5)
-    parser = replace(parser, trees=trees, sharpness=0.0)
+    parser = replace(parser, trees=trees, mbr_scale=0.0)
     random = np.random.default_rng(2)
     heads = np.full(int(words.starts[-1]), FREE, dtype=np.int32)
     forbidden = {}
@@ -148,8 +154,8 @@ def test_the_parser_finds_the_best_tree_with_the_fixed_and_without_the_forbidden
         heads[first:end] = np.where(random.random(end - first) < 0.4, own[1:], FREE)
         forbidden[i] = random.random(square.shape) < 0.3
         forbidden[i][own[1:], np.arange(1, end - first + 1)] = False
-    limits = ArcLimits(heads, forbidden, np.ones(words.n_sentences, dtype=bool))
-    found = parser.predict(words, limits)
+    constraints = ArcConstraints(heads, forbidden, np.ones(words.n_sentences, dtype=bool))
+    found = parser.predict(words, constraints)
     assert (found != parser.predict(words)).any()
     for i, (first, end, square) in enumerate(scored(parser, words)):
         fixed, tree = heads[first:end], (-1, *found[first:end].tolist())
@@ -166,15 +172,15 @@ def test_the_parser_finds_the_best_tree_with_the_fixed_and_without_the_forbidden
         assert tree_score(square, tree) == pytest.approx(best)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("sharpness", [0.0, 0.7])
-def test_crossing_arcs_that_are_fixed_make_the_search_non_projective(sharpness: float) -> None:
+@pytest.mark.parametrize("mbr_scale", [0.0, 0.7])
+def test_crossing_arcs_that_are_fixed_make_the_search_non_projective(mbr_scale: float) -> None:
     parser, words = parser_and_words(12)
-    parser = replace(parser, trees="projective", sharpness=sharpness)
+    parser = replace(parser, trees="projective", mbr_scale=mbr_scale)
     heads = np.full(int(words.starts[-1]), FREE, dtype=np.int32)
     limited = np.diff(words.starts) >= 4
     for first in words.starts[:-1][limited]:
         heads[first : first + 4] = (3, 4, FREE, FREE)
-    found = parser.predict(words, ArcLimits(heads, {}, limited))
+    found = parser.predict(words, ArcConstraints(heads, {}, limited))
     plain = parser.predict(words)
     for (first, end), crossed in zip(itertools.pairwise(words.starts), limited, strict=True):
         own = (-1, *found[first:end].tolist())
@@ -196,7 +202,7 @@ def test_a_projective_tree_is_found_among_arcs_that_were_no_candidates() -> None
         1  # every word between hangs on a candidate from the word before it, but for a single root
     )
     heads[last - 1] = 0
-    found = pruned.predict(words, ArcLimits(heads, {}, np.ones(words.n_sentences, dtype=bool)))
+    found = pruned.predict(words, ArcConstraints(heads, {}, np.ones(words.n_sentences, dtype=bool)))
     for first, end in itertools.pairwise(words.starts):
         own = (-1, *found[first:end].tolist())
         assert is_tree(own)
@@ -228,7 +234,7 @@ def path_score(
 
 
 @pytest.mark.parametrize("layer", ["upos", "spans"])
-def test_taggers_find_the_best_sequence_within_the_limits(layer: str) -> None:
+def test_taggers_find_the_best_sequence_that_is_allowed(layer: str) -> None:
     model = quick_model()
     tagger = Tagger(model.taggers[layer].model, None)
     own = tagger.model
@@ -241,7 +247,7 @@ def test_taggers_find_the_best_sequence_within_the_limits(layer: str) -> None:
     options = [list(range(own.n_labels))] * len(unary)
     for row, word in enumerate(limited):
         options[word] = np.flatnonzero(allowed[row]).tolist()
-    found = tagger.predict(words, Limits(limited, allowed))
+    found = tagger.predict(words, AllowedLabels(limited, allowed))
     possible = set()
     for first, end in itertools.pairwise(words.starts):
         # a free word's labels: all that matter are the best few, but for spans every one is tried
@@ -264,10 +270,10 @@ def test_taggers_find_the_best_sequence_within_the_limits(layer: str) -> None:
     assert possible == ({True} if layer == "upos" else {True, False})
 
 
-def test_limits_may_leave_the_dictionary() -> None:
+def test_allowed_labels_may_leave_the_dictionary() -> None:
     candidates = Candidates(np.array([0, 1, 2, 3], dtype=np.uint16), np.array([0, 2, 3, 4]))
     allowed = np.array([[False, True, False, True], [True, False, False, True]])
-    left = restrict(candidates, Limits(np.array([0, 1]), allowed))
+    left = restrict(candidates, AllowedLabels(np.array([0, 1]), allowed))
     assert left.labels.tolist() == [1, 0, 3, 3]
     assert left.starts.tolist() == [0, 1, 3, 4]
     model = quick_model()
@@ -279,7 +285,7 @@ def test_limits_may_leave_the_dictionary() -> None:
     words = model.columns.words([("a", "b"), ("c", "d")])
     only = np.zeros((1, own.n_labels), dtype=bool)
     only[0, inside] = True
-    found = tagger.predict(words, Limits(np.array([1]), only))
+    found = tagger.predict(words, AllowedLabels(np.array([1]), only))
     assert found[1] == inside
     assert own.transitions[found[0], inside] > -np.inf
     assert found[2:].tolist() == [outside, outside]

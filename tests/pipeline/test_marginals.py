@@ -25,7 +25,7 @@ from egparse.errors import EgparseError
 from egparse.evaluation.calibration import calibrations
 from egparse.features.word_table import Words
 from egparse.parsing.arc_parser import Parser, _score_sentence, scratch_for
-from egparse.parsing.constraints import FREE, ArcLimits
+from egparse.parsing.constraints import FREE, ArcConstraints
 from egparse.parsing.long_sentences import LONGEST, LongSentenceWarning
 from egparse.pipeline.constraints import Constraints
 from egparse.pipeline.model import Model
@@ -55,7 +55,7 @@ def parser_and_words(sentences: Sequence[Sequence[str]]) -> tuple[Parser, Words]
     assert isinstance(model.parser, Parser)
     words = model.columns.words(sentences)
     for layer, tagger in model.taggers.items():
-        model.columns.fill(words, layer, tagger.predict(words))
+        words = model.columns.with_tags(words, layer, tagger.predict(words))
     return model.parser, words
 
 
@@ -80,7 +80,7 @@ def scored(parser: Parser, words: Words) -> Iterator[tuple[int, int, Floats]]:
 @cache
 def told() -> tuple[Sentence, ...]:
     """The test part, annotated with probabilities."""
-    return tuple(quick_model().annotate(sample("test"), marginals=True))
+    return tuple(quick_model().annotate(sample("test"), probabilities=True))
 
 
 # --- chains ---------------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ def test_a_temperature_flattens_probabilities_and_changes_no_choice() -> None:
         hot = replace(tagger, model=replace(tagger.model, temperature=3.0))
         found = list(
             replace(model, taggers={**model.taggers, layer: hot}).annotate(
-                sample("test"), marginals=[layer]
+                sample("test"), probabilities=[layer]
             )
         )
         assert [s.probabilities and tuple(s.probabilities) for s in found] == [(layer,)] * len(
@@ -207,19 +207,21 @@ def tree_marginals(
 
 
 @pytest.mark.parametrize("trees", ["projective", "non-projective"])
-@pytest.mark.parametrize("sharpness", [0.0, 1.5])
+@pytest.mark.parametrize("mbr_scale", [0.0, 1.5])
 @pytest.mark.parametrize("fixes", [False, True])
 def test_the_probability_of_a_head_is_its_marginal(
-    trees: str, sharpness: float, fixes: bool
+    trees: str, mbr_scale: float, fixes: bool
 ) -> None:
     parser, words = parser_and_words(short())
-    parser = replace(parser, trees=trees, sharpness=sharpness, temperature=1.7)
+    parser = replace(parser, trees=trees, mbr_scale=mbr_scale, temperature=1.7)
     fixed = np.full(int(words.starts[-1]), FREE, dtype=np.int32)
     if fixes:
         fixed[words.starts[:-1]] = 2
-    limits = ArcLimits(fixed, {}, np.ones(words.n_sentences, dtype=bool)) if fixes else None
-    heads, probabilities = parser.predict_with_probabilities(words, limits)
-    assert (heads == parser.predict(words, limits)).all()
+    constraints = (
+        ArcConstraints(fixed, {}, np.ones(words.n_sentences, dtype=bool)) if fixes else None
+    )
+    heads, probabilities = parser.predict_with_probabilities(words, constraints)
+    assert (heads == parser.predict(words, constraints)).all()
     for first, end, square in scored(parser, words):
         expected = tree_marginals(
             square, heads[first:end].tolist(), trees, 1.7, fixed[first:end].tolist()
@@ -233,10 +235,11 @@ def test_all_heads_fixed_and_none_possible() -> None:
     heads = parser.predict(words)
     every = np.ones(words.n_sentences, dtype=bool)
     assert (
-        parser.predict_with_probabilities(words, ArcLimits(heads, {}, every)).probabilities == 1.0
+        parser.predict_with_probabilities(words, ArcConstraints(heads, {}, every)).probabilities
+        == 1.0
     ).all()
     nowhere = {i: np.ones((n + 1, n + 1), dtype=bool) for i, n in enumerate(np.diff(words.starts))}
-    free = ArcLimits(np.full_like(heads, FREE), nowhere, every)
+    free = ArcConstraints(np.full_like(heads, FREE), nowhere, every)
     assert np.isnan(parser.predict_with_probabilities(words, free).probabilities).all()
 
 
@@ -275,7 +278,7 @@ def test_annotation_is_the_same_and_every_layer_tells_its_probabilities() -> Non
 
 
 def test_probabilities_do_not_depend_on_the_batch() -> None:
-    alone = [next(quick_model().annotate([own], marginals=True)) for own in sample("test")[:5]]
+    alone = [next(quick_model().annotate([own], probabilities=True)) for own in sample("test")[:5]]
     for one, many in zip(alone, told(), strict=False):
         assert one.probabilities is not None
         assert many.probabilities is not None
@@ -285,12 +288,12 @@ def test_probabilities_do_not_depend_on_the_batch() -> None:
 
 def test_tags_that_are_kept_have_none_and_what_is_fixed_is_certain() -> None:
     gold = sample("test")[:8]
-    for own in quick_model().annotate(gold, gold_tags=True, marginals=True):
+    for own in quick_model().annotate(gold, gold_tags=True, probabilities=True):
         assert own.probabilities is not None
         assert set(own.probabilities["upos"]) == {None}
         assert None not in own.probabilities["heads"]
     for brings, own in zip(
-        gold, quick_model().annotate(gold, respect_input=True, marginals=True), strict=True
+        gold, quick_model().annotate(gold, respect_input=True, probabilities=True), strict=True
     ):
         assert own.probabilities is not None
         for layer in ALL:
@@ -304,7 +307,7 @@ def test_a_fixed_tag_that_the_model_does_not_know_has_no_probability_and_others_
 ):
     own = Sentence(("The", "cat", "sat"))
     fixed = Constraints().fix("xpos", 2, "NEW").fix("deprels", 1, "new").fix("upos", 3, "NOUN")
-    (found,) = quick_model().annotate([own], constraints=[fixed], marginals=True)
+    (found,) = quick_model().annotate([own], constraints=[fixed], probabilities=True)
     assert found.probabilities is not None
     assert (found.xpos[1], found.deprels[0], found.upos[2]) == ("NEW", "new", "NOUN")
     assert found.probabilities["xpos"][1] is None
@@ -314,7 +317,7 @@ def test_a_fixed_tag_that_the_model_does_not_know_has_no_probability_and_others_
 
 
 def test_sentences_without_words_are_no_trouble() -> None:
-    first, second = quick_model().annotate([Sentence(()), Sentence(("a",))], marginals=True)
+    first, second = quick_model().annotate([Sentence(()), Sentence(("a",))], probabilities=True)
     assert first.probabilities == dict.fromkeys(ALL, ())
     assert second.probabilities is not None
     assert second.probabilities["heads"] == (1.0,)
@@ -328,16 +331,17 @@ def test_models_without_probabilities_say_so() -> None:
     model = train(sample("train")[:20], None, config).model
     assert model.probabilistic == ("upos",)
     wanted = (
-        "^marginals: expected layers learned with a loss that has probabilities, such as "
+        "^probabilities: expected layers learned with a loss that has probabilities, such as "
         "log-linear, got heads$"
     )
     with pytest.raises(EgparseError, match=wanted):
-        next(model.annotate(sample("test"), marginals=True))
+        next(model.annotate(sample("test"), probabilities=True))
     with pytest.raises(
-        EgparseError, match=r"^marginals: expected layers of the model \(upos, heads\), got xpos$"
+        EgparseError,
+        match=r"^probabilities: expected layers of the model \(upos, heads\), got xpos$",
     ):
-        next(model.annotate(sample("test"), marginals=["xpos"]))
-    found = next(model.annotate(sample("test"), marginals=["upos"]))
+        next(model.annotate(sample("test"), probabilities=["xpos"]))
+    found = next(model.annotate(sample("test"), probabilities=["upos"]))
     assert found.probabilities is not None
     assert tuple(found.probabilities) == ("upos",)
 
@@ -351,15 +355,15 @@ def test_temperatures_are_fitted_on_the_development_part_and_stored(tmp_path: Pa
     assert {layer: model.record["tasks"][layer]["temperature"] for layer in ALL} == temperatures
     assert all(0.2 <= value <= 5.0 and value != 1.0 for value in temperatures.values())
     before, after = (
-        calibrations(sample("dev"), list(own.annotate(sample("dev"), marginals=True)))
+        calibrations(sample("dev"), list(own.annotate(sample("dev"), probabilities=True)))
         for own in (_at_one(model), model)
     )
     assert all(after[layer].nll <= before[layer].nll for layer in ("upos", "xpos", "spans"))
     assert after["heads"].nll <= before["heads"].nll
     path = tmp_path / "model.msgpack"
     model.save(path)
-    assert list(Model.load(path).annotate(sample("test"), marginals=True)) == list(
-        model.annotate(sample("test"), marginals=True)
+    assert list(Model.load(path).annotate(sample("test"), probabilities=True)) == list(
+        model.annotate(sample("test"), probabilities=True)
     )
 
 
@@ -387,8 +391,8 @@ def test_a_model_file_without_temperatures_loads_with_one(tmp_path: Path) -> Non
     payload["parser"].pop("temperature")
     old = tmp_path / "old.msgpack"
     write_model(old, header, payload)
-    assert list(Model.load(old).annotate(sample("test"), marginals=True)) == list(
-        Model.load(path).annotate(sample("test"), marginals=True)
+    assert list(Model.load(old).annotate(sample("test"), probabilities=True)) == list(
+        Model.load(path).annotate(sample("test"), probabilities=True)
     )
 
 
