@@ -1,8 +1,8 @@
 """The front door in Python: training a model from corpora with one call.
 
-What else is public stands where it belongs and is exported by ``egparse`` (``egparse.__all__``):
-``load`` finds a model, ``Model`` annotates, evaluates and saves, ``read_corpus`` and
-``write_corpus`` read and write sentences.
+Everything else that is public is defined in its room and exported by ``egparse``
+(``egparse.__all__``): ``load`` finds a model, ``Model`` annotates, evaluates and saves,
+``read_corpus`` and ``write_corpus`` read and write sentences.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def train(
     """Train a model on every layer that a corpus annotates, and return it.
 
     Without ``dev`` a tenth of the sentences is held out for development. With a ``base``, a model
-    or its path or name, training continues from it. ``settings`` are those of ``egparse.settings``,
-    as nested tables or by full key: ``train(..., seed=7, parser={"c": 20.0}, **{"upos.c": 1.0})``.
+    or its path or name, training continues from it. ``settings``, which ``egparse.settings`` lists,
+    are nested tables or full keys: ``train(..., seed=7, parser={"c": 20.0}, **{"upos.c": 1.0})``.
     ``listener`` gets an event for each pass (``egparse.fitting.progress``). Ctrl-C ends training
     with what has been trained so far.
 
@@ -63,7 +63,7 @@ def train(
 
 
 def load_base(name_or_path: str | os.PathLike[str]) -> Base:
-    """The model to continue from, with the checksum that the record of the new model will name.
+    """The model to continue from, with the checksum for the record of the new model.
 
     Raises:
         ModelFileError: no such model, not a model, damaged, or of a newer format.
@@ -83,7 +83,7 @@ def settings_table(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _sentences(corpus: Corpus, config: TrainConfig) -> list[Sentence]:
-    """The sentences of a corpus; trees may have several roots where the settings say so."""
+    """The sentences of a corpus; trees may have several roots if the settings allow it."""
     if isinstance(corpus, str | os.PathLike):
         multiple_roots = None if config.parser.single_root else True
         return read_whole(Path(corpus), None, multiple_roots=multiple_roots).sentences

@@ -56,17 +56,16 @@ def build_learner(
     config: LearningConfig,
     seed: int,
     offsets: Singles | None = None,
-    **own: Any,
+    **eg_settings: Any,
 ) -> Learner:
-    """The learner that a task's configuration names; ``own`` are settings of online EG that only
-    this task has.
+    """The learner that a task's configuration names.
 
-    ``offsets`` are scores of all parts that are there before anything is learned
-    (``egparse.learners.offset_problem``).
+    ``eg_settings`` are settings of online EG that only this task has. ``offsets`` are fixed scores
+    of all parts, to which the learned ones are added (``egparse.learners.offset_problem``).
 
     Raises:
-        ConfigError: an unknown learner, or one that does not fit the loss or its options, or learns
-            nothing beside offsets.
+        ConfigError: an unknown learner, one that does not fit the loss or its options, or one that
+            cannot learn in addition to offsets.
     """
     beta, gamma = loss_of(config)
     common = LearnerConfig(beta=beta, gamma=gamma, c=config.c, seed=seed)
@@ -79,26 +78,25 @@ def build_learner(
         options = {
             "anneal_from": config.anneal_from,
             "anneal_decay": config.anneal_decay,
-            **own,
+            **eg_settings,
             **options,
         }
     return build(config.learner, problem, common, **options)
 
 
 def check_continues(config: LearningConfig) -> None:
-    """Raise ConfigError for a learner that cannot go on from the weights of another model; unknown
-    ones are left to ``build_learner``.
+    """Raise ConfigError for a learner that cannot continue from the weights of another model;
+    unknown ones are left to ``build_learner``.
     """
     if config.learner in LEARNERS and config.learner not in CONTINUING:
         raise ConfigError(
-            f"expected a learner that can go on from a base model ({', '.join(CONTINUING)}), got "
-            f"{config.learner!r}"
+            f"expected a learner that can continue from a base model ({', '.join(CONTINUING)}), "
+            f"got {config.learner!r}"
         )
 
 
 def check_learners(config: TrainConfig, layers: Iterable[str]) -> None:
-    """Whether each layer's learner fits what the layer is made of, before time is spent on
-    training.
+    """Check, before time is spent on training, that the learner of each layer fits its structure.
 
     Raises:
         ConfigError: one that does not, with what can be done about it. Unknown learners are left to
@@ -106,19 +104,19 @@ def check_learners(config: TrainConfig, layers: Iterable[str]) -> None:
     """
     layers = tuple(layers)
     sections = {layer: section_of(layer) for layer in layers}
-    own = {layer: getattr(config, section) for layer, section in sections.items()}
-    for learning in own.values():
+    learning_of = {layer: getattr(config, section) for layer, section in sections.items()}
+    for learning in learning_of.values():
         loss_of(learning)
         check_installed(learning.learner)
     if "heads" in sections and config.parser.order == 2:
         check_pruner(config.pruner)
-    misfits = [layer for layer in layers if not fits(own[layer])]
+    misfits = [layer for layer in layers if not fits(learning_of[layer])]
     if not misfits:
         return
-    name = own[misfits[0]].learner
-    misfits = [layer for layer in misfits if own[layer].learner == name]
+    name = learning_of[misfits[0]].learner
+    misfits = [layer for layer in misfits if learning_of[layer].learner == name]
     tasks = ", ".join(
-        f"{sections[layer]} ({_IN_WORDS[structure_of(own[layer])]})" for layer in misfits
+        f"{sections[layer]} ({_IN_WORDS[structure_of(learning_of[layer])]})" for layer in misfits
     )
     choices = " ".join(f"--set {sections[layer]}.learner={DEFAULT_LEARNER}" for layer in misfits)
     ways = [f"choose other learners for those ({choices})"]
@@ -134,7 +132,9 @@ def check_learners(config: TrainConfig, layers: Iterable[str]) -> None:
             f"choose {name} for one task only (--set {sections[rest[0]]}.learner={name}, no "
             "--learner)"
         )
-    chained = [sections[layer] for layer in misfits if structure_of(own[layer]) == "sequences"]
+    chained = [
+        sections[layer] for layer in misfits if structure_of(learning_of[layer]) == "sequences"
+    ]
     if chained and "choices" in LEARNERS[name].fits:
         ways.append(f"let taggers choose word by word (--set {chained[0]}.bigrams=false)")
     raise ConfigError(f"{_wanted(name)}, and cannot train {tasks}: {'; or '.join(ways)}")
@@ -168,11 +168,11 @@ def _wanted(name: str) -> str:
     structures = LEARNERS[name].fits
     if structures == ("vectors",):
         return (
-            f"{name} has no weight vector, which the models of text are made of; it fits "
-            "classes of vectors only"
+            f"{name} has no weight vector, which models of text need; it fits classes of "
+            "vectors only"
         )
     return (
-        f"{name} fits {' and '.join(_IN_WORDS[own] for own in structures if own != 'vectors')} only"
+        f"{name} fits {' and '.join(_IN_WORDS[one] for one in structures if one != 'vectors')} only"
     )
 
 
@@ -202,7 +202,7 @@ def loss_of(config: LearningConfig) -> tuple[float, float]:
 
 
 def loss_name(config: LearningConfig) -> str:
-    """The name of a task's loss; of losses without a name what sets them apart."""
+    """The name of a task's loss, or its beta and gamma if it has no name."""
     beta, gamma = loss_of(config)
     for name, known in LOSSES.items():
         if known == (beta, gamma):
@@ -215,13 +215,13 @@ def loss_name(config: LearningConfig) -> str:
 
 
 def is_probabilistic(config: LearningConfig) -> bool:
-    """Whether exp(score) of the model was fitted as a probability: only then do its marginals mean
-    something.
+    """Whether exp(score) of the model is fitted as a probability; without that its marginals are no
+    estimates of probabilities.
     """
     entry = LEARNERS.get(config.learner)
     return (entry is None or entry.probabilities) and math.isfinite(loss_of(config)[0])
 
 
 def section_of(layer: str) -> str:
-    """The section of the configuration that says how a layer is learned."""
+    """The section of the configuration for the task that learns a layer."""
     return LAYERS[layer].section

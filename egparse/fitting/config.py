@@ -28,7 +28,7 @@ DEFAULT_LEARNER = "eg-online"
 
 
 def setting(default: Any, meaning: str) -> Any:
-    """A setting with its default and a line that says what it does."""
+    """A setting with its default and its line of meaning."""
     return field(default=default, metadata={"meaning": meaning})
 
 
@@ -37,7 +37,7 @@ class StopConfig:
     """When the training of a task stops; the best pass by development score is kept."""
 
     iterations: Count = setting(12, "passes over the training part at most")
-    gap: NonNegative = setting(0.001, "stop at this relative duality gap")
+    gap: NonNegative = setting(0.001, "stop once the relative duality gap is at most this")
     patience: Natural = setting(
         3, "stop after this many passes without a better development score; 0: never"
     )
@@ -55,18 +55,17 @@ class LearningConfig:
     )
     loss: Loss = setting(
         "auto",
-        "loss; auto: that of the learner (max-margin for mira and cutting-plane, the perceptron's "
-        "for perceptron, log-linear for others, but softmax-margin with gamma = 4 for the "
-        "second-order parser by dca)",
+        "loss; auto: log-linear, but max-margin for mira and cutting-plane, perceptron for "
+        "perceptron, and softmax-margin with gamma = 4 for a parser of order 2 by dca",
     )
-    beta: Positive | None = setting(None, "beta of the family of losses, in place of the loss's")
+    beta: Positive | None = setting(
+        None, "beta of the loss family, instead of that of the named loss"
+    )
     gamma: NonNegative | None = setting(
-        None, "gamma of the family of losses (the weight of the cost), in place of the loss's"
+        None, "gamma of the loss family (weight of the cost), instead of that of the named loss"
     )
     c: Positive = setting(1.0, "regularisation constant C of sum of losses + C/2 |w|^2")
-    anneal_from: NonNegative = setting(
-        0.0, "eg-online: the C of the first pass, where that is greater than c"
-    )
+    anneal_from: NonNegative = setting(0.0, "eg-online: C of the first pass, if greater than c")
     anneal_decay: Share = setting(0.7, "eg-online: factor by which C approaches c at each pass")
     stop: StopConfig = StopConfig()
 
@@ -90,21 +89,21 @@ class TaggerConfig(WordLabelConfig):
     templates: tuple[str, ...] = WORD_TEMPLATES
     bigrams: bool = setting(True, "whether label bigrams have weights; false: words one by one")
     order: Annotated[int, Interval(ge=1, le=3)] = setting(
-        1, "how many labels back a label looks; memory and time grow with the power of it"
+        1, "number of preceding labels that a label depends on; memory and time grow exponentially"
     )
     pads: bool = setting(True, "whether templates may look beyond the ends of a sentence")
     full_row_min_count: Natural = setting(
         0,
         "attributes seen this often have a weight for every label, others for the labels seen with "
-        "them; 0: always the latter",
+        "them; 0: no attribute has one for every label",
     )
     dictionary_above: Natural = setting(32, "tag sets larger than this get a tag dictionary")
     dictionary_size: Count = setting(20, "candidate tags of a rare form in the tag dictionary")
     frequent: Count = setting(
-        200, "forms seen this often have just the tags seen with them as candidates"
+        200, "forms seen this often have only the tags seen with them as candidates"
     )
     scheme: Literal["iob2", "iobes"] = setting(
-        "iob2", "spans only: tagging scheme that is learned, whatever the scheme of the files"
+        "iob2", "spans only: tagging scheme of the model, whatever the scheme of the files"
     )
     c: Positive = 0.25
     anneal_from: NonNegative = 4.0
@@ -127,13 +126,14 @@ class PrunerConfig(LearningConfig):
 
     max_heads: Annotated[int, Interval(ge=1, le=32)] = setting(8, "heads that a word keeps at most")
     min_relative_marginal: Share = setting(
-        0.003, "a head is kept if it is at least this share as probable as the word's best one"
+        0.003,
+        "a head is kept if its marginal is at least this share of that of the word's best head",
     )
     bits: Bits = setting(21, "binary logarithm of the size of the hashed weight table")
     mbr_scale: NonNegative = setting(
         1.5,
-        "factor of the scores for choosing a tree, where the pruner has to (sentences without a "
-        "tree over the arcs it keeps)",
+        "score multiplier where the pruner chooses the tree itself (sentences without a tree over "
+        "the arcs that it keeps)",
     )
     c: Positive = 25.0
     anneal_from: NonNegative = 75.0
@@ -152,7 +152,7 @@ class ParserConfig(LearningConfig):
     templates: tuple[str, ...] = setting((), "templates of arcs; empty: the built-in ones")
     trees: Trees = setting("auto", "kind of trees; auto: by the share of crossing arcs")
     non_projective_above: Annotated[float, Interval(ge=0, le=1)] = setting(
-        0.02, "trees = auto: non-projective where more than this share of the arcs cross others"
+        0.02, "trees = auto: non-projective if more than this share of the arcs cross others"
     )
     single_root: bool = setting(True, "whether a tree has just one word below the root")
     arc_share: Share = setting(
@@ -164,16 +164,16 @@ class ParserConfig(LearningConfig):
     bits: Bits = setting(23, "binary logarithm of the size of the hashed weight table")
     mbr_scale: NonNegative = setting(
         1.0,
-        "factor of the scores for the arc probabilities whose sum the chosen tree maximises; order "
-        "1 only: 0 chooses the tree of highest score, as learners without probabilities always do",
+        "score multiplier for the arc probabilities whose sum the chosen tree maximises; order 1 "
+        "only: 0 chooses the tree of highest score, as learners without probabilities always do",
     )
     siblings: bool = setting(True, "order 2: score pairs of consecutive siblings")
     grandparents: bool = setting(True, "order 2: score pairs of an arc and the arc above it")
-    labels: bool = setting(True, "order 2: score arcs with their labels, which helps to find them")
+    labels: bool = setting(True, "order 2: score arcs jointly with their labels")
     inference: Literal["auto", "exact", "loopy"] = setting(
         "auto",
-        "order 2: exact is a dynamic program over projective trees, loopy is belief propagation; "
-        "auto: exact where trees are projective",
+        "order 2: exact (dynamic program over projective trees) or loopy (belief propagation); "
+        "auto: exact if trees are projective",
     )
     sibling_templates: tuple[str, ...] = setting((), "order 2: templates of siblings")
     grandparent_templates: tuple[str, ...] = setting((), "order 2: templates of grandparents")
@@ -204,7 +204,7 @@ ORDER_2_ONLY = (
     "grandparent_templates",
     "label_templates",
 )
-"""The settings of a parser that mean nothing for an arc-factored one."""
+"""The settings of a parser that have no effect on an arc-factored one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,10 +223,12 @@ class LabellerConfig(WordLabelConfig):
 class SplitterConfig(WordLabelConfig):
     """The splitter of paragraphs into sentences."""
 
-    train: bool = setting(True, "whether to train one; without it plain text is split by rule")
+    train: bool = setting(
+        True, "whether to train one; without it plain text is split into sentences by rule"
+    )
     templates: tuple[str, ...] = SPLITTER_TEMPLATES
     bigrams: bool = setting(True, "whether label bigrams have weights; false: words one by one")
-    join: Share = setting(0.5, "share of the paragraphs that training joins to the one before")
+    join: Share = setting(0.5, "share of the paragraphs that training joins to the previous one")
     longest: Natural = setting(
         10, "training cuts paragraphs longer than this many sentences; 0: never"
     )
@@ -238,26 +240,31 @@ class SplitterConfig(WordLabelConfig):
 class JackknifeConfig:
     """Predicted tags for training: each part of the corpus is tagged by a tagger of the others."""
 
-    folds: Natural = setting(5, "parts; 0 or 1: later tasks learn from gold tags")
-    passes: Count = setting(8, "passes of each tagger of the other parts")
-    c: Positive = setting(1.0, "least regularisation constant of those taggers")
+    folds: Natural = setting(5, "parts; 0 or 1: no jackknifing, later tasks learn from gold tags")
+    passes: Count = setting(8, "passes of the tagger that is trained on the other parts")
+    c: Positive = setting(
+        1.0, "regularisation constant of those taggers, if greater than that of the task"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
     """All settings of ``egparse train``."""
 
-    language: str = setting("en", "language code whose rules split plain text into words")
+    language: str = setting(
+        "en", "language code of the spaCy rules that split plain text into words"
+    )
     seed: Natural = setting(1, "random seed; equal seeds give equal models on one machine")
     layers: tuple[str, ...] = setting(
         (),
         "layers to train (upos, xpos, feats, spans, heads, deprels); empty: all that are annotated",
     )
     hold_out: Share = setting(
-        0.1, "share of the sentences kept for development where no development part is named"
+        0.1, "share of the sentences held out for development if no development corpus is given"
     )
     base_strength: Positive = setting(
-        10.0, "with a base model: how strongly weights are held to it, as a factor of each C"
+        10.0,
+        "with a base model: factor of each C, that is, of the penalty on leaving its weights",
     )
     jackknife: JackknifeConfig = JackknifeConfig()
     upos: TaggerConfig = TaggerConfig(c=0.5, full_row_min_count=3)
@@ -278,6 +285,6 @@ class TrainConfig:
 
 
 TASK_SECTIONS = ("upos", "xpos", "feats", "spans", "parser", "labeller")
-"""The sections whose learner ``--learner`` chooses: not those of the pruner, which needs
-probabilities, and of the splitter.
+"""The sections whose learner ``--learner`` sets: all but [pruner], which needs probabilities, and
+[splitter].
 """

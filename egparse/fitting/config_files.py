@@ -53,7 +53,7 @@ def read_config(table: Mapping[str, Any], name: str = "configuration") -> TrainC
 
     Raises:
         ConfigError: see ``check_config``; also a setting that would have no effect beside the
-            others, and ``base_strength``, which is for training from a base model.
+            others, and ``base_strength``, which needs a base model.
     """
     config = check_config(table, name)
     if config.base_strength != TrainConfig.base_strength:
@@ -71,8 +71,8 @@ def check_config(table: Mapping[str, Any], name: str = "configuration") -> Train
     """
     if "second_order" in table:
         raise ConfigError(
-            f"{name}: second_order: expected the sections [parser], which configures the parser "
-            "that parses, and [pruner], its pruner; got a section of the time before"
+            f"{name}: second_order: expected the sections [parser], which configures the parser, "
+            "and [pruner], which configures its pruner, got the section of egparse 0.1"
         )
     parser = table.get("parser")
     order = parser.get("order") if isinstance(parser, Mapping) else None
@@ -92,7 +92,7 @@ def check_config(table: Mapping[str, Any], name: str = "configuration") -> Train
 def refuse_without_effect(table: Mapping[str, Any], config: TrainConfig, name: str) -> None:
     """Raise ConfigError for a setting in a user's table that the others leave without effect.
 
-    A setting at its default is let pass, so that a file with all settings can be edited.
+    Settings at their defaults pass, so that a file with all settings can be edited.
     """
     defaults = replace(TrainConfig(), parser=ORDER_1) if config.parser.order == 1 else TrainConfig()
 
@@ -106,8 +106,8 @@ def refuse_without_effect(table: Mapping[str, Any], config: TrainConfig, name: s
             for key in _EG_ONLINE_ONLY:
                 if changed(section, key):
                     raise ConfigError(
-                        f"{name}: {section}.{key}: is a setting of the learner {DEFAULT_LEARNER}; "
-                        f"the learner of {section} is {learning.learner}"
+                        f"{name}: {section}.{key}: expected learner = {DEFAULT_LEARNER!r}, "
+                        f"whose setting it is, got {learning.learner!r}"
                     )
         if isinstance(learning, TaggerConfig) and section != "spans" and changed(section, "scheme"):
             raise ConfigError(f"{name}: {section}.scheme: only spans have a tagging scheme")
@@ -123,14 +123,14 @@ def refuse_without_effect(table: Mapping[str, Any], config: TrainConfig, name: s
 
 def learning_sections(config: TrainConfig) -> Iterator[tuple[str, LearningConfig]]:
     """The sections that have a learner, by name."""
-    for own in fields(config):
-        value = getattr(config, own.name)
+    for section in fields(config):
+        value = getattr(config, section.name)
         if isinstance(value, LearningConfig):
-            yield own.name, value
+            yield section.name, value
 
 
 def merge_tables(defaults: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, Any]:
-    """The first table with the values of the second in their place, in nested tables too."""
+    """The first table, updated with the values of the second, in nested tables too."""
     merged = dict(defaults)
     for key, value in table.items():
         known = merged.get(key)
@@ -165,7 +165,7 @@ def _adapter() -> Any:
 
     forbid = with_config(ConfigDict(extra="forbid"))
     defaults = TrainConfig()
-    for section in (defaults, *(getattr(defaults, own.name) for own in fields(defaults))):
+    for section in (defaults, *(getattr(defaults, one.name) for one in fields(defaults))):
         if hasattr(section, "__dataclass_fields__"):
             forbid(type(section))
             if isinstance(section, LearningConfig):

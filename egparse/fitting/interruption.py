@@ -1,9 +1,9 @@
-"""Ctrl-C in training takes effect between passes, where nothing is half done.
+"""Ctrl-C in training takes effect between passes, where the state of training is consistent.
 
 An exception that a signal raises while arguments are handed to a compiled kernel can end the
-process (numba does not expect one there), and with it what has been trained. So the first SIGINT is
-only noted, and ``check`` raises KeyboardInterrupt at the next place that can stand it; the second
-one does what SIGINT does otherwise.
+process (numba does not expect one there), and what has been trained is lost. So the first SIGINT is
+only noted, and ``check`` raises KeyboardInterrupt at the next safe place; the second one raises
+KeyboardInterrupt at once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _noted = False
 def deferred() -> Iterator[None]:
     """Within the block, note the first SIGINT for ``check``.
 
-    Does nothing outside of the main thread, or where SIGINT has another handler than Python's own.
+    Does nothing outside the main thread, or if SIGINT has another handler than Python's default.
     """
     global _noted
     usual = signal.getsignal(signal.SIGINT)

@@ -1,7 +1,7 @@
 """Configurations in model files of format 1, brought to the names and meanings of today.
 
-There, ``[parser]`` configured the pruner of the second-order parser, which was ``[second_order]``,
-and ``loss = "log-linear"`` stood for whatever the learner minimised when nothing else was said.
+In format 1 ``[parser]`` configured the pruner, ``[second_order]`` the second-order parser, and
+``loss = "log-linear"``, the default, meant the loss that the learner minimises by default.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def upgraded(table: Mapping[str, Any]) -> dict[str, Any]:
 def _renamed(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
-    return {_RENAMED.get(key, key): own for key, own in value.items()}
+    return {_RENAMED.get(key, key): item for key, item in value.items()}
 
 
 def _pruner(arcs: Mapping[str, Any], second_order: Mapping[str, Any]) -> dict[str, Any]:
@@ -75,10 +75,10 @@ def _parser(arcs: Mapping[str, Any], second_order: Mapping[str, Any]) -> dict[st
     shared = {key: value for key, value in arcs.items() if key not in _OF_LEARNING}
     gone = ("heads", "share", "pruner_passes", "pruner_bits", "margin")
     parser = shared | {key: value for key, value in second_order.items() if key not in gone}
-    unsaid = parser.get("beta") is None and parser.get("gamma") is None
+    by_default = parser.get("beta") is None and parser.get("gamma") is None
     if (
         parser.get("learner", "dca") == "dca"
-        and unsaid
+        and by_default
         and parser.get("loss", "log-linear") == "log-linear"
     ):
         parser["loss"] = "auto"

@@ -1,5 +1,5 @@
-"""Run a learner until its certificate or the development score says stop, and keep the best
-predictor on the way.
+"""Run a learner until its duality gap is small or the development score no longer improves, and
+keep the best predictor.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Prepared(NamedTuple, Generic[Predictor]):
             return self.snapshot(self.state)
 
     def after(self, passes: int) -> Predictor:
-        """The predictor after some passes, without certificates: for predictors that serve one
-        moment, as in jackknifing.
+        """The predictor after some passes, without certificates: for predictors that are used once,
+        as in jackknifing.
         """
         for _ in range(passes):
             self.learner.iterate(self.state)
@@ -52,7 +52,7 @@ class Prepared(NamedTuple, Generic[Predictor]):
 
 
 class Best(NamedTuple, Generic[Predictor]):
-    """The predictor kept, the record of the pass that it comes from, and why training stopped."""
+    """The best predictor, the record of its pass, and why training stopped."""
 
     predictor: Predictor
     record: Iteration
@@ -71,7 +71,8 @@ def optimise(
     task: str,
     listener: Listener,
 ) -> Best[Predictor]:
-    """Make passes until ``stop`` says so; ``score`` rates a predictor (greater is better).
+    """Make passes until a condition of ``stop`` is met; ``score`` rates a predictor (greater is
+    better).
 
     Without ``score`` the last predictor is kept. Ctrl-C ends the run with the best one so far;
     before the first pass is over KeyboardInterrupt is passed on.
@@ -114,7 +115,7 @@ def optimise(
                 time.process_time() - begun,
             )
             listener(record)
-            # Far from the optimum the score goes up and down, and does not foretell later passes.
+            # Far from the optimum the score fluctuates and does not predict that of later passes.
             far = certificate.dual > -math.inf and not record.relative_gap < SETTLED
             stale = 0 if better or far else stale + 1
             reason = _reason(record, stop, stale)

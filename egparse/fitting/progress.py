@@ -1,4 +1,4 @@
-"""What training reports while it runs: one record an iteration, to whoever listens."""
+"""The events that training reports to a listener while it runs, such as one record a pass."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Iteration(NamedTuple):
 
     ``c`` is the regularisation constant during the pass, ``primal`` and ``dual`` are for the target
     constant. ``seconds`` is the CPU time of the pass, its certificate included. ``score`` is None
-    without development data; ``best`` says that it is the best so far.
+    without development data; ``best`` marks the best score so far.
     """
 
     task: str
@@ -29,8 +29,8 @@ class Iteration(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A task of ``total`` steps begins (``done`` is 0) or has come so far: passes at most, or folds
-    of jackknifing.
+    """A task begins (``done`` is 0) or has done some of its steps; ``total`` is the greatest number
+    of passes, or the number of folds of jackknifing.
     """
 
     task: str
@@ -42,4 +42,4 @@ Listener = Callable[[Iteration | Step], None]
 
 
 def silent(event: Iteration | Step) -> None:
-    """The listener of those who do not listen."""
+    """Ignores every event."""

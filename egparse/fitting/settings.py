@@ -31,51 +31,51 @@ class Setting(NamedTuple):
 def settings() -> list[Setting]:
     """Every setting of training, section by section; the settings of no section come first."""
     config = TrainConfig()
-    found = list(_settings_of(config, ""))
-    of_order_1 = {own.key: own.default for own in _settings_of(ORDER_1, "parser.")}
+    of_order_1 = {setting.key: setting.default for setting in _settings_of(ORDER_1, "parser.")}
+    del of_order_1["parser.order"]
     return [
-        own._replace(default_order_1=of_order_1[own.key])
-        if of_order_1.get(own.key, own.default) != own.default
-        else own
-        for own in found
+        setting._replace(default_order_1=of_order_1[setting.key])
+        if of_order_1.get(setting.key, setting.default) != setting.default
+        else setting
+        for setting in _settings_of(config, "")
     ]
 
 
 def settings_as_toml() -> str:
     """A configuration file with every setting at its default, each with its meaning above it.
 
-    What is commented out has no default value of its own: a list of built-in templates, or a value
-    that another setting decides.
+    A setting without a default value is commented out: another setting decides its value.
     """
     lines = [
         "# The settings of egparse train, with their defaults. Keep what you change, for example",
         "#   egparse train corpus.conllu --config this-file.toml",
     ]
     section = ""
-    for own in settings():
-        path, _, name = own.key.rpartition(".")
+    for setting in settings():
+        path, _, name = setting.key.rpartition(".")
         if path != section:
             lines += ["", f"[{path}]"]
             section = path
-        other = f"; with order = 1: {own.default_order_1}" if own.default_order_1 else ""
-        comment = f"{own.meaning} ({own.range}{other})"
+        other = f"; with order = 1: {setting.default_order_1}" if setting.default_order_1 else ""
+        comment = f"{setting.meaning} ({setting.range}{other})"
         lines += wrap(comment, 98, initial_indent="# ", subsequent_indent="# ")
-        lines.append(f"# {name} = ..." if own.default == "" else f"{name} = {own.default}")
+        default = setting.default
+        lines.append(f"# {name} = ..." if default == "" else f"{name} = {default}")
     return "\n".join(lines) + "\n"
 
 
 def _settings_of(section: Any, prefix: str) -> Iterator[Setting]:
-    """The settings of a section, those of sections within it last, as TOML wants them."""
+    """The settings of a section; nested sections come last, as TOML requires."""
     hints = get_type_hints(type(section), include_extras=True)
     nested = []
-    for own in fields(section):
-        value = getattr(section, own.name)
-        key = prefix + own.name
+    for one in fields(section):
+        value = getattr(section, one.name)
+        key = prefix + one.name
         if hasattr(value, "__dataclass_fields__"):
             nested.append((value, f"{key}."))
         else:
             default = "" if value is None else toml_value(value, _SHORT)
-            yield Setting(key, default, _range(hints[own.name]), _meaning(type(section), own.name))
+            yield Setting(key, default, _range(hints[one.name]), _meaning(type(section), one.name))
     for value, path in nested:
         yield from _settings_of(value, path)
 
@@ -83,9 +83,9 @@ def _settings_of(section: Any, prefix: str) -> Iterator[Setting]:
 def _meaning(section: type, name: str) -> str:
     """The line of meaning, of the nearest class that declares one."""
     for kind in section.__mro__:
-        own = getattr(kind, "__dataclass_fields__", {}).get(name)
-        if own is not None and "meaning" in own.metadata:
-            return str(own.metadata["meaning"])
+        declared = getattr(kind, "__dataclass_fields__", {}).get(name)
+        if declared is not None and "meaning" in declared.metadata:
+            return str(declared.metadata["meaning"])
     raise KeyError(f"{section.__name__}.{name} has no line of meaning")
 
 
@@ -107,10 +107,10 @@ def _range(hint: Any) -> str:
     return "table"
 
 
-def _bounds(limits: Any, kind: str) -> str:
+def _bounds(interval: Any, kind: str) -> str:
     """An interval of ``annotated_types`` in words, as ``integer from 1 to 3``."""
-    above, least = getattr(limits, "gt", None), getattr(limits, "ge", None)
-    below, most = getattr(limits, "lt", None), getattr(limits, "le", None)
+    above, least = getattr(interval, "gt", None), getattr(interval, "ge", None)
+    below, most = getattr(interval, "lt", None), getattr(interval, "le", None)
     if above is not None:
         return f"{kind} > {above}"
     if below is not None:

@@ -1,4 +1,4 @@
-"""The contract of a task: all that training, jackknifing, tuning and continuing need of it."""
+"""The contract of a task, by which it is trained, jackknifed, tuned, or continued from a base."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ class Part(NamedTuple):
     def annotated(self, layer: str) -> Mask:
         """The words with a value in a layer; ``_`` is one in FEATS, if any word has another."""
         tags = [
-            tag for own in self.sentences for tag in getattr(own, layer) or (MISSING,) * len(own)
+            tag
+            for sentence in self.sentences
+            for tag in getattr(sentence, layer) or (MISSING,) * len(sentence)
         ]
         present = np.array([tag != MISSING for tag in tags], dtype=np.bool_)
         return present | (layer == "feats" and bool(present.any()))
@@ -39,7 +41,7 @@ class Part(NamedTuple):
         new_starts = np.zeros(int(chosen.sum()) + 1, dtype=np.int64)
         np.cumsum(lengths[chosen], out=new_starts[1:])
         words = Words(new_starts, distinct, form_ids[rows], values[rows])
-        sentences = [own for own, is_in in zip(self.sentences, chosen, strict=True) if is_in]
+        sentences = [one for one, is_in in zip(self.sentences, chosen, strict=True) if is_in]
         return Selection(Part(sentences, words), rows)
 
 
@@ -65,8 +67,8 @@ Predictor = TypeVar("Predictor", bound=Calibrated)
 
 
 class Outcomes(NamedTuple, Generic[Predictor]):
-    """The predictions for the development part: which are right, which count, and how probable a
-    predictor at some temperature holds them to be; masks and probabilities have shape (words,).
+    """The predictions for the development part: which are right, which count for calibration, and
+    their probabilities by a predictor at some temperature; all of shape (words,).
     """
 
     right: Mask
@@ -75,18 +77,15 @@ class Outcomes(NamedTuple, Generic[Predictor]):
 
 
 class Task(Protocol[Predictor]):
-    """One predictor to be learned.
-
-    ``name`` is that of its section in the configuration, ``layer`` the one that it predicts.
-    """
+    """One predictor to be learned."""
 
     @property
     def name(self) -> str:
-        """The section of the configuration, and the name in progress and tables."""
+        """The section of the configuration, which is also its name in progress and tables."""
 
     @property
     def layer(self) -> str:
-        """The layer whose record it is: ``heads`` for parser and pruner."""
+        """The layer that it predicts: ``heads`` for parser and pruner."""
 
     @property
     def config(self) -> LearningConfig:
@@ -107,11 +106,11 @@ class Task(Protocol[Predictor]):
         """The development score in per cent of words or F1, None without development data."""
 
     def outcomes(self, predictor: Predictor) -> Outcomes[Predictor]:
-        """What calibration looks at."""
+        """The predictions for the development part, to which the temperature is fitted."""
 
 
 def fit(task: Task[Predictor], listener: Listener) -> Best[Predictor]:
-    """The best predictor by the development score, or the last one."""
+    """Train: the predictor with the best development score, or the last one."""
     score = None if task.keeps_last else task.score()
     return optimise(task.prepare(), task.config.stop, score, task.name, listener)
 
@@ -119,8 +118,8 @@ def fit(task: Task[Predictor], listener: Listener) -> Best[Predictor]:
 def calibrated(task: Task[Predictor], predictor: Predictor) -> Predictor:
     """The predictor at the temperature at which its probabilities fit the development part best.
 
-    Without development words it keeps the temperature that its scores were learned at, 1 / beta or
-    that of its base; a model without probabilities keeps 1.
+    Without development words the temperature is 1 / beta, or the one of its base; a model without
+    probabilities keeps 1.
     """
     if not is_probabilistic(task.config):
         return predictor

@@ -1,7 +1,7 @@
 """Predicting the layers of words: the one path from numbered words to numbered labels and heads.
 
-``Model.annotate`` and the spaCy components both call it; they differ in how they make words of
-their input and in how they write the labels back.
+``Model.annotate`` and the spaCy components both call it; they differ only in how they number the
+words of their input and in how they write the labels back.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Predictors:
 
 class Prediction(NamedTuple):
     """``values[layer]``: the label number of each word (-1: none), or for ``heads`` the position of
-    its head in the sentence (0: the root), shape (words,). ``probabilities[layer]``: of the layers
-    asked for, the probability of each value, NaN where it is unknown.
+    its head in the sentence (0: the root), shape (words,). ``probabilities[layer]``: the
+    probability of each value, NaN where it is unknown, for the requested layers.
     """
 
     values: Mapping[str, Ints]
@@ -59,7 +59,7 @@ class Prediction(NamedTuple):
 
 
 class TaggedWords(NamedTuple):
-    """Words with filled tag columns, and the prediction of those tags."""
+    """Words with the predicted tags in their columns, and the prediction of these tags."""
 
     words: Words
     prediction: Prediction
@@ -76,7 +76,7 @@ def predict(
     """Predict some layers of words, each from the words and from the tags of the layers before it.
 
     ``given[layer]``, shape (words,), holds tags that are kept and used by later layers, ``ABSENT``
-    where there are none; ``asked`` names the layers whose probabilities are wanted.
+    where there are none; ``asked`` names the layers whose probabilities are requested.
 
     Raises:
         EgparseError: constraints that leave no sequence or no tree.

@@ -1,15 +1,15 @@
-"""What an annotation must and must not hold: partial annotation, given sentence by sentence and
-turned into limits for the decoders.
+"""Constraints on annotation: values that are fixed or forbidden, given sentence by sentence and
+resolved to label numbers and arcs for the decoders.
 
-Everything that is not fixed is decoded as the best completion given what is: chains and trees that
-contradict a constraint are no longer among those that are searched. The tasks stay a pipeline,
-though: a fixed head does not change a tag, for tags come first. One constraint works backwards:
-where only a DEPREL is fixed, and the model has seen it only below the root or only below words, the
-head of the word is looked for there.
+Everything that is not fixed is decoded as the best completion: decoders search only the chains and
+trees that satisfy the constraints. The tasks remain a pipeline, though: a fixed head does not
+change a tag, for tags are predicted first. One constraint works backwards: if only the DEPREL of a
+word is fixed, and the training corpus has it only below the root or only below words, the head of
+the word is restricted accordingly.
 
-A fixed value that the model does not know is kept in the output; the model decodes around it, and
-tasks that read the tag see that it is unknown. Its word stays open in the search for the others'
-labels, but for spans, where a tag of an unknown type is as good as O.
+A fixed value that the model does not know is kept in the output, and tasks that read the tag see
+that it is unknown. While the labels of the other words are decoded, that word is unconstrained,
+except that a span tag of an unknown type counts as O.
 """
 
 from __future__ import annotations
@@ -32,8 +32,7 @@ from egparse.sentences import MISSING, MISSING_HEAD, Sentence
 from egparse.types import Ints, Mask
 
 Value = str | int
-
-"""What can be constrained."""
+"""A value that can be fixed or forbidden: a label, or the position of a head."""
 
 _IOB2 = {"E": "I", "L": "I", "S": "B", "U": "B"}
 
@@ -56,19 +55,19 @@ class Constraints:
     forbidden: Mapping[str, Mapping[int, Collection[Value]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        fixed = {layer: dict(own) for layer, own in self.fixed.items() if own}
+        fixed = {layer: dict(words) for layer, words in self.fixed.items() if words}
         forbidden = {
-            layer: {word: frozenset(values) for word, values in own.items()}
-            for layer, own in self.forbidden.items()
-            if own
+            layer: {word: frozenset(values) for word, values in words.items()}
+            for layer, words in self.forbidden.items()
+            if words
         }
         for layer in (*fixed, *forbidden):
             if layer not in LAYERS:
                 raise EgparseError(
                     f"constraints: expected a layer of {', '.join(LAYERS)}, got {layer!r}"
                 )
-        for layer, own in fixed.items():
-            _check(layer, own, own.values())
+        for layer, words in fixed.items():
+            _check(layer, words, words.values())
         for layer, values in forbidden.items():
             _check(layer, values, chain.from_iterable(values.values()))
         object.__setattr__(self, "fixed", fixed)
@@ -83,31 +82,31 @@ class Constraints:
         return frozenset(self.fixed) | frozenset(self.forbidden)
 
     def fix(self, layer: str, word: int, value: Value) -> Constraints:
-        """These constraints, and one value fixed."""
-        own = {**self.fixed.get(layer, {}), word: value}
-        return Constraints({**self.fixed, layer: own}, self.forbidden)
+        """These constraints and one more fixed value."""
+        words = {**self.fixed.get(layer, {}), word: value}
+        return Constraints({**self.fixed, layer: words}, self.forbidden)
 
     def forbid(self, layer: str, word: int, *values: Value) -> Constraints:
-        """These constraints, and some values of a word forbidden."""
+        """These constraints and more forbidden values of a word."""
         before = self.forbidden.get(layer, {})
-        own = {**before, word: frozenset(before.get(word, ())) | frozenset(values)}
-        return Constraints(self.fixed, {**self.forbidden, layer: own})
+        words = {**before, word: frozenset(before.get(word, ())) | frozenset(values)}
+        return Constraints(self.fixed, {**self.forbidden, layer: words})
 
     def over(self, other: Constraints) -> Constraints:
-        """Both together; where they fix different values, these win."""
+        """Both together; where they fix different values, these take precedence."""
         fixed = {
             layer: {**other.fixed.get(layer, {}), **self.fixed.get(layer, {})}
             for layer in {**other.fixed, **self.fixed}
         }
         joined = Constraints(fixed, other.forbidden)
-        for layer, own in self.forbidden.items():
-            for word, values in own.items():
+        for layer, words in self.forbidden.items():
+            for word, values in words.items():
                 joined = joined.forbid(layer, word, *values)
         return joined
 
     @classmethod
     def of(cls, sentence: Sentence, layers: Iterable[str] = LAYERS) -> Constraints:
-        """Fixed is what a sentence holds in some layers: every value that is not missing."""
+        """Constraints that fix every value of a sentence in some layers that is not missing."""
         return cls(
             {
                 layer: {
@@ -158,7 +157,7 @@ class ResolvedConstraints(NamedTuple):
 
 @dataclass(frozen=True)
 class BatchConstraints:
-    """The constraints of a batch of sentences; ``number`` is that of the first one in the input,
+    """The constraints of a batch of sentences; ``number`` counts its first sentence in the input,
     from 1, for messages.
     """
 
@@ -174,8 +173,8 @@ class BatchConstraints:
         single_root: bool,
         below: Mapping[str, bool],
     ) -> ResolvedConstraints:
-        """The constraints on some layers in numbers of labels, of which ``strings[layer]`` has the
-        names; for ``single_root`` and ``below`` see ``arcs``.
+        """The constraints on some layers, with the labels ``strings[layer]`` as numbers; for
+        ``single_root`` and ``below`` see ``arcs``.
 
         Raises:
             EgparseError: see ``labels`` and ``arcs``.
@@ -187,11 +186,11 @@ class BatchConstraints:
         )
 
     def labels(self, layer: str, strings: Sequence[str]) -> LabelConstraints:
-        """The constraints on a layer of labels, by the numbers of the labels ``strings``.
+        """The constraints on a layer of labels, in which ``strings`` are numbered.
 
         Raises:
-            EgparseError: a word that is not there, a value both fixed and forbidden, nothing left,
-                a span tag that is none.
+            EgparseError: a word beyond the sentence, a value both fixed and forbidden, a word
+                whose labels are all forbidden, a faulty span tag.
         """
         numbers = (
             _readings(strings)
@@ -202,8 +201,8 @@ class BatchConstraints:
         fixed_words: list[int] = []
         unknown: dict[int, str] = {}
         begin = -1  # of the sentence, as if words counted from 0 on
-        for i, (sentence, own) in enumerate(zip(self.batch, self.constraints, strict=True)):
-            fixed, forbidden = own.fixed.get(layer, {}), own.forbidden.get(layer, {})
+        for i, (sentence, given) in enumerate(zip(self.batch, self.constraints, strict=True)):
+            fixed, forbidden = given.fixed.get(layer, {}), given.forbidden.get(layer, {})
             if fixed or forbidden:
                 self._check_words(i, layer, (*fixed, *forbidden))
                 if layer == "spans":
@@ -233,7 +232,7 @@ class BatchConstraints:
         return LabelConstraints(_allowed_labels(allowed, len(strings)), fixed_words, unknown)
 
     def arcs(self, *, single_root: bool, below: Mapping[str, bool]) -> ArcConstraints | None:
-        """The constraints on heads; None where there are none.
+        """The constraints on heads; None if there are none.
 
         ``below[label]`` is True for labels that occur only below the root, False for those that
         occur only below words.
@@ -248,8 +247,8 @@ class BatchConstraints:
         constrained = np.zeros(len(lengths), dtype=bool)
         forbidden: dict[int, Mask] = {}
         begin = 0
-        for i, (n, own) in enumerate(zip(lengths, self.constraints, strict=True)):
-            fixed, barred = own.fixed.get("heads", {}), own.forbidden.get("heads", {})
+        for i, (n, given) in enumerate(zip(lengths, self.constraints, strict=True)):
+            fixed, barred = given.fixed.get("heads", {}), given.forbidden.get("heads", {})
             if fixed or barred:
                 constrained[i] = True
                 self._check_arcs(i, n, fixed, barred, single_root)
@@ -262,7 +261,7 @@ class BatchConstraints:
                 forbidden[i] = _squared(n, barred)
             else:
                 inferred, elsewhere = _by_labels(
-                    own, n, heads[begin : begin + n], single_root, below
+                    given, n, heads[begin : begin + n], single_root, below
                 )
                 if inferred:
                     heads[begin + inferred - 1] = 0
@@ -273,9 +272,7 @@ class BatchConstraints:
         return ArcConstraints(heads, forbidden, constrained) if constrained.any() else None
 
     def fault(self, i: int, word: int, expected: str, got: str) -> EgparseError:
-        """The error that word ``word`` of sentence ``i`` of the batch is not as expected; with its
-        line, if it came from a file.
-        """
+        """The error of a word of sentence ``i`` of the batch, with its line in the file, if any."""
         sentence = self.batch[i]
         source = sentence.source
         if source is None:
@@ -286,17 +283,17 @@ class BatchConstraints:
             source.path, source.first_line + line, expected, got, sentence.sentence_id
         )
 
-    def check(self, layer: str, found: Ints, what: str) -> None:
-        """Raise EgparseError for the first sentence for which a decoder has found nothing, -1,
-        within its limits.
+    def check(self, layer: str, predicted: Ints, what: str) -> None:
+        """Raise EgparseError for the first sentence with a negative value: nothing satisfies its
+        constraints.
         """
-        if not (found < 0).any():
+        if not (predicted < 0).any():
             return
-        place = int(np.argmax(found < 0))
+        place = int(np.argmax(predicted < 0))
         ends = np.cumsum([len(sentence) for sentence in self.batch])
         i = int(np.searchsorted(ends, place, side="right"))
-        own = self.constraints[i]
-        word = min((*own.fixed.get(layer, ()), *own.forbidden.get(layer, ())), default=1)
+        given = self.constraints[i]
+        word = min((*given.fixed.get(layer, ()), *given.forbidden.get(layer, ())), default=1)
         raise self.fault(
             i, word, f"constraints on {layer} that leave {what}", "some that leave none"
         )
@@ -310,8 +307,8 @@ class BatchConstraints:
             )
 
     def _check_spans(self, i: int, fixed: Mapping[int, Value], known: Collection[str]) -> None:
-        """Tags are of IOB2; unknown types, which no label continues, are where they make spans by
-        themselves.
+        """Raise EgparseError for a tag that is not IOB2, or an I of an unknown type after no fixed
+        tag of that type: no label of the model could begin its span.
         """
         for word, value in fixed.items():
             tag = str(value)
@@ -364,9 +361,7 @@ def _allowed_labels(allowed: Mapping[int, Collection[int]], n_labels: int) -> Al
 
 
 def _readings(tags: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    """The numbers of the tags, in any scheme, that mean an IOB2 tag: what begins a span, what is
-    inside it, what is outside of all.
-    """
+    """IOB2 tag -> the numbers of the tags with that meaning in the scheme of ``tags``."""
     readings: dict[str, tuple[int, ...]] = {}
     for number, tag in enumerate(tags):
         name = _IOB2.get(tag[0], tag[0]) + tag[1:]
@@ -382,26 +377,26 @@ def _squared(n: int, barred: Mapping[int, Collection[Value]]) -> Mask:
 
 
 def _by_labels(
-    own: Constraints, n: int, heads: Ints, single_root: bool, below: Mapping[str, bool]
+    constraints: Constraints, n: int, heads: Ints, single_root: bool, below: Mapping[str, bool]
 ) -> tuple[int, list[int]]:
     """``(root, not_root)``: the word whose fixed label forces it below the root (0: none), and the
     words whose labels exclude the root.
 
-    Only what leaves a tree with any fixed heads is concluded: labels may contradict each other, and
-    need not fit heads that are fixed.
+    A label restricts heads only where a tree with the fixed heads remains: labels may contradict
+    each other and the fixed heads.
     """
-    labels = own.fixed.get("deprels", {})
-    told = [
+    labels = constraints.fixed.get("deprels", {})
+    restricting = [
         (word, below[str(label)])
         for word, label in labels.items()
         if str(label) in below and 0 < word <= n and heads[word - 1] == FREE
     ]
-    if not told or (single_root and (heads == 0).any()):
+    if not restricting or (single_root and (heads == 0).any()):
         return 0, []
-    roots = [word for word, at_root in told if at_root]
+    roots = [word for word, at_root in restricting if at_root]
     if single_root and len(roots) == 1:
         return roots[0], []
-    elsewhere = [word for word, at_root in told if not at_root]
+    elsewhere = [word for word, at_root in restricting if not at_root]
     others = int((heads == FREE).sum()) > len(elsewhere) or bool((heads == 0).any())
     return 0, elsewhere if others else []
 
@@ -409,8 +404,8 @@ def _by_labels(
 def labels_below(
     strings: Sequence[str], of_root: Collection[int], of_words: Collection[int]
 ) -> dict[str, bool]:
-    """The labels seen only below the root (True) and those seen only below words (False), from the
-    numbers of those seen below either.
+    """The labels seen only below the root (True) and the labels seen only below words (False), from
+    the numbers of all labels seen below the root and below words.
     """
-    found: Callable[[int], bool] = (set(of_root) ^ set(of_words)).__contains__
-    return {name: number in of_root for number, name in enumerate(strings) if found(number)}
+    of_one = set(of_root) ^ set(of_words)
+    return {name: number in of_root for number, name in enumerate(strings) if number in of_one}

@@ -15,7 +15,7 @@ from egparse.splitting.training import splitter_counts
 
 
 class EvaluatedModel(Annotator, Protocol):
-    """What evaluation uses of a ``Model``."""
+    """The part of a ``Model`` that evaluation uses."""
 
     @property
     def splitter(self) -> Splitter | None:
@@ -33,15 +33,15 @@ def evaluate(
 ) -> Report:
     """The scores of a model on a gold corpus, given as a path or as sentences.
 
-    Every layer is predicted from the words, and with ``gold_tags`` from the gold tags. Sentences
-    are scored as the splitter finds them in the paragraphs of ``gold``, whose words are given.
+    Every layer is predicted from the words, with ``gold_tags`` also from the gold tags. The
+    sentence splitter is scored on the paragraphs of ``gold``, whose words are given.
     ``bootstrap`` is the number of resamples for the intervals, 0 for none.
 
     Raises:
         EgparseError: a corpus that cannot be read, or without sentences.
     """
     if isinstance(gold, str | Path):
-        # trees with several roots too: whether there may be several is not for scores to say
+        # Trees with several roots are scored too: scoring does not depend on their number.
         gold = read_corpus(gold, multiple_roots=True)
     sentences = list(gold)
     return evaluate_model(

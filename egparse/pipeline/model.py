@@ -66,12 +66,12 @@ class ScoredSentence(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Model(Predictors):
-    """Predictors with what is known of their training; immutable, so that threads may share it.
+    """Predictors with the record of their training; immutable, so that threads may share it.
 
-    ``splitter`` finds the sentences of plain text; ``annotate`` keeps to the sentences it is given.
-    ``record`` tells how the model was trained, ``config_table`` holds the settings.
-    ``probabilistic`` names the layers whose values have probabilities: those learned with a loss
-    that fits probabilities (not max-margin and perceptron models).
+    ``splitter`` finds the sentences of plain text; ``annotate`` does not split the sentences that
+    it is given. ``record`` holds how the model was trained, ``config_table`` the settings.
+    ``probabilistic`` names the layers learned with a loss that fits probabilities (not max-margin
+    and perceptron models).
     """
 
     language: str = "en"
@@ -91,10 +91,10 @@ class Model(Predictors):
         return frozenset(self.columns.lexicon.forms)
 
     def __call__(self, source: str | Iterable[Sentence], **options: Any) -> list[Sentence]:
-        """Annotate a text, or sentences; ``options`` are those of ``annotate``.
+        """Annotate a text, or sentences; for ``options`` see ``annotate``.
 
         A text is split into words by spaCy's rules for the language and into sentences by the
-        model, or by rule where it has no splitter.
+        model, or by rule if it has no splitter.
         """
         if isinstance(source, str):
             from egparse.readers.docs import read_text
@@ -114,25 +114,25 @@ class Model(Predictors):
     ) -> Iterator[Sentence]:
         """Copies of the sentences with the model's layers filled, batch by batch, in order.
 
-        Layers are predicted from the words alone, predicted tags being features of the layers after
-        them. With ``gold_tags`` the UPOS, XPOS and FEATS of the sentences are kept and used; a
-        layer that a sentence lacks is predicted.
+        Layers are predicted from the words alone; predicted tags are features of later layers. With
+        ``gold_tags`` the UPOS, XPOS and FEATS of the sentences are kept and used; a layer that a
+        sentence lacks is predicted.
 
-        ``constraints``, one for each sentence, fix and forbid values: the rest is the best
-        completion given them. With ``respect_input`` every value that a sentence has in one of the
-        model's layers is fixed (unless ``constraints`` fix another one); ``MISSING`` and
-        ``MISSING_HEAD`` are no values.
+        ``constraints``, one for each sentence, fix and forbid values; everything else is the best
+        completion. With ``respect_input`` every value that a sentence has in one of the model's
+        layers is fixed (unless ``constraints`` fix another one); ``MISSING`` and ``MISSING_HEAD``
+        are not values.
 
-        With ``probabilities``, of all layers or of those named, ``Sentence.probabilities`` has the
-        probability of each value: of a tag and a head its marginal over all sequences and trees
-        that the constraints allow, given the layers before it; of the label of an arc its
-        probability given the tree. Fixed values have probability 1; tags that ``gold_tags`` keeps,
-        and values that the model does not know, have none. It takes a second inference.
+        With ``probabilities``, True or the names of layers, ``Sentence.probabilities`` holds the
+        probability of each value: for a tag or a head its marginal over all sequences or trees
+        that the constraints allow, given the earlier layers; for an arc label its probability
+        given the tree. Fixed values have probability 1; tags kept by ``gold_tags`` and values that
+        the model does not know have none. Probabilities take a second inference.
 
         Raises:
-            EgparseError: constraints that nothing can meet, or on a layer that the model does not
-                predict; probabilities of a layer that the model does not predict or that has none
-                (see ``probabilistic``).
+            EgparseError: constraints that cannot be satisfied, or on a layer that the model does
+                not predict; probabilities of a layer that the model does not predict or that is
+                not ``probabilistic``.
             ValueError: fewer or more constraints than sentences.
         """
         asked = self.require_probabilities(probabilities)
@@ -173,14 +173,12 @@ class Model(Predictors):
         """For each sentence copies with its ``k`` most probable trees, best first, and the log
         probability of each; see ``Parser.k_best``.
 
-        Tags are those of ``annotate``, with ``gold_tags`` as there; labels are the best given the
-        tree, and no part of its probability. That is NaN where heads have no probabilities (see
-        ``probabilistic``).
+        Tags are predicted as by ``annotate``. Labels are the best given the tree, and do not enter
+        its probability, which is NaN if heads are not ``probabilistic``.
 
         Raises:
             ValueError: k < 1.
-            EgparseError: a model without a parser, or a sentence of more words than are parsed
-                whole.
+            EgparseError: a model without a parser, or a sentence too long to be parsed whole.
         """
         if self.parser is None:
             raise EgparseError(
@@ -234,15 +232,15 @@ class Model(Predictors):
     def _constraints(
         self, batch: Sequence[Sentence], given: Iterator[Constraints] | None, respect_input: bool
     ) -> list[Constraints]:
-        """The constraints of each sentence of a batch: the next of the given ones over those of the
-        input.
+        """The constraints of each sentence of a batch: the given ones take precedence over the
+        input's.
         """
-        brought = [
+        from_input = [
             Constraints.of(sentence, self.layers) if respect_input else Constraints()
             for sentence in batch
         ]
         if given is None:
-            return brought
+            return from_input
         each = list(islice(given, len(batch)))
         if len(each) < len(batch):
             raise ValueError("expected constraints for every sentence, got fewer")
@@ -252,7 +250,7 @@ class Model(Predictors):
             raise EgparseError(
                 f"constraints: expected layers that the model predicts ({layers}), got {layer!r}"
             )
-        return [constraints.over(before) for constraints, before in zip(each, brought, strict=True)]
+        return [given.over(before) for given, before in zip(each, from_input, strict=True)]
 
     def _resolved(self, constraints: BatchConstraints) -> ResolvedConstraints:
         """The constraints in the numbers of this model's labels."""
@@ -264,7 +262,7 @@ class Model(Predictors):
         return constraints.resolve(self.layers, strings, single_root=single_root, below=below)
 
     def require_probabilities(self, probabilities: bool | Collection[str] = True) -> frozenset[str]:
-        """The layers whose probabilities the option of ``annotate`` asks for.
+        """The layers whose probabilities an option of ``annotate`` requests.
 
         Raises:
             EgparseError: a layer that the model does not predict or that has no probabilities.
@@ -315,7 +313,7 @@ class Model(Predictors):
             "language": self.language,
             "layers": list(self.layers),
             "probabilistic": list(self.probabilistic),
-            "labels": {layer: list(own.strings) for layer, own in self.columns.labels.items()},
+            "labels": {layer: list(known.strings) for layer, known in self.columns.labels.items()},
             "record": dict(self.record),
             "config": dict(self.config_table),
         }
@@ -364,8 +362,8 @@ class Model(Predictors):
             Lexicon(vocabularies, payload["forms"]), labels, payload["scheme"], statistics
         )
         taggers = {
-            layer: Tagger.from_payload(own, columns.names)
-            for layer, own in payload["taggers"].items()
+            layer: Tagger.from_payload(stored, columns.names)
+            for layer, stored in payload["taggers"].items()
         }
         labeller, splitter = payload["labeller"], payload.get("splitter")
         table = config_table_of(header)
@@ -379,7 +377,7 @@ class Model(Predictors):
             config_table=table,
             splitter=Splitter.from_payload(splitter) if splitter else None,
         )
-        known = header.get("probabilistic")  # model files of format 1 do not say it
+        known = header.get("probabilistic")  # not in model files of format 1
         layers = probabilistic_layers(table, model.layers) if known is None else tuple(known)
         return replace(model, probabilistic=layers)
 
@@ -426,17 +424,19 @@ def probabilistic_layers(table: Mapping[str, Any], layers: Sequence[str]) -> tup
     for layer in layers:
         kind = ParserConfig if layer == "heads" else LearningConfig
         section = table.get(section_of(layer), {})
-        names = {own.name for own in fields(kind)}
-        if is_probabilistic(kind(**{key: own for key, own in section.items() if key in names})):
+        names = {one.name for one in fields(kind)}
+        if is_probabilistic(kind(**{key: item for key, item in section.items() if key in names})):
             found.append(layer)
     return tuple(found)
 
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """A model has some 100,000 objects, none of them garbage: looking for garbage while they are
-    made takes a third of the time. The collector is the process's: threads that load at the same
-    time may find it running again early, which costs time and nothing else.
+    """Pause the garbage collector while a model is loaded.
+
+    A model has some 100,000 objects, none of them garbage, and the collector would take a third of
+    the time. It belongs to the process: in threads that load at the same time it may resume early,
+    which only costs time.
     """
     enabled = gc.isenabled()
     gc.disable()

@@ -1,4 +1,6 @@
-"""Between sentences of strings and arrays of numbers: tags given in the input, labels put back."""
+"""Conversion between sentences of strings and arrays of numbers: given tags to numbers, predicted
+labels to strings.
+"""
 
 from __future__ import annotations
 
@@ -19,22 +21,21 @@ from egparse.types import Ints, Mask
 
 
 class GivenTags(NamedTuple):
-    """The tags of one layer in the input: ``present`` (words,) says where there are any."""
+    """The tags of one layer in the input; ``present`` (words,) marks the words that have one."""
 
     present: Mask
     strings: list[str]
 
 
 def given_tags(batch: Sequence[Sentence], layer: str) -> GivenTags:
-    """The tags that sentences bring in a layer of tags.
+    """The tags of the input in a layer of tags.
 
-    ``_`` is a tag in FEATS alone, and there only beside a UPOS: it says that a word has no
-    features.
+    ``_`` is a tag only in FEATS, and there only if the word has a UPOS: it means no features.
     """
-    tags = [tag for own in batch for tag in (getattr(own, layer) or (MISSING,) * len(own))]
+    tags = [tag for one in batch for tag in (getattr(one, layer) or (MISSING,) * len(one))]
     present = np.array([tag != MISSING for tag in tags], dtype=np.bool_)
     if layer == "feats":
-        has_layer = np.array([bool(own.feats) for own in batch for _ in own.forms], dtype=np.bool_)
+        has_layer = np.array([bool(one.feats) for one in batch for _ in one.forms], dtype=np.bool_)
         present |= has_layer & given_tags(batch, "upos").present
     return GivenTags(present, tags)
 
@@ -45,10 +46,8 @@ def given_numbers(
     tags: Mapping[str, GivenTags],
     layers: Sequence[str],
 ) -> dict[str, Ints]:
-    """The tags that ``annotate.predict`` takes as given, in label numbers.
-
-    Those are the tags of ``tags``, and of layers that are no ``layers`` of the model but inputs of
-    it.
+    """The tags that ``annotate.predict`` takes as given, in label numbers: ``tags``, and the layers
+    that the model reads but does not predict (``layers``).
     """
     numbers = {layer: columns.label_numbers(batch, layer) for layer in columns.input_layers(layers)}
     for layer, (present, _) in tags.items():
@@ -68,8 +67,8 @@ def label_strings(
     tags: Mapping[str, GivenTags],
     constraints: ResolvedConstraints | None,
 ) -> dict[str, list[str]]:
-    """The labels of each predicted layer but heads, with the kept tags and the fixed labels that
-    the model does not know in their places.
+    """The labels of each predicted layer except heads, with the kept tags and the fixed labels that
+    the model does not know.
     """
     strings: dict[str, list[str]] = {}
     for layer, values in prediction.values.items():
@@ -101,7 +100,7 @@ def put_back(
     strings: Mapping[str, list[str]],
     prediction: Prediction,
 ) -> Iterator[Sentence]:
-    """The sentences with their parts of the predicted layers; spans become IOB2."""
+    """The sentences with their predicted layers; spans become IOB2."""
     heads = prediction.values.get("heads")
     flat = [] if heads is None else heads.tolist()
     probabilities = {

@@ -1,4 +1,4 @@
-"""The columns that a corpus and a configuration call for: observables, label sets, statistics of
+"""The columns that a corpus and a configuration need: observables, label sets, statistics of
 forms.
 """
 
@@ -26,7 +26,7 @@ from egparse.types import Mask
 
 
 def annotated_layers(sentences: Sequence[Sentence]) -> tuple[str, ...]:
-    """The layers in which at least one word says something."""
+    """The layers in which at least one word has a value."""
     tags = [
         layer
         for layer in TAG_LAYERS
@@ -83,7 +83,7 @@ def count_forms(sentences: Sequence[Sentence], counted: Mask | None = None) -> F
 
 
 def tags_of(sentence: Sentence, layer: str, scheme: str) -> Sequence[str]:
-    """The values of a layer, those of spans in the scheme."""
+    """The values of a layer; spans are converted to the scheme."""
     tags: Sequence[str] = getattr(sentence, layer)
     return from_iob2(tags, scheme) if layer == "spans" else tags
 

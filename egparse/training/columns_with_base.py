@@ -1,8 +1,8 @@
-"""The columns of a model that goes on learning: those of its base, whose numbers keep their
-meaning, and what is new behind them.
+"""The columns of a model that continues from a base: the base's columns, extended by new forms and
+labels.
 
-Weights belong to numbers: of forms and their parts, of tags, of labels. So old strings keep their
-numbers, and new ones get the numbers after the last, the most frequent first.
+The weights of the base are indexed by the numbers of forms, parts of forms, tags and labels. So
+known strings keep their numbers, and new ones get the next numbers, the most frequent first.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ def extend_columns(
     if statistics is None and any(name in named for name in STATISTICS):
         statistics = count_forms(sentences)
     if statistics is not None:
-        found = count_forms(sentences) if "spans" in layers else None
-        statistics = statistics.extended(found, in_lower_case(lexicon.forms))
+        new_counts = count_forms(sentences) if "spans" in layers else None
+        statistics = statistics.extended(new_counts, in_lower_case(lexicon.forms))
     return Columns(lexicon, labels, scheme, statistics)
 
 
 def in_lower_case(forms: Iterable[str]) -> list[str]:
-    """The forms that statistics are kept of, sorted."""
+    """The forms in lower case, as statistics index them, sorted."""
     return sorted({form.lower() for form in forms})
 
 

@@ -1,9 +1,9 @@
-"""Training that goes on from a model: what its weights are becomes where new weights are pulled to.
+"""Training that continues from a base model, whose weights are the centre of the regulariser.
 
 Each task minimises sum_i L_i(w) + C/2 |w - w0|^2 over the new sentences, w0 being the weights of
 the base, by the same learners and with the same certificates (``egparse.learners.offset_problem``).
-Templates, orders and sizes of tables are the base's; words, tags and labels may be new. What the
-new corpus does not annotate stays as it is.
+Templates, orders and table sizes are the base's; words, tags and labels may be new. Layers that the
+new corpus does not annotate stay as they are.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from egparse.training.run import Corpus, CountForms, Run, Trained, hold_out, lay
 from egparse.types import Mask
 
 LEAST_HELD_OUT = 50
-"""Sentences: fewer say little of what a pass was worth."""
+"""Sentences; the score on fewer is too noisy to choose among passes."""
 
 _OF_TAGGER = ("templates", "bigrams", "order", "pads")
 _FIXED = {
@@ -63,13 +63,13 @@ _FIXED = {
     ),
     "labeller": ("templates",),
 }
-"""Section -> the settings that the weights of a base are for: they cannot be others."""
+"""Section -> the settings that the weights of a base depend on, and that cannot be changed."""
 
 
 @dataclass(frozen=True)
 class Base:
-    """A model to go on from; ``name`` and ``checksum`` (SHA-256 of its payload) say in the record
-    of the new model which it was.
+    """A model to continue from; ``name`` and ``checksum`` (SHA-256 of its payload) identify it in
+    the record of the new model.
     """
 
     model: Model
@@ -77,13 +77,13 @@ class Base:
     checksum: str = ""
 
     def record(self) -> dict[str, Any]:
-        """Plain values: which model it was and how it was trained."""
-        own = {key: value for key, value in self.model.record.items() if key != "bases"}
-        return {"name": self.name, "payload_sha256": self.checksum, "record": own}
+        """Plain values that identify the model and hold its record."""
+        record = {key: value for key, value in self.model.record.items() if key != "bases"}
+        return {"name": self.name, "payload_sha256": self.checksum, "record": record}
 
 
 def configure(base: Model, table: Mapping[str, Any], name: str = "configuration") -> TrainConfig:
-    """The configuration of the base, with the values of ``table`` in their places.
+    """The configuration of the base, updated with the values of ``table``.
 
     Raises:
         ConfigError: an unknown key, a value of the wrong type, a setting without effect, a setting
@@ -115,14 +115,14 @@ def continue_training(
 ) -> Trained:
     """Continue training every task that the corpus supports; see ``egparse.training.run.train``.
 
-    ``config`` is one that ``configure`` gives. A layer that the base does not have is trained anew,
-    unless layers of the base would have features of it: those were learned without. The splitter
-    is that of the base.
+    ``config`` is a result of ``configure``. A layer that the base does not have is trained from
+    zero, unless layers of the base have features of it, for they were trained without its values.
+    The splitter is the base's.
 
     Raises:
-        EgparseError: no sentence, no annotated layer, or an asked-for layer that is not annotated
-            or that layers of the base would have features of.
-        ConfigError: a learner that does not fit its task, or cannot continue from a base; said
+        EgparseError: no sentence, no annotated layer, or a requested layer that is not annotated
+            or that layers of the base have features of.
+        ConfigError: a learner that does not fit its task, or cannot continue from a base; raised
             before anything is trained.
     """
     kept = [sentence for sentence in sentences if len(sentence)]
@@ -148,11 +148,10 @@ def continue_training(
 
 
 def share_held_out(sentences: int, config: TrainConfig) -> float:
-    """The share of so many sentences that is held out: none where it would be fewer than
-    ``LEAST_HELD_OUT``.
+    """The share of the sentences that is held out: 0 if it comes to fewer than ``LEAST_HELD_OUT``.
 
-    Those would be missed in training, and choose among its passes by chance. The penalty on leaving
-    the base keeps few sentences from being learned by heart (docs/decisions/continuing-a-model.md).
+    So few would be missed in training, and would choose among its passes by chance. The penalty on
+    leaving the base prevents overfitting to few sentences (docs/decisions/continuing-a-model.md).
     """
     return config.hold_out if config.hold_out * sentences >= LEAST_HELD_OUT else 0.0
 
@@ -160,11 +159,11 @@ def share_held_out(sentences: int, config: TrainConfig) -> float:
 def layers_to_continue(
     base: Model, sentences: Sequence[Sentence], config: TrainConfig
 ) -> tuple[str, ...]:
-    """The layers to be trained: those that the sentences annotate and the configuration asks for,
-    without those that would change the input of other layers of the base.
+    """The layers to be trained: all that the sentences annotate and the configuration asks for, but
+    none that would change the input of other layers of the base.
 
     Raises:
-        EgparseError: there are none, or one that is asked for by name is not annotated, or would
+        EgparseError: there are none, or one that the configuration names is not annotated or would
             change that input.
     """
     asked = set(config.layers) != set(base.config_table.get("layers", ()))
@@ -194,7 +193,7 @@ def _is_read(layer: str, base: Model, config: TrainConfig) -> bool:
 
 
 def _extended(base: Model, columns: Columns) -> Predictors:
-    """The base's predictors over the columns of the run, where its own keep their numbers."""
+    """The base's predictors over the columns of the run, which extend the base's columns."""
     labels = {layer: len(known) for layer, known in columns.labels.items()}
     labeller = base.labeller
     if labeller is not None:
@@ -209,7 +208,7 @@ def _extended(base: Model, columns: Columns) -> Predictors:
 
 
 def _over(parser: Parser | SecondOrderParser, columns: Columns) -> Parser | SecondOrderParser:
-    """The same parser over columns in which those that it reads keep their numbers."""
+    """The same parser over columns in which the columns that it reads keep their numbers."""
     if isinstance(parser, SecondOrderParser):
         pruner = parser.pruner
         return replace(parser, pruner=replace(pruner, columns=pruner.columns.over(columns)))
@@ -217,7 +216,9 @@ def _over(parser: Parser | SecondOrderParser, columns: Columns) -> Parser | Seco
 
 
 def _counting(base: Model, corpus: Corpus, columns: Columns) -> CountForms:
-    """Statistics of forms: those of the base, and of the new words where spans are trained."""
+    """A function that counts statistics of forms: the base's, with the new words if spans are
+    trained.
+    """
     known = base.columns.statistics
     forms = in_lower_case(columns.lexicon.forms)
 
@@ -232,7 +233,7 @@ def _counting(base: Model, corpus: Corpus, columns: Columns) -> CountForms:
 
 def _merged(
     base: Base,
-    made: Model,
+    trained_model: Model,
     extended: Predictors,
     trained: Sequence[str],
     config: TrainConfig,
@@ -242,23 +243,22 @@ def _merged(
     bases = [*before.record.get("bases", ()), base.record()]
     kept = [layer for layer in before.layers if layer not in trained]
     model = replace(
-        made,
-        taggers={**extended.taggers, **made.taggers},
-        parser=made.parser or extended.parser,
-        labeller=made.labeller or extended.labeller,
+        trained_model,
+        taggers={**extended.taggers, **trained_model.taggers},
+        parser=trained_model.parser or extended.parser,
+        labeller=trained_model.labeller or extended.labeller,
         splitter=before.splitter,
-        record={**made.record, "bases": bases},
+        record={**trained_model.record, "bases": bases},
         config_table=_config_table(before, trained, config),
     )
-    known = {*made.probabilistic, *(layer for layer in kept if layer in before.probabilistic)}
-    known |= {own for own in before.probabilistic if own not in made.layers}
-    return replace(model, probabilistic=tuple(own for own in model.layers if own in known))
+    known = {*trained_model.probabilistic}
+    known |= {layer for layer in kept if layer in before.probabilistic}
+    known |= {layer for layer in before.probabilistic if layer not in trained_model.layers}
+    return replace(model, probabilistic=tuple(layer for layer in model.layers if layer in known))
 
 
 def _config_table(base: Model, trained: Sequence[str], config: TrainConfig) -> dict[str, Any]:
-    """The configuration that was given; of the sections of layers that were not trained, the
-    base's.
-    """
+    """The given settings, but the base's in the sections of layers that were not trained."""
     sections = {section_of(layer) for layer in trained}
     if "heads" in trained:
         sections.add("pruner")
@@ -269,8 +269,8 @@ def _config_table(base: Model, trained: Sequence[str], config: TrainConfig) -> d
 
 
 def _in_force(base: Model, config: TrainConfig) -> TrainConfig:
-    """The configuration with each C as a base calls for it, and with the order of the base's
-    parser, which may be a pruner that was all there was time for.
+    """The configuration with each C times ``base_strength``, and with the order of the base's
+    parser, which is only a pruner if training of the base was interrupted.
     """
     changed: dict[str, Any] = {
         section: replace(learning, c=config.base_strength * learning.c)
@@ -283,20 +283,20 @@ def _in_force(base: Model, config: TrainConfig) -> TrainConfig:
 
 
 def _as_arc_factored(parser: ParserConfig, pruner: PrunerConfig) -> ParserConfig:
-    """The settings of a base whose parser is the pruner that was all there was time for."""
-    names = [*(own.name for own in fields(LearningConfig)), "bits", "mbr_scale"]
+    """The settings of a base whose parser is only a pruner, as its training was interrupted."""
+    names = [*(one.name for one in fields(LearningConfig)), "bits", "mbr_scale"]
     learning = {name: getattr(pruner, name) for name in names}
     return replace(parser, **(learning | {"order": 1, "stop": ORDER_1.stop}))
 
 
 def _sections(base: Model) -> set[str]:
-    """The sections of the configuration that are about predictors of the base."""
+    """The sections of the configuration for the predictors of the base."""
     sections = {section_of(layer) for layer in base.layers}
     return sections | ({"pruner"} if isinstance(base.parser, SecondOrderParser) else set())
 
 
 def _shown(value: Any) -> str:
-    """A setting as a configuration has it; of a list its length."""
+    """A setting in TOML notation; of a list only its length."""
     if isinstance(value, tuple):
         return f"the {len(value)} templates" if value else "the built-in templates"
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,5 +1,5 @@
-"""Tags for training as they will be at parsing time: each fold of the corpus is tagged by a tagger
-that has not seen it.
+"""Predicted tags for training later tasks, with the errors that they will have in new text: each
+fold of the corpus is tagged by a tagger that was trained on the others.
 """
 
 from __future__ import annotations

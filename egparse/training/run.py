@@ -82,7 +82,7 @@ class Method(Protocol):
     """What a run does with each task; training fits it, tuning follows a path over C."""
 
     def __call__(self, task: Task[Predictor]) -> Best[Predictor] | None:
-        """The predictor of a task, None where the run has no use for it.
+        """The predictor of a task, None if no later task needs it.
 
         Raises:
             KeyboardInterrupt: the user stopped it before there was a predictor.
@@ -101,8 +101,8 @@ def train(
     trained so far; before the first task has a predictor, KeyboardInterrupt is passed on.
 
     Raises:
-        EgparseError: no sentence, no annotated layer, or an asked-for layer that is not annotated.
-        ConfigError: a learner that does not fit its task; said before anything is trained.
+        EgparseError: no sentence, no annotated layer, or a requested layer that is not annotated.
+        ConfigError: a learner that does not fit its task; raised before anything is trained.
     """
     corpus = divide(sentences, dev, config, layers_to_train)
     check_learners(config, corpus.layers)
@@ -136,10 +136,10 @@ def divide(
 def splitter_parts(
     sentences: Sequence[Sentence], dev: Sequence[Sentence] | None, config: TrainConfig
 ) -> SplitterParts | None:
-    """Whole paragraphs for the splitter to learn from and to be scored on; None where the corpus
-    has none, or the settings want no splitter.
+    """Whole paragraphs to train the splitter and to score it; None if the corpus has none, or the
+    settings ask for no splitter.
 
-    Without ``dev`` paragraphs are held out, not sentences, whose neighbours would be others.
+    Without ``dev`` paragraphs are held out, for single sentences would lose their neighbours.
     """
     if not config.splitter.train or not is_running_text(sentences):
         return None
@@ -147,7 +147,7 @@ def splitter_parts(
     if dev is not None:
         of_dev = paragraphs_of([sentence for sentence in dev if len(sentence)])
         return SplitterParts(paragraphs, of_dev)
-    # in sentences: pieces so short that some can be held out
+    # sentences in a piece, so few that some pieces can be held out
     enough = 1 + len(sentences) // _PIECES
     pieces = pieces_of(paragraphs, min(config.splitter.longest or enough, enough))
     return SplitterParts(*hold_out(pieces, config.hold_out, config.seed))
@@ -171,7 +171,7 @@ def layers_to_train(sentences: Sequence[Sentence], config: TrainConfig) -> tuple
     """The layers that the sentences annotate and the configuration asks for.
 
     Raises:
-        EgparseError: no sentence, no annotated layer, or an asked-for layer that is not annotated.
+        EgparseError: no sentence, no annotated layer, or a requested layer that is not annotated.
     """
     if not sentences:
         raise EgparseError("expected at least one sentence to train on, got none")
@@ -189,11 +189,11 @@ def layers_to_train(sentences: Sequence[Sentence], config: TrainConfig) -> tuple
 
 @dataclass
 class Run:
-    """One run over the tasks, in the order in which each can use what those before it predict.
+    """One run over the tasks, in an order in which each can use the predictions of earlier ones.
 
     ``base`` holds the predictors that training continues from, over the same columns; a layer of
-    tags that is not trained is predicted by its tagger. The words of both parts change as the run
-    goes on: they get the tags that later tasks see.
+    tags that is not trained is predicted by its tagger. The words of both parts get the
+    tags that later tasks see as the run proceeds.
     """
 
     corpus: Corpus
@@ -222,8 +222,8 @@ class Run:
         return Part(sentences, words)
 
     def _count_in_other_folds(self) -> None:
-        """Statistics of the forms of each fold from the other folds, so that they say as little of
-        its words as of those of new text.
+        """Count the statistics of each fold's forms in the other folds, so that they are as
+        uninformative about its words as about new text.
         """
         folds = max(_STATISTICS_FOLDS, self.config.jackknife.folds)
         words = self.train.words
@@ -234,7 +234,7 @@ class Run:
         self.train = self.train._replace(words=words)
 
     def until_interrupted(self, method: Method) -> bool:
-        """Run, and say whether the user stopped it; what was finished before is kept.
+        """Run, and return whether the user stopped it; predictors that were finished are kept.
 
         Raises:
             KeyboardInterrupt: the user stopped it before anything had been trained.
@@ -249,7 +249,7 @@ class Run:
         return False
 
     def run(self, method: Method) -> None:
-        """The splitter, the taggers, the parser, the labeller."""
+        """Train the splitter, the taggers, the parser and the labeller."""
         heads = self.gold_heads() if "heads" in self.corpus.layers else None
         if heads is not None and self.config.parser.order == 2 and self._base_parser is None:
             check_second_order(self.config.parser, choose_trees(heads.train, self.config.parser))
@@ -272,7 +272,7 @@ class Run:
             self.splitter = self._finished(task, best)
 
     def tagger_task(self, layer: str) -> TaggerTask:
-        """The task of a layer of tags, on the words as they are now."""
+        """The task of a layer of tags, on the words with the tags that they have so far."""
         return TaggerTask(
             layer,
             self.columns,
@@ -295,14 +295,14 @@ class Run:
             self._see_tags(layer, predicted, best.predictor)
 
     def _see_tags(self, layer: str, predicted: Ints, tagger: Tagger) -> None:
-        """Later tasks see these tags in training, and those of the tagger in development."""
+        """Give later tasks these tags in training, and the tagger's in development."""
         train, dev = self.train.words, self.dev.words
         self.train = self.train._replace(words=self.columns.with_tags(train, layer, predicted))
         labels = tagger.predict(dev)
         self.dev = self.dev._replace(words=self.columns.with_tags(dev, layer, labels))
 
     def _is_read_later(self, layer: str) -> bool:
-        """Whether a task after it has features of a layer of tags."""
+        """Whether a later task has features of a layer of tags."""
         predicted = (*self.corpus.layers, *self.base_taggers)
         later = [other for other in TAG_LAYERS[TAG_LAYERS.index(layer) + 1 :] if other in predicted]
         by_parser = layer != "spans" and "heads" in self.corpus.layers
@@ -319,7 +319,7 @@ class Run:
             EgparseError: a training sentence without them.
         """
         sentences = self.corpus.train
-        if any(not own.heads or MISSING_HEAD in own.heads for own in sentences):
+        if any(not one.heads or MISSING_HEAD in one.heads for one in sentences):
             raise EgparseError(
                 "expected a head for every word of every training sentence; see --skip-bad"
             )
@@ -402,10 +402,10 @@ class Run:
             self.labeller = self._finished(task, best)
 
     def _finished(self, task: Task[Any], best: Best[Any], **facts: Any) -> Any:
-        """The predictor with its temperature, and its record.
+        """The predictor with its temperature; its record is kept.
 
         Raises:
-            KeyboardInterrupt: the user stopped its training; it is kept as it is.
+            KeyboardInterrupt: the user stopped its training.
         """
         self._record(task, best, **facts)
         if best.interrupted:
@@ -419,7 +419,7 @@ class Run:
         self.records[task.layer] = {**best.record._asdict(), **facts, "stopped": best.reason}
 
     def model(self, interrupted: bool) -> Model:
-        """What has been trained, with its record."""
+        """The model of all predictors that have been trained, with its record."""
         record = {
             "sentences": len(self.corpus.train),
             "words": self.train.words.n_words,
@@ -429,7 +429,7 @@ class Run:
             "stopped": INTERRUPTED if interrupted else "finished",
             "tasks": self.records,
         }
-        made = Predictors(self.columns, self.taggers, self.parser, self.labeller)
+        predictors = Predictors(self.columns, self.taggers, self.parser, self.labeller)
         return Model(
             self.columns,
             self.taggers,
@@ -441,7 +441,7 @@ class Run:
             self.splitter,
             tuple(
                 layer
-                for layer in made.layers
+                for layer in predictors.layers
                 if is_probabilistic(getattr(self.config, section_of(layer)))
             ),
         )

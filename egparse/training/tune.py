@@ -1,12 +1,12 @@
-"""Which regularisation constant is best: for each task a path over C, with the development score
-of the solution at each C.
+"""The choice of the regularisation constant: for each task a path over C, with the development
+score at each C.
 
-Tasks, problems, features, tags and scores are those of training, with its settings. The tasks of
-online exponentiated gradient follow the path of Collins et al. 2008, section 7.1.2, on which each C
-starts from the dual variables of the last (``egparse.learners.eg.path``). Tasks of other learners,
-as the second-order parser's dual coordinate ascent, are trained anew at each C, as training would.
-There the score is that of the best pass, which training keeps; on a path it is that of the
-solution, where training keeps the best pass on its way there, which may score a little higher.
+Tasks, problems, features, tags, scores and settings are the same as in training. Tasks learned by
+online exponentiated gradient follow the path of Collins et al. 2008, section 7.1.2: each C starts
+from the dual variables of the previous one (``egparse.learners.eg.path``), and is scored at its
+solution. (Training keeps the best pass on the way there, which may score a little higher.) Tasks of
+other learners, such as the second-order parser's dual coordinate ascent, are trained from zero at
+each C, and scored at their best pass, as in training.
 """
 
 from __future__ import annotations
@@ -32,11 +32,13 @@ from egparse.training.run import Corpus, Run, divide, layers_to_train
 Predictor = TypeVar("Predictor", bound=Calibrated)
 
 TASKS = (*TAG_LAYERS, "pruner", "parser", "labeller", SPLITTER)
-"""The tasks, which are sections of the configuration, in the order in which training comes to
-them.
-"""
+"""The tasks, which are sections of the configuration."""
 
 _ABOVE, _BELOW = 40.0, 0.1
+_DECIMALS = 6
+"""Scores that agree to so many decimals are equal: the splitter's differ by less from pass to pass
+where it prefers the later one (``egparse.splitting.training``).
+"""
 
 
 class TunePoint(NamedTuple):
@@ -56,9 +58,9 @@ class TunePoint(NamedTuple):
 
 @dataclass(frozen=True)
 class TunedTask:
-    """The path of a task, as far as it came; ``points`` in order of decreasing C.
+    """The path of a task, as far as it was followed; ``points`` in order of decreasing C.
 
-    ``warm_start`` says whether each C starts from the solution of the last.
+    ``warm_start``: whether each C starts from the solution of the previous one.
     """
 
     task: str
@@ -71,14 +73,14 @@ class TunedTask:
 
     @property
     def setting(self) -> str:
-        """What the constant is called in the configuration."""
+        """The key of the constant in the configuration."""
         return f"{self.task}.c"
 
     @property
     def best(self) -> TunePoint | None:
-        """The point of highest score, of equal ones that of the largest C; None without scores."""
+        """The point of highest score, among equal ones the largest C; None without scores."""
         scored = [point for point in self.points if point.score is not None]
-        return max(scored, key=lambda point: point.score or 0.0, default=None)
+        return max(scored, key=lambda point: round(point.score or 0.0, _DECIMALS), default=None)
 
     def as_table(self) -> dict[str, Any]:
         """Plain values by name."""
@@ -98,8 +100,8 @@ class TunedTask:
 
 
 class Tuned(NamedTuple):
-    """What was measured; whether the user stopped it; how many sentences were held out, and how
-    many gave the scores.
+    """The paths, whether the user stopped them, and the numbers of sentences that were held out and
+    that gave the scores.
     """
 
     tasks: tuple[TunedTask, ...]
@@ -116,11 +118,10 @@ def path_around(
     c_to: float | None = None,
     **rest: Any,
 ) -> PathConfig:
-    """A path for a task: where an end is not given, 40 times, or a tenth of, the C of its
-    configuration.
+    """A path for a task: by default from 40 times the configured C to a tenth of it.
 
     Raises:
-        ConfigError: an unknown task, or no path.
+        ConfigError: an unknown task, or values that make no path.
     """
     if task not in TASKS:
         raise ConfigError(f"expected a task among {', '.join(TASKS)}, got {task!r}")
@@ -139,11 +140,12 @@ def tune(
     paths: Mapping[str, PathConfig],
     listener: Listener = silent,
 ) -> Tuned:
-    """Follow the path of each task in ``paths``; what feeds these tasks is trained as configured.
+    """Follow the path of each task in ``paths``; tasks whose predictions these need are trained as
+    configured.
 
-    Without ``dev`` a share of the sentences is held out, as in training. The listener hears of each
-    C as of a task of its own. Ctrl-C ends it with what has been measured so far; before the first
-    point, KeyboardInterrupt is passed on.
+    Without ``dev`` a share of the sentences is held out, as in training. The events of each C name
+    it as a separate task. Ctrl-C returns what has been measured so far; before the first point,
+    KeyboardInterrupt is passed on.
 
     Raises:
         ConfigError: an unknown task.
@@ -172,7 +174,7 @@ def tune(
 
 
 def _check_tasks(corpus: Corpus, config: TrainConfig, paths: Mapping[str, PathConfig]) -> None:
-    """Raise ConfigError for unknown tasks, EgparseError for tasks that training would not have."""
+    """Raise ConfigError for unknown tasks, EgparseError for tasks that would not be trained."""
     unknown = [task for task in paths if task not in TASKS]
     if unknown or not paths:
         raise ConfigError(
@@ -194,8 +196,8 @@ def _check_tasks(corpus: Corpus, config: TrainConfig, paths: Mapping[str, PathCo
 
 
 class _Tuning:
-    """The method of a run: paths for the tasks that are asked for; training for those whose
-    predictions they see; nothing for the rest.
+    """The method of a run: requested tasks follow a path, tasks whose predictions they need are
+    trained, and all others are left out.
     """
 
     def __init__(
@@ -216,7 +218,7 @@ class _Tuning:
         return fit(task, self._listener) if task.name in self._seen else None
 
     def _seen_by_paths(self) -> set[str]:
-        """The tasks whose predictions are seen by a task with a path, or by one of these."""
+        """The tasks whose predictions a task with a path needs, directly or indirectly."""
         seen: set[str] = set()
         after = {"pruner": ("parser", "labeller"), "parser": ("labeller",)}
         for name, readers in after.items():
@@ -225,13 +227,13 @@ class _Tuning:
         trees = bool({"pruner", "parser", "labeller"} & set(self._paths))
         for layer in reversed([layer for layer in TAG_LAYERS if layer in self._layers]):
             later = TAG_LAYERS[TAG_LAYERS.index(layer) + 1 :]
-            see = [own for own in later if own in self._paths or own in seen]
+            see = [one for one in later if one in self._paths or one in seen]
             if (trees and layer != "spans") or layer in named_columns(see, self._config):
                 seen.add(layer)
         return seen
 
     def _walk(self, task: Task[Predictor]) -> None:
-        """The path of one task, each point scored as it comes."""
+        """Follow the path of one task and score each point."""
         prepared = task.prepare()
         learner, config = prepared.learner, task.config
         tuned = TunedTask(
@@ -255,7 +257,7 @@ class _Tuning:
         prepared: Prepared[Predictor],
         tuned: TunedTask,
     ) -> None:
-        """Each C from the dual variables of the last."""
+        """Start each C from the dual variables of the previous one."""
         score = task.score()
         reporter = _Reporter(task.name, tuned.path, self._listener)
         solutions = follow(learner, prepared.state, tuned.path, reporter.passed)
@@ -271,7 +273,7 @@ class _Tuning:
             reporter.passed(solution, value, value is not None and tuned.best is point)
 
     def _train_at_each(self, task: Task[Predictor], tuned: TunedTask) -> None:
-        """Each C anew and as training would, for learners that cannot start from another C."""
+        """Train from zero at each C, for learners that cannot start from another C."""
         evaluations = 0.0
         for c in tuned.path.constants:
             settings = replace(task.config, c=c)
@@ -296,33 +298,33 @@ class _Tuning:
 
 
 class _Timer:
-    """A listener that adds up the CPU time of passes, and passes events on."""
+    """A listener that sums the CPU time of passes and forwards events."""
 
     def __init__(self, listener: Listener) -> None:
         self._listener = listener
         self.seconds = 0.0
 
     def __call__(self, event: Iteration | Step) -> None:
-        """Take note of an event."""
+        """Add the time of an event and forward it."""
         if isinstance(event, Iteration):
             self.seconds += event.seconds
         self._listener(event)
 
 
 class _Reporter:
-    """Reports each C to the listener as a task with its passes."""
+    """Reports each C to the listener as a separate task."""
 
     def __init__(self, task: str, path: PathConfig, listener: Listener) -> None:
         self._task, self._path, self._listener = task, path, listener
         self._seconds = 0.0
 
     def begin(self, c: float) -> None:
-        """The first pass at this C is to come."""
+        """Report that the first pass at this C begins."""
         self._seconds = 0.0
         self._listener(Step(self._name(c), self._path.iterations, 0))
 
     def passed(self, point: PathPoint, score: float | None = None, best: bool = False) -> None:
-        """A pass is over."""
+        """Report a finished pass."""
         record = Iteration(
             self._name(point.c),
             point.iterations,
