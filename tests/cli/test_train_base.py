@@ -1,5 +1,5 @@
-"""``egparse train --base``: a model goes on learning, and says what it was and what has become of
-it.
+"""``egparse train --base``: training continues from a model; what is reported of the base and the
+new model.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def test_it_says_from_what_it_goes_on_and_what_has_become_of_it(
     _, output, said = gone_on
     (line,) = [line for line in said.splitlines() if line.startswith("base ")]
     assert line.startswith("base         model.msgpack: upos, xpos")
-    assert line.endswith("goes on learning upos, xpos, feats, spans, heads, deprels")
+    assert line.endswith("training continues for upos, xpos, feats, spans, heads, deprels")
     table = output.split("Before and after\n")[1].split("\n\n")[0].splitlines()
     assert table[0].split() == ["score", "base", "now", "change"]
     rows = {line.split()[0]: line.split()[-3:] for line in table[1:]}
@@ -120,7 +120,7 @@ def test_without_base_nothing_is_said_of_one(trained: Trained) -> None:
         (["--set", "upos.d=2"], "upos.d"),
         (
             ["--learner", "hmm", "--set", 'layers=["upos"]', "-q"],
-            "that can go on from a base model",
+            "that can continue from a base model",
         ),
     ],
 )

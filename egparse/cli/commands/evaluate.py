@@ -49,7 +49,7 @@ EPILOG = (
 
 
 class _System(NamedTuple):
-    """A system to score: ``path`` is that of a model, or of a corpus that holds its predictions."""
+    """A system to score; ``path`` is a model, or a corpus that holds its predictions."""
 
     name: str
     path: Path
@@ -71,7 +71,7 @@ def evaluate_cli(
         Path,
         typer.Argument(
             metavar="MODEL",
-            help="A model by its path or name; with --predicted, GOLD stands here instead.",
+            help="Path or name of a model; with --predicted there is only GOLD.",
         ),
     ],
     second: Annotated[
@@ -80,7 +80,7 @@ def evaluate_cli(
     predicted: Annotated[
         Path | None,
         typer.Option(
-            "--predicted", metavar="FILE", help="Score these predictions instead of a model's."
+            "--predicted", metavar="FILE", help="Score the predictions in this corpus instead."
         ),
     ] = None,
     against: Annotated[
@@ -88,8 +88,8 @@ def evaluate_cli(
         typer.Option(
             "--against",
             metavar="SYSTEM",
-            help="Compare with a second system: a corpus of predictions, or a model by its path or "
-            "name.",
+            help="Compare with a second system: a corpus of predictions, or the path or name of a "
+            "model.",
         ),
     ] = None,
     gold_tags: GoldTagsOption = False,
@@ -107,20 +107,20 @@ def evaluate_cli(
             "--bootstrap",
             metavar="N",
             min=0,
-            help="Resamples for intervals and p values; 0 for none.",
+            help="Number of resamples for intervals and p values; 0: none.",
         ),
     ] = 1000,
     seed: Annotated[
-        int, typer.Option("--seed", metavar="N", min=0, help="Seed of the resamples.")
+        int, typer.Option("--seed", metavar="N", min=0, help="Random seed of the resamples.")
     ] = 0,
     format: FormatOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Score a model, or predictions in a file, against a gold corpus.
 
-    A model predicts every layer from the words alone, and its parser sees predicted tags, unless
-    --gold-tags. Scores are per cent, with 95 % intervals by bootstrap over sentences. --against
-    compares two systems on the same gold corpus.
+    A model predicts every layer from the words alone, and its parser uses predicted tags, unless
+    --gold-tags is given. Scores are in per cent, with 95 % intervals by bootstrap over sentences.
+    --against compares two systems on the same gold corpus.
     """
     with reported():
         model, gold_path = model_and_input(first, second)
@@ -144,8 +144,8 @@ def evaluate_cli(
                     other_report = _report(other, gold, options)
                 compared = _Comparison(system, other, report, other_report, options)
         if as_json:
-            said = compared.as_json() if compared else _json(report)
-            print(json.dumps(tables.finite(said), ensure_ascii=False, indent=2))
+            table = compared.as_json() if compared else _json(report)
+            print(json.dumps(tables.finite(table), ensure_ascii=False, indent=2))
         else:
             text = compared.text() if compared else _text(system, report, options)
             print(f"{gold_path}: {_size(report)}\n{text}")
@@ -184,7 +184,7 @@ class _Comparison:
         return "\n".join(parts)
 
     def as_json(self) -> dict[str, Any]:
-        """The report of the first system, with that of the second and the differences added."""
+        """The report of the first system, the report of the second, and the differences."""
         from egparse.evaluation.significance import comparison_as_json
 
         (_, report), (other, other_report) = self.systems.values()
@@ -202,7 +202,7 @@ def _model(path: Path) -> _System:
 
 
 def _model_or_predictions(path: Path) -> _System:
-    """A model by its path or name, or a file of predictions; a missing file is one of these."""
+    """A model by its path or name, or a file of predictions, also if the file is missing."""
     from egparse.hub.model_paths import SUFFIX
 
     predictions = _System(str(path), path, False)
@@ -240,7 +240,7 @@ def _report(system: _System, gold: list[Sentence], options: _Options) -> Report:
 
 @contextmanager
 def _named(system: _System) -> Iterator[None]:
-    """Say which of two systems an error is about."""
+    """Name the system that an error is about."""
     try:
         yield
     except EgparseError as error:
@@ -278,7 +278,7 @@ def _text(system: _System, report: Report, options: _Options) -> str:
 
 
 def _described(system: _System, options: _Options) -> str:
-    """The name of a system and, for a model, what it has been given."""
+    """The name of a system and, for a model, its input."""
     if not system.is_model:
         return system.name
     return f"{system.name}, {'gold tags' if options.gold_tags else 'from the words alone'}"

@@ -48,7 +48,7 @@ EPILOG = examples(
 
 
 class Parsed(NamedTuple):
-    """Annotated sentences, as they come, and the corpus format to write them in."""
+    """A stream of annotated sentences and the corpus format in which they are written."""
 
     sentences: Iterator[Sentence]
     format: str
@@ -63,13 +63,13 @@ def parse(
     respect_input: bool = False,
     marginals: bool = False,
 ) -> Parsed:
-    """Annotate what the source holds; nothing is read beyond what is asked for. Text becomes
-    CoNLL-U.
+    """Annotate the sentences of a source as they are read. Text becomes CoNLL-U.
 
-    Raises EgparseError where the source is faulty, then or while the sentences are taken, and where
-    there is no place for ``marginals``.
+    Raises:
+        EgparseError: the source is faulty (also raised while the sentences are consumed), or its
+            format has no place for ``marginals``.
     """
-    sentences = _something(
+    sentences = _not_empty(
         _sentences(source, source.format(format), model, respect_input), source.name
     )
     first = next(sentences)
@@ -96,23 +96,24 @@ def parse_with_jobs(
     respect_input: bool = False,
     marginals: bool = False,
 ) -> Generator[Written, None, None]:
-    """What ``parse`` comes to when written, by several processes (0: one for each processor);
-    ``path`` is where the model is.
+    """The written output of ``parse``, by several processes (0: one for each processor), which load
+    the model from ``path``.
 
-    Raises EgparseError as it does.
+    Raises:
+        EgparseError: see ``parse``.
     """
     from egparse.cli.jobs import annotate_corpus, annotate_text
     from egparse.cli.workers import all_cores
 
     jobs = jobs or all_cores()
     options = {"gold_tags": gold_tags, "respect_input": respect_input, "probabilities": marginals}
-    found = source.format(format)
-    if found is InputFormat.TEXT:
-        sentences = _something(_sentences(source, found, model, respect_input), source.name)
+    detected = source.format(format)
+    if detected is InputFormat.TEXT:
+        sentences = _not_empty(_sentences(source, detected, model, respect_input), source.name)
         return annotate_text(model, path, sentences, jobs, **options)
-    reading = _reading(source.name, found, model, respect_input)
+    reading = _reading(source.name, detected, model, respect_input)
     return annotate_corpus(
-        model, path, source.stream, source.name, found, jobs, reading=reading, **options
+        model, path, source.stream, source.name, detected, jobs, reading=reading, **options
     )
 
 
@@ -133,10 +134,9 @@ def parse_cli(
     """Annotate a corpus, or plain text.
 
     A CoNLL-U file keeps its comments, multiword tokens, empty nodes and MISC; only the columns that
-    the model predicts are filled (and MISC, for entities and --marginals). Anything that does not
-    look like a corpus is text: it is split into words by spaCy's rules for the model's language and
-    into sentences by the model, or by a rule where the model has not learned to, and becomes
-    CoNLL-U.
+    the model predicts are filled (and MISC, for entities and --marginals). Input that does not look
+    like a corpus is taken as text: it is split into words by spaCy's rules for the model's language
+    and into sentences by the model, or by rule if the model has no splitter, and becomes CoNLL-U.
     """
     with reported():
         from egparse.cli.inputs import Input
@@ -181,8 +181,12 @@ def _sentences(
     return read_corpus(source.stream, format, name=source.name, **reading)
 
 
-def _something(sentences: Iterator[Sentence], name: str) -> Iterator[Sentence]:
-    """The same sentences. Raises EgparseError if there are none."""
+def _not_empty(sentences: Iterator[Sentence], name: str) -> Iterator[Sentence]:
+    """The same sentences.
+
+    Raises:
+        EgparseError: there are none.
+    """
     first = next(sentences, None)
     if first is None:
         raise EgparseError(f"{name}: expected something to parse, got nothing")
@@ -192,10 +196,11 @@ def _something(sentences: Iterator[Sentence], name: str) -> Iterator[Sentence]:
 def _reading(
     name: str, format: InputFormat | None, model: Model, respect_input: bool
 ) -> dict[str, Any]:
-    """Options of ``read_corpus``: what the input says is for nobody to read, or where it is not
-    missing to keep.
+    """Options of ``read_corpus``: the annotation of the input is either kept or not read at all, so
+    that its faults do not matter.
 
-    What nobody reads can have no faults. Raises EgparseError where a format has nothing to keep.
+    Raises:
+        EgparseError: ``respect_input`` with a format that has no cells to fill.
     """
     if not respect_input:
         return {"trees": False, "spans_key": None}

@@ -52,8 +52,8 @@ EPILOG = examples(
 
 
 class Training(NamedTuple):
-    """What came of it: files, what was read, each task's standing, and the scores of the
-    development part, before and after.
+    """The result of training: files, sizes of the corpus, the last pass of each task, and the
+    development scores of the model and of its base.
     """
 
     output: Path
@@ -83,12 +83,14 @@ def train(
 ) -> Training:
     """Read, train, write the model and its history, and evaluate on the development part.
 
-    With a ``base`` training goes on from it, and ``config`` is one of
-    ``egparse.training.continuation.configure``.
+    With a ``base`` training continues from it, and ``config`` is a result of
+    ``egparse.training.continuation.configure``. ``say`` gets lines about the input, ``listener``
+    the events of training.
 
-    ``say`` is told in words what was found, ``listener`` how training goes. Raises EgparseError and
-    OSError before training where the input is faulty or the output cannot be written;
-    KeyboardInterrupt where nothing has been trained.
+    Raises:
+        EgparseError, OSError: the input is faulty or the output cannot be written; raised before
+            training.
+        KeyboardInterrupt: interrupted before anything has been trained.
     """
     begun = time.process_time()
     check_writable(output)
@@ -113,7 +115,7 @@ def train(
             say(corpora.held_out(share_held_out(len(read.sentences), config)))
         layers = layers_to_continue(base.model, read.sentences, config)
         say(
-            f"base         {base.name}: {', '.join(base.model.layers)}; goes on learning "
+            f"base         {base.name}: {', '.join(base.model.layers)}; training continues for "
             f"{', '.join(layers)}"
         )
         train_on = partial(continue_training, base)
@@ -146,7 +148,7 @@ def train(
 
 
 def check_writable(output: Path) -> None:
-    """Raise EgparseError where a model could not be written, before time is spent on it."""
+    """Raise EgparseError if a file could not be written, before time is spent on its content."""
     target = Path(os.path.realpath(output))
     if target.is_dir():
         raise EgparseError(f"{output}: expected the name of a file to write, got a folder")
@@ -161,7 +163,7 @@ def check_writable(output: Path) -> None:
 
 
 def training_as_json(done: Training) -> dict[str, Any]:
-    """What came of it as plain data."""
+    """The result of training as plain data."""
     from egparse.evaluation.report import report_as_json
 
     return {
@@ -198,7 +200,7 @@ def _list_learners(wanted: bool) -> None:
 def train_cli(
     corpus: CorpusArgument,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the model.")
+        Path, typer.Option("--output", "-o", metavar="FILE", help="File for the model.")
     ] = Path("model.msgpack"),
     dev: DevOption = None,
     config: ConfigOption = None,
@@ -207,7 +209,8 @@ def train_cli(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="Change a setting, such as parser.c=5; may be repeated.",
+            help="Change a setting, such as parser.c=5; 'egparse settings' lists them; may be "
+            "repeated.",
         ),
     ] = None,
     learner: Annotated[
@@ -215,8 +218,8 @@ def train_cli(
         typer.Option(
             "--learner",
             metavar="NAME",
-            help="The learner of all tasks, but for those that --set chooses one for; "
-            "--list-learners names them.",
+            help="Learner of taggers, parser and labeller, where --set TASK.learner=NAME does not "
+            "choose another; see --list-learners.",
         ),
     ] = None,
     list_learners: Annotated[
@@ -225,14 +228,14 @@ def train_cli(
             "--list-learners",
             callback=_list_learners,
             is_eager=True,
-            help="Show the learners and exit.",
+            help="List the learners and exit.",
         ),
     ] = False,
     format: FormatOption = None,
     seed: Annotated[
         int | None,
         typer.Option(
-            "--seed", metavar="N", help="Same seed, same machine: same model, bit by bit."
+            "--seed", metavar="N", help="Random seed; equal seeds give equal models on one machine."
         ),
     ] = None,
     language: Annotated[
@@ -240,7 +243,8 @@ def train_cli(
         typer.Option(
             "--language",
             metavar="CODE",
-            help="Whose rules split plain text into words: en, de, ...",
+            help="Code of the language, such as en or de, whose spaCy rules split plain text into "
+            "words.",
         ),
     ] = None,
     base: Annotated[
@@ -248,8 +252,8 @@ def train_cli(
         typer.Option(
             "--base",
             metavar="MODEL",
-            help="Go on from this model, a file or a name: its weights are where the new ones are "
-            "pulled to.",
+            help="Continue from this model, a file or a name; the penalty is on the distance from "
+            "its weights.",
         ),
     ] = None,
     skip_bad: SkipBadOption = False,
@@ -258,21 +262,21 @@ def train_cli(
 ) -> None:
     """Train a model on everything that a corpus annotates.
 
-    Finds out from the columns what there is: UPOS, XPOS, FEATS, entities or chunks, trees and their
-    labels. Training of a task stops when its duality gap is small or its development score no
-    longer grows; the best model is kept. Beside the model a history is written, with a record for
-    each pass. Ctrl-C keeps the best model so far.
+    The layers are UPOS, XPOS, FEATS, entities or chunks, heads, arc labels and, for running text,
+    sentence boundaries. Training of a task stops when its duality gap is small or its development
+    score no longer improves; the best pass is kept. A history with a record of each pass is written
+    beside the model. Ctrl-C keeps the best model so far.
 
-    With --base a model goes on learning, from a few dozen sentences or more: words, tags and labels
-    may be new. Settings are those of the base; what the corpus does not annotate stays as it is.
-    --set base_strength=N, 10 by default, says how strongly the weights are held to those of the
-    base.
+    With --base, training continues from a model, on a few dozen sentences or more. Words, tags and
+    labels may be new; settings are the base's unless changed; layers that the corpus does not
+    annotate stay as they are. --set base_strength=N (default 10) sets the penalty on leaving the
+    weights of the base.
     """
     with reported():
         from egparse.fitting.config import TASK_SECTIONS
         from egparse.fitting.config_files import load_table, read_config
 
-        # what --set says of one task goes before what --learner says of all
+        # --set overrides --learner
         learners = (
             [f"{section}.learner={json.dumps(learner)}" for section in TASK_SECTIONS]
             if learner is not None
@@ -289,7 +293,7 @@ def train_cli(
             from egparse.hub.resolve import find_model
             from egparse.storage.model_file import read_header
 
-            read_header(find_model(base))  # what is no model is refused before numba is imported
+            read_header(find_model(base))  # refuses other files before numba is imported
             from egparse.api import load_base
             from egparse.training.continuation import configure
 
@@ -349,32 +353,32 @@ def summary(done: Training) -> str:
 def _before_and_after(before: Report, after: Report) -> str:
     """The scores of the base and of the model on the development part."""
     rows = []
-    for name, own in scores_by_name(after).items():
+    for name, score in scores_by_name(after).items():
         was = scores_by_name(before).get(name)
-        change = tables.NOTHING if was is None else f"{own - was:+.2f}"
-        rows.append((name, tables.per_cent(was), tables.per_cent(own), change))
+        change = tables.NOTHING if was is None else f"{score - was:+.2f}"
+        rows.append((name, tables.per_cent(was), tables.per_cent(score), change))
     return tables.table(("score", "base", "now", "change"), rows, "lrrr")
 
 
 def scores_by_name(report: Report) -> dict[str, float]:
     """The F1 of each metric, and of spans as ``NE F1``."""
-    scores = {name: own.f1 for name, own in report.metrics.items()}
+    scores = {name: metric.f1 for name, metric in report.metrics.items()}
     return scores if report.spans is None else scores | {"NE F1": report.spans.micro.f1}
 
 
 def _report(model: Model, trained: Trained) -> Report | None:
-    """The evaluation of a model on the development part, where there is one."""
+    """The evaluation of a model on the development part, if there is one."""
     from egparse.evaluation.evaluate_model import evaluate_model
 
     return evaluate_model(model, trained.dev) if trained.dev else None
 
 
 def _all_of(listeners: list[Listener]) -> Listener:
-    def tell(event: Iteration | Step) -> None:
+    def listen(event: Iteration | Step) -> None:
         for listener in listeners:
             listener(event)
 
-    return tell
+    return listen
 
 
 def _given(**options: Any) -> dict[str, Any]:

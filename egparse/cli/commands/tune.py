@@ -48,7 +48,7 @@ _FIGURE = "egparse.experiments.report.tuning_figure"
 
 
 class TuneTask(StrEnum):
-    """The tasks of ``training.tune``: help should not need to import it."""
+    """The tasks of ``training.tune``, listed here so that help need not import it."""
 
     UPOS = "upos"
     XPOS = "xpos"
@@ -61,7 +61,7 @@ class TuneTask(StrEnum):
 
 
 class Tuning(NamedTuple):
-    """What came of it, and the corpus it is about."""
+    """The paths, and the corpus on which they were measured."""
 
     corpus: Path
     sentences: int
@@ -82,11 +82,12 @@ def tune(
     say: Say = silence,
     listener: Listener | None = None,
 ) -> Tuning:
-    """Read and follow the path of each task; ``say`` is told in words what was found, ``listener``
-    how it goes.
+    """Read and follow the path of each task; ``say`` gets lines about the input, ``listener`` the
+    events of training.
 
-    Raises EgparseError and OSError where the input is faulty; KeyboardInterrupt where nothing has
-    been measured.
+    Raises:
+        EgparseError, OSError: the input is faulty.
+        KeyboardInterrupt: interrupted before anything has been measured.
     """
     begun = time.process_time()
     read = corpora.read(corpus, "corpus", config, format, skip_bad, say)
@@ -113,7 +114,7 @@ def tune(
 
 
 def tuning_as_json(done: Tuning) -> dict[str, Any]:
-    """What came of it as plain data."""
+    """The paths as plain data."""
     return {
         "corpus": str(done.corpus),
         "sentences": done.sentences,
@@ -134,7 +135,7 @@ def tune_cli(
         typer.Option(
             "--task",
             metavar="TASK",
-            help="upos, xpos, feats, spans, parser or labels; may be repeated.",
+            help="upos, xpos, feats, spans, pruner, parser, labeller or splitter; may be repeated.",
             show_default=False,
         ),
     ],
@@ -142,33 +143,44 @@ def tune_cli(
     c_from: Annotated[
         float | None,
         typer.Option(
-            "--c-from", metavar="C", help="The first, largest C; else 40 times the configured one."
+            "--c-from",
+            metavar="C",
+            help="First and largest C (default: 40 times the configured C).",
         ),
     ] = None,
     c_to: Annotated[
         float | None,
         typer.Option(
-            "--c-to", metavar="C", help="The last, smallest C; else a tenth of the configured one."
+            "--c-to",
+            metavar="C",
+            help="Last and smallest C (default: a tenth of the configured C).",
         ),
     ] = None,
     decay: Annotated[
-        float, typer.Option("--decay", metavar="X", help="Each C is the one before times this.")
+        float, typer.Option("--decay", metavar="X", help="Ratio of each C to the previous one.")
     ] = 0.7,
     gap: Annotated[
         float,
-        typer.Option("--gap", metavar="X", help="The relative duality gap at which a C is done."),
+        typer.Option(
+            "--gap", metavar="X", help="Relative duality gap to reach at each C (eg-online)."
+        ),
     ] = 0.001,
     passes: Annotated[
-        int, typer.Option("--passes", metavar="N", help="At most so many passes for each C.")
+        int,
+        typer.Option(
+            "--passes", metavar="N", help="Greatest number of passes at each C (eg-online)."
+        ),
     ] = 50,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the paths here, as JSON."),
+        typer.Option("--output", "-o", metavar="FILE", help="File for the paths, in JSON."),
     ] = None,
     plot: Annotated[
         Path | None,
         typer.Option(
-            "--plot", metavar="FILE", help="Draw score and gap over C: .png, .svg or .pdf."
+            "--plot",
+            metavar="FILE",
+            help="File for a figure of score and gap over C: .png, .svg or .pdf.",
         ),
     ] = None,
     config: ConfigOption = None,
@@ -182,7 +194,10 @@ def tune_cli(
     ] = None,
     format: FormatOption = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", metavar="N", help="Same seed, same machine: same path.")
+        int | None,
+        typer.Option(
+            "--seed", metavar="N", help="Random seed; equal seeds give equal paths on one machine."
+        ),
     ] = None,
     skip_bad: SkipBadOption = False,
     quiet: QuietOption = False,
@@ -190,12 +205,12 @@ def tune_cli(
 ) -> None:
     """Find the regularisation constant C that suits a corpus.
 
-    Learns a task, with its settings, for a large C, then for smaller and smaller ones, and scores
-    each on the development part. With the learner eg-online each C starts from the solution of the
-    last, which takes few passes to the duality gap of --gap; with other learners, such as the dca
-    of the second-order parser, each C is trained anew, as egparse train would. Tasks before it
-    (tags for the parser, trees for labels) are trained as configured. Ctrl-C keeps what has been
-    measured.
+    A task is trained with its settings for a large C, then for smaller and smaller ones, and each C
+    is scored on the development part. With the learner eg-online each C starts from the solution of
+    the previous one, and takes few passes to the duality gap of --gap. With other learners, such as
+    dca, the default of the parser, each C is trained from zero, as by egparse train. Earlier tasks
+    (tags for the parser, trees for the labeller) are trained as configured. Ctrl-C keeps what has
+    been measured.
     """
     with reported():
         if output is not None:
@@ -232,19 +247,21 @@ def tune_cli(
                 say=silence if quiet else say,
                 listener=listener,
             )
-        found = json.dumps(tables.finite(tuning_as_json(done)), ensure_ascii=False, indent=2)
+        paths_as_json = json.dumps(
+            tables.finite(tuning_as_json(done)), ensure_ascii=False, indent=2
+        )
         with uninterrupted():
             if output is not None:
                 with outputs.opened(output) as stream:
-                    stream.write(found + "\n")
+                    stream.write(paths_as_json + "\n")
             if plot is not None:
                 from egparse.experiments.report.tuning_figure import figure
 
                 figure(done.tuned.tasks).savefig(plot)
-        print(found if as_json else summary(done, output, plot))
+        print(paths_as_json if as_json else summary(done, output, plot))
         if done.tuned.interrupted:
             sys.stdout.flush()
-            complain("interrupted; the paths end where they had come to")
+            complain("interrupted; the paths hold what was measured before")
             raise typer.Exit(INTERRUPTED)
 
 
@@ -254,9 +271,9 @@ def summary(done: Tuning, output: Path | None = None, plot: Path | None = None) 
     for task in done.tuned.tasks:
         unit = "nats" if task.loss.startswith(("log-linear", "softmax")) else "cost"
         way = (
-            f"a C done at a gap of {100 * task.path.gap:g} %"
+            f"each C to a gap of {100 * task.path.gap:g} %"
             if task.warm_start
-            else "each C trained anew"
+            else "each C trained from zero"
         )
         title = f"{task.task}: {task.learner}, {task.loss}, objective in {unit}, {way}"
         parts += [tables.section(title, path_table(task)), "", _advice(task, done)]
@@ -266,14 +283,14 @@ def summary(done: Tuning, output: Path | None = None, plot: Path | None = None) 
 
 
 def path_table(task: TunedTask) -> str:
-    """The path of a task, a line for each C."""
+    """The path of a task, with a line for each C."""
     best = task.best
     rows = [_row(point, point is best, task.warm_start) for point in task.points]
     return tables.table(_HEADINGS, rows, "rrrrrrrrrl")
 
 
 def check_plottable(plot: Path) -> None:
-    """Raise EgparseError where a plot could not be drawn or written, before time is spent on it."""
+    """Raise EgparseError if a plot could not be drawn or written, before time is spent on it."""
     if plot.suffix.lower() not in _PLOTS:
         raise EgparseError(
             f"{plot}: expected the name of a plot to end in {', '.join(_PLOTS[:-1])} or "
@@ -300,10 +317,12 @@ def _row(point: TunePoint, best: bool, to_gap: bool) -> tuple[str, ...]:
 
 
 def _advice(task: TunedTask, done: Tuning) -> str:
-    """The best C, the command that uses it, and whether a better one may lie outside."""
+    """The best C, the command that uses it, and whether a better one may lie beyond the path."""
     best = task.best
     if best is None:
-        return "No development part that annotates this: nothing to choose a C by."
+        return (
+            "The development part does not annotate this layer: there is no score to choose C by."
+        )
     c = f"{best.solution.c:.6g}"
     lines = [
         f"Best C of {task.task}: {c} (dev {tables.per_cent(best.score)}; configured: "
@@ -316,7 +335,7 @@ def _advice(task: TunedTask, done: Tuning) -> str:
         lines.append("It is the largest of the path: try a larger --c-from.")
     if task.warm_start and not all(point.solution.reached for point in task.points):
         lines.append(
-            "Not every C came within the gap, so scores compare less well: try more --passes or a "
+            "Not every C reached the gap, so scores are less comparable: try more --passes or a "
             "larger --gap."
         )
     return "\n".join(lines)
