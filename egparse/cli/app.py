@@ -16,6 +16,7 @@ from egparse.cli.commands import (
     models,
     package,
     parse,
+    settings,
     train,
     tune,
     visualize,
@@ -47,6 +48,7 @@ def _show_version(wanted: bool) -> None:
         "egparse inspect model.msgpack",
         "egparse download UD_French-Sequoia",
         "egparse package model.msgpack --name en_egparse_mine",
+        "egparse settings parser",
         "egparse tune corpus.conllu --task parser",
         "egparse experiment all --quick",
         "",
@@ -77,6 +79,7 @@ app.command("models", epilog=models.EPILOG)(models.models_cli)
 app.command("download", epilog=download.EPILOG)(download.download_cli)
 app.command("package", epilog=package.EPILOG)(package.package_cli)
 app.command("tune", epilog=tune.EPILOG)(tune.tune_cli)
+app.command("settings", epilog=settings.EPILOG)(settings.settings_cli)
 app.command("experiment", epilog=experiment.EPILOG)(experiment.experiment_cli)
 
 

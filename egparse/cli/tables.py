@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
+from textwrap import wrap
 from typing import Any
 
 NOTHING = "-"
 """A cell for which there is no value."""
 
-_GAP = "  "
+GAP = "  "
+"""What stands between columns."""
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]], align: str) -> str:
@@ -25,11 +28,31 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]], align: str) ->
     return "\n".join(_line(line, widths, align) for line in lines)
 
 
+def wrapped_table(
+    headings: Sequence[str], rows: Iterable[Sequence[str]], widths: Sequence[int]
+) -> str:
+    """Rows in columns of these widths under headings, all to the left; longer cells are wrapped.
+
+    Raises:
+        ValueError: a row with another number of cells.
+    """
+    lines = []
+    for row in (headings, *rows):
+        cells = [
+            [piece for line in cell.split("\n") for piece in _wrapped(line, width)]
+            for cell, width in zip(row, widths, strict=True)
+        ]
+        lines += [
+            _line(pieces, widths, "l" * len(widths)) for pieces in zip_longest(*cells, fillvalue="")
+        ]
+    return "\n".join(lines)
+
+
 def record(pairs: Iterable[tuple[str, str]]) -> str:
     """Names and values in two columns."""
     named = list(pairs)
     width = max((len(name) for name, _ in named), default=0)
-    return "\n".join(f"{name:<{width}}{_GAP}{value}".rstrip() for name, value in named)
+    return "\n".join(f"{name:<{width}}{GAP}{value}".rstrip() for name, value in named)
 
 
 def section(title: str, body: str) -> str:
@@ -102,9 +125,13 @@ def finite(value: Any) -> Any:
     return value
 
 
+def _wrapped(text: str, width: int) -> list[str]:
+    return wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
+
+
 def _line(cells: Sequence[str], widths: Sequence[int], align: str) -> str:
     placed = (
         cell.rjust(width) if side == "r" else cell.ljust(width)
         for cell, width, side in zip(cells, widths, align, strict=True)
     )
-    return _GAP.join(placed).rstrip()
+    return GAP.join(placed).rstrip()

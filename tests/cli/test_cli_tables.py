@@ -71,3 +71,16 @@ def test_json_holds_null_for_what_is_no_number() -> None:
 
 def test_one_thing_and_several() -> None:
     assert (tables.things(1, "word"), tables.things(2000, "word")) == ("1 word", "2,000 words")
+
+
+def test_long_cells_are_wrapped_within_their_columns() -> None:
+    rows = [("c", "50.0\norder 1: 25.0", "number > 0"), ("trees", "", "softmax-margin alone")]
+    assert tables.wrapped_table(("key", "default", "range"), rows, (6, 13, 8)).splitlines() == [
+        "key     default        range",
+        "c       50.0           number >",
+        "        order 1: 25.0  0",
+        "trees                  softmax-margin",
+        "                       alone",
+    ]
+    with pytest.raises(ValueError, match="zip"):
+        tables.wrapped_table(("key",), [("a", "b")], (3,))
