@@ -1,9 +1,9 @@
-"""What a sentence splitter sees of the words of a paragraph: a row for each, with a column for
-everything that templates name.
+"""The observables of a sentence splitter: a row for each word of a paragraph, a column for each
+name that templates use.
 
-Nothing is looked up: strings are hashed into the range that a cell of a template can hold, so there
-is no vocabulary to store, and any word of any script has its values. Forms are read as one array of
-characters, of which Python looks at each distinct one once.
+Strings are hashed into the range of a template cell, so there is no vocabulary to store, and words
+of any script have values. Forms are one array of characters, of which each distinct one is
+classified once, in Python.
 """
 
 from __future__ import annotations
@@ -75,22 +75,24 @@ def paragraph_columns(
     paragraphs: Sequence[Paragraph], *, spacing: bool = True
 ) -> tuple[Ints, Longs]:
     """Values of shape (words, columns), see ``COLUMNS``, and where paragraphs start, (paragraphs +
-    1,); without ``spacing`` nothing is said of blanks, and what names them yields no attribute.
+    1,); without ``spacing`` blanks are unknown, and cells that name them yield no attribute.
 
     Raises:
-        ValueError: not as many words as are said to be spaced or not.
+        ValueError: not one value of ``spaced`` for each word.
     """
     starts = np.zeros(len(paragraphs) + 1, dtype=np.int64)
-    np.cumsum([len(own.forms) for own in paragraphs], out=starts[1:])
-    spaced = np.array([value for own in paragraphs for value in own.spaced], dtype=np.bool_)
-    if len(spaced) != starts[-1] or any(len(own.forms) != len(own.spaced) for own in paragraphs):
+    np.cumsum([len(paragraph.forms) for paragraph in paragraphs], out=starts[1:])
+    spaced = np.array(
+        [value for paragraph in paragraphs for value in paragraph.spaced], dtype=np.bool_
+    )
+    if len(spaced) != starts[-1] or any(len(one.forms) != len(one.spaced) for one in paragraphs):
         raise ValueError(
-            f"expected to know of {starts[-1]} words whether a blank follows, got {len(spaced)}"
+            f"expected {starts[-1]} values of spaced, one for each word, got {len(spaced)}"
         )
-    forms = [form for own in paragraphs for form in own.forms]
+    forms = [form for paragraph in paragraphs for form in paragraph.forms]
     ends = np.zeros(len(forms) + 1, dtype=np.int64)
     np.cumsum(list(map(len, forms)), out=ends[1:])
-    # lone surrogates are no characters, but what comes may have them
+    # Lone surrogates are not characters, but the input may have them.
     codes = np.frombuffer("".join(forms).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     kinds, small = _character_tables(codes)
     values = np.zeros((len(forms), len(COLUMNS)), dtype=np.int32)
@@ -117,9 +119,7 @@ def _character_tables(
 
 @lru_cache(maxsize=1 << 14)
 def _character(code: int) -> tuple[int, int]:
-    """Kind and lower case; of what is longer in lower case the first character; all digits are
-    0.
-    """
+    """Kind and lower case of a character (of several the first one); all digits are 0."""
     character = chr(code)
     for kind, members in (
         (_FINAL, _FINALS),
@@ -169,21 +169,23 @@ def _observe(
         values[k, _LOWER] = _bucket(lower)
         values[k, _SHAPE] = _bucket(shape)
         values[k, _SUFFIX] = _bucket(suffix)
-        own = _FIRST_PUNCTUATION + 2 * _BLANK
+        word_class = _FIRST_PUNCTUATION + 2 * _BLANK
         if end > first:
             kind, final = kinds[codes[first]], kinds[codes[end - 1]] == _FINAL
             if kind > _DIGIT:
-                own = _FIRST_PUNCTUATION + 2 * kind + (end - first > 1)
+                word_class = _FIRST_PUNCTUATION + 2 * kind + (end - first > 1)
             else:
-                own = _UNCASED
+                word_class = _UNCASED
                 if kind == _DIGIT:
-                    own = _NUMBER
+                    word_class = _NUMBER
                 elif kind == _SMALL:
-                    own = _LOWER_WORD
+                    word_class = _LOWER_WORD
                 elif kind == _UPPER:
-                    own = _INITIAL if letters == 1 else _CAPITALS if upper == letters else _TITLE
-                own += _WORDS * final
-        values[k, _CLASS] = own + FIRST_VALUE
+                    word_class = (
+                        _INITIAL if letters == 1 else _CAPITALS if upper == letters else _TITLE
+                    )
+                word_class += _WORDS * final
+        values[k, _CLASS] = word_class + FIRST_VALUE
 
 
 @njit

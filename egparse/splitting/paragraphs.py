@@ -22,9 +22,7 @@ _NO_BLANK = "SpaceAfter=No"
 
 
 class SplitterParts(NamedTuple):
-    """The sentences of the paragraphs to learn from, and of those to be scored on (none: nothing is
-    scored).
-    """
+    """The sentences of the paragraphs for training and for scoring (none: no score)."""
 
     train: Sequence[Sequence[Sentence]]
     dev: Sequence[Sequence[Sentence]]
@@ -38,8 +36,8 @@ class SplitParagraph(NamedTuple):
 
 
 def paragraphs_of(sentences: Sequence[Sentence]) -> list[list[Sentence]]:
-    """The sentences of each paragraph, by the marks ``# newpar`` and ``# newdoc``; what no mark
-    divides is one.
+    """The sentences of each paragraph, by the marks ``# newpar`` and ``# newdoc``; text
+    without marks is one paragraph.
     """
     paragraphs: list[list[Sentence]] = []
     for sentence in sentences:
@@ -50,41 +48,41 @@ def paragraphs_of(sentences: Sequence[Sentence]) -> list[list[Sentence]]:
 
 
 def is_running_text(sentences: Sequence[Sentence]) -> bool:
-    """Whether there is something to learn from: a format of treebanks, and enough sentences that
-    start inside a paragraph.
+    """Whether a splitter can be trained: the format is one of treebanks, and enough sentences start
+    inside a paragraph.
     """
-    known = all(own.source is None or own.source.format in _RUNNING_TEXT for own in sentences)
+    known = all(one.source is None or one.source.format in _RUNNING_TEXT for one in sentences)
     return known and len(sentences) - len(paragraphs_of(sentences)) >= MIN_SENTENCES
 
 
 def pieces_of(paragraphs: Sequence[Sequence[Sentence]], longest: int) -> list[Sequence[Sentence]]:
     """The paragraphs, cut after ``longest`` sentences (0: not cut)."""
     return [
-        own[first : first + (longest or len(own))]
-        for own in paragraphs
-        for first in range(0, len(own), longest or len(own))
+        paragraph[first : first + (longest or len(paragraph))]
+        for paragraph in paragraphs
+        for first in range(0, len(paragraph), longest or len(paragraph))
     ]
 
 
 def joined(
     paragraphs: Sequence[Sequence[Sentence]], share: float, seed: int
 ) -> list[list[Sentence]]:
-    """The paragraphs, a random ``share`` of them joined to the one before: boundaries to learn from
-    that only layout shows elsewhere.
+    """The paragraphs, with a random ``share`` of them joined to the previous one, as examples of
+    boundaries that elsewhere only the layout marks.
     """
     draws = np.random.default_rng(seed).random(len(paragraphs))
     runs: list[list[Sentence]] = []
-    for own, draw in zip(paragraphs, draws.tolist(), strict=True):
+    for paragraph, draw in zip(paragraphs, draws.tolist(), strict=True):
         if runs and draw < share:
-            runs[-1].extend(own)
+            runs[-1].extend(paragraph)
         else:
-            runs.append(list(own))
+            runs.append(list(paragraph))
     return runs
 
 
 def as_text(paragraphs: Sequence[Sequence[Sentence]]) -> list[SplitParagraph]:
     """Paragraphs as they stand in text."""
-    return [_as_text(own) for own in paragraphs]
+    return [_as_text(paragraph) for paragraph in paragraphs]
 
 
 def _opens_paragraph(sentence: Sentence) -> bool:
@@ -110,8 +108,8 @@ def _as_text(sentences: Sequence[Sentence]) -> SplitParagraph:
 
 
 def _words_in_text(sentence: Sentence) -> Iterator[tuple[str, bool]]:
-    """Words and whether a blank follows. A multiword token is one word, but where its words spell
-    it (do+n't): so do tokenisers.
+    """Words and whether a blank follows. A multiword token is one word unless its words spell it
+    (do+n't), as for tokenisers.
     """
     misc = sentence.misc or ("",) * len(sentence)
     tokens = _multiword_tokens(sentence)
@@ -119,7 +117,7 @@ def _words_in_text(sentence: Sentence) -> Iterator[tuple[str, bool]]:
     while k < len(sentence):
         last, form, blank = tokens.get(k, (k, sentence.forms[k], _NO_BLANK not in misc[k]))
         if k in tokens and "".join(sentence.forms[k : last + 1]) == form:
-            yield from ((own, False) for own in sentence.forms[k:last])
+            yield from ((word, False) for word in sentence.forms[k:last])
             form = sentence.forms[last]
         yield form, blank
         k = last + 1

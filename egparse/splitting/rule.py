@@ -1,8 +1,8 @@
-"""Sentence starts by rule, for models without a splitter: that of ``egparse.readers.docs``, on
-words that are given.
+"""Sentence starts by rule, for models without a splitter: the rule of ``egparse.readers.docs``, for
+given words.
 
 A sentence ends with final punctuation (spaCy's list) and all punctuation after it; an opening quote
-or bracket that stands before the first word of the next belongs to that.
+or bracket directly before the first word of the next sentence belongs to that sentence.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FINAL = frozenset(Sentencizer.default_punct_chars)
 
 
 class RuleSplitter:
-    """In place of a trained splitter."""
+    """Splits like a ``Splitter``, by rule."""
 
     def split(self, paragraphs: Sequence[Paragraph]) -> list[Mask]:
         """``starts`` of many paragraphs."""
@@ -50,10 +50,10 @@ class RuleSplitter:
 def longest_pieces(
     starts: Mask, forms: Sequence[str], may_cut: Mask, longest: int = MAX_WORDS
 ) -> Mask:
-    """The starts and more, so that no sentence is longer: after a clause in the second half of so
-    many words, else anywhere.
+    """``starts`` with additional ones, so that sentences have at most ``longest`` words: after a
+    clause if one ends in the second half, else anywhere.
 
-    Only at words that ``may_cut``; all have shape (words,).
+    Sentences are cut only at words that ``may_cut``; all arrays have shape (words,).
     """
     places = np.append(np.flatnonzero(starts), len(forms))
     long = np.flatnonzero(np.diff(places) > longest)

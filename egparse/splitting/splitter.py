@@ -19,15 +19,15 @@ N_LABELS = 2
 """1: a sentence starts here; 0: it does not."""
 
 BATCH_WORDS = 50_000
-"""Words split at a time, or as many as the longest paragraph has: what bounds the memory."""
+"""Words split at a time, to bound the memory; a longer paragraph is one batch."""
 
 
 @dataclass(frozen=True)
 class Splitter:
-    """Weights of attributes of the words around a place; immutable, so that threads may share it.
+    """A CRF over the words of a paragraph; immutable, so that threads may share it.
 
-    Without ``spacing`` it was trained on a corpus that does not say where blanks are, and does not
-    look at them.
+    Without ``spacing`` it was trained on a corpus that does not mark blanks, and has no features of
+    them.
     """
 
     model: SequenceModel
@@ -39,23 +39,23 @@ class Splitter:
         return self.model.temperature
 
     def with_temperature(self, temperature: float) -> Splitter:
-        """The same splitter, whose probabilities are those of scores divided by a temperature."""
+        """The same splitter with probabilities from scores divided by a temperature."""
         return replace(self, model=self.model.with_temperature(temperature))
 
     def starts(self, forms: Sequence[str], spaced: Sequence[bool]) -> Mask:
         """Whether a sentence starts at each word of a paragraph, shape (words,): always at the
         first one.
 
-        ``forms`` are words as they stand in text (of a multiword token the token), ``spaced[k]``
-        says whether a blank or the end of the paragraph follows word ``k``.
+        ``forms`` are words as they stand in text (a multiword token is one), ``spaced[k]``: a blank
+        or the end of the paragraph follows word ``k``.
 
         Raises:
-            ValueError: not as many words as are said to be spaced or not.
+            ValueError: not one value of ``spaced`` for each word.
         """
         return self.split([Paragraph(forms, spaced)])[0]
 
     def split(self, paragraphs: Sequence[Paragraph]) -> list[Mask]:
-        """``starts`` of many paragraphs, which is quicker than one by one."""
+        """``starts`` of many paragraphs, faster than one by one."""
         found: list[Mask] = []
         for batch in _batches(paragraphs):
             values, places = paragraph_columns(batch, spacing=self.spacing)
@@ -66,8 +66,8 @@ class Splitter:
         return found
 
     def probabilities(self, forms: Sequence[str], spaced: Sequence[bool]) -> Floats:
-        """How probable it is that a sentence starts at each word of a paragraph, shape (words,),
-        from 0 to 1; 1 at the first one.
+        """The probability that a sentence starts at each word of a paragraph, shape (words,); 1 at
+        the first word.
         """
         return self.all_probabilities([Paragraph(forms, spaced)])[0]
 
@@ -77,13 +77,13 @@ class Splitter:
         for batch in _batches(paragraphs):
             values, places = paragraph_columns(batch, spacing=self.spacing)
             starts = np.ones(len(values), dtype=np.int32)
-            own = self.model.probabilities(values, places, _candidates(len(values)), starts)
-            own[_first_words(places)] = 1.0
-            found += np.split(own, places[1:-1])
+            starting = self.model.probabilities(values, places, _candidates(len(values)), starts)
+            starting[_first_words(places)] = 1.0
+            found += np.split(starting, places[1:-1])
         return found
 
     def to_payload(self) -> dict[str, Any]:
-        """What the model file holds of it."""
+        """Plain data for the model file."""
         return {"model": self.model.to_payload(), "spacing": self.spacing}
 
     @classmethod
@@ -100,11 +100,11 @@ def _batches(paragraphs: Sequence[Paragraph]) -> list[Sequence[Paragraph]]:
     """Consecutive paragraphs with at most ``BATCH_WORDS`` words, or a single one with more."""
     batches: list[Sequence[Paragraph]] = []
     first = size = 0
-    for number, own in enumerate(paragraphs):
-        if size and size + len(own.forms) > BATCH_WORDS:
+    for number, paragraph in enumerate(paragraphs):
+        if size and size + len(paragraph.forms) > BATCH_WORDS:
             batches.append(paragraphs[first:number])
             first, size = number, 0
-        size += len(own.forms)
+        size += len(paragraph.forms)
     if first < len(paragraphs):
         batches.append(paragraphs[first:])
     return batches

@@ -50,7 +50,7 @@ class SplitterTask:
     keeps_last = False
 
     def prepare(self, config: LearningConfig | None = None) -> Prepared[Splitter]:
-        """Join and cut paragraphs as the settings say, index attributes, lay out weights.
+        """Join and cut paragraphs, index attributes, lay out weights.
 
         Raises:
             ConfigError: a learner that does not learn sequences.
@@ -64,9 +64,9 @@ class SplitterTask:
             )
         runs = joined(self.parts.train, settings.join, self.seed)
         examples = as_text(pieces_of(runs, settings.longest))
-        spacing = any(not all(own.paragraph.spaced) for own in examples)
-        values, places = paragraph_columns([own.paragraph for own in examples], spacing=spacing)
-        gold = np.concatenate([own.starts for own in examples]).astype(np.int32)
+        spacing = any(not all(one.paragraph.spaced) for one in examples)
+        values, places = paragraph_columns([one.paragraph for one in examples], spacing=spacing)
+        gold = np.concatenate([one.starts for one in examples]).astype(np.int32)
         prepared = prepare_sequence(
             SequenceExamples(values, places, gold, all_labels(len(gold), N_LABELS), N_LABELS),
             SequenceSettings(
@@ -90,16 +90,16 @@ class SplitterTask:
         return _Score(dev, self.config.stop.iterations) if _has_boundaries(dev) else None
 
     def outcomes(self, predictor: Splitter) -> Outcomes[Splitter]:
-        """The probability of what is the case (a sentence starts, or it does not) at each word but
-        the first of a paragraph, where a sentence always starts.
+        """The probability of the gold outcome, start or no start, at each word but the first of a
+        paragraph, which always starts a sentence.
         """
         texts = as_text(self.parts.dev)
-        inner = [own.starts[1:] for own in texts]
+        inner = [text.starts[1:] for text in texts]
         gold = np.concatenate(inner) if inner else np.zeros(0, dtype=np.bool_)
 
         def probabilities(splitter: Splitter) -> Floats:
-            found = splitter.all_probabilities([own.paragraph for own in texts])
-            starting = np.concatenate([own[1:] for own in found])
+            found = splitter.all_probabilities([text.paragraph for text in texts])
+            starting = np.concatenate([values[1:] for values in found])
             return np.where(gold, starting, 1.0 - starting)
 
         every = np.ones(len(gold), dtype=np.bool_)
@@ -107,15 +107,15 @@ class SplitterTask:
 
 
 def score_sentences(gold: Sequence[Mask], found: Sequence[Mask]) -> Score:
-    """Sentences whose both ends are right, from one mask of starts for each paragraph, as CoNLL
-    2018 counts them where the words are given.
+    """The score of sentences with both ends right, from one mask of starts for each paragraph, as
+    in CoNLL 2018 with given words.
     """
     return total(sentence_counts(gold, found))
 
 
 def splitter_counts(splitter: Splitter | None, gold: Sequence[Sentence]) -> Longs | None:
     """``counts[sentence] = (correct, gold, system)`` of the sentences that a splitter finds among
-    the words of a gold corpus; None without a splitter or where the corpus is no running text.
+    the words of a gold corpus; None without a splitter or if the corpus is not running text.
     """
     if splitter is None or not is_running_text(gold):
         return None
@@ -128,13 +128,12 @@ def splitter_counts(splitter: Splitter | None, gold: Sequence[Sentence]) -> Long
 
 
 class _Score:
-    """F1 of sentences, pass by pass. Of passes with equal scores, which are common where there are
-    few sentences, the later one is nearer to the optimum and shall be kept: it scores greater by
-    ``_TIE``.
+    """The F1 of sentences after each pass. Of passes with equal F1, which are common with few
+    sentences, the later one is nearer to the optimum: its score is greater by ``_TIE``.
     """
 
     def __init__(self, dev: Sequence[SplitParagraph], passes: int) -> None:
-        self.gold, self.paragraphs = [own.starts for own in dev], [own.paragraph for own in dev]
+        self.gold, self.paragraphs = [one.starts for one in dev], [one.paragraph for one in dev]
         self.left = passes
 
     def __call__(self, splitter: Splitter) -> float:
@@ -144,5 +143,5 @@ class _Score:
 
 
 def _has_boundaries(texts: Sequence[SplitParagraph]) -> bool:
-    """Whether there is anything to be found, and to be scored."""
-    return any(own.starts[1:].any() for own in texts)
+    """Whether a sentence starts inside a paragraph, so that there is something to score."""
+    return any(text.starts[1:].any() for text in texts)

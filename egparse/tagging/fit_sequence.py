@@ -21,7 +21,7 @@ from egparse.learners.learner import Learner, State
 from egparse.structures.chains.higher_order_states import n_ngrams
 from egparse.tagging.sequence_model import SequenceModel, as_stored, build_index, keys_of
 from egparse.tagging.sequence_problem import SequenceProblem
-from egparse.tagging.warm_start import inherit, keys_with_base
+from egparse.tagging.warm_start import keys_with_base, warm_start_of
 from egparse.types import Ints, Longs, Mask, Singles
 
 GOLD_THETA = 7.0
@@ -33,8 +33,7 @@ undo (docs/decisions/tag-models.md).
 """
 
 MAX_BYTES = 8 << 30
-"""What label n-grams of an order above 1 may take in training: more is refused rather than tried.
-"""
+"""The memory that label n-grams of an order above 1 may take in training; more is refused."""
 # its weight and its support, and scratch of a sentence with all labels: 14 float64, 8 of the
 # structure
 _BYTES_OF_NGRAM = 128
@@ -57,12 +56,11 @@ class SequenceExamples(NamedTuple):
 
 
 class SequenceSettings(NamedTuple):
-    """What is fitted and how: the fields of TaggerConfig and LabellerConfig that both share,
-    compiled.
+    """The settings that TaggerConfig and LabellerConfig share, with compiled templates.
 
-    With ``bigrams`` a label looks back at ``order`` labels. ``learner`` takes the problem and the
-    scores that its parts have from the ``base``, a model over the same columns, labels and
-    templates; None without one.
+    With ``bigrams`` a label depends on the ``order`` labels before it. ``learner`` takes the
+    problem and the scores of its parts by the ``base``, a model over the same columns, labels and
+    templates (None without a base).
     """
 
     templates: Templates
@@ -93,11 +91,11 @@ def prepare_sequence(
     rows = supported_rows(
         attributes, examples.gold, len(index), examples.n_labels, settings.full_row_min_count
     )
-    inherited = None
+    warm_start = None
     if settings.base is not None:
-        inherited = inherit(settings.base, index, rows)
-        rows = inherited.rows
-        support, longer = inherited.supports(support, longer)
+        warm_start = warm_start_of(settings.base, index, rows)
+        rows = warm_start.rows
+        support, longer = warm_start.supports(support, longer)
     problem = SequenceProblem(
         attributes=attributes,
         word_starts=examples.starts,
@@ -109,7 +107,7 @@ def prepare_sequence(
         support=support,
         longer=longer,
     )
-    learner = settings.learner(problem, None if inherited is None else inherited.offsets(problem))
+    learner = settings.learner(problem, None if warm_start is None else warm_start.offsets(problem))
     if settings.order > 1:
         size = _BYTES_OF_PART.get(type(learner), 0) * int(problem.part_starts[-1])
         _check_memory(settings.order, size, f"the duals of {len(examples.starts) - 1} sentences")
@@ -118,9 +116,9 @@ def prepare_sequence(
     def snapshot(state: State) -> SequenceModel:
         scale = np.float32(state.scale)
         transitions = problem.transitions * scale
-        if inherited is not None:
+        if warm_start is not None:
             learned = tuple(table * scale for table in problem.longer)
-            whole = inherited.with_learned(problem.rows.weights * scale, transitions, learned)
+            whole = warm_start.with_learned(problem.rows.weights * scale, transitions, learned)
             return replace(whole, rows=whole.rows._replace(weights=as_stored(whole.rows.weights)))
         if not settings.bigrams:
             transitions = np.zeros((examples.n_labels, examples.n_labels), dtype=np.float32)
@@ -147,7 +145,7 @@ def _supports(
         wanted = f"label n-grams of {n_labels} labels"
         _check_memory(order, _BYTES_OF_NGRAM * n_ngrams(n_labels, order), wanted)
     bigrams, *longer = observed_ngrams(examples.gold, examples.starts, n_labels, order)
-    # where attributes have a weight for every label, so have bigrams
+    # If some attributes have a weight for every label, every bigram has a weight.
     every = settings.full_row_min_count != NEVER
     return np.ones_like(bigrams) if every else bigrams, longer
 

@@ -59,8 +59,8 @@ class Labeller:
     def predict(
         self, words: Words, heads: Ints, columns: Columns, allowed: AllowedLabels | None = None
     ) -> Ints:
-        """The label number of each word's arc; allowed may allow a label that has not been seen
-        where the arc is.
+        """The label number of each word's arc. ``allowed`` may include, for an arc below the root,
+        labels that training saw only below words, and vice versa.
         """
         values = tree_values(words, heads, columns)
         return self.model.choose(values, words.starts, self._candidates(heads, allowed))
@@ -68,8 +68,8 @@ class Labeller:
     def predict_with_probabilities(
         self, words: Words, heads: Ints, columns: Columns, allowed: AllowedLabels | None = None
     ) -> LabelsWithProbabilities:
-        """What ``predict`` gives, and how probable each label is, given the tree, among the labels
-        that may be where its arc is.
+        """The labels of ``predict``, and the probability of each given the tree, among the
+        candidate labels of its arc.
         """
         values, candidates = tree_values(words, heads, columns), self._candidates(heads, allowed)
         labels = self.model.choose(values, words.starts, candidates)
@@ -82,7 +82,7 @@ class Labeller:
         return self.model.temperature
 
     def with_temperature(self, temperature: float) -> Labeller:
-        """The same labeller, whose probabilities are those of scores divided by a temperature."""
+        """The same labeller with probabilities from scores divided by a temperature."""
         return replace(self, model=self.model.with_temperature(temperature))
 
     def _candidates(self, heads: Ints, allowed: AllowedLabels | None) -> Candidates:
@@ -90,7 +90,7 @@ class Labeller:
         return candidates if allowed is None else restrict(candidates, allowed)
 
     def to_payload(self) -> dict[str, Any]:
-        """What the model file holds of it."""
+        """Plain data for the model file."""
         return {
             "model": self.model.to_payload(),
             "of_root": list(self.of_root),

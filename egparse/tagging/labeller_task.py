@@ -25,7 +25,7 @@ from egparse.types import Floats, Ints
 
 
 class DevelopmentTrees(NamedTuple):
-    """The trees of the development part, flat: those that the parser predicts and the gold ones."""
+    """The predicted and the gold trees of the development part, flat."""
 
     predicted: Ints
     gold: Ints
@@ -121,7 +121,7 @@ class LabellerTask:
         return las
 
     def outcomes(self, predictor: Labeller) -> Outcomes[Labeller]:
-        """Only the labels of correct arcs count: there is no correct label of a wrong arc."""
+        """Only the labels of correct arcs count: a wrong arc has no correct label."""
         heads, words = self.dev_trees.predicted, self.dev.words
         gold = self.columns.label_numbers(self.dev.sentences, self.layer)
         right = gold == predictor.predict(words, heads, self.columns)

@@ -1,6 +1,4 @@
-"""The weights of a sequence problem laid open, for learners that count or solve for one weight at a
-time.
-"""
+"""The design matrix of a sequence problem, for learners that count or update weights one by one."""
 
 from __future__ import annotations
 
@@ -56,15 +54,15 @@ def set_rows(packed: PackedRows, placement: Placement, rows: WeightRows, weights
 
 
 def _places_of_gold(layout: SequenceLayout) -> Longs:
-    """(words,): where the correct label of each word stands among all candidates; ``gold`` counts
-    from its sentence's first.
+    """The index of each word's correct label among all candidates, shape (words,); ``gold`` counts
+    from the sentence's first candidate.
     """
     sentence = np.repeat(np.arange(len(layout.words) - 1), np.diff(layout.words))
     return layout.candidate_starts[layout.words[sentence]] + layout.gold
 
 
 def _candidates(layout: SequenceLayout, n_labels: int) -> Mask | None:
-    """(words, labels), or None where every word may have every label."""
+    """The candidates as a mask (words, labels); None if every word may have every label."""
     sizes = np.diff(layout.candidate_starts)
     if (sizes == n_labels).all():
         return None

@@ -1,9 +1,9 @@
 """The compiled loop of online EG over sentences: the kernels of learner, features and structures,
 called one after another.
 
-Labels that look back at more than one label need the states of ``higher_order_states``.
-Where they do not, ``memory`` is None: numba then compiles these kernels without that structure,
-which would double the time of a first run.
+An order above 1 needs the states of ``higher_order_states``. With order 0 or 1 ``memory`` is None:
+numba then compiles these kernels without that structure, which would double the time of a first
+run.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class SequenceWeights(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room for the longest sentence; ``buffer`` has one place a label and is zero between calls,
-    ``codes`` one for each choice of as many labels as a label looks back at.
+    """Buffers for the longest sentence; ``buffer`` has a cell for each label and is zero between
+    calls, ``codes`` a cell for each sequence of ``order`` labels.
     """
 
     chain: chain.Workspace
@@ -65,22 +65,22 @@ def score_sentence(
     starts, labels, ngrams = sentence.starts, sentence.labels, weights.ngrams
     score_words(weights.rows, sentence.first, starts, sentence.candidates, buffer, scores)
     buffer[:] = 0.0
-    own, rest = sentence.n_labels, scores[starts[starts.shape[0] - 1] :]
-    if own == weights.n_labels:  # all labels: vectors instead of look-ups
+    n_labels, rest = sentence.n_labels, scores[starts[starts.shape[0] - 1] :]
+    if n_labels == weights.n_labels:  # all labels: vectors instead of look-ups
         rest[:] = ngrams
         return
-    codes[:own] = labels
-    begin, table, rows, whole = 0, 0, own, weights.n_labels
+    codes[:n_labels] = labels
+    begin, table, rows, whole = 0, 0, n_labels, weights.n_labels
     for m in range(1, sentence.order + 1):
         for r in range(rows):
             row, out = (
                 table + codes[r] * weights.n_labels,
-                rest[begin + r * own : begin + (r + 1) * own],
+                rest[begin + r * n_labels : begin + (r + 1) * n_labels],
             )
-            for q in range(own):
+            for q in range(n_labels):
                 out[q] = ngrams[row + labels[q]]
         whole *= weights.n_labels
-        begin, table = begin + rows * own, table + whole
+        begin, table = begin + rows * n_labels, table + whole
         if m < sentence.order:
             rows = _lengthen(labels, weights.n_labels, rows, codes)
 
@@ -96,55 +96,57 @@ def add_sentence(
         weights.ngrams,
         weights.support,
     )
-    grown = add_words(weights.rows, sentence.first, starts, sentence.candidates, buffer, changes)
-    own, rest = sentence.n_labels, changes[starts[starts.shape[0] - 1] :]
-    if own == weights.n_labels:
-        return grown + _add_all(ngrams, support, rest)
-    codes[:own] = labels
-    begin, table, rows, whole = 0, 0, own, weights.n_labels
+    norm_change = add_words(
+        weights.rows, sentence.first, starts, sentence.candidates, buffer, changes
+    )
+    n_labels, rest = sentence.n_labels, changes[starts[starts.shape[0] - 1] :]
+    if n_labels == weights.n_labels:
+        return norm_change + _add_all(ngrams, support, rest)
+    codes[:n_labels] = labels
+    begin, table, rows, whole = 0, 0, n_labels, weights.n_labels
     for m in range(1, sentence.order + 1):
         for r in range(rows):
             row, change = (
                 table + codes[r] * weights.n_labels,
-                rest[begin + r * own : begin + (r + 1) * own],
+                rest[begin + r * n_labels : begin + (r + 1) * n_labels],
             )
-            for q in range(own):
+            for q in range(n_labels):
                 if change[q] != 0.0:
                     at = row + labels[q]
                     old = ngrams[at]
                     new = old + change[q] * support[at]
                     ngrams[at] = new
-                    grown += (new - old) * (new + old)
+                    norm_change += (new - old) * (new + old)
         whole *= weights.n_labels
-        begin, table = begin + rows * own, table + whole
+        begin, table = begin + rows * n_labels, table + whole
         if m < sentence.order:
             rows = _lengthen(labels, weights.n_labels, rows, codes)
-    return grown
+    return norm_change
 
 
 @njit
 def _lengthen(labels: UInt16s, n_labels: int, rows: int, codes: Longs) -> int:
-    """From the places of label m-grams in a table of all labels to those of (m + 1)-grams, in
-    place; returns how many there are.
+    """Replace, in place, the table indices of label m-grams by the table indices of (m + 1)-grams;
+    returns their number.
     """
-    own = labels.shape[0]
-    for r in range(rows - 1, -1, -1):  # downwards: no place is overwritten before it is read
+    size = labels.shape[0]
+    for r in range(rows - 1, -1, -1):  # downwards: no cell is overwritten before it is read
         row = codes[r] * n_labels
-        for q in range(own):
-            codes[r * own + q] = row + labels[q]
-    longer: int = rows * own
+        for q in range(size):
+            codes[r * size + q] = row + labels[q]
+    longer: int = rows * size
     return longer
 
 
 @njit(fast=True)
 def _add_all(ngrams: Floats, support: Floats, change: Floats) -> float:
-    grown = 0.0
+    norm_change = 0.0
     for c in range(ngrams.shape[0]):
         old = ngrams[c]
         new = old + change[c] * support[c]
         ngrams[c] = new
-        grown += (new - old) * (new + old)
-    return grown
+        norm_change += (new - old) * (new + old)
+    return norm_change
 
 
 @njit
@@ -175,12 +177,12 @@ def run_steps(
     """One step on each sentence of ``visits``; returns the evaluations made and the change of
     |v|^2.
     """
-    evaluations, grown = 0, 0.0
+    evaluations, norm_change = 0, 0.0
     for i in visits:
         made, change = _visit(i, rule, duals, layout, weights, scratch, memory)
         evaluations += made
-        grown += change
-    return evaluations, grown
+        norm_change += change
+    return evaluations, norm_change
 
 
 @njit
@@ -205,10 +207,10 @@ def _visit(
         propose_step(parts, rule, eta)
         log_z = infer(sentence, parts.trial, scratch.chain, memory, parts.marginals)
         value, slope = evaluate_step(parts, rule, log_z, 0.0)
-        grown = add_sentence(weights, sentence, scratch.buffer, scratch.codes, parts.changes)
-        increase = value - duals.value[i] - grown / (2.0 * rule.c)
-        accepted, eta = accept_step(rule, eta, increase, slope, grown)
-        moved += grown
+        norm_change = add_sentence(weights, sentence, scratch.buffer, scratch.codes, parts.changes)
+        increase = value - duals.value[i] - norm_change / (2.0 * rule.c)
+        accepted, eta = accept_step(rule, eta, increase, slope, norm_change)
+        moved += norm_change
         if accepted:
             store_step(parts)
             record_gain(duals, i, value, increase)

@@ -1,5 +1,5 @@
-"""Flat arrays that say, for each sentence of a training set, which parts it has: candidate labels,
-then label n-grams.
+"""Flat arrays with the parts of each sentence of a training set: candidate labels, then label
+n-grams.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class Sentence(NamedTuple):
 def lay_out(
     word_starts: Longs, gold: Ints, candidates: UInt16s, candidate_starts: Longs, order: int
 ) -> SequenceLayout:
-    """Lay out sentences whose labels look back at ``order`` labels; see ``SequenceProblem`` for the
-    other arguments.
+    """Lay out sentences with label n-grams of an ``order``; see ``SequenceProblem`` for the other
+    arguments.
 
     Raises:
         ValueError: a word whose correct label is not one of its candidates, or whose candidates do
@@ -66,12 +66,12 @@ def lay_out(
     label_sets: list[UInt16s] = []
     sizes = np.zeros(n + 1, dtype=np.int64)
     for i in range(n):
-        own = candidate_starts[word_starts[i] : word_starts[i + 1] + 1]
-        starts[word_starts[i] + i : word_starts[i + 1] + i + 1] = own - own[0]
-        sizes[i + 1] = own[-1] - own[0]
+        bounds = candidate_starts[word_starts[i] : word_starts[i + 1] + 1]
+        starts[word_starts[i] + i : word_starts[i + 1] + i + 1] = bounds - bounds[0]
+        sizes[i + 1] = bounds[-1] - bounds[0]
         if order:
-            labels, inverse = np.unique(candidates[own[0] : own[-1]], return_inverse=True)
-            places[own[0] : own[-1]] = inverse
+            labels, inverse = np.unique(candidates[bounds[0] : bounds[-1]], return_inverse=True)
+            places[bounds[0] : bounds[-1]] = inverse
             label_sets.append(labels)
             sizes[i + 1] += n_ngrams(len(labels), order)
     label_starts = np.zeros(n + 1, dtype=np.int64)

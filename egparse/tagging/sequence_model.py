@@ -28,8 +28,8 @@ class SequenceModel:
     immutable.
 
     ``opening[label]`` is 0, or -inf for a label that may not begin a sentence. Where a bigram is
-    -inf, so is every sequence with it. Probabilities are those of scores divided by
-    ``temperature``, which does not change what is chosen.
+    -inf, so is every sequence with it. Probabilities are computed from scores divided by
+    ``temperature``, which does not affect the best sequence.
     """
 
     templates: Templates
@@ -69,8 +69,8 @@ class SequenceModel:
         shape (n_labels,), of any label of its kind; nan for the label -1 and where no sequence is
         allowed.
 
-        At temperature T it is that of all scores divided by T (Guo et al. 2017, section 4.2, scale
-        those of a softmax).
+        All scores are divided by the temperature (Guo et al. 2017, section 4.2, do so in a
+        softmax).
         """
         ngrams = [
             table / np.float32(self.temperature) for table in (self.transitions, *self.longer)
@@ -95,9 +95,7 @@ class SequenceModel:
         return scores
 
     def allows(self, labels: Ints, starts: Longs) -> Mask:
-        """Whether the label sequence of each sentence has no bigram, and no first label, that is
-        forbidden.
-        """
+        """Whether each sentence's label sequence has no forbidden bigram or first label."""
         allowed = np.ones(len(labels), dtype=bool)
         allowed[1:] = self.transitions[labels[:-1], labels[1:]] > -np.inf
         first = starts[:-1][np.diff(starts) > 0]
@@ -113,16 +111,16 @@ class SequenceModel:
             "labels": self.n_labels,
             "attributes": len(self.index),
             "weights": len(self.rows.weights)
-            + sum(int(np.count_nonzero(np.isfinite(own) & (own != 0))) for own in ngrams),
-            "bytes": sum(own.nbytes for own in arrays),
+            + sum(int(np.count_nonzero(np.isfinite(table) & (table != 0))) for table in ngrams),
+            "bytes": sum(array.nbytes for array in arrays),
         }
 
     def with_temperature(self, temperature: float) -> SequenceModel:
-        """The same model, whose probabilities are those of scores divided by a temperature."""
+        """The same model with probabilities from scores divided by a temperature."""
         return replace(self, temperature=temperature)
 
     def to_payload(self) -> dict[str, Any]:
-        """What the model file holds of it."""
+        """Plain data for the model file."""
         return {
             "templates": list(self.templates.texts),
             "pads": self.templates.pads,
@@ -186,8 +184,8 @@ def without_small_weights(model: SequenceModel, threshold: float) -> SequenceMod
 
 
 def as_stored(weights: Singles) -> Singles:
-    """Weights rounded as the model file rounds them (float16): what is scored in training is what
-    will be loaded.
+    """Weights rounded to float16 as in the model file, so that scores in training are the scores of
+    the loaded model.
     """
     return weights.astype(np.float16).astype(np.float32)
 

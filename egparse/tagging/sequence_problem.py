@@ -41,10 +41,10 @@ class SequenceProblem:
 
     ``attributes`` is (words, templates), -1 where absent; ``gold`` (words,) the correct labels;
     word k may have the labels ``candidates[candidate_starts[k]:candidate_starts[k + 1]]``, the
-    correct one among them. ``support[previous, next]`` says which label bigrams have a weight;
-    None: no bigrams, each word chooses alone. ``longer`` says so of label trigrams, 4-grams, ...:
-    tables of shape (n_labels,) * 3, ..., oldest label first; with M of them a label looks back at M
-    + 1 labels, the ``order``. ``rows`` says which (attribute, label) pairs have a weight.
+    correct one among them. ``support[previous, next]`` marks the label bigrams with a weight;
+    None: no bigrams, each word chooses alone. ``longer`` marks the label trigrams, 4-grams, ...
+    with a weight: masks of shape (n_labels,) * 3, ..., oldest label first; with M of them the
+    ``order`` is M + 1. ``rows`` holds the (attribute, label) pairs that have a weight.
 
     A learner in the dual keeps eight bytes a part; with order 2, a sentence has 6 KB of them with 9
     labels, 100 KB with 23, 750 KB with 45.
@@ -128,7 +128,7 @@ class SequenceProblem:
         return out
 
     def cost_constant(self, i: int) -> float:
-        """0: the cost of the correct labels is 0 as it stands."""
+        """0: the cost of the correct labels is 0."""
         return 0.0
 
     def scores(self, i: int) -> Floats:
@@ -170,8 +170,8 @@ class SequenceProblem:
         else:
             found = chain_k_best.k_best(potentials, starts, places, size, k)
         out = np.empty((len(found.choices), self._size(i)))
-        for own, choice in zip(out, found.choices, strict=True):
-            write_path(sentence, choice + starts[:-1], own)
+        for parts, choice in zip(out, found.choices, strict=True):
+            write_path(sentence, choice + starts[:-1], parts)
         return out
 
     def add(self, i: int, changes: Floats) -> float:
@@ -191,7 +191,7 @@ class SequenceProblem:
         return (self._weights.rows.dense, self._weights.rows.sparse, *self._tables())
 
     def with_own_weights(self) -> SequenceProblem:
-        """The same sentences with weights of their own."""
+        """The same sentences with separate weights."""
         other, packed = copy(self), self._weights.rows
         packed = packed._replace(
             dense=np.zeros_like(packed.dense), sparse=np.zeros_like(packed.sparse)
@@ -204,10 +204,10 @@ class SequenceProblem:
 
     def run_steps(self, order: Longs, rule: StepRule, duals: DualVariables) -> tuple[int, float]:
         """One EG step on each sentence of ``order``, compiled as a whole."""
-        evaluations, grown = run_steps(
+        evaluations, norm_change = run_steps(
             order, rule, duals, self._layout, self._weights, self._scratch, self._memory
         )
-        return int(evaluations), float(grown)
+        return int(evaluations), float(norm_change)
 
     def design(self) -> DesignMatrix:
         """Words as choices among labels, for learners that look at single weights."""
@@ -224,16 +224,16 @@ class SequenceProblem:
         self.reset()
         set_rows(self._weights.rows, self._placement, self._rows, pairs)
         if bigrams is not None:
-            for table, own in zip(self._tables(), (bigrams, *longer), strict=False):
-                table[...] = own
+            for table, values in zip(self._tables(), (bigrams, *longer), strict=False):
+                table[...] = values
 
     def _tables(self) -> tuple[Floats, ...]:
         """Views of the n-gram weights; (0, 0) for bigrams where there are none."""
         shapes = self._shapes or [(0, 0)]
         ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
         return tuple(
-            own.reshape(shape)
-            for own, shape in zip(np.split(self._weights.ngrams, ends[:-1]), shapes, strict=True)
+            table.reshape(shape)
+            for table, shape in zip(np.split(self._weights.ngrams, ends[:-1]), shapes, strict=True)
         )
 
     def _size(self, i: int) -> int:

@@ -1,4 +1,4 @@
-"""The strongest weights of a sequence model, in words that a person can read."""
+"""The strongest weights of a sequence model, with attributes and labels as text."""
 
 from __future__ import annotations
 

@@ -30,11 +30,6 @@ class LabelsWithProbabilities(NamedTuple):
     probabilities: Floats
 
 
-def without_probabilities(labels: Ints) -> LabelsWithProbabilities:
-    """Labels of which nobody has asked how probable they are: nan."""
-    return LabelsWithProbabilities(labels, np.full(len(labels), np.nan))
-
-
 @dataclass(frozen=True)
 class Tagger:
     """A sequence model, and a tag dictionary where the tag set is large."""
@@ -43,11 +38,11 @@ class Tagger:
     dictionary: TagDictionary | None
 
     def predict(self, words: Words, allowed: AllowedLabels | None = None) -> Ints:
-        """The label number of each word: the best label sequence of each sentence, within the
-        allowed if there are any.
+        """The label numbers of the best label sequence of each sentence, if given from ``allowed``
+        labels only.
 
-        AllowedLabels may allow what the dictionary does not. A sentence for which they leave no sequence
-        has -1 throughout.
+        Where the tag dictionary leaves no allowed sequence, all allowed labels are candidates. A
+        sentence without any allowed sequence has -1 throughout.
         """
         candidates = candidates_of(words, self.dictionary, self.model.n_labels)
         if allowed is None:
@@ -64,11 +59,11 @@ class Tagger:
     def predict_with_probabilities(
         self, words: Words, allowed: AllowedLabels | None = None, kinds: Ints | None = None
     ) -> LabelsWithProbabilities:
-        """What ``predict`` gives, and how probable each of the labels is among those that the
-        dictionary and the allowed leave.
+        """The labels of ``predict``, and the marginal probability of each among the candidates that
+        the dictionary and ``allowed`` leave.
 
-        Labels of equal ``kinds[label]`` count as one. Where ``predict`` has looked beyond the
-        dictionary, so does this.
+        Labels of equal ``kinds[label]`` count as one. The candidates are the same as in
+        ``predict``, also where it goes beyond the dictionary.
         """
         labels = self.predict(words, allowed)
         candidates = candidates_of(words, self.dictionary, self.model.n_labels)
@@ -88,20 +83,18 @@ class Tagger:
         return self.model.temperature
 
     def with_temperature(self, temperature: float) -> Tagger:
-        """The same tagger, whose probabilities are those of scores divided by a temperature."""
+        """The same tagger with probabilities from scores divided by a temperature."""
         return replace(self, model=self.model.with_temperature(temperature))
 
     def _lost(self, words: Words, labels: Ints, allowed: AllowedLabels) -> Mask:
-        """The words of sentences with allowed whose labels the model forbids: it has found no
-        sequence.
-        """
+        """The words of restricted sentences for which no sequence is allowed."""
         lost = ~self.model.allows(labels, words.starts)
         restricted = np.zeros(words.n_sentences, dtype=bool)
         restricted[np.searchsorted(words.starts, allowed.words, side="right") - 1] = True
         return np.repeat(lost & restricted, np.diff(words.starts))
 
     def to_payload(self) -> dict[str, Any]:
-        """What the model file holds of it."""
+        """Plain data for the model file."""
         dictionary = self.dictionary and [
             compress_lists(self.dictionary.by_form),
             compress_lists(self.dictionary.by_suffix),
@@ -126,9 +119,7 @@ def candidates_of(words: Words, dictionary: TagDictionary | None, n_labels: int)
 
 
 def iob2_kinds(tags: Sequence[str]) -> Ints:
-    """For each tag in IOB2 or IOBES a number that it shares with those that mean the same in IOB2:
-    what begins a span of a type, or is inside of it.
-    """
+    """A number for each tag in IOB2 or IOBES, equal for tags with the same IOB2 equivalent."""
     numbers: dict[str, int] = {}
     plain = [{"S": "B", "E": "I"}.get(tag[0], tag[0]) + tag[1:] for tag in tags]
     return np.array([numbers.setdefault(tag, len(numbers)) for tag in plain], dtype=np.int32)

@@ -1,4 +1,4 @@
-"""Learning a tagger: its examples, its development score and what its calibration looks at."""
+"""Learning a tagger: its examples, its development score and its calibration."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class TaggerTask:
 
     @property
     def name(self) -> str:
-        """The layer: each layer of tags has a section of its name."""
+        """The layer: the section of each layer of tags has the same name."""
         return self.layer
 
     @property
@@ -95,7 +95,7 @@ class TaggerTask:
         return prepared.then(lambda model: self._finished(model, dictionary))
 
     def _dictionary(self, gold: Ints) -> TagDictionary | None:
-        """The tag dictionary, for large tag sets and where the base has one."""
+        """The tag dictionary, for large tag sets and if the base has one."""
         config, base, words = self.config, self.base, self.train.words
         dictionary = None
         if len(self.labels) > config.dictionary_above or (base and base.dictionary):
@@ -106,7 +106,7 @@ class TaggerTask:
         return dictionary if base is None else extend_dictionary(base.dictionary, dictionary)
 
     def _finished(self, model: SequenceModel, dictionary: TagDictionary | None) -> Tagger:
-        """The tagger as the model file will have it."""
+        """The tagger as it will be stored."""
         model = without_small_weights(model, self.config.weight_threshold)
         if self.layer == "spans":
             model = forbid_invalid_spans(model, self.labels, self.config.scheme)
@@ -136,7 +136,8 @@ class TaggerTask:
         return f1
 
     def outcomes(self, predictor: Tagger) -> Outcomes[Tagger]:
-        """Right is a tag that means what the gold tag means; words without a gold tag do not count."""
+        """A tag that means what the gold tag means is right; words without a gold tag are left out.
+        """
         words = self.dev.words
         kinds = np.arange(len(self.labels), dtype=np.int32)
         if self.layer == "spans":
@@ -151,10 +152,10 @@ class TaggerTask:
 
 
 def forbid_invalid_spans(model: SequenceModel, tags: Sequence[str], scheme: str) -> SequenceModel:
-    """The model with a score of -inf for what is no sequence of the tagging scheme.
+    """The model with a score of -inf for invalid sequences of the tagging scheme.
 
-    That is a tag inside a span which does not continue one of its type, and in IOBES also a tag
-    that leaves a span before its end. A sentence may end inside a span: it is read as ended there.
+    Invalid is an I or E that does not continue a span of its type, and in IOBES also a tag that
+    leaves a span before its end. A sentence may end inside a span, which is then read as complete.
     """
     transitions, opening = model.transitions.copy(), model.opening.copy()
     for after, tag in enumerate(tags):

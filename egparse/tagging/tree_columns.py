@@ -23,8 +23,8 @@ _DISTANCES = np.array([1, 2, 3, 4, 6, 10, 20])
 
 
 class _Kin(NamedTuple):
-    """For each word the row of a relative (the number of words where there is none), and how many
-    children it has.
+    """For each word the row of each relative (the number of words if there is none), and its number
+    of children.
 
     ``inner`` and ``outer`` are the nearest sibling towards the head and away from it, on the same
     side of the head; ``first`` and ``last`` are the leftmost and the rightmost child.
@@ -41,7 +41,7 @@ class _Kin(NamedTuple):
 
 
 def tree_column_names(columns: Columns) -> tuple[str, ...]:
-    """The columns of words, then those of the tree."""
+    """The columns of words, then the columns of the tree."""
     return (
         *columns.names,
         *(f"head_{name}" for name in _OF_HEAD),

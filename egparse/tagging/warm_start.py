@@ -1,9 +1,9 @@
-"""The weights of a sequence model that goes on learning: those of its base, and what is learned
-beside them.
+"""Training a sequence model from a base: index maps between the base's weights, the new training
+weights and the merged model.
 
-The base gives every part of the new sentences a score, which is left as it is
-(``egparse.learners.offset_problem``); what is learned are weights v for the attributes of the new
-sentences, those of the base among them. The model is the sum of both over all attributes.
+The scores of the base are fixed offsets of all parts (``egparse.learners.offset_problem``). Learned
+are weights v of the attributes of the new sentences, some of which the base has too. The merged
+model has the sum of both over all attributes.
 """
 
 from __future__ import annotations
@@ -28,13 +28,11 @@ and finite in every product.
 """
 
 _MORE_LABELS = 4
-"""Labels that a suffix of a tag dictionary may get beside those of the base."""
+"""Labels that a suffix of a tag dictionary may get in addition to the base's."""
 
 
 def extend_model(model: SequenceModel, columns: tuple[str, ...], n_labels: int) -> SequenceModel:
-    """The same model over other columns, in which those that it reads are, and a larger label set;
-    new labels score 0.
-    """
+    """The same model over more columns and a larger label set; new labels score 0."""
     more = n_labels - model.n_labels
     transitions, *longer = (
         np.pad(table, [(0, more)] * table.ndim) for table in (model.transitions, *model.longer)
@@ -48,13 +46,12 @@ def extend_model(model: SequenceModel, columns: tuple[str, ...], n_labels: int) 
     )
 
 
-class Inherited(NamedTuple):
-    """What training takes from a base: which attributes and pairs the new sentences share with it,
-    and how all is put together again.
+class WarmStart(NamedTuple):
+    """Index maps between the base model's weights, the new training weights and the merged model.
 
-    ``rows`` are those of training, ``weights`` what the base has for their pairs; ``index_of_all``
-    and ``rows_of_all`` are those of the model, in which the weights of the base are at
-    ``places_of_base`` and those learned at ``places_of_new``.
+    ``rows`` are the pairs of training, ``weights`` the base's weights of these pairs.
+    ``index_of_all`` and ``rows_of_all`` belong to the merged model, in which the weights of the
+    base are at ``places_of_base``, the learned ones at ``places_of_new``.
     """
 
     base: SequenceModel
@@ -80,8 +77,8 @@ class Inherited(NamedTuple):
     def with_learned(
         self, weights: Singles, transitions: Singles, longer: tuple[Singles, ...]
     ) -> SequenceModel:
-        """The base and what was learned: weights of the pairs of ``rows``, label bigrams ((0, 0)
-        for none), longer n-grams.
+        """The merged model, from the learned weights of the pairs of ``rows``, of label bigrams
+        ((0, 0) for none) and of longer n-grams.
         """
         every = self.rows_of_all.weights.copy()
         every[self.places_of_base] += self.base.rows.weights
@@ -93,19 +90,19 @@ class Inherited(NamedTuple):
             rows=self.rows_of_all._replace(weights=every),
             transitions=bigrams + transitions if transitions.size else bigrams,
             opening=np.zeros_like(self.base.opening),
-            longer=tuple(own + more for own, more in zip(others, longer, strict=True)),
+            longer=tuple(table + more for table, more in zip(others, longer, strict=True)),
             temperature=1.0,
         )
 
     def supports(self, support: Mask | None, longer: list[Mask]) -> tuple[Mask | None, list[Mask]]:
-        """The label n-grams that have a weight: those of training and those of the base."""
+        """The label n-grams that have a weight in training or in the base."""
         if support is None:
             return None, longer
-        own, *others = (
+        bigrams, *others = (
             (table != 0) & np.isfinite(table)
             for table in (self.base.transitions, *self.base.longer)
         )
-        return support | own, [mask | other for mask, other in zip(longer, others, strict=True)]
+        return support | bigrams, [mask | other for mask, other in zip(longer, others, strict=True)]
 
     def _ngrams(self) -> list[Singles]:
         return [
@@ -115,14 +112,14 @@ class Inherited(NamedTuple):
 
 
 def keys_with_base(index: KeyIndex, keys: UInt64s, base: SequenceModel) -> KeyIndex:
-    """The index of training and those of the keys that the base knows, however rare."""
+    """The index of training, with all ``keys`` that the base knows, however rare."""
     distinct = np.unique(keys)
     return KeyIndex(np.union1d(index.keys, distinct[base.index.numbers(distinct) >= 0]))
 
 
-def inherit(base: SequenceModel, index: KeyIndex, rows: WeightRows) -> Inherited:
-    """``rows`` over ``index`` are the pairs seen in training; to them come those of the base with
-    the same attributes.
+def warm_start_of(base: SequenceModel, index: KeyIndex, rows: WeightRows) -> WarmStart:
+    """The start from a base: the pairs of training are ``rows`` over ``index`` and the base's pairs
+    of the same attributes.
     """
     n_labels = base.n_labels
     of_base = _pairs(base.rows, n_labels)
@@ -141,7 +138,7 @@ def inherit(base: SequenceModel, index: KeyIndex, rows: WeightRows) -> Inherited
         every.numbers(index.keys).astype(np.int64)[pairs // n_labels] * n_labels + pairs % n_labels
     )
     all_pairs = np.union1d(places_of_base, places_of_new)
-    return Inherited(
+    return WarmStart(
         base,
         rows_of(pairs, len(index), n_labels),
         weights,
@@ -155,12 +152,11 @@ def inherit(base: SequenceModel, index: KeyIndex, rows: WeightRows) -> Inherited
 def extend_dictionary(
     base: TagDictionary | None, found: TagDictionary | None
 ) -> TagDictionary | None:
-    """The candidates of the base and those found in other sentences; None where the base has no
-    dictionary.
+    """The base's candidates, extended by a dictionary of other sentences; None if either is None.
 
-    A form has the labels of both; what the base knows only by its suffixes has those too. Of the
-    labels found with a suffix the most frequent come behind those of the base, so that words do not
-    get ever more candidates.
+    A form gets the labels of both, among them those that the base gives its suffixes. A suffix
+    keeps the base's labels and gets only the most frequent new ones, so that the number of
+    candidates stays small.
     """
     if base is None or found is None:
         return None
@@ -168,8 +164,8 @@ def extend_dictionary(
     guessed = base.candidates(seen, np.arange(len(seen), dtype=np.int32))
     by_form = dict(base.by_form)
     for k, form in enumerate(seen):
-        own = guessed.labels[guessed.starts[k] : guessed.starts[k + 1]].tolist()
-        by_form[form] = tuple(sorted({*own, *found.by_form[form]}))
+        known_labels = guessed.labels[guessed.starts[k] : guessed.starts[k + 1]].tolist()
+        by_form[form] = tuple(sorted({*known_labels, *found.by_form[form]}))
     by_suffix = dict(base.by_suffix)
     for suffix, labels in found.by_suffix.items():
         known = by_suffix.get(suffix, ())
