@@ -30,6 +30,18 @@ def rounding(operations: float, magnitude: float = 1.0, eps: float = DOUBLE) -> 
     return operations * eps * magnitude
 
 
+def score_rounding(scores: Floats, terms: int, steps: int | None = None) -> float:
+    """The error of the score of a structure, a sum of up to ``terms`` of these scores, or of log Z
+    in ``steps`` (``terms``) steps of a sum, an exponential and a logarithm: as many roundings of
+    numbers up to ``terms`` times the largest score.
+
+    An error of a logarithm is a relative error of the number: a marginal, exp(inside + outside -
+    log Z), has three times as much.
+    """
+    finite = np.abs(scores[np.isfinite(scores)])
+    return rounding(4 * (steps or terms), terms * max(1.0, float(finite.max(initial=0.0))))
+
+
 def eps_of(problem: VectorProblem) -> float:
     """Of the numbers that the problem holds its weights in."""
     return max(float(np.finfo(array.dtype).eps) for array in problem.vectors())

@@ -22,6 +22,7 @@ from structures.test_arc_graph import (
     random_graph,
     random_potentials,
 )
+from tolerances import DOUBLE, score_rounding
 
 from egparse.structures.second_order import projective
 from egparse.structures.second_order.arc_graph import ArcGraph, lay_out
@@ -56,11 +57,11 @@ def test_distribution_is_that_of_the_enumerated_trees(
     graph, potentials = drawn
     facts = listed(graph, potentials, single_root)
     log_z, marginals = inference(graph, potentials, single_root)  # type: ignore[operator]
-    # a rounding error of the scores is a relative error of the probabilities, and an absolute one
-    # of log Z
-    size = max(1.0, np.abs(potentials[np.isfinite(potentials)]).max(initial=0.0))
-    np.testing.assert_allclose(log_z, facts.log_partition, rtol=1e-12, atol=1e-12 + 1e-14 * size)
-    np.testing.assert_allclose(marginals, facts.marginals, rtol=1e-12 * size + 1e-11, atol=1e-12)
+    # an arc for each word and at most two pairs for each arc; the items are of three words
+    words = len(graph.into) - 1
+    near = score_rounding(potentials, 3 * words, words**3)
+    np.testing.assert_allclose(log_z, facts.log_partition, rtol=0, atol=near)
+    np.testing.assert_allclose(marginals, facts.marginals, rtol=3 * near, atol=DOUBLE)
 
 
 def all_candidates(n: int, with_grandparents: bool) -> ArcGraph:

@@ -18,6 +18,7 @@ from oracles.trees import (
     tree_facts,
     tree_score,
 )
+from tolerances import DOUBLE, score_rounding
 
 from egparse.structures.trees import nonprojective, projective
 from egparse.structures.trees.dependency_trees import BestTree, Floats
@@ -90,8 +91,10 @@ def check_distribution(structure: Trees, scores: Floats, single_root: bool) -> N
     """Log Z and every marginal are those of the enumerated trees."""
     facts = tree_facts(scores.tolist(), single_root, structure.is_projective)
     result = structure.marginals(scores, single_root)
-    np.testing.assert_allclose(result.log_partition, facts.log_partition, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(result.marginals, facts.marginals, rtol=1e-9, atol=1e-12)
+    # the inside algorithm has n^3 items, and so many operations has elimination
+    near = score_rounding(scores, len(scores), len(scores) ** 3)
+    np.testing.assert_allclose(result.log_partition, facts.log_partition, rtol=0, atol=near)
+    np.testing.assert_allclose(result.marginals, facts.marginals, rtol=3 * near, atol=DOUBLE)
 
 
 def check_argmax(structure: Trees, scores: Floats, single_root: bool) -> None:
@@ -102,7 +105,8 @@ def check_argmax(structure: Trees, scores: Floats, single_root: bool) -> None:
         assert best.score == FORBIDDEN
         assert best.heads.tolist() == [-1] * len(scores)
         return
-    np.testing.assert_allclose(best.score, facts.ranked[0], rtol=1e-12, atol=1e-12)
+    near = score_rounding(scores, len(scores))
+    np.testing.assert_allclose(best.score, facts.ranked[0], rtol=0, atol=near)
     check_tree(best, scores, single_root, structure.is_projective)
 
 
@@ -112,18 +116,16 @@ def check_tree(tree: BestTree, scores: Floats, single_root: bool, projective_onl
     assert is_tree(heads)
     assert not single_root or is_single_rooted(heads)
     assert not projective_only or is_projective(heads)
-    np.testing.assert_allclose(
-        tree.score, tree_score(scores.tolist(), heads), rtol=1e-12, atol=1e-12
-    )
+    near = score_rounding(scores, len(scores))
+    np.testing.assert_allclose(tree.score, tree_score(scores.tolist(), heads), rtol=0, atol=near)
 
 
 def check_k_best(structure: Trees, scores: Floats, k: int, single_root: bool) -> None:
     """The k best trees are distinct, of the kind, and have the k highest scores."""
     facts = tree_facts(scores.tolist(), single_root, structure.is_projective)
     trees = structure.k_best(scores, k, single_root)
-    np.testing.assert_allclose(
-        [tree.score for tree in trees], facts.ranked[:k], rtol=1e-12, atol=1e-12
-    )
+    near = score_rounding(scores, len(scores))
+    np.testing.assert_allclose([tree.score for tree in trees], facts.ranked[:k], rtol=0, atol=near)
     assert len({tuple(tree.heads.tolist()) for tree in trees}) == len(trees)
     for tree in trees:
         assert tuple(tree.heads.tolist()) in all_trees(
