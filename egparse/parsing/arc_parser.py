@@ -1,12 +1,13 @@
-"""The arc-factored dependency parser: candidate arcs by tags and length, hashed features, best
-trees.
+"""The arc-factored dependency parser: candidate arcs by tags and length, hashed features, and the
+tree by minimum Bayes risk.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,11 +22,8 @@ from egparse.features.arcs import (
 )
 from egparse.features.sentence_context import N_BETWEEN
 from egparse.features.word_table import Columns, Words
-from egparse.parsing.arc_problem import INFERENCE, Inference, scatter
-from egparse.parsing.candidates import (
-    ArcFilter,
-    candidate_arcs,
-)
+from egparse.parsing.arc_problem import INFERENCE, Inference, Trees, scatter
+from egparse.parsing.candidates import ArcFilter, candidate_arcs
 from egparse.parsing.columns import BETWEEN, ArcColumns
 from egparse.parsing.constraints import (
     FREE,
@@ -38,17 +36,16 @@ from egparse.parsing.constraints import (
 from egparse.parsing.long_sentences import LONGEST, parse_in_pieces
 from egparse.storage.quantised_weights import pack_weights, unpack_weights
 from egparse.structures.trees.dependency_trees import NO_HEAD, checked_count
-from egparse.types import Floats, Ints, Mask, Shorts, Singles, UInt32s
-
-Trees = Literal["projective", "non-projective"]
+from egparse.types import Arcs, Floats, Ints, Mask, Singles, UInt32s
 
 
 @dataclass(frozen=True)
 class Parser:
-    """Weights and what is needed to find the candidate arcs and their features; immutable.
+    """Weights, and what lists candidate arcs and extracts their features; immutable.
 
-    ``mbr_scale`` is for choosing trees, ``temperature`` for telling how probable their arcs are: a
-    distribution that is good for the one is too sure for the other.
+    Trees are decoded with scores multiplied by ``mbr_scale``; probabilities are those of scores
+    divided by ``temperature``. The two differ: the distribution that decodes best is too
+    overconfident for probabilities.
     """
 
     columns: ArcColumns
@@ -63,196 +60,88 @@ class Parser:
 
     @property
     def bits(self) -> int:
-        """The binary logarithm of the size of the table of weights."""
+        """The number of bits of an index into the hashed table of weights."""
         return len(self.weights).bit_length() - 1
 
     def predict(self, words: Words, constraints: ArcConstraints | None = None) -> Ints:
         """The head of each word: its position in the sentence from 1 on, 0 for the root.
 
-        The tree with the most expected correct heads under the tree distribution with scores times
-        ``mbr_scale`` (minimum Bayes risk, as Goodman 1996 decodes constituents), or for
-        ``mbr_scale`` 0 the tree of highest score. Sentences of more than ``LONGEST`` words are
-        parsed in pieces (see ``long_sentences``).
+        The tree has the most expected correct heads under the distribution over trees with scores
+        times ``mbr_scale`` (minimum Bayes risk, as Goodman 1996 decodes constituents); if
+        ``mbr_scale`` is 0, it is the tree of highest score. Sentences of more than ``LONGEST``
+        words are parsed in pieces (see ``long_sentences``).
 
-        With ``constraints`` the tree is one that they allow: a projective one if there is any, else
-        a non-projective one; if there is none at all, the words have the head -1. Sentences of more
-        than ``LONGEST`` words must have all heads fixed or no constraints.
+        With ``constraints`` the tree is one that they allow: a projective one if it exists, else a
+        non-projective one; if there is none, all words have the head -1. Sentences of more than
+        ``LONGEST`` words must have all heads fixed or no constraints.
         """
-        return self._parse(words, constraints, None)
+        return self._predict(words, constraints, with_probabilities=False).heads
 
     def predict_with_probabilities(
         self, words: Words, constraints: ArcConstraints | None = None
     ) -> HeadsWithProbabilities:
-        """What ``predict`` gives, and how probable the arc from each head is: its marginal under
-        scores divided by ``temperature``.
+        """The heads of ``predict``, and the marginal probability of each predicted arc under scores
+        divided by ``temperature``.
 
-        With ``constraints`` the marginals are those of the trees that they allow; fixed heads have
-        probability 1. In a sentence that is parsed in pieces they are those of the word's piece.
+        With ``constraints``, marginals are over the trees that these allow; fixed heads have
+        probability 1. In a sentence that is parsed in pieces, marginals are over the trees of the
+        word's piece.
         """
-        probabilities = np.full(len(words.form_ids), np.nan)
-        return HeadsWithProbabilities(self._parse(words, constraints, probabilities), probabilities)
+        return self._predict(words, constraints, with_probabilities=True)
 
     def with_temperature(self, temperature: float) -> Parser:
-        """The same parser, whose probabilities are those of scores divided by a temperature."""
+        """The same parser with another ``temperature`` of its probabilities."""
         return replace(self, temperature=temperature)
 
     def k_best(self, words: Words, k: int) -> list[list[ScoredTree]]:
         """For each sentence its ``k`` most probable trees over the candidate arcs, best first;
         fewer where fewer exist.
 
-        Their distribution is that of ``predict_with_probabilities``, of scores divided by
-        ``temperature``: the probabilities of all trees with an arc add up to the arc's. The first
-        tree has the highest score: ``predict`` gives it for ``mbr_scale`` 0. After max-margin or
-        the perceptron, log probabilities are scores less a constant, and no more. A sentence
-        without words has one tree, without heads.
+        Probabilities are those of scores divided by ``temperature``, as in
+        ``predict_with_probabilities``: the probabilities of all trees with an arc add up to the
+        arc's. The first tree has the highest score; with ``mbr_scale`` 0, ``predict`` returns it
+        too. After max-margin or perceptron training, log probabilities are only scores minus a
+        constant. A sentence without words has one tree, without heads.
 
         Raises:
             ValueError: k < 1.
             EgparseError: a sentence of more than ``LONGEST`` words.
         """
         check_k_best(words, k)
-        values = self.columns.values(words)
-        return [self.k_best_of(own, k) for own in sentence_values(values, words)]
+        values = sentence_values(self.columns.values(words), words)
+        return [self.k_best_of(of_sentence, k) for of_sentence in values]
 
-    def k_best_of(self, own: Ints, k: int) -> list[ScoredTree]:
-        """As ``k_best``, for one sentence of which the column values (n + 1, columns) are given,
-        those of the root first.
-        """
-        size = len(own)
+    def k_best_of(self, values: Ints, k: int) -> list[ScoredTree]:
+        """``k_best`` of one sentence with column values (n + 1, columns), the root's first."""
+        size = len(values)
         if size == 1:
             return [ScoredTree(np.empty(0, dtype=np.int32), 0.0)]
-        scratch, search = scratch_for(self.templates, size - 1), self._search(self.trees, size - 1)
-        square, marginals = (
-            scratch.square.reshape(size, size),
-            scratch.marginals.reshape(size, size),
-        )
-        _score_sentence(own, self.templates, self.arc_filter, self.weights, scratch, square)
-        square /= self.temperature
-        log_z = search.inference.marginals(
-            square, self.single_root, marginals, search.marginal_work
-        )
-        trees = search.inference.k_best(square, k, self.single_root)
+        decoder = _Decoder(self, size - 1)
+        scores, marginals = decoder.scores(values), np.empty((size, size))
+        scores /= self.temperature
+        log_z = decoder.search.marginals(scores, self.single_root, marginals)
+        trees = decoder.search.inference.k_best(scores, k, self.single_root)
         return [ScoredTree(tree.heads[1:], min(0.0, tree.score - log_z)) for tree in trees]
 
-    def _parse(
-        self, words: Words, constraints: ArcConstraints | None, probabilities: Floats | None
-    ) -> Ints:
-        """The heads; how probable they are is written into ``probabilities`` (words,), unless
-        None.
-        """
-        values = self.columns.values(words)
-        heads = np.empty(len(words.form_ids), dtype=np.int32)
+    def _predict(
+        self, words: Words, constraints: ArcConstraints | None, with_probabilities: bool
+    ) -> HeadsWithProbabilities:
+        values, n_words = sentence_values(self.columns.values(words), words), len(words.form_ids)
+        heads, probabilities = np.empty(n_words, dtype=np.int32), np.full(n_words, np.nan)
         longest = min(int(np.diff(words.starts).max(initial=1)), LONGEST)
-        search = self._search(self.trees, longest)
-        scratch = scratch_for(self.templates, longest)
-
-        def best_heads(own: Ints, found: Floats | None) -> Ints:
-            size = len(own)
-            square = scratch.square[: size * size].reshape(size, size)
-            _score_sentence(own, self.templates, self.arc_filter, self.weights, scratch, square)
-            self._choose(square, scratch, search, found)
-            return scratch.heads[1:size].copy()
-
-        for i in range(words.n_sentences):
-            first, end = words.starts[i], words.starts[i + 1]
+        decoder = _Decoder(self, longest, with_probabilities)
+        for i, (first, end) in enumerate(itertools.pairwise(words.starts)):
             if first == end:
                 continue
-            own = values[first + i : end + i + 1]
-            found = None if probabilities is None else probabilities[first:end]
             if constraints is not None and constraints.constrained[i]:
-                heads[first:end] = self._heads_within(
-                    constraints.arcs(i, first, end), own, scratch, search, found
-                )
-                continue
-            heads[first:end] = (
-                best_heads(own, found)
-                if len(own) <= LONGEST + 1
-                else _heads_in_pieces(own, best_heads, self.single_root, found)
-            )
-        return heads
-
-    def _search(self, trees: Trees, longest: int) -> _Search:
-        inference = INFERENCE[trees]
-        return _Search(
-            inference, inference.best_workspace(longest), inference.marginal_workspace(longest)
-        )
-
-    def _choose(
-        self,
-        square: Floats,
-        scratch: Scratch,
-        search: _Search,
-        probabilities: Floats | None = None,
-    ) -> float:
-        """Write the tree that the scores in ``square``, which change, choose into
-        ``scratch.heads``; -inf if there is none.
-
-        The probabilities of its arcs are written into ``probabilities`` (n,), unless None: nan if
-        there are none.
-        """
-        size = len(square)
-        scores = None if probabilities is None else square / self.temperature
-        marginals = scratch.marginals[: size * size].reshape(size, size)
-        best = square
-        if self.mbr_scale:
-            square *= self.mbr_scale
-            log_z = search.inference.marginals(
-                square, self.single_root, marginals, search.marginal_work
-            )
-            if np.isfinite(log_z):
-                _exclude_absent(square, marginals)
-                best = marginals
-        heads = scratch.heads[:size]
-        score = search.inference.best(best, self.single_root, heads, search.work)
-        if probabilities is not None and scores is not None:
-            log_z = search.inference.marginals(
-                scores, self.single_root, marginals, search.marginal_work
-            )
-            found = np.clip(marginals[heads[1:], np.arange(1, size)], 0.0, 1.0)
-            probabilities[:] = found if np.isfinite(log_z) and score > -np.inf else np.nan
-        return score
-
-    def _heads_within(
-        self,
-        constraints: SentenceArcs,
-        own: Ints,
-        scratch: Scratch,
-        search: _Search,
-        probabilities: Floats | None = None,
-    ) -> Ints:
-        """Heads that the constraints allow, -1 if there are none; probabilities as in ``_choose``.
-
-        Projective trees are looked for among the candidate arcs, then among all; then arcs may
-        cross.
-        """
-        fixed, forbidden = constraints
-        if np.all(fixed[1:] != FREE):
-            if probabilities is not None:
-                probabilities[:] = 1.0
-            return fixed[1:]
-        size = len(own)
-        for every, crossing in ((False, False), (True, False), (False, True)):
-            count = _limited_arcs(
-                own, self.arc_filter, fixed, forbidden, self.single_root, every, scratch.arcs
-            )
-            if count == NO_TREE:
-                break
-            square = scratch.square[: size * size].reshape(size, size)
-            _score_arcs(own, self.templates, count, self.weights, scratch, square)
-            found = self._choose(
-                square,
-                scratch,
-                self._search("non-projective", size) if crossing else search,
-                probabilities,
-            )
-            if found > -np.inf:
-                if probabilities is not None:
-                    probabilities[fixed[1:] != FREE] = 1.0
-                return scratch.heads[1:size].copy()
-        return np.full(size - 1, NO_HEAD, dtype=np.int32)
+                found = decoder.parse_constrained(values[i], constraints.arcs(i, first, end))
+            else:
+                found = decoder.parse(values[i])
+            heads[first:end], probabilities[first:end] = found
+        return HeadsWithProbabilities(heads, probabilities)
 
     def to_payload(self) -> dict[str, Any]:
-        """What the model file holds of it."""
+        """The fields as the model file holds them."""
         return {
             "columns": self.columns.to_payload(),
             "templates": list(self.texts),
@@ -266,7 +155,7 @@ class Parser:
 
     @classmethod
     def from_payload(cls, payload: Mapping[str, Any], columns: Columns) -> Parser:
-        """The parser over the columns of its model."""
+        """The parser of a model file, over the columns of its model."""
         texts = tuple(payload["templates"])
         arc_columns = ArcColumns.from_payload(payload["columns"], columns)
         return cls(
@@ -278,13 +167,13 @@ class Parser:
             payload["trees"],
             payload["single_root"],
             payload["sharpness"],
-            payload.get("temperature", 1.0),  # none: egparse 0.1.0
+            payload.get("temperature", 1.0),  # egparse 0.1.0 stored none
         )
 
 
 class HeadsWithProbabilities(NamedTuple):
-    """The head of each word and how probable it is, nan where that cannot be said; both of shape
-    (words,).
+    """The head of each word, and the marginal probability of its arc, nan where there is none; both
+    of shape (words,).
     """
 
     heads: Ints
@@ -311,46 +200,145 @@ def check_k_best(words: Words, k: int) -> None:
 
 
 def sentence_values(values: Ints, words: Words) -> list[Ints]:
-    """The rows of column values that belong to each sentence, the root's first."""
+    """The rows of column values of each sentence, the root's first."""
     return [
         values[first + i : end + i + 1]
         for i, (first, end) in enumerate(zip(words.starts, words.starts[1:], strict=False))
     ]
 
 
-def _heads_in_pieces(
-    values: Ints,
-    best_heads: Callable[[Ints, Floats | None], Ints],
-    single_root: bool,
-    probabilities: Floats | None = None,
-) -> Ints:
-    """Heads of a sentence too long for ``best_heads``; like it takes values whose first row is the
-    root.
-
-    A word's piece is parsed after the windows that it has been part of, so what is left in
-    ``probabilities`` is its piece's.
-    """
-
-    def parse(first: int, end: int) -> Ints:
-        found = None if probabilities is None else probabilities[first:end]
-        return best_heads(np.concatenate([values[:1], values[first + 1 : end + 1]]), found)
-
-    return parse_in_pieces(len(values) - 1, parse, single_root=single_root)
-
-
 class _Search(NamedTuple):
-    """The algorithms for a kind of tree and what they work with."""
+    """The algorithms for a kind of tree, and workspaces for them."""
 
     inference: Inference
-    work: Any
+    best_work: Any
     marginal_work: Any
+
+    @classmethod
+    def of(cls, trees: Trees, longest: int) -> _Search:
+        """For sentences of up to ``longest`` words."""
+        inference = INFERENCE[trees]
+        return cls(
+            inference, inference.best_workspace(longest), inference.marginal_workspace(longest)
+        )
+
+    def best(self, scores: Floats, single_root: bool, heads: Ints) -> float:
+        """Write the ``heads`` (n + 1,) of the best tree and return its score."""
+        return self.inference.best(scores, single_root, heads, self.best_work)
+
+    def marginals(self, scores: Floats, single_root: bool, marginals: Floats) -> float:
+        """Write the ``marginals`` [head, dependent] and return log Z."""
+        return self.inference.marginals(scores, single_root, marginals, self.marginal_work)
+
+
+class _Decoder:
+    """Parses with one parser, and holds the buffers and workspaces for sentences of up to
+    ``longest`` words.
+
+    Without ``with_probabilities`` all probabilities are nan.
+    """
+
+    def __init__(self, parser: Parser, longest: int, with_probabilities: bool = False) -> None:
+        self.parser, self.with_probabilities = parser, with_probabilities
+        self.scratch = scratch_for(parser.templates, longest)
+        self.search = _Search.of(parser.trees, longest)
+
+    def parse(self, values: Ints) -> HeadsWithProbabilities:
+        """The tree of a sentence with column values (n + 1, columns), in pieces if it is longer
+        than ``LONGEST``; head -1 and nan for every word if there is none.
+        """
+        if len(values) > LONGEST + 1:
+            return self._parse_in_pieces(values)
+        return self._best_tree(self.scores(values), self.search) or _no_tree(len(values) - 1)
+
+    def parse_constrained(self, values: Ints, constraints: SentenceArcs) -> HeadsWithProbabilities:
+        """The tree of a sentence within its constraints; fixed heads have probability 1.
+
+        Projective trees are searched for over the candidate arcs, then over all arcs; then the arcs
+        of the tree may cross.
+        """
+        fixed, forbidden = constraints
+        n, parser, is_fixed = len(values) - 1, self.parser, fixed[1:] != FREE
+        if np.all(is_fixed):
+            return HeadsWithProbabilities(fixed[1:], np.ones(n))
+        for every_arc, crossing in ((False, False), (True, False), (False, True)):
+            count = _constrained_arcs(
+                values,
+                parser.arc_filter,
+                fixed,
+                forbidden,
+                parser.single_root,
+                every_arc,
+                self.scratch.arcs,
+            )
+            if count == NO_TREE:
+                break
+            scores = self._square(n + 1)
+            _score_arcs(values, parser.templates, count, parser.weights, self.scratch, scores)
+            search = _Search.of("non-projective", n) if crossing else self.search
+            tree = self._best_tree(scores, search)
+            if tree is not None:
+                tree.probabilities[is_fixed] = 1.0
+                return tree
+        return _no_tree(n)
+
+    def scores(self, values: Ints) -> Floats:
+        """Scores [head, dependent] of the candidate arcs in a buffer; -inf for all others."""
+        parser, scores = self.parser, self._square(len(values))
+        _score_sentence(
+            values, parser.templates, parser.arc_filter, parser.weights, self.scratch, scores
+        )
+        return scores
+
+    def _best_tree(self, scores: Floats, search: _Search) -> HeadsWithProbabilities | None:
+        """The tree that minimum Bayes risk selects by ``scores``, which are overwritten; None if
+        there is no tree.
+        """
+        parser, size = self.parser, len(scores)
+        marginals = self.scratch.marginals[: size * size].reshape(size, size)
+        tempered = scores / parser.temperature if self.with_probabilities else None
+        objective = scores
+        if parser.mbr_scale:
+            scores *= parser.mbr_scale
+            if np.isfinite(search.marginals(scores, parser.single_root, marginals)):
+                _exclude_absent(scores, marginals)
+                objective = marginals
+        heads = self.scratch.heads[:size]
+        if not search.best(objective, parser.single_root, heads) > -np.inf:
+            return None
+        probabilities = np.full(size - 1, np.nan)
+        if tempered is not None:
+            log_z = search.marginals(tempered, parser.single_root, marginals)
+            if np.isfinite(log_z):
+                probabilities = np.clip(marginals[heads[1:], np.arange(1, size)], 0.0, 1.0)
+        return HeadsWithProbabilities(heads[1:].copy(), probabilities)
+
+    def _parse_in_pieces(self, values: Ints) -> HeadsWithProbabilities:
+        probabilities = np.full(len(values) - 1, np.nan)
+
+        def parse(first: int, end: int) -> Ints:
+            piece = self.parse(np.concatenate([values[:1], values[first + 1 : end + 1]]))
+            # a piece is parsed after the windows that contain it: its probabilities remain
+            probabilities[first:end] = piece.probabilities
+            return piece.heads
+
+        heads = parse_in_pieces(len(values) - 1, parse, single_root=self.parser.single_root)
+        return HeadsWithProbabilities(heads, probabilities)
+
+    def _square(self, size: int) -> Floats:
+        """The buffer for scores, of shape (size, size)."""
+        return self.scratch.square[: size * size].reshape(size, size)
+
+
+def _no_tree(n: int) -> HeadsWithProbabilities:
+    return HeadsWithProbabilities(np.full(n, NO_HEAD, dtype=np.int32), np.full(n, np.nan))
 
 
 class Scratch(NamedTuple):
     """Buffers for one sentence of up to a given length."""
 
     codes: ArcCodes
-    arcs: Shorts
+    arcs: Arcs
     scores: Floats
     places: UInt32s
     square: Floats
@@ -373,7 +361,7 @@ def scratch_for(templates: ArcTemplates, longest: int) -> Scratch:
 
 
 def codes_for(templates: ArcTemplates, n: int) -> ArcCodes:
-    """Room for the codes of a sentence of n words."""
+    """Buffers for the codes of a sentence of n words."""
     return ArcCodes(
         np.empty((n + 1, len(templates.head_columns)), dtype=np.uint64),
         np.empty((n + 1, len(templates.dependent_columns)), dtype=np.uint64),
@@ -391,7 +379,7 @@ def _score_sentence(
     scratch: Scratch,
     square: Floats,
 ) -> None:
-    """Scores of the candidate arcs of one sentence into ``square[head, dependent]``, -inf
+    """Write the scores of the candidate arcs of one sentence to ``square[head, dependent]``, -inf
     elsewhere.
     """
     _score_arcs(
@@ -405,19 +393,22 @@ def _score_sentence(
 
 
 @njit
-def _limited_arcs(
+def _constrained_arcs(
     values: Ints,
     arc_filter: ArcFilter,
     fixed: Ints,
     forbidden: Mask,
     single_root: bool,
-    every: bool,
-    arcs: Shorts,
+    every_arc: bool,
+    arcs: Arcs,
 ) -> int:
-    """List the candidate arcs, or ``every`` arc, that the constraints leave; returns how many, or
-    NO_TREE.
+    """List the candidate arcs, or all arcs if ``every_arc``, that the constraints allow; returns
+    how many, or NO_TREE.
     """
-    count = all_arcs(values.shape[0], arcs) if every else candidate_arcs(values, arc_filter, arcs)
+    if every_arc:
+        count = all_arcs(values.shape[0], arcs)
+    else:
+        count = candidate_arcs(values, arc_filter, arcs)
     return constrain_arcs(arcs, count, fixed, forbidden, single_root, arcs)
 
 
@@ -430,7 +421,7 @@ def _score_arcs(
     scratch: Scratch,
     square: Floats,
 ) -> None:
-    """Scores of ``scratch.arcs[:count]`` into ``square[head, dependent]``, -inf elsewhere."""
+    """Write the scores of ``scratch.arcs[:count]`` to ``square``, -inf elsewhere."""
     size = values.shape[0]
     codes = ArcCodes(
         scratch.codes.head[:size],
@@ -446,7 +437,7 @@ def _score_arcs(
 
 @njit
 def _exclude_absent(square: Floats, marginals: Floats) -> None:
-    """-inf for the arcs that are no candidates: nearly impossible is not the same as impossible."""
+    """Set the marginals of arcs that are not candidates to -inf: with 0 they could be in a tree."""
     for head in range(square.shape[0]):
         for dependent in range(square.shape[0]):
             if square[head, dependent] == -np.inf:

@@ -159,7 +159,7 @@ def test_crossing_trees_are_learned_and_found(labels: bool) -> None:
     model = trained_on(sentences, "parser.stop.iterations=8")
     parser = parser_of(model)
     assert parser.trees == "non-projective"
-    assert not parser.order.exact
+    assert not parser.structure.exact
     words = words_of(model, sentences)
     found = trees_in(parser.predict(words), words)
     assert all(is_tree(tree) and is_single_rooted(tree) for tree in found)
@@ -259,7 +259,7 @@ def test_the_payload_holds_all_of_it(overrides: tuple[str, ...]) -> None:
         strict=True,
     ):
         assert (own == other).all()
-    assert again.order == parser.order
+    assert again.structure == parser.structure
     assert again.pruning == parser.pruning
     assert again.temperature == parser.temperature
 

@@ -3,227 +3,261 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from egparse.compilation import njit
 from egparse.parsing.arc_problem import scatter
-from egparse.parsing.candidates import candidate_arcs
-from egparse.parsing.label_candidates import candidate_labels
 from egparse.parsing.second_order.features import (
+    Codes,
     Parts,
     best_labels,
-    encode,
+    copy_numbers,
     sum_labels,
     visit_parts,
 )
-from egparse.parsing.second_order.parts import Buffers, Kernel, Scratch, prune, scratch_for
-from egparse.structures.second_order import loopy as loopy_trees
+from egparse.parsing.second_order.parts import (
+    ALL_CANDIDATES,
+    KernelModel,
+    Structure,
+    Work,
+    build_parts,
+    new_work,
+)
+from egparse.structures.second_order import loopy
 from egparse.structures.second_order.annealing import Annealing, find_tree
-from egparse.structures.second_order.arc_graph import lay_out
-from egparse.structures.second_order.loopy import Schedule, propagate
+from egparse.structures.second_order.arc_graph import ArcGraph
 from egparse.structures.second_order.projective import scaled_inside_outside
 from egparse.structures.second_order.projective_log import LOG, log_inside_outside
-from egparse.structures.trees import nonprojective, projective
+from egparse.structures.trees import projective
 from egparse.structures.trees.chu_liu_edmonds import SearchWorkspace, chu_liu_edmonds
-from egparse.structures.trees.projective import eisner
-from egparse.types import Arcs, Floats, Ints, Longs, Mask
+from egparse.types import Arcs, Floats, Ints, Longs, UInt8s, UInt32s
 
-SCHEDULE = Schedule()
-"""Of loopy inference, in training and parsing."""
+SCHEDULE = loopy.Schedule()
+"""The schedule of loopy belief propagation, in training and parsing."""
+
+ANNEALING = Annealing()
+"""How loopy inference searches for the tree of highest score."""
 
 BEST_TREE_MBR_SCALE = 30.0
-"""For learners without probabilities: at this scale almost all probability is that of the tree of
-highest score, which they are trained to find.
+"""The ``mbr_scale`` of models without probabilities (max-margin, perceptron): with scores
+multiplied by 30, nearly all mass lies on the highest-scoring tree.
 
-Belief propagation does not converge there: loopy inference searches for that tree instead.
+Belief propagation does not converge at such scores: loopy inference searches for that tree by
+annealing instead.
 """
 
-_ANNEALING = Annealing()
+SKIPPED, WAITING, PARSED, WITHOUT_TREE, OUT_OF_RANGE = range(5)
+"""States of a sentence. Only sentences that wait are parsed; one is out of range where the scaled
+probabilities of exact inference underflow.
+"""
 
-ANY_ARCS = np.empty((0, 2), dtype=np.int16)
-"""As ``given`` arcs: all candidates."""
 
+class Batch(NamedTuple):
+    """Sentences and their trees. Sentence i has the words ``starts[i]:starts[i + 1]``; its column
+    values are the rows of ``values`` (words + sentences, columns) from ``starts[i] + i`` on, the
+    root first.
 
-def parse_sentences(
-    values: Ints,
-    starts: Longs,
-    chosen: Mask,
-    given: Arcs,
-    kernel: Kernel,
-    scratch: Scratch,
-    heads: Ints,
-    probabilities: Floats,
-) -> None:
-    """Parse the chosen sentences, over the ``given`` arcs if there are any; those that have a tree
-    stay chosen.
+    Parsing writes ``states`` (sentences,), ``heads`` and ``probabilities`` (words,).
     """
-    out_of_range = np.zeros(len(chosen), dtype=np.bool_)
 
-    def parse(own: Mask, by_logarithms: bool | None) -> None:
-        _parse_all(
-            values,
-            starts,
-            own,
-            given,
-            kernel,
-            scratch.buffers,
-            scratch.projective,
-            scratch.nonprojective,
-            scratch.search,
-            scratch.loopy,
-            True if scratch.loopy is None else None,
-            by_logarithms,
-            heads,
-            probabilities,
-            out_of_range,
-        )
-
-    parse(chosen, None)
-    if out_of_range.any():
-        again = out_of_range.copy()
-        parse(again, True)
-        chosen |= again
+    values: Ints
+    starts: Longs
+    states: UInt8s
+    heads: Ints
+    probabilities: Floats
 
 
-def parse_one(
-    values: Ints, given: Arcs, kernel: Kernel, scratch: Scratch, heads: Ints, probabilities: Floats
-) -> bool:
-    """Parse one sentence; False if it has no tree."""
-    starts, chosen = np.array([0, len(heads)], dtype=np.int64), np.ones(1, dtype=np.bool_)
-    parse_sentences(values, starts, chosen, given, kernel, scratch, heads, probabilities)
-    return bool(chosen[0])
+class Decoder:
+    """Parses with one model, and holds the buffers and workspaces for sentences of up to
+    ``longest`` words.
+    """
 
+    def __init__(self, model: KernelModel, longest: int) -> None:
+        self.model = model
+        self.work = new_work(longest, model.structure)
 
-class Pieces:
-    """Parses stretches of one long sentence; ``all_parsed`` unless a stretch has had no tree."""
+    def parse(self, batch: Batch, candidates: Arcs = ALL_CANDIDATES) -> None:
+        """Parse the waiting sentences, over the given ``candidates`` if there are any."""
+        parse_batch(batch, candidates, self.model, self.work)
+        out_of_range = batch.states == OUT_OF_RANGE
+        if out_of_range.any():
+            batch.states[out_of_range] = WAITING
+            work = self.work._replace(scaled=None, logarithms=True)
+            parse_batch(batch, candidates, self.model, work)
 
-    def __init__(self, values: Ints, kernel: Kernel) -> None:
-        self._values, self._kernel = values, kernel
-        self.all_parsed = True
-        self.probabilities = np.ones(len(values) - 1)
-
-    def heads(self, first: int, end: int) -> Ints:
-        """The heads of the words from ``first`` to ``end - 1`` as if they were a sentence."""
-        own = np.concatenate([self._values[:1], self._values[1 + first : 1 + end]])
-        heads = np.zeros(end - first, dtype=np.int32)
-        scratch = scratch_for(end - first, self._kernel.order)
-        parsed = parse_one(
-            own, ANY_ARCS, self._kernel, scratch, heads, self.probabilities[first:end]
-        )
-        self.all_parsed = self.all_parsed and parsed
-        return heads
-
-
-# Kernels see when they are compiled which of their arguments are None, and leave out what is only
-# done where they are not: the algorithms that the parser at hand does not need. It saves half of
-# the time of the first run.
+    def parse_sentence(
+        self, values: Ints, heads: Ints, probabilities: Floats, candidates: Arcs = ALL_CANDIDATES
+    ) -> bool:
+        """Parse one sentence with column values (n + 1, columns), and write its heads and their
+        probabilities (n,); False if it has no tree.
+        """
+        starts = np.array([0, len(heads)], dtype=np.int64)
+        states = np.full(1, WAITING, dtype=np.uint8)
+        self.parse(Batch(values, starts, states, heads, probabilities), candidates)
+        return bool(states[0] == PARSED)
 
 
 @njit
-def _parse_all(
+def parse_batch(batch: Batch, candidates: Arcs, model: KernelModel, work: Work) -> None:
+    """Parse the waiting sentences, over the given ``candidates`` if there are any."""
+    for i in range(batch.states.shape[0]):
+        if batch.states[i] == WAITING:
+            begin, end = batch.starts[i], batch.starts[i + 1]
+            batch.states[i] = _parse(
+                batch.values[begin + i : end + i + 1],
+                candidates,
+                model,
+                work,
+                batch.heads[begin:end],
+                batch.probabilities[begin:end],
+            )
+
+
+# numba optimises a kernel together with all kernels that it calls, so each level of calls optimises
+# the same code once more. The steps below that contain much code are therefore inlined.
+
+
+@njit(inline=True)
+def _parse(
     values: Ints,
-    starts: Longs,
-    chosen: Mask,
-    given: Arcs,
-    kernel: Kernel,
-    buffers: Buffers,
-    projective_work: projective.Workspace | None,
-    nonprojective_work: nonprojective.Workspace | None,
-    search_work: SearchWorkspace | None,
-    loopy_work: loopy_trees.Workspace | None,
-    exact: bool | None,
-    by_logarithms: bool | None,
+    candidates: Arcs,
+    model: KernelModel,
+    work: Work,
     heads: Ints,
     probabilities: Floats,
-    out_of_range: Mask,
-) -> None:
-    """See ``parse_sentences``. Sentences whose sums exceed the range of scaled probabilities are
-    marked in ``out_of_range`` and not chosen any more: they need logarithms.
+) -> int:
+    """Parse one sentence; returns its new state. Nothing is written unless it is parsed."""
+    codes, parts = build_parts(values, candidates, model, work)
+    graph, structure = parts.graph, model.structure
+    if graph.arcs.shape[0] == 0:
+        return WITHOUT_TREE
+    scores = _score_parts(codes, parts, model, work.buffers.places)
+    marginals = np.empty(graph.pairs[graph.arcs.shape[0]])
+    log_z = _infer(
+        parts, scores, model.mbr_scale, structure, marginals, work.scaled, work.loopy,
+        work.logarithms,
+    )  # fmt: skip
+    if not log_z > -np.inf:
+        return OUT_OF_RANGE if math.isnan(log_z) else WITHOUT_TREE
+    tree = work.buffers.heads[: values.shape[0]]
+    if not _decode(
+        parts, scores, marginals, model, work.buffers.square, tree, work.projective, work.search,
+        work.loopy,
+    ):  # fmt: skip
+        return WITHOUT_TREE
+    if model.temperature > 0.0:
+        scale = 1.0 / model.temperature
+        if scale != model.mbr_scale:
+            log_z = _infer(
+                parts, scores, scale, structure, marginals, work.scaled, work.loopy,
+                work.logarithms,
+            )  # fmt: skip
+            if not log_z > -np.inf:
+                return OUT_OF_RANGE if math.isnan(log_z) else WITHOUT_TREE
+        _write_probabilities(graph, tree, marginals, probabilities)
+    copy_numbers(tree[1:], heads)
+    return PARSED
+
+
+@njit(inline=True)
+def _score_parts(codes: Codes, parts: Parts, model: KernelModel, places: UInt32s) -> Floats:
+    """The scores of all parts."""
+    scores = np.empty(parts.graph.pairs[-1] + parts.labels.labels.shape[0])
+    # a literal False would be another type to numba, and visit_parts would be compiled for it anew
+    is_change = scores.shape[0] < 0
+    visit_parts(codes, model.templates, parts, scores, model.weights, places, is_change)
+    return scores
+
+
+# Which algorithms these two kernels contain is selected by arguments that are None: numba knows the
+# type of None and removes the branches of ``is not None`` before it compiles (for arguments, not
+# for fields of a tuple). This halves the time of a first run.
+
+
+@njit
+def _infer(
+    parts: Parts,
+    scores: Floats,
+    factor: float,
+    structure: Structure,
+    marginals: Floats,
+    scaled: bool | None,
+    loopy_work: loopy.Workspace | None,
+    logarithms: bool | None,
+) -> float:
+    """Write the marginals of the parts of the graph, labels summed out, and return log Z; -inf if
+    there is no tree, nan if the potentials are out of range.
     """
-    order = kernel.order
-    for i in range(chosen.shape[0]):
-        if not chosen[i]:
-            continue
-        chosen[i] = False
-        begin, end = starts[i], starts[i + 1]
-        own = values[begin + i : end + i + 1]
-        size = own.shape[0]
-        codes = encode(own, kernel.templates)
-        count = given.shape[0]
-        buffers.arcs[:count] = given
-        if count == 0:
-            count = candidate_arcs(own, kernel.arc_filter, buffers.arcs)
-        arcs = prune(codes.arcs, count, size, kernel, buffers, projective_work, nonprojective_work)
-        if arcs.shape[0] == 0:
-            continue
-        graph = lay_out(arcs, size, order.siblings, order.grandparents)
-        n, m = graph.pairs[graph.arcs.shape[0]], graph.arcs.shape[0]
-        parts = Parts(graph, candidate_labels(own, graph.arcs, kernel.dictionary))
-        scores = np.empty(n + parts.labels.labels.shape[0])
-        is_change = m < 0  # no literal False: visit_parts would be compiled once more for it
-        visit_parts(
-            codes, kernel.templates, parts, scores, kernel.weights, buffers.places, is_change
+    graph = parts.graph
+    pooled, shares = np.empty(marginals.shape[0]), np.empty(parts.labels.labels.shape[0])
+    sum_labels(parts, scores * factor, pooled, shares)
+    log_z = -np.inf
+    if scaled is not None:
+        log_z = scaled_inside_outside(graph, pooled, structure.single_root, marginals)
+    if logarithms is not None:
+        log_z = log_inside_outside(graph, pooled, structure.single_root, LOG, marginals)
+    if loopy_work is not None:
+        log_z = loopy.propagate(
+            graph,
+            pooled,
+            structure.projective,
+            structure.single_root,
+            SCHEDULE,
+            False,
+            marginals,
+            loopy_work,
+        ).log_partition
+    return log_z
+
+
+@njit
+def _decode(
+    parts: Parts,
+    scores: Floats,
+    marginals: Floats,
+    model: KernelModel,
+    square: Floats,
+    heads: Ints,
+    projective_work: projective.Workspace | None,
+    search_work: SearchWorkspace | None,
+    loopy_work: loopy.Workspace | None,
+) -> bool:
+    """Write the heads (n + 1,) of the tree with the highest sum of marginals of its arcs, or for
+    models without probabilities and loopy inference of a tree of high score; False if there is no
+    tree.
+    """
+    graph, structure, size = parts.graph, model.structure, heads.shape[0]
+    if loopy_work is not None and model.mbr_scale >= BEST_TREE_MBR_SCALE:
+        pooled = np.empty(marginals.shape[0])
+        best_labels(parts, scores, pooled, np.empty(parts.labels.labels.shape[0]))
+        find_tree(
+            graph,
+            pooled,
+            structure.projective,
+            structure.single_root,
+            ANNEALING,
+            heads,
+            loopy_work,
         )
-        pooled, marginals, shares = np.empty(n), np.empty(n), np.empty(parts.labels.labels.shape[0])
-        square = buffers.square[: size * size].reshape((size, size))
-        best_heads = buffers.heads[:size]
-        # once to find the tree, once more for its probabilities where these are asked for at
-        # another temperature
-        for factor in (
-            kernel.mbr_scale,
-            1.0 / kernel.temperature if kernel.temperature > 0.0 else 0.0,
-        ):
-            if not chosen[i] or (factor > 0.0 and factor != kernel.mbr_scale):
-                sum_labels(parts, scores * factor, pooled, shares)
-                log_z = -np.inf
-                if exact is not None:
-                    log_z = scaled_inside_outside(graph, pooled, order.single_root, marginals)
-                if loopy_work is not None:
-                    log_z = propagate(
-                        graph,
-                        pooled,
-                        order.projective,
-                        order.single_root,
-                        SCHEDULE,
-                        False,
-                        marginals,
-                        loopy_work,
-                    ).log_partition
-                if by_logarithms is not None:
-                    log_z = log_inside_outside(graph, pooled, order.single_root, LOG, marginals)
-                out_of_range[i] = math.isnan(log_z)
-                if not log_z > -np.inf:
-                    chosen[i] = False
-                    break
-            if chosen[i]:
-                continue
-            if loopy_work is not None and kernel.mbr_scale >= BEST_TREE_MBR_SCALE:
-                best_labels(parts, scores, pooled, shares)
-                find_tree(
-                    graph,
-                    pooled,
-                    order.projective,
-                    order.single_root,
-                    _ANNEALING,
-                    best_heads,
-                    loopy_work,
-                )
-                chosen[i] = True
-                continue
-            scatter(graph.arcs, marginals[:m], square)
-            score = -np.inf
-            if projective_work is not None:
-                score = eisner(square, order.single_root, best_heads, projective_work)
-            if search_work is not None:
-                score = chu_liu_edmonds(square, order.single_root, best_heads, search_work)
-            if not score > -np.inf:
-                break
-            chosen[i] = True
-        if not chosen[i]:
-            continue
-        heads[begin:end] = best_heads[1:]
-        if kernel.temperature > 0.0:
-            for a in range(m):
-                if best_heads[graph.arcs[a, 1]] == graph.arcs[a, 0]:
-                    probabilities[begin + graph.arcs[a, 1] - 1] = min(1.0, marginals[a])
+        return True
+    sums = square[: size * size].reshape((size, size))
+    scatter(graph.arcs, marginals[: graph.arcs.shape[0]], sums)
+    score = -np.inf
+    if projective_work is not None:
+        score = projective.eisner(sums, structure.single_root, heads, projective_work)
+    if search_work is not None:
+        score = chu_liu_edmonds(sums, structure.single_root, heads, search_work)
+    return score > -np.inf
+
+
+@njit(inline=True)
+def _write_probabilities(
+    graph: ArcGraph, heads: Ints, marginals: Floats, probabilities: Floats
+) -> None:
+    """Write the marginals of the tree's arcs to ``probabilities`` (n,)."""
+    for a in range(graph.arcs.shape[0]):
+        dependent = graph.arcs[a, 1]
+        if heads[dependent] == graph.arcs[a, 0]:
+            probabilities[dependent - 1] = min(1.0, marginals[a])

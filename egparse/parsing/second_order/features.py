@@ -166,12 +166,21 @@ def visit_parts(
 
 
 @njit
+def copy_numbers(numbers: Floats | Ints, out: Floats | Ints) -> None:
+    """out[:] = numbers, of which numba would also compile the error message for unequal shapes: two
+    seconds of a first run.
+    """
+    for r in range(numbers.shape[0]):
+        out[r] = numbers[r]
+
+
+@njit
 def sum_labels(parts: Parts, potentials: Floats, pooled: Floats, shares: Floats) -> None:
     """Write the potentials of the graph's parts with labels summed out into arcs, and each label's
     share of its arc, (labels,).
     """
     starts, n = parts.labels.starts, parts.graph.pairs[-1]
-    pooled[:] = potentials[:n]
+    copy_numbers(potentials[:n], pooled)
     for a in range(starts.shape[0] - 1):
         first, end = starts[a], starts[a + 1]
         if first == end:
@@ -195,7 +204,7 @@ def sum_labels(parts: Parts, potentials: Floats, pooled: Floats, shares: Floats)
 def best_labels(parts: Parts, potentials: Floats, pooled: Floats, shares: Floats) -> None:
     """As ``sum_labels``, with the best label in the place of all: its share is 1."""
     starts, n = parts.labels.starts, parts.graph.pairs[-1]
-    pooled[:] = potentials[:n]
+    copy_numbers(potentials[:n], pooled)
     shares[:] = 0.0
     for a in range(starts.shape[0] - 1):
         if starts[a] == starts[a + 1]:

@@ -1,5 +1,5 @@
-"""The second-order parser: a pruner, then arcs with their labels, siblings and grandparents over
-the arcs that are left.
+"""The second-order parser: an arc-factored pruner, and weights of labelled arcs, siblings and
+grandparents over the arcs that it keeps.
 """
 
 from __future__ import annotations
@@ -22,34 +22,34 @@ from egparse.parsing.arc_problem import Trees
 from egparse.parsing.candidates import candidate_arcs
 from egparse.parsing.constraints import FREE, NO_TREE, ArcConstraints, constrain_arcs
 from egparse.parsing.label_candidates import ArcLabelDictionary
-from egparse.parsing.long_sentences import LONGEST, parse_in_pieces
-from egparse.parsing.second_order.decode import ANY_ARCS, Pieces, parse_one, parse_sentences
-from egparse.parsing.second_order.features import (
-    Templates,
-    compile_templates,
-    sum_labels,
-    visit_parts,
+from egparse.parsing.long_sentences import LONGEST, WINDOW, parse_in_pieces
+from egparse.parsing.second_order.decode import (
+    PARSED,
+    SKIPPED,
+    WAITING,
+    Batch,
+    Decoder,
 )
-from egparse.parsing.second_order.k_best import k_best_crossing
-from egparse.parsing.second_order.parts import Kernel, Order, Pruning, parts_of, scratch_for
+from egparse.parsing.second_order.features import Templates, compile_templates
+from egparse.parsing.second_order.k_best import k_best_trees
+from egparse.parsing.second_order.parts import KernelModel, Pruning, Structure
 from egparse.storage.quantised_weights import pack_weights, unpack_weights
-from egparse.structures.second_order.projective import inside_outside
-from egparse.structures.second_order.projective_log import k_best
 from egparse.structures.trees.dependency_trees import NO_HEAD
-from egparse.types import Floats, Ints, Singles
+from egparse.types import Floats, Ints, Mask, Singles
 
 
 @dataclass(frozen=True)
 class SecondOrderParser:
-    """Weights and what is needed to find candidate arcs, their labels and pairs, and their
-    features; immutable.
+    """The pruner, the weights of parts, and what lists candidate arcs, labels and pairs and
+    extracts their features; immutable.
 
-    ``labels`` are those behind the ranks of the dictionary, for training to go on from.
+    ``labels`` are the strings behind the label ranks of the dictionary; training that continues
+    from this parser needs them.
     """
 
     pruner: Parser
     pruning: Pruning
-    order: Order
+    structure: Structure
     dictionary: ArcLabelDictionary
     texts: Mapping[str, tuple[str, ...]]
     templates: Templates
@@ -72,134 +72,63 @@ class SecondOrderParser:
         """The head of each word: its position in the sentence from 1 on, 0 for the root; see
         ``Parser.predict``.
 
-        The tree with the most expected correct heads under the marginals of arcs (minimum Bayes
-        risk). A sentence gets the tree of the pruner where the arcs that it leaves have none, or
-        where ``constraints`` leave none that is projective.
+        The tree has the most expected correct heads under the marginals of arcs (minimum Bayes
+        risk). A sentence gets the tree of the pruner if the arcs that the pruner keeps have no
+        tree, or if ``constraints`` allow no projective tree over them.
         """
-        return self._predict(words, constraints, self.kernel())[0]
+        return self._predict(words, constraints, self.kernel_model())[0]
 
     def predict_with_probabilities(
         self, words: Words, constraints: ArcConstraints | None = None
     ) -> HeadsWithProbabilities:
-        """The heads, and the marginal probability of each chosen arc under scores divided by
+        """The heads, and the marginal probability of each predicted arc under scores divided by
         ``temperature``.
 
-        Fixed heads have probability 1. In a sentence whose tree is the pruner's, probabilities are
-        the pruner's.
+        Fixed heads have probability 1. In a sentence that gets the tree of the pruner,
+        probabilities are the pruner's.
         """
-        heads, probabilities = self._predict(
-            words, constraints, self.kernel(with_probabilities=True)
-        )
+        model = self.kernel_model(with_probabilities=True)
+        heads, probabilities = self._predict(words, constraints, model)
         if constraints is not None:
             probabilities[(constraints.heads != FREE) & (heads == constraints.heads)] = 1.0
         return HeadsWithProbabilities(heads, probabilities)
 
     def with_temperature(self, temperature: float) -> SecondOrderParser:
-        """The same parser, whose probabilities are those of scores divided by a temperature."""
+        """The same parser with another ``temperature`` of its probabilities."""
         return replace(self, temperature=temperature)
 
     def k_best(self, words: Words, k: int) -> list[list[ScoredTree]]:
-        """For each sentence its ``k`` most probable trees over the arcs that the pruner leaves,
-        best first; fewer where fewer exist.
+        """For each sentence its ``k`` most probable trees over the arcs that the pruner keeps, best
+        first; fewer where fewer exist.
 
-        Their distribution is that of scores divided by ``temperature``, labels summed out.
-        Projective trees and their probabilities are exact, however expectations are taken in
-        parsing. Where arcs may cross, more than ``k`` trees are found by the product of their arcs'
-        pseudo-marginals, and the ``k`` of highest score among them are listed. log Z is then the
-        estimate of loopy belief propagation, but never less than the trees that have been found add
-        up to, and just that where all have been found.
+        Probabilities are those of scores divided by ``temperature``, with labels summed out.
+        Projective trees and their probabilities are exact, even if the parser itself uses loopy
+        inference. Where arcs may cross, twice as many trees as asked for are listed by the product
+        of their arcs' pseudo-marginals, and the ``k`` of highest score among them are returned.
+        log Z is then the estimate of loopy belief propagation, but at least the log of the sum over
+        the listed trees, and exactly that if these are all trees.
 
-        See ``Parser.k_best`` for the rest. A sentence gets the trees of the pruner where the arcs
-        that it leaves have none.
+        A sentence gets the trees of the pruner if the arcs that it keeps have no tree. See
+        ``Parser.k_best`` for the rest.
 
         Raises:
             ValueError: k < 1.
             EgparseError: a sentence of more than ``LONGEST`` words.
         """
         check_k_best(words, k)
-        kernel = self.kernel(with_probabilities=True)
-        values = sentence_values(self.pruner.columns.values(words), words)
-        return [self._k_best_of(own, k, kernel) or self.pruner.k_best_of(own, k) for own in values]
+        model = self.kernel_model(with_probabilities=True)
+        return [
+            k_best_trees(values, k, model) or self.pruner.k_best_of(values, k)
+            for values in sentence_values(self.pruner.columns.values(words), words)
+        ]
 
-    def _k_best_of(self, own: Ints, k: int, kernel: Kernel) -> list[ScoredTree]:
-        """Of one sentence with the given column values; none where it is to be left to the
-        pruner.
-        """
-        if len(own) == 1:
-            return []
-        scratch = scratch_for(len(own) - 1, self.order)
-        codes, parts = parts_of(own, kernel, scratch)
-        graph = parts.graph
-        if len(graph.arcs) == 0:
-            return []
-        n = graph.pairs[-1]
-        scores = np.empty(n + len(parts.labels.labels))
-        visit_parts(
-            codes, kernel.templates, parts, scores, kernel.weights, scratch.buffers.places, False
-        )
-        pooled, shares = np.empty(n), np.empty(len(parts.labels.labels))
-        sum_labels(parts, scores / kernel.temperature, pooled, shares)
-        if self.order.projective:
-            log_z = inside_outside(graph, pooled, self.single_root, np.empty(n))
-            trees = k_best(graph, pooled, k, self.single_root)
-        else:
-            log_z, trees = k_best_crossing(graph, pooled, k, self.single_root)
-        return [ScoredTree(tree.heads[1:], min(0.0, tree.score - log_z)) for tree in trees]
-
-    def _predict(
-        self, words: Words, constraints: ArcConstraints | None, kernel: Kernel
-    ) -> tuple[Ints, Floats]:
-        values = self.pruner.columns.values(words)
-        heads = np.full(len(words.form_ids), NO_HEAD, dtype=np.int32)
-        probabilities = np.ones(len(heads))
-        lengths = np.diff(words.starts)
-        constrained = (
-            np.zeros(len(lengths), dtype=np.bool_)
-            if constraints is None
-            else constraints.constrained
-        )
-        whole = (lengths <= LONGEST) & (lengths > 0)
-        scratch = scratch_for(int(lengths[whole].max(initial=1)), self.order)
-        done = whole & ~constrained
-        parse_sentences(values, words.starts, done, ANY_ARCS, kernel, scratch, heads, probabilities)
-        for i in np.flatnonzero(whole & constrained):
-            assert constraints is not None
-            first, end = words.starts[i], words.starts[i + 1]
-            own = values[first + i : end + i + 1]
-            count = candidate_arcs(own, kernel.arc_filter, scratch.buffers.arcs)
-            count = constrain_arcs(
-                scratch.buffers.arcs,
-                count,
-                *constraints.arcs(int(i), first, end),
-                self.single_root,
-                scratch.buffers.arcs,
-            )
-            if count != NO_TREE:
-                arcs = scratch.buffers.arcs[:count].copy()
-                done[i] = parse_one(
-                    own, arcs, kernel, scratch, heads[first:end], probabilities[first:end]
-                )
-        for i in np.flatnonzero(~whole & ~constrained & (lengths > 0)):
-            first, end = words.starts[i], words.starts[i + 1]
-            pieces = Pieces(values[first + i : end + i + 1], kernel)
-            heads[first:end] = parse_in_pieces(
-                int(end - first), pieces.heads, single_root=self.single_root
-            )
-            probabilities[first:end] = pieces.probabilities
-            done[i] = pieces.all_parsed
-        left = np.repeat(~done, lengths)
-        if left.any():
-            of_pruner = self.pruner.predict_with_probabilities(words, constraints)
-            heads[left], probabilities[left] = of_pruner[0][left], of_pruner[1][left]
-        return heads, probabilities
-
-    def kernel(self, with_probabilities: bool = False) -> Kernel:
-        """What compiled loops take."""
-        return Kernel(
+    def kernel_model(self, with_probabilities: bool = False) -> KernelModel:
+        """The parser as compiled kernels take it."""
+        return KernelModel(
             self.pruner.arc_filter,
             self.pruner.weights,
             self.pruning,
-            self.order,
+            self.structure,
             self.dictionary,
             self.templates,
             self.weights,
@@ -207,12 +136,88 @@ class SecondOrderParser:
             self.temperature if with_probabilities else 0.0,
         )
 
+    def _predict(
+        self, words: Words, constraints: ArcConstraints | None, model: KernelModel
+    ) -> tuple[Ints, Floats]:
+        """Heads and probabilities (words,): of sentences of up to ``LONGEST`` words all at once,
+        then of constrained ones, then of long ones in pieces, and of what is left by the pruner.
+        """
+        n_words, lengths = len(words.form_ids), np.diff(words.starts)
+        is_constrained: Mask = (
+            np.zeros(len(lengths), dtype=np.bool_)
+            if constraints is None
+            else constraints.constrained
+        )
+        is_short = (lengths <= LONGEST) & (lengths > 0)
+        is_long = lengths > LONGEST
+        decoder = Decoder(model, int(lengths[is_short].max(initial=1)))
+        batch = Batch(
+            self.pruner.columns.values(words),
+            words.starts,
+            np.where(is_short & ~is_constrained, WAITING, SKIPPED).astype(np.uint8),
+            np.full(n_words, NO_HEAD, dtype=np.int32),
+            np.ones(n_words),
+        )
+        decoder.parse(batch)
+        parsed = batch.states == PARSED
+        if constraints is not None:
+            for i in np.flatnonzero(is_short & is_constrained):
+                parsed[i] = self._parse_constrained(batch, int(i), constraints, decoder)
+        for i in np.flatnonzero(is_long & ~is_constrained):
+            parsed[i] = self._parse_in_pieces(batch, int(i), model)
+        left = np.repeat(~parsed, lengths)
+        if left.any():
+            by_pruner = self.pruner.predict_with_probabilities(words, constraints)
+            batch.heads[left] = by_pruner.heads[left]
+            batch.probabilities[left] = by_pruner.probabilities[left]
+        return batch.heads, batch.probabilities
+
+    def _parse_constrained(
+        self, batch: Batch, i: int, constraints: ArcConstraints, decoder: Decoder
+    ) -> bool:
+        """Parse sentence ``i`` over the candidate arcs that its constraints allow; False if they
+        have no tree.
+        """
+        first, end = batch.starts[i], batch.starts[i + 1]
+        values, room = batch.values[first + i : end + i + 1], decoder.work.buffers.arcs
+        count = candidate_arcs(values, self.pruner.arc_filter, room)
+        fixed, forbidden = constraints.arcs(i, first, end)
+        count = constrain_arcs(room, count, fixed, forbidden, self.single_root, room)
+        return count != NO_TREE and decoder.parse_sentence(
+            values, batch.heads[first:end], batch.probabilities[first:end], room[:count].copy()
+        )
+
+    def _parse_in_pieces(self, batch: Batch, i: int, model: KernelModel) -> bool:
+        """Parse a long sentence ``i``; False if one of its pieces has no tree."""
+        first, end = batch.starts[i], batch.starts[i + 1]
+        values, probabilities = (
+            batch.values[first + i : end + i + 1],
+            batch.probabilities[first:end],
+        )
+        decoder, all_parsed = Decoder(model, WINDOW), True
+
+        def parse(start: int, stop: int) -> Ints:
+            nonlocal all_parsed
+            piece = np.concatenate([values[:1], values[1 + start : 1 + stop]])
+            heads = np.zeros(stop - start, dtype=np.int32)
+            parsed = decoder.parse_sentence(piece, heads, probabilities[start:stop])
+            all_parsed = all_parsed and parsed
+            return heads
+
+        batch.heads[first:end] = parse_in_pieces(
+            int(end - first), parse, single_root=self.single_root
+        )
+        return all_parsed
+
     def to_payload(self) -> dict[str, Any]:
-        """What the model file holds of it."""
+        """The fields as the model file holds them."""
         return {
             "pruner": self.pruner.to_payload(),
-            "pruning": dict(self.pruning._asdict()),
-            "order": dict(self.order._asdict()),
+            "pruning": {
+                "heads": self.pruning.max_heads,
+                "share": self.pruning.min_relative_marginal,
+            },
+            "order": dict(self.structure._asdict()),
             "dictionary": dict(self.dictionary._asdict()),
             "templates": {name: list(texts) for name, texts in self.texts.items()},
             "weights": pack_weights(self.weights),
@@ -223,14 +228,14 @@ class SecondOrderParser:
 
     @classmethod
     def from_payload(cls, payload: Mapping[str, Any], columns: Columns) -> SecondOrderParser:
-        """The parser over the columns of its model."""
+        """The parser of a model file, over the columns of its model."""
         pruner = Parser.from_payload(payload["pruner"], columns)
         texts = {name: tuple(own) for name, own in payload["templates"].items()}
-        dictionary = payload["dictionary"]
+        pruning, dictionary = payload["pruning"], payload["dictionary"]
         return cls(
             pruner,
-            Pruning(**payload["pruning"]),
-            Order(**payload["order"]),
+            Pruning(pruning["heads"], pruning["share"]),
+            Structure(**payload["order"]),
             ArcLabelDictionary(
                 dictionary["labels"].copy(),
                 dictionary["starts"].copy(),
@@ -242,5 +247,5 @@ class SecondOrderParser:
             unpack_weights(payload["weights"]),
             payload["sharpness"],
             payload["temperature"],
-            tuple(payload.get("labels", ())),  # none: egparse 0.1.0
+            tuple(payload.get("labels", ())),  # model files of egparse 0.1.0 may have none
         )

@@ -13,6 +13,7 @@ import numpy as np
 from egparse.compilation import njit
 from egparse.parsing.arc_problem import Trees
 from egparse.parsing.label_candidates import NO_LABEL
+from egparse.parsing.second_order.decode import ANNEALING
 from egparse.parsing.second_order.features import (
     Codes,
     Parts,
@@ -22,18 +23,14 @@ from egparse.parsing.second_order.features import (
     sum_labels,
     visit_parts,
 )
-from egparse.structures.second_order import loopy as loopy_trees
-from egparse.structures.second_order.annealing import Annealing, find_tree
+from egparse.structures.second_order import loopy
+from egparse.structures.second_order.annealing import find_tree
 from egparse.structures.second_order.arc_graph import mark_tree
-from egparse.structures.second_order.loopy import Schedule, propagate
 from egparse.structures.second_order.projective import inside_outside
 from egparse.structures.second_order.projective_log import best_tree, k_best
 from egparse.types import Floats, Ints, Shorts, Singles
 
 Inference = Literal["exact", "loopy"]
-
-_ANNEALING = Annealing()
-"""How loopy inference looks for the best tree."""
 
 
 class SecondOrderProblem:
@@ -59,7 +56,7 @@ class SecondOrderProblem:
         trees: Trees,
         single_root: bool,
         inference: Inference,
-        schedule: Schedule,
+        schedule: loopy.Schedule,
     ) -> None:
         self.weights = np.zeros(1 << bits, dtype=np.float32)
         self._codes, self._parts, self._templates = codes, parts, templates
@@ -78,7 +75,7 @@ class SecondOrderProblem:
         self._groups = np.empty(most, dtype=np.int16)
         self._places = np.empty(4096, dtype=np.uint32)
         # exact inference makes its own charts
-        self._work = loopy_trees.workspace(
+        self._work = loopy.workspace(
             1 if self._is_exact else words, is_projective=self._is_projective
         )
         self._heads = np.empty(words + 1, dtype=np.int32)
@@ -133,7 +130,7 @@ class SecondOrderProblem:
         if self._is_exact:
             log_z = inside_outside(parts.graph, pooled, self._single_root, out[:n])
         else:
-            outcome = propagate(
+            outcome = loopy.propagate(
                 parts.graph,
                 pooled,
                 self._is_projective,
@@ -165,7 +162,7 @@ class SecondOrderProblem:
                 pooled,
                 self._is_projective,
                 self._single_root,
-                _ANNEALING,
+                ANNEALING,
                 heads,
                 self._work,
             )

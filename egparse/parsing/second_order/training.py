@@ -29,7 +29,7 @@ from egparse.parsing.second_order.features import (
     compile_templates,
 )
 from egparse.parsing.second_order.parser import SecondOrderParser
-from egparse.parsing.second_order.parts import Order, Pruning, scratch_for, training_parts
+from egparse.parsing.second_order.parts import Pruning, Structure, new_work, training_parts
 from egparse.parsing.second_order.problem import SecondOrderProblem
 from egparse.storage.quantised_weights import quantise
 from egparse.types import Ints
@@ -77,10 +77,10 @@ class SecondOrderTask:
         words = self.train.words
         sentences = sentence_values(self.pruner.columns.values(words), words)
         untrained = self._untrained(settings, labels, sentences, ranks)
-        kernel = untrained.kernel()
-        scratch = scratch_for(max(len(heads) for heads in self.heads.train), untrained.order)
+        longest = max(len(heads) for heads in self.heads.train)
+        model, work = untrained.kernel_model(), new_work(longest, untrained.structure)
         encoded = [
-            training_parts(values, heads, of_sentence, kernel, scratch)
+            training_parts(values, heads, of_sentence, model, work)
             for values, heads, of_sentence in zip(sentences, self.heads.train, ranks, strict=True)
         ]
         base = self.base
@@ -93,7 +93,7 @@ class SecondOrderTask:
             bits=settings.bits if base is None else len(base.weights).bit_length() - 1,
             trees=self.pruner.trees,
             single_root=self.pruner.single_root,
-            inference="exact" if untrained.order.exact else "loopy",
+            inference="exact" if untrained.structure.exact else "loopy",
             schedule=SCHEDULE,
         )
         offsets = None
@@ -134,7 +134,7 @@ class SecondOrderTask:
         """The parser without weights."""
         base, pruner = self.base, self.pruner
         texts = templates_of(settings) if base is None else dict(base.texts)
-        is_exact = is_exact_for(settings, pruner.trees) if base is None else base.order.exact
+        is_exact = is_exact_for(settings, pruner.trees) if base is None else base.structure.exact
         names = pruner.columns.names
         dictionary = build_dictionary(
             sentences,
@@ -147,7 +147,7 @@ class SecondOrderTask:
         return SecondOrderParser(
             pruner,
             Pruning(self.pruning.max_heads, self.pruning.min_relative_marginal),
-            Order(
+            Structure(
                 siblings=settings.siblings,
                 grandparents=settings.grandparents,
                 projective=pruner.trees == "projective",
