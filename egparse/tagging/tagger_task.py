@@ -136,8 +136,7 @@ class TaggerTask:
         return f1
 
     def outcomes(self, predictor: Tagger) -> Outcomes[Tagger]:
-        """A tag that means what the gold tag means is right; words without a gold tag are left out.
-        """
+        """Right is a tag that means the same as the gold tag; words without one do not count."""
         words = self.dev.words
         kinds = np.arange(len(self.labels), dtype=np.int32)
         if self.layer == "spans":
