@@ -4,22 +4,30 @@ again.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from sample_treebank import quick, quick_model, sample
+from sample_treebank import CORPORA, quick, quick_model, sample
 
 from egparse.errors import EgparseError, ModelFileError
+from egparse.evaluation.report import METRICS, evaluate, report_as_json
+from egparse.evaluation.scores import total
+from egparse.fitting.config_files import check_config
 from egparse.fitting.progress import Iteration, Step
+from egparse.hub.resolve import load
 from egparse.pipeline.model import Model, batches
+from egparse.readers.docs import read_text
 from egparse.readers.trees import find_tree_fault
 from egparse.sentences import Sentence
-from egparse.storage.model_file import read_model, write_model
+from egparse.splitting.training import splitter_counts
+from egparse.storage.model_file import read_header, read_model, write_model
 from egparse.training.columns import annotated_layers
 from egparse.training.run import hold_out, train
+from egparse.types import Mask
 
 ALL = ("upos", "xpos", "feats", "spans", "heads", "deprels")
 
@@ -212,6 +220,128 @@ def test_a_model_file_with_missing_parts_is_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(ModelFileError, match="expected the parts of an egparse model"):
         Model.load(tmp_path / "n")
+
+
+def test_layers_with_probabilities_are_stored_and_derived_for_files_of_format_1(
+    tmp_path: Path,
+) -> None:
+    config = quick('layers=["upos", "xpos"]', "hold_out=0", "upos.loss=max-margin", "upos.c=5")
+    model = train(sample("train")[:25], None, config).model
+    assert model.probabilistic == ("xpos",)
+    path = tmp_path / "model.msgpack"
+    model.save(path)
+    header, payload = read_model(path)
+    assert (header["version"], header["needs_egparse"]) == (2, "0.2.0")
+    assert header["probabilistic"] == ["xpos"]
+    assert Model.load(path).probabilistic == ("xpos",)
+    del header["probabilistic"]
+    write_model(path, header, payload)
+    assert Model.load(path).probabilistic == ("xpos",)
+    header, payload = read_model(path)
+    write_model(path, {**header, "probabilistic": []}, payload)
+    assert Model.load(path).probabilistic == ()
+
+
+@pytest.mark.parametrize("name", ["en_ewt", "fr_sequoia"])
+def test_the_shipped_models_have_probabilities_and_settings_of_today(name: str) -> None:
+    model = load(name)
+    assert model.probabilistic == model.layers
+    assert check_config(model.config_table).parser.order == 2
+    assert "second_order" not in model.config_table
+
+
+def test_a_file_of_format_1_is_written_again_in_format_2(tmp_path: Path) -> None:
+    model = load("fr_sequoia")
+    model.save(tmp_path / "again.msgpack")
+    again = Model.load(tmp_path / "again.msgpack")
+    assert again.config_table == model.config_table
+    assert again.probabilistic == model.probabilistic
+    assert again(sample("dev")[:5]) == model(sample("dev")[:5])
+    assert read_header(tmp_path / "again.msgpack")["version"] == 2
+
+
+def test_a_call_annotates_a_text() -> None:
+    model, text = quick_model(), "A dog barks at the cat. The cat runs away!\n\nMary sees it."
+    found = model(text)
+    assert [sentence.forms for sentence in found] == [
+        ("A", "dog", "barks", "at", "the", "cat", "."),
+        ("The", "cat", "runs", "away", "!"),
+        ("Mary", "sees", "it", "."),
+    ]
+    assert found == list(model.annotate(read_text(text, "en", splitter=_starts(model))))
+    assert all(find_tree_fault(own.heads, single_root=True) is None for own in found)
+    (one,) = model("A dog barks.", probabilities=["heads"])
+    assert one.probabilities is not None
+    assert list(one.probabilities) == ["heads"]
+    assert model("") == model(" \n ") == []
+    by_rule = replace(model, splitter=None)
+    assert by_rule(text) == list(by_rule.annotate(read_text(text, "en")))
+
+
+def _starts(model: Model) -> Callable[..., Mask] | None:
+    return None if model.splitter is None else model.splitter.starts
+
+
+def test_a_call_annotates_sentences() -> None:
+    model = quick_model()
+    assert model(sample("test")[:5]) == list(model.annotate(sample("test")[:5]))
+    assert model(iter(sample("test")[:5]), gold_tags=True) == list(
+        model.annotate(sample("test")[:5], gold_tags=True)
+    )
+    assert model([]) == []
+
+
+def test_a_model_says_in_a_line_what_it_is() -> None:
+    model = quick_model()
+    words = sum(map(len, sample("train")[:60]))
+    assert repr(model) == (
+        "<egparse model, language en: upos, xpos, feats, spans, heads, deprels, "
+        f"trained on {words:,} words>"
+    )
+    bare = replace(model, record={}, parser=None, labeller=None, language="fr")
+    assert repr(bare) == "<egparse model, language fr: upos, xpos, feats, spans>"
+
+
+def test_evaluating_a_path_or_sentences() -> None:
+    model, path = quick_model(), CORPORA / "en_sample-dev.conllu"
+    report = model.evaluate(path)
+    for same in (model.evaluate(str(path)), model.evaluate(sample("dev"))):
+        assert report_as_json(same) == report_as_json(report)
+    found = list(model.annotate(sample("dev")))
+    direct = evaluate(list(sample("dev")), found, layers=set(model.layers))
+    for metric in METRICS:
+        assert report[metric] == direct[metric]
+    assert report["NE"] == direct["NE"]
+    assert 0.0 < report.intervals["LAS"] < 20.0
+    assert report.intervals == direct.intervals
+    right = [
+        a == b
+        for own, other in zip(sample("dev"), found, strict=True)
+        for a, b in zip(own.heads, other.heads, strict=True)
+    ]
+    assert report["UAS"] == pytest.approx(100.0 * float(np.mean(right)))
+    assert model.evaluate(path, bootstrap=0).intervals == {}
+    assert model.evaluate(path, gold_tags=True, bootstrap=0)["UPOS"] == 100.0
+
+
+def test_evaluating_with_details_and_with_a_splitter() -> None:
+    model = quick_model()
+    assert model.splitter is not None
+    report = model.evaluate(sample("dev"), details=True, bootstrap=0)
+    assert report.details is not None
+    assert set(report.calibration) >= set(model.layers)
+    counts = splitter_counts(model.splitter, sample("dev"))
+    assert counts is not None
+    assert report["Sentences"] == total(counts).f1
+    without = replace(model, splitter=None).evaluate(sample("dev"), bootstrap=0)
+    assert without.segmentation is None
+
+
+def test_what_cannot_be_evaluated_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(EgparseError, match="expected gold sentences to evaluate against"):
+        quick_model().evaluate([])
+    with pytest.raises(EgparseError, match=r"missing\.conllu"):
+        quick_model().evaluate(tmp_path / "missing.conllu")
 
 
 def test_batches_hold_about_so_many_words() -> None:

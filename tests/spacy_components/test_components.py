@@ -16,7 +16,9 @@ from spacy_components.conftest import blank
 from spacy_components.texts import TEXTS, check_sound, said
 
 from egparse.errors import EgparseError
+from egparse.layers import WORD_TAGS
 from egparse.parsing.long_sentences import LongSentenceWarning
+from egparse.pipeline import annotate as pipeline
 from egparse.sentences import Sentence
 from egparse.spacy_components.documents import read
 from egparse.spacy_components.label_tables import span_tags
@@ -60,6 +62,54 @@ def test_docs_say_what_the_model_says(nlp: Language) -> None:
         ]
         tags = [f"{t.ent_iob_}-{t.ent_type_}" if t.ent_type else "O" for t in span]
         assert tags == list(own.spans)
+
+
+def test_docs_with_tags_say_what_the_model_says_of_them(model_path: Path) -> None:
+    """Components and model predict by one path: tags that are given, the layers after them, and
+    their probabilities.
+    """
+    gold = [
+        Sentence(own.forms, upos=own.upos, xpos=own.xpos, feats=own.feats)
+        for own in sample("test")[:20]
+    ]
+    nlp = blank(model_path, "egparse_ner", "egparse_parser", probabilities=True)
+    doc = made(nlp, gold)
+    for token, upos, xpos, feats in zip(
+        doc,
+        *([tag for own in gold for tag in getattr(own, layer)] for layer in WORD_TAGS),
+        strict=True,
+    ):
+        token.pos_, token.tag_ = upos, xpos
+        token.set_morph("" if feats == "_" else feats)
+    annotate(nlp, doc)
+    found = list(quick_model().annotate(gold, gold_tags=True, probabilities=True))
+    for span, own in zip(doc.sents, found, strict=True):
+        assert [0 if t.head == t else t.head.i - span.start + 1 for t in span] == list(own.heads)
+        assert [t.dep_.replace("ROOT", "root") for t in span] == list(own.deprels)
+        tags = [f"{t.ent_iob_}-{t.ent_type_}" if t.ent_type else "O" for t in span]
+        assert tags == list(own.spans)
+        assert own.probabilities is not None
+        for layer, name in (("spans", "ent"), ("heads", "head"), ("deprels", "dep")):
+            sure = [getattr(token._, f"egparse_{name}_prob") for token in span]
+            assert sure == pytest.approx(list(own.probabilities[layer]), abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["egparse_tagger", "egparse_ner", "egparse_parser"])
+def test_components_and_models_predict_by_the_same_function(
+    model_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called: list[str] = []
+    predict_tags = pipeline.predict_tags
+
+    def watched(*arguments: Any) -> pipeline.TaggedWords:
+        called.append(name)
+        return predict_tags(*arguments)
+
+    monkeypatch.setattr(pipeline, "predict_tags", watched)
+    blank(model_path, name)("A dog barks.")
+    assert called == [name]
+    list(quick_model().annotate([Sentence(("A", "dog", "barks", "."))]))
+    assert called == [name, name]
 
 
 def _in_spacys_order(nlp: Language, feats: str) -> str:
