@@ -10,8 +10,9 @@ from egparse.training.tune import TunedTask
 
 _SCORES = {
     **dict.fromkeys(("upos", "xpos", "feats"), "development accuracy (%)"),
-    "parser": "development UAS (%)",
-    "labels": "development LAS (%)",
+    **dict.fromkeys(("pruner", "parser"), "development UAS (%)"),
+    "labeller": "development LAS (%)",
+    **dict.fromkeys(("spans", "splitter"), "development F1 (%)"),
 }
 
 
@@ -34,7 +35,7 @@ def figure(tasks: Sequence[TunedTask]) -> Figure:
                 [best.solution.c], [best.score], "o", markersize=9, color="tab:red", label=label
             )
             above.legend(loc="best")
-        above.set_ylabel("development F1 (%)" if task.task == "spans" else _SCORES[task.task])
+        above.set_ylabel(_SCORES[task.task])
         above.set_title(f"{task.task} ({task.loss})")
         gaps = [max(100 * point.solution.relative_gap, 1e-6) for point in task.points]
         below.plot(constants, gaps, "o-", markersize=4, color="tab:green", label="measured")
