@@ -1,7 +1,7 @@
 """CoNLL-2000 chunking, the whole experiment in one run: L-BFGS (python-crfsuite) to its optimum,
 then online EG to within 0.1 %.
 
-    python benchmarks/chunking.py ../shared/data/conll2000
+Usage: python benchmarks/chunking.py CONLL2000 [--every-example]
 
 The folder holds train.txt and test.txt. Same attributes, same weights (observed pairs only), same
 objective: -log-likelihood + C/2 |w|^2 with C = 0.1, which CRFsuite calls c2 = 0.05. Times are CPU
@@ -11,7 +11,7 @@ of inference that training does not need) outside the clock.
 
 from __future__ import annotations
 
-import sys
+import argparse
 import tempfile
 import time
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ import numpy as np
 import pycrfsuite  # type: ignore[import-untyped]
 
 from egparse.evaluation.spans import score_spans
-from egparse.features.sequence import observed_rows
+from egparse.features.sequence import supported_rows
 from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.structures.chains import chain
 from egparse.tagging.sequence_problem import SequenceProblem
@@ -110,7 +110,7 @@ def problem_of(train: Encoded, n_attributes: int, n_labels: int) -> SequenceProb
         gold=train.gold,
         candidates=np.tile(np.arange(n_labels, dtype=np.uint16), words),
         candidate_starts=np.arange(words + 1, dtype=np.int64) * n_labels,
-        rows=observed_rows(train.attributes, train.gold, n_attributes, n_labels),
+        rows=supported_rows(train.attributes, train.gold, n_attributes, n_labels),
         n_labels=n_labels,
         support=support,
     )
@@ -122,7 +122,7 @@ def eg(problem: SequenceProblem, config: EGConfig, goal: float, most: int = 80) 
     """
     learner = OnlineEG(problem, config)
     height = 3.0 + np.log(problem.transitions.shape[0])
-    learner.sweep(learner.initialise(height), np.arange(2))  # compiles
+    learner.run_steps(learner.initialise(height), np.arange(2))  # compiles
     begun = time.process_time()
     state = learner.initialise(height)
     seconds = time.process_time() - begun
@@ -172,8 +172,13 @@ def crfsuite_tags(model: Path, test: Sequence[Sentence]) -> list[list[str]]:
     return [tagger.tag([[name for name in row if name] for row in own.attributes]) for own in test]
 
 
-def main(folder: Path, extra: Sequence[str]) -> None:
+def main() -> None:
     """Both learners on the same data, and the F1 of both."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--every-example", action="store_true", help="EG without its sampling too")
+    options = parser.parse_args()
+    folder: Path = options.folder
     train, test = read(folder / "train.txt"), read(folder / "test.txt")
     numbers: dict[str, int] = {}
     for name in (name for own in train for row in own.attributes for name in row if name):
@@ -190,8 +195,8 @@ def main(folder: Path, extra: Sequence[str]) -> None:
         f"L-BFGS: {optimum:.3f} after {iterations} iterations, {reference:.1f} s CPU, F1 {f1:.2f}"
     )
     configs = {"EG": CONFIG}
-    if "--every-example" in extra:
-        configs["EG, every example in every pass"] = replace(CONFIG, share=1.0)
+    if options.every_example:
+        configs["EG, every example in every pass"] = replace(CONFIG, round_fraction=1.0)
     for name, config in configs.items():
         seconds = eg(problem, config, (1 + WITHIN) * optimum)
         f1 = score_spans(gold, eg_tags(problem, encode(test, numbers, tags), tags)).micro.f1
@@ -199,4 +204,4 @@ def main(folder: Path, extra: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2:])
+    main()

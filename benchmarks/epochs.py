@@ -31,7 +31,7 @@ import numpy as np
 from egparse.errors import ConfigError
 from egparse.experiments.data.problems import Setup, parser
 from egparse.experiments.data.samples import Sample
-from egparse.fitting.config import ParserConfig
+from egparse.fitting.config import ORDER_1
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.registry import LEARNERS, build
 from egparse.readers.corpus import read_corpus
@@ -40,8 +40,8 @@ ALL_AT_ONCE = ("eg-batch", "lbfgs", "cg", "cutting-plane", "parallel-gradient")
 """Learners that are not online: what they do in a pass says little of their speed."""
 
 CONFIGS = {
-    "log-linear": LearnerConfig(c=ParserConfig.c),
-    "max-margin": LearnerConfig(beta=math.inf, gamma=1.0, c=ParserConfig.c),
+    "log-linear": LearnerConfig(c=ORDER_1.c),
+    "max-margin": LearnerConfig(beta=math.inf, gamma=1.0, c=ORDER_1.c),
 }
 """The losses, in the order in which a learner is offered them."""
 
@@ -169,7 +169,7 @@ def figures(
 def main() -> None:
     """Read, build the problem, time."""
     online = [name for name in LEARNERS if name not in ALL_AT_ONCE]
-    options = argparse.ArgumentParser()
+    options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("corpus", type=Path)
     options.add_argument("--sentences", type=int, default=500, help="the first so many")
     options.add_argument("--repetitions", type=int, default=5)
@@ -181,8 +181,8 @@ def main() -> None:
     setup = parser(
         Sample(given.corpus.name, sentences, sentences[:1]),
         trees="projective",
-        bits=ParserConfig.bits,
-        arc_share=ParserConfig.arc_share,
+        bits=ORDER_1.bits,
+        arc_share=ORDER_1.arc_share,
     )
     result: dict[str, Any] = {
         "machine": platform.processor() or platform.machine(),

@@ -1,8 +1,11 @@
 """UD English EWT from end to end, through the command line: training, scores, speed and memory,
 with the CPU time of each.
 
-Usage: python benchmarks/ewt.py DIRECTORY [--config FILE] [--set KEY=VALUE ...]
-DIRECTORY holds en_ewt-ud-{train,dev,test}.conllu. Prints one JSON object.
+Usage: python benchmarks/ewt.py DIRECTORY [--model FILE] [--part dev] [--config FILE]
+[--set KEY=VALUE ...]
+
+DIRECTORY holds en_ewt-ud-{train,dev,test}.conllu. Options other than --model and --part are those
+of egparse train. Prints one JSON object.
 """
 
 from __future__ import annotations
@@ -39,7 +42,7 @@ def run(*arguments: str) -> tuple[str, float, float]:
     )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return done.stdout, round(seconds, 1), round(after.ru_maxrss / 1024)
+    return done.stdout, seconds, round(after.ru_maxrss / 1024)
 
 
 def parsing_speed(model: str, corpus: Path, scratch: Path, repetitions: int = 5) -> dict[str, Any]:
@@ -73,7 +76,7 @@ def scores(text: str) -> dict[str, Any]:
 
 def main() -> None:
     """Train, evaluate both ways, and time."""
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("directory", type=Path)
     parser.add_argument("--model", help="skip training and use this model")
     parser.add_argument(
@@ -101,7 +104,7 @@ def main() -> None:
                 model,
                 *passed_on,
             )
-            figures["training"] = {"cpu_seconds": seconds, "peak_memory_mb": memory}
+            figures["training"] = {"cpu_seconds": round(seconds, 1), "peak_memory_mb": memory}
         figures["model_mb"] = round(Path(model).stat().st_size / 1e6, 1)
         gold = str(part[options.part])
         figures["predicted_tags"] = scores(run("evaluate", model, gold, "--json")[0])

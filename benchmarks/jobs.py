@@ -4,11 +4,12 @@ runs that take turns.
 CPU seconds are those of all processes of a run, and of the one that splits and writes; where other
 programs keep the processors busy, the wall clock says little and they say what the work costs.
 
-Usage: python benchmarks/jobs.py MODEL CORPUS.conllu [PAIRS [COPIES [JOBS]]]
+Usage: python benchmarks/jobs.py MODEL CORPUS.conllu [--pairs 5] [--copies 4] [--jobs 2]
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import statistics
 import subprocess
@@ -52,17 +53,22 @@ def cost_of(model: str, corpus: Path, output: Path, jobs: int) -> Cost:
 
 def main() -> None:
     """Print a line a number of jobs, and the ratio."""
-    model, source = sys.argv[1], Path(sys.argv[2])
-    told = [int(word) for word in sys.argv[3:6]]
-    pairs, copies, jobs = *told, *(5, 4, 2)[len(told) :]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("model")
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("--pairs", type=int, default=5, help="runs of each kind, in turn")
+    parser.add_argument("--copies", type=int, default=4, help="copies of the corpus in the input")
+    parser.add_argument("--jobs", type=int, default=2, help="compared with one process")
+    options = parser.parse_args()
+    model, source, jobs = options.model, options.corpus, options.jobs
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         corpus, empty = folder / "corpus.conllu", folder / "one.conllu"
-        corpus.write_bytes(source.read_bytes() * copies)
+        corpus.write_bytes(source.read_bytes() * options.copies)
         empty.write_bytes(source.read_bytes().partition(b"\n\n")[0] + b"\n\n")
         costs: dict[int, list[Cost]] = {1: [], jobs: []}
         start = statistics.median(cost_of(model, empty, folder / "out", 1).wall for _ in range(3))
-        for _ in range(pairs):
+        for _ in range(options.pairs):
             for number, own in costs.items():
                 own.append(cost_of(model, corpus, folder / f"out{number}", number))
         if (folder / "out1").read_bytes() != (folder / f"out{jobs}").read_bytes():

@@ -6,14 +6,15 @@ Usage: python benchmarks/parsing.py MODEL CORPUS.conllu
 
 from __future__ import annotations
 
+import argparse
 import io
 import statistics
-import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-from egparse.pipeline.model import Model
+import egparse
 from egparse.readers.corpus import read_corpus, write_corpus
 
 RUNS = 5
@@ -32,7 +33,11 @@ def words_a_second(n_words: int, work: Callable[[], object]) -> float:
 
 def main() -> None:
     """Print a line a stage."""
-    model, corpus = Model.load(sys.argv[1]), Path(sys.argv[2])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("model")
+    parser.add_argument("corpus", type=Path)
+    options = parser.parse_args()
+    model, corpus = egparse.load(options.model), options.corpus
     sentences = list(read_corpus(corpus))
     n_words = sum(len(sentence) for sentence in sentences)
     annotated = list(model.annotate(sentences))
@@ -42,14 +47,13 @@ def main() -> None:
         "number the words": lambda: model.columns.words([sentence.forms for sentence in sentences]),
     }
     for layer, tagger in model.taggers.items():
-        stages[layer] = lambda tagger=tagger: tagger.predict(words)  # type: ignore[misc]
-        model.columns.fill(words, layer, tagger.predict(words))
+        stages[layer] = partial(tagger.predict, words)
+        words = model.columns.with_tags(words, layer, tagger.predict(words))
     if model.parser is not None:
-        parser = model.parser
-        stages["parser"] = lambda: parser.predict(words)
+        stages["parser"] = partial(model.parser.predict, words)
         if model.labeller is not None:
-            labeller, heads = model.labeller, parser.predict(words)
-            stages["labels"] = lambda: labeller.predict(words, heads, model.columns)
+            heads = model.parser.predict(words)
+            stages["labeller"] = partial(model.labeller.predict, words, heads, model.columns)
     stages["write CoNLL-U"] = lambda: write_corpus(annotated, io.StringIO(), "conllu")
     stages["all, file to file"] = lambda: write_corpus(
         model.annotate(read_corpus(corpus)), io.StringIO(), "conllu"

@@ -13,10 +13,10 @@ not; memory is the peak of the process up to there. A small training goes before
 kernels or loads them.
 
 Writes ``second_order.json`` after each row, then ``second_order.md`` and ``second_order.png`` from
-it; what rows say while they train is in ``NAME.log``. A row that fails is shown as failed. Run
+it; the progress of each row is in ``NAME.log``. A row that fails is shown as failed. Run
 again, it does what is missing: rows that failed, that are new, or whose settings have changed;
 ``--only`` does just these rows, again if need be, and without a name none, which draws what there
-is. ``--set`` is for all rows, and overrides what they set themselves.
+is. ``--set`` is for all rows, and wins over the settings of a row.
 """
 
 from __future__ import annotations
@@ -39,16 +39,17 @@ from unittest import mock
 
 import numpy as np
 
-from egparse.cli import corpora
 from egparse.cli.tables import finite
 from egparse.errors import ConfigError
 from egparse.evaluation.evaluate_model import evaluate_model
 from egparse.experiments.report.artefacts import versions
-from egparse.fitting.config import TrainConfig, load_config
-from egparse.fitting.progress import Iteration, Step
-from egparse.parsing.arc_parser import train_parser
-from egparse.parsing.second_order.training import train_second_order
+from egparse.fitting.config import TrainConfig
+from egparse.fitting.config_files import load_config
+from egparse.fitting.optimise import Best
+from egparse.fitting.progress import Iteration, Listener, Step
+from egparse.fitting.task import Task, fit
 from egparse.pipeline.model import Model
+from egparse.readers.whole_corpus import read_whole
 from egparse.sentences import Sentence
 from egparse.training import run as training
 
@@ -60,12 +61,11 @@ SHORT = tuple(
     f"{key}=2"
     for key in (
         "parser.stop.iterations",
-        "second_order.stop.iterations",
-        "second_order.pruner_passes",
         "labeller.stop.iterations",
     )
 )
-"""How that is kept short."""
+SHORT_PRUNER = "pruner.stop.iterations=2"
+"""How that is kept short; only a second-order parser has a pruner."""
 
 ONE_THREAD = {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
@@ -114,17 +114,16 @@ def second_order(
     chosen = (
         "parser.order=2",
         f"parser.trees={trees}",
-        f"second_order.inference={kind}",
-        f"second_order.siblings={str(pairs in ('siblings', 'both')).lower()}",
-        f"second_order.grandparents={str(pairs in ('grandparents', 'both')).lower()}",
-        f"second_order.labels={str(labels).lower()}",
+        f"parser.inference={kind}",
+        f"parser.siblings={str(pairs in ('siblings', 'both')).lower()}",
+        f"parser.grandparents={str(pairs in ('grandparents', 'both')).lower()}",
+        f"parser.labels={str(labels).lower()}",
     )
     return Row(name, kind, trees, pairs, labels, learner, (*chosen, *settings))
 
 
 PAIRS: tuple[Pairs, ...] = ("none", "siblings", "grandparents", "both")
-EG = ("learner=eg-online", "c=25", "stop.iterations=14", "gamma=0")
-"""With gamma = 0: the default of the section is a loss that EG does not have."""
+EG = ("parser.learner=eg-online", "parser.c=25", "parser.stop.iterations=14")
 
 ROWS = (
     arc_factored("arcs-eg", "projective", "EG"),
@@ -137,8 +136,8 @@ ROWS = (
         for labels, suffix in ((False, "unlabelled"), (True, "labelled"))
         for pairs in PAIRS
     ),
-    second_order("both-eg", "exact", "both", *(f"second_order.{own}" for own in EG), learner="EG"),
-    second_order("both-crf", "exact", "both", "second_order.gamma=0", learner="DCA, gamma 0"),
+    second_order("both-eg", "exact", "both", *EG, learner="EG"),
+    second_order("both-crf", "exact", "both", "parser.loss=log-linear", learner="DCA, gamma 0"),
     second_order("loopy-both", "loopy", "both"),
     *(
         second_order(f"loopy-{pairs}-non-projective", "loopy", pairs, trees="non-projective")
@@ -171,27 +170,29 @@ def overrides(row: Row, given: Sequence[str]) -> list[str]:
 def read(paths: Sequence[Path], config: TrainConfig) -> Parts:
     """The parts as ``egparse train`` and ``egparse evaluate`` read them."""
     roots = None if config.parser.single_root else True
-    train, dev = (corpora.read(path, None, multiple_roots=roots).sentences for path in paths[:2])
-    return Parts(
-        train, dev, corpora.read(paths[2], None, multiple_roots=True, whole_trees=False).sentences
-    )
+    train, dev = (read_whole(path, None, multiple_roots=roots).sentences for path in paths[:2])
+    test = read_whole(paths[2], None, multiple_roots=True, whole_trees=False).sentences
+    return Parts(train, dev, test)
 
 
-def costed(function: Callable[..., Any], costs: list[Cost]) -> Callable[..., Any]:
-    """The function, which notes what each call costs."""
+def costed_fit(costs: list[Cost]) -> Callable[[Task[Any], Listener], Best[Any]]:
+    """``fit``, which notes what pruner and parser cost."""
 
-    def call(*arguments: Any, **named: Any) -> Any:
+    def call(task: Task[Any], listener: Listener) -> Best[Any]:
         begun = time.process_time()
-        result = function(*arguments, **named)
+        best = fit(task, listener)
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        costs.append(Cost(round(time.process_time() - begun, 2), round(memory)))
-        return result
+        if task.layer == "heads":
+            costs.append(Cost(time.process_time() - begun, round(memory)))
+        return best
 
     return call
 
 
 def trained(parts: Parts, config: TrainConfig) -> tuple[Model, Cost, list[dict[str, Any]]]:
-    """The model, what its parser cost, and the passes; these are told on standard error too."""
+    """The model, what its parser and pruner cost, and the passes, which are also written to
+    standard error.
+    """
     passes: list[dict[str, Any]] = []
     costs: list[Cost] = []
 
@@ -200,22 +201,18 @@ def trained(parts: Parts, config: TrainConfig) -> tuple[Model, Cost, list[dict[s
             passes.append(event._asdict())
             print(json.dumps(finite(passes[-1])), file=sys.stderr, flush=True)
 
-    # train_second_order has the trainer of its pruner under a name of its own: nothing counts twice
-    with (
-        mock.patch.object(training, "train_parser", costed(train_parser, costs)),
-        mock.patch.object(training, "train_second_order", costed(train_second_order, costs)),
-    ):
+    with mock.patch.object(training, "fit", costed_fit(costs)):
         done = training.train(parts.train, parts.dev, config, listener)
     if done.interrupted:
         raise KeyboardInterrupt
-    return done.model, costs[0], passes
+    seconds = sum(cost.cpu_seconds for cost in costs)
+    return done.model, Cost(round(seconds, 2), costs[-1].peak_memory_mb), passes
 
 
 def words_per_second(model: Model, sentences: Sequence[Sentence]) -> float:
     """Of the parser alone."""
     words = model.columns.words([sentence.forms for sentence in sentences])
-    for layer in model.columns.given(model.taggers):
-        model.columns.fill(words, layer, model.columns.label_numbers(sentences, layer))
+    words = model.columns.with_input(words, sentences, model.taggers)
     assert model.parser is not None
     seconds = []
     for _ in range(1 + REPETITIONS):
@@ -227,17 +224,18 @@ def words_per_second(model: Model, sentences: Sequence[Sentence]) -> float:
 
 def measured(row: Row, paths: Sequence[Path], given: Sequence[str]) -> dict[str, Any]:
     """The figures of one row, from this process."""
-    told = overrides(row, given)
-    config = load_config(None, told)
+    chosen = overrides(row, given)
+    config = load_config(None, chosen)
     parts = read(paths, config)
     few = parts.train[:WARM_UP]
-    training.train(few, few, load_config(None, [*told, *SHORT]))
+    short = [*SHORT, SHORT_PRUNER] if config.parser.order == 2 else SHORT
+    training.train(few, few, load_config(None, [*chosen, *short]))
     model, cost, passes = trained(parts, config)
     speed = words_per_second(model, parts.test)
     report = evaluate_model(model, parts.test, gold_tags=True)
     assert model.parser is not None
     return {
-        "settings": told,
+        "settings": chosen,
         "uas": report.metrics["UAS"].f1,
         "uas_interval": list(report.interval_bounds["UAS"]),
         "las": report.metrics["LAS"].f1,
@@ -257,12 +255,12 @@ def in_own_process(
 ) -> dict[str, Any]:
     """The figures of one row, or what went wrong."""
     command = [sys.executable, __file__, *map(str, paths), "--row", row.name]
-    with log.open("w", encoding="utf-8") as told:
+    with log.open("w", encoding="utf-8") as progress:
         done = subprocess.run(
             [*command, *(["--set", *given] if given else [])],
             check=False,
             stdout=subprocess.PIPE,
-            stderr=told,
+            stderr=progress,
             text=True,
             env={**os.environ, **ONE_THREAD},
         )
@@ -455,7 +453,9 @@ def annotate(drawn: Any, axes: Any, points: Sequence[tuple[Row, float, float]]) 
 
 def main() -> None:
     """Train what is missing, then the table and the figure."""
-    options = argparse.ArgumentParser()
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("corpora", nargs=3, type=Path, metavar="CORPUS")
     options.add_argument("--output", type=Path, metavar="DIRECTORY")
     options.add_argument(

@@ -1,4 +1,6 @@
-"""Time the tree kernels by sentence length; run by hand: python benchmarks/structures.py.
+"""Time the tree kernels by sentence length.
+
+Usage: python benchmarks/structures.py [--lengths N ...]
 
 Scores are normal with standard deviation 2, and raised by 4 along one random projective tree, as a
 trained model's are. Each figure is the best of five repetitions, with a reused workspace, called
@@ -7,6 +9,7 @@ from Python.
 
 from __future__ import annotations
 
+import argparse
 import platform
 import time
 from collections.abc import Callable
@@ -15,10 +18,10 @@ import numpy as np
 
 from egparse.structures.trees import nonprojective, projective
 from egparse.structures.trees.chu_liu_edmonds import chu_liu_edmonds, search_workspace
-from egparse.structures.trees.dependency_trees import Floats
 from egparse.structures.trees.nonprojective_log import log_matrix_tree
 from egparse.structures.trees.projective_k_best import k_best_eisner, k_best_workspace
 from egparse.structures.trees.projective_log import log_inside_outside
+from egparse.types import Floats
 
 LENGTHS = (10, 25, 50, 100, 160, 400)
 N_BEST = 5
@@ -74,11 +77,14 @@ def timings(n: int) -> dict[str, float]:
 
 def main() -> None:
     """Print one row a length."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--lengths", type=int, nargs="+", default=LENGTHS, help="in words")
+    lengths = parser.parse_args().lengths
     print(
         f"{platform.processor() or platform.machine()}, Python {platform.python_version()}; us a "
         "sentence"
     )
-    for row, n in enumerate(LENGTHS):
+    for row, n in enumerate(lengths):
         figures = timings(n)
         if row == 0:
             print("    n " + " ".join(f"{name.strip():>16}" for name in figures))
