@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from cli.program import CORPORA, ENVIRONMENT, first_sentences
 from egparse.cli.commands.tune import check_plottable, path_table
 from egparse.errors import EgparseError
 from egparse.experiments.report.tuning_figure import figure
+from egparse.training.tune import TASKS
 
 PROGRAM = """
 import sys, typer
@@ -144,6 +146,12 @@ def test_a_plot_has_named_axes_and_a_logarithmic_c() -> None:
     left, right = above.get_xlim()
     assert left > right
     figure([_some_task(scores=(None,)), _some_task(scores=(1.0,))])  # no scores, one point
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_score_of_every_task_has_an_axis(task: str) -> None:
+    above, _ = figure([replace(_some_task(scores=(50.0,)), task=task)]).axes
+    assert above.get_ylabel().startswith("development ")
 
 
 def test_the_table_marks_what_was_not_reached_and_shows_no_score_where_there_is_none() -> None:
