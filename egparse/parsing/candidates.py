@@ -1,9 +1,8 @@
-"""Which arcs are worth scoring: those that are not far less frequent than the best of their
-dependent.
+"""Candidate arcs, by how frequent arcs of their kind are in training.
 
-The frequency of an arc is that of being correct, among all pairs of words with the same tags,
-direction, bin of length and number of verbs in between, smoothed. A word keeps the heads whose
-frequency is at least a share of the best one's.
+The frequency of an arc is the share of correct arcs among all pairs of words with the same tags,
+direction, bin of length and number of verbs in between, smoothed. Candidate heads of a word are
+those with at least ``share`` times the frequency of its most frequent head.
 """
 
 from __future__ import annotations
@@ -17,18 +16,18 @@ from egparse.compilation import njit
 from egparse.features.arcs import LENGTH_BINS
 from egparse.types import Floats, Ints, Shorts, Singles
 
-_CELLS = 54  # 9 bins of length, 2 directions, 0 / 1 / 2 and more verbs in between
+_CELLS = 54  # 9 bins of length, 2 directions, 0 / 1 / at least 2 verbs in between
 _PRIOR, _PRIOR_PAIRS = 0.1, 10.0  # pseudo-counts of correct arcs and of pairs in each cell
-_WORTH = 200.0  # pairs: how many a base has seen it does not say
+_BASE_PAIRS = 200.0  # pseudo-count of pairs of a base, which does not store its counts
 
 
 class ArcFilter(NamedTuple):
     """``frequency[head tag, dependent tag, cell]``; ``column`` is the column of the tags and
     ``verb`` the value that verbs have in it.
 
-    ``share`` is how much of the best frequency an arc needs (0 keeps all arcs). The arc to each
-    word from the word (or root) before it is always kept, so that a projective, single-root tree
-    exists.
+    ``share`` is the share of the highest frequency that an arc needs (0 keeps all arcs). The arc to
+    each word from the word (or root) before it is always a candidate, so that a projective,
+    single-root tree exists.
     """
 
     frequency: Singles
@@ -45,27 +44,28 @@ def build_arc_filter(
     share: float,
     base: ArcFilter | None = None,
 ) -> ArcFilter:
-    """Count over training sentences, whose rows are words after one row for the root.
+    """Count over training sentences, whose rows are the root and then the words.
 
-    What is counted moves the frequencies of a ``base``, over the same tags, which stand for
-    ``_WORTH`` pairs in each cell.
+    With a ``base`` over the same tags, counts are added to its frequencies as if these were from
+    ``_BASE_PAIRS`` pairs in each cell.
     """
     known = 0 if base is None else len(base.frequency)
-    size = max(known, 1 + max((int(own[:, column].max()) for own in sentences), default=0))
+    size = max(known, 1 + max((int(values[:, column].max()) for values in sentences), default=0))
     correct = np.zeros((size, size, _CELLS), dtype=np.float64)
     pairs = np.zeros((size, size, _CELLS), dtype=np.float64)
-    for own, own_heads in zip(sentences, heads, strict=True):
-        _count(np.ascontiguousarray(own[:, column]), own_heads, verb, correct, pairs)
-    expected, worth = np.full_like(correct, _PRIOR), np.full_like(pairs, _PRIOR_PAIRS)
+    for values, correct_heads in zip(sentences, heads, strict=True):
+        _count(np.ascontiguousarray(values[:, column]), correct_heads, verb, correct, pairs)
+    prior_correct, prior_pairs = np.full_like(correct, _PRIOR), np.full_like(pairs, _PRIOR_PAIRS)
     if base is not None:
-        expected[:known, :known] = _WORTH * base.frequency
-        worth[:known, :known] = _WORTH
-    frequency = (correct + expected) / (pairs + worth)
-    return ArcFilter(frequency.astype(np.float32), column, verb, share)
+        prior_correct[:known, :known] = _BASE_PAIRS * base.frequency
+        prior_pairs[:known, :known] = _BASE_PAIRS
+    frequency = ((correct + prior_correct) / (pairs + prior_pairs)).astype(np.float32)
+    frequency.setflags(write=False)  # as in a model file: kernels are compiled for one type
+    return ArcFilter(frequency, column, verb, share)
 
 
 def candidates_with_correct(values: Ints, heads: Ints, arc_filter: ArcFilter) -> Shorts:
-    """The candidate arcs of a training sentence, the correct ones among them."""
+    """The candidate arcs of a training sentence, followed by the correct arcs that are missing."""
     room = np.empty((len(values) ** 2, 2), dtype=np.int16)
     arcs = room[: candidate_arcs(values, arc_filter, room)]
     correct = np.stack([heads, np.arange(1, len(values))], axis=1).astype(np.int16)
@@ -86,7 +86,7 @@ def _cell(head: int, dependent: int, verbs: Ints) -> int:
 
 @njit
 def _verbs_up_to(tags: Ints, verb: int) -> Ints:
-    """verbs[k]: how many of the positions 0..k hold a verb."""
+    """verbs[k]: the number of verbs at the positions 0..k."""
     verbs = np.zeros(tags.shape[0], dtype=np.int32)
     for k in range(1, tags.shape[0]):
         verbs[k] = verbs[k - 1] + (tags[k] == verb)
@@ -94,13 +94,8 @@ def _verbs_up_to(tags: Ints, verb: int) -> Ints:
 
 
 @njit
-def _count(
-    tags: Ints,
-    heads: Ints,
-    verb: int,
-    correct: Floats,
-    pairs: Floats,
-) -> None:
+def _count(tags: Ints, heads: Ints, verb: int, correct: Floats, pairs: Floats) -> None:
+    """Add the pairs of words of one sentence to ``pairs``, its correct arcs to ``correct``."""
     verbs = _verbs_up_to(tags, verb)
     for dependent in range(1, tags.shape[0]):
         for head in range(tags.shape[0]):
@@ -123,18 +118,19 @@ def candidate_arcs(values: Ints, arc_filter: ArcFilter, arcs: Shorts) -> int:
         tag = values[k, arc_filter.column]
         tags[k] = tag if tag < n_tags else 0
     verbs = _verbs_up_to(tags, arc_filter.verb)
-    own = np.empty(size, dtype=np.float32)
+    frequencies = np.empty(size, dtype=np.float32)
     count = 0
     for dependent in range(1, size):
         best = np.float32(0.0)
         for head in range(size):
-            own[head] = 0.0
+            frequencies[head] = 0.0
             if head != dependent:
-                own[head] = frequency[tags[head], tags[dependent], _cell(head, dependent, verbs)]
-            best = max(best, own[head])
-        least = share * best
+                cell = _cell(head, dependent, verbs)
+                frequencies[head] = frequency[tags[head], tags[dependent], cell]
+            best = max(best, frequencies[head])
+        threshold = share * best
         for head in range(size):
-            if head != dependent and (own[head] >= least or head == dependent - 1):
+            if head != dependent and (frequencies[head] >= threshold or head == dependent - 1):
                 arcs[count, 0] = head
                 arcs[count, 1] = dependent
                 count += 1
