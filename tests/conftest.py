@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import numba
 import numpy as np
+import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
@@ -30,3 +32,32 @@ settings.register_profile(
     deadline=None,
 )
 settings.load_profile("egparse")  # --hypothesis-profile comes after it
+
+LONGEST = (
+    "structures/test_loopy.py",
+    "fitting/test_choose_learner.py",
+    "structures/test_second_order_projective.py",
+    "experiments/test_experiments_quick.py",
+    "parsing/test_second_order_parser.py",
+    "training/test_continuation.py",
+    "learners/test_learner_agreement.py",
+    "parsing/test_long_sentences.py",
+    "learners/test_learner_path.py",
+    "cli/test_without_extra.py",
+    "cli/test_jobs.py",
+    "experiments/test_learner_quasi_newton.py",
+    "parsing/test_second_order_problem.py",
+    "spacy_components/test_components.py",
+)
+"""The files that take longest, most of it to compile kernels. They come first, so that none is left
+to one process at the end, and in an order in which no two processes compile the same at once.
+"""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the longest files first."""
+    ranks = {Path(__file__).parent / name: rank for rank, name in enumerate(LONGEST)}
+    gone = [path for path in ranks if not path.exists()]
+    if gone:
+        raise pytest.UsageError(f"tests/conftest.py: LONGEST names {gone[0]}, which does not exist")
+    items.sort(key=lambda item: ranks.get(item.path, len(ranks)))
