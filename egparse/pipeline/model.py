@@ -295,7 +295,7 @@ class Model(Predictors):
         ``bootstrap`` resamples of its sentences; see ``egparse.evaluation.report``.
 
         Raises:
-            EgparseError: a corpus that cannot be read or lacks the model's layers.
+            EgparseError: a corpus that cannot be read, or without sentences.
         """
         from egparse.pipeline.evaluation import evaluate
 

@@ -21,7 +21,7 @@ from spacy.training import Example
 from spacy_components.conftest import ALL, blank
 from spacy_components.texts import TEXTS, said
 
-from egparse.errors import EgparseError
+from egparse.errors import ConfigError, EgparseError
 from egparse.evaluation.ud import score
 from egparse.sentences import Sentence
 from egparse.spacy_components.doc_conversion import sentences_from_doc
@@ -144,6 +144,24 @@ def test_labels_that_are_not_among_the_given_are_refused() -> None:
         nlp.get_pipe("egparse_tagger").initialize(
             lambda: examples, nlp=nlp, labels={"upos": ["NOUN"]}
         )
+
+
+@pytest.mark.parametrize(
+    ("training", "text"),
+    [
+        ({"parser": {"bit": 16}}, "training: parser.bit: "),
+        ({"second_order": {"c": 2.0}}, "training: second_order: expected the sections"),
+        ({"parser": {"order": 1}, "pruner": {"c": 2.0}}, "training: pruner: "),
+        ({"upos": {"learner": "mira", "loss": "log-linear"}}, "learner mira: expected loss = "),
+    ],
+    ids=str,
+)
+def test_faulty_settings_are_refused(training: dict[str, object], text: str) -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("egparse_tagger")
+    examples = examples_of(nlp, count=6)
+    with pytest.raises(ConfigError, match=text):
+        nlp.get_pipe("egparse_tagger").initialize(lambda: examples, nlp=nlp, training=training)
 
 
 def test_tokens_that_do_not_match_are_left_out(trained: Language) -> None:
