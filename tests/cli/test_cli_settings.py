@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from cli.program import COMMAND, ENVIRONMENT, complaint
+from cli.program import COMMAND, ENVIRONMENT, ROOT, complaint
 from cli.program import run_process as run
 
+from egparse.cli.commands import train, tune
 from egparse.fitting.config import TrainConfig
 from egparse.fitting.config_files import load_config
 from egparse.fitting.settings import settings, settings_as_toml
@@ -112,6 +115,17 @@ def test_names_that_do_not_exist_are_refused_with_similar_ones(name: str, said: 
 @pytest.mark.parametrize("other", ["--json", "parser"])
 def test_a_file_has_all_settings(other: str) -> None:
     assert "'--toml'" in run("settings", "--toml", other, status=2).stderr
+
+
+@pytest.mark.parametrize("epilog", [train.EPILOG, tune.EPILOG], ids=["train", "tune"])
+def test_the_examples_of_commands_have_settings_that_exist(epilog: str) -> None:
+    examples = [shlex.split(line) for line in epilog.splitlines() if "egparse " in line]
+    assert any("--set" in words for words in examples)
+    for words in examples:
+        options = list(pairwise(words))
+        overrides = [value for name, value in options if name == "--set"]
+        files = [ROOT / value for name, value in options if name == "--config"]
+        load_config(files[0] if files else None, overrides)
 
 
 @pytest.mark.parametrize("arguments", [[], ["parser"], ["--toml"], ["--json"]], ids=str)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from egparse.training.tune import Tuned, TunedTask, TunePoint
 
 EPILOG = examples(
-    "egparse tune corpus.conllu --dev dev.conllu --task parser --c-from 1000 --c-to 1",
+    "egparse tune corpus.conllu --dev dev.conllu --task parser --c-from 200 --c-to 12 --decay 0.5",
     "egparse tune corpus.conllu --task upos --task xpos --output path.json --plot path.svg",
     "egparse tune corpus.conllu --task labeller --set labeller.loss=max-margin --gap 0.1",
 )
