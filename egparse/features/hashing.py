@@ -43,7 +43,7 @@ def mix_character(code: np.uint64, character: np.uint64) -> np.uint64:
 
 @njit(inline=True)
 def direction_code(head: int, dependent: int) -> np.uint64:
-    """What tells an arc to the right from one to the left."""
+    """The code of an arc's direction: to the right or to the left."""
     return _RIGHTWARD if head < dependent else _LEFTWARD
 
 

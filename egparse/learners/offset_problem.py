@@ -63,7 +63,7 @@ def with_offsets(
     ``beta`` and ``gamma``.
 
     The result has groups of parts and k best structures if ``problem`` has them. It has no compiled
-    EG steps, since those of a problem know nothing of offsets.
+    EG steps, since a problem's compiled steps ignore offsets.
 
     Raises:
         ValueError: not one finite offset for each part.
