@@ -90,7 +90,7 @@ class Parser:
         return self._predict(words, constraints, with_probabilities=True)
 
     def with_temperature(self, temperature: float) -> Parser:
-        """The same parser with another ``temperature`` of its probabilities."""
+        """The same parser with probabilities from scores divided by a temperature."""
         return replace(self, temperature=temperature)
 
     def k_best(self, words: Words, k: int) -> list[list[ScoredTree]]:
@@ -141,7 +141,7 @@ class Parser:
         return HeadsWithProbabilities(heads, probabilities)
 
     def to_payload(self) -> dict[str, Any]:
-        """The fields as the model file holds them."""
+        """Plain data for the model file."""
         return {
             "columns": self.columns.to_payload(),
             "templates": list(self.texts),

@@ -67,9 +67,9 @@ class TreeProblem:
     """Sentence ``i`` has the hashed codes ``codes[i]``, the candidate arcs ``arcs[i]`` (arcs, 2)
     and the correct ``heads[i]``.
 
-    ``heads[i][d - 1]`` is the head of word d. A correct arc outside the candidates, or a correct
-    tree outside the structure (a non-projective tree for projective inference), is legitimate: its
-    features enter v, its loss has no lower bound of 0.
+    ``heads[i][d - 1]`` is the head of word d. A correct arc may be missing from the candidates, and
+    a correct tree may be non-projective for projective inference: its features enter v, but its
+    loss may fall below 0.
     """
 
     def __init__(
@@ -87,11 +87,11 @@ class TreeProblem:
         self._codes, self._arcs, self._templates = codes, arcs, templates
         self._inference = INFERENCE[trees]
         self._single_root = single_root
-        self.part_starts = np.cumsum([0] + [len(own) for own in arcs], dtype=np.int64)
+        self.part_starts = np.cumsum([0] + [len(candidates) for candidates in arcs], dtype=np.int64)
         self._gold = np.concatenate(
-            [_correct(own, correct) for own, correct in zip(arcs, heads, strict=True)]
+            [_correct(candidates, correct) for candidates, correct in zip(arcs, heads, strict=True)]
         )
-        longest = max((len(own) for own in arcs), default=1)
+        longest = max((len(candidates) for candidates in arcs), default=1)
         words = max((len(correct) for correct in heads), default=1)
         self._scores = np.empty(longest)
         self._cost = np.empty(longest)
@@ -111,9 +111,7 @@ class TreeProblem:
         return self._arcs[i][:, 1]
 
     def cost(self, i: int) -> Floats:
-        """Minus one on the correct arcs, so that with the constant each word with a wrong head
-        costs one.
-        """
+        """Minus one on correct arcs: with the constant, each word with a wrong head costs one."""
         out = self._cost[: len(self._arcs[i])]
         np.negative(self.gold(i), out=out)
         return out
@@ -147,16 +145,16 @@ class TreeProblem:
         return float(score)
 
     def k_best(self, i: int, potentials: Floats, k: int) -> Floats:
-        """The k best trees, (found, arcs), best first."""
+        """Up to k best trees, (trees, arcs), best first."""
         square, _ = self._squares(i)
         scatter(self._arcs[i], potentials, square)
         arcs = self._arcs[i]
         trees = self._inference.k_best(square, k, self._single_root)
-        found = [tree.heads[arcs[:, 1]] == arcs[:, 0] for tree in trees]
-        return np.array(found, dtype=np.float64).reshape(len(found), len(arcs))
+        rows = [tree.heads[arcs[:, 1]] == arcs[:, 0] for tree in trees]
+        return np.array(rows, dtype=np.float64).reshape(len(rows), len(arcs))
 
     def add(self, i: int, changes: Floats) -> float:
-        """Move the weights of the features of each arc."""
+        """Add changes, times the features of the arcs, to w; returns the change of |w|^2."""
         return float(
             add_arcs(
                 self._codes[i], self._templates, self._arcs[i], changes, self.weights, self._places
@@ -172,7 +170,7 @@ class TreeProblem:
         return (self.weights,)
 
     def with_own_weights(self) -> TreeProblem:
-        """The same sentences with a table of their own."""
+        """The same sentences with a separate table of weights."""
         other = copy(self)
         other.weights = np.zeros_like(self.weights)
         return other
@@ -186,5 +184,6 @@ class TreeProblem:
 
 
 def _correct(arcs: Shorts, heads: Ints) -> Floats:
+    """One on the correct arcs."""
     correct: Floats = (heads[arcs[:, 1] - 1] == arcs[:, 0]).astype(np.float64)
     return correct

@@ -1,4 +1,4 @@
-"""Learning an arc-factored parser, be it the parser or the pruner of a second-order one."""
+"""Training an arc-factored parser: the parser itself, or the pruner of a second-order parser."""
 
 from __future__ import annotations
 
@@ -27,8 +27,7 @@ from egparse.storage.quantised_weights import quantise
 from egparse.types import Floats, Ints
 
 GOLD_THETA = 3.0
-"""Initial theta of correct arcs, above the logarithm of the sentence's length.
-"""
+"""Initial theta of correct arcs, in addition to the logarithm of the sentence's length."""
 
 STEPS = {
     "curvature": 35.0,
@@ -37,11 +36,13 @@ STEPS = {
     "round_fraction": 0.4,
     "min_visit_probability": 0.05,
 }
-"""How online EG steps, and whom it visits from the second pass on (docs/decisions/eg-steps.md)."""
+"""Step sizes of online EG, and which sentences it visits from the second pass on
+(docs/decisions/eg-steps.md).
+"""
 
 
 class HeadPredictor(Calibrated, Protocol):
-    """A parser of either order, as calibration sees it."""
+    """A parser of either order, as calibration needs it."""
 
     def predict(self, words: Words) -> Ints:
         """The heads, shape (words,)."""
@@ -96,7 +97,7 @@ class ArcParserTask:
 
     @property
     def keeps_last(self) -> bool:
-        """A pruner makes all its passes: its UAS says little of what it prunes."""
+        """A pruner makes all its passes: its UAS says little about the arcs that it prunes."""
         return self.pruner is not None
 
     def prepare(self, config: LearningConfig | None = None) -> Prepared[Parser]:
@@ -174,7 +175,7 @@ class ArcParserTask:
 
 
 def head_outcomes(predictor: AnyParser, dev: Part, heads: GoldHeads) -> Outcomes[AnyParser]:
-    """What the calibration of a parser of either order looks at."""
+    """The outcomes for the calibration of a parser of either order."""
 
     def probabilities(parser: AnyParser) -> Floats:
         return parser.predict_with_probabilities(dev.words)[1]
@@ -187,8 +188,8 @@ def choose_trees(heads: Sequence[Ints], config: ParserConfig) -> Trees:
     """The configured kind; where that is "auto", projective unless too many arcs cross others."""
     if config.trees != "auto":
         return config.trees
-    crossing = sum(crossing_arcs(own) for own in heads)
-    total = sum(len(own) for own in heads)
+    crossing = sum(crossing_arcs(of_sentence) for of_sentence in heads)
+    total = sum(len(of_sentence) for of_sentence in heads)
     return (
         "non-projective" if crossing > config.non_projective_above * max(1, total) else "projective"
     )
@@ -196,8 +197,8 @@ def choose_trees(heads: Sequence[Ints], config: ParserConfig) -> Trees:
 
 @njit
 def crossing_arcs(heads: Ints) -> int:
-    """How many words hang on an arc that is not projective: some word under the arc does not
-    descend from its head.
+    """The number of words whose arc is not projective: some word between its ends does not descend
+    from its head.
     """
     n = heads.shape[0]
     count = 0

@@ -1,6 +1,4 @@
-"""The columns that arc templates name: words, tags and what the context says of a word; and the
-templates themselves.
-"""
+"""The columns of arc templates (words, tags and their context in a sentence), and the templates."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ PARSER_INPUTS = tuple(_COPIED.values())
 """The columns of words that the parser reads."""
 
 _RARE_UNKNOWN = ("lower", "stem")
-_ROOT = 0  # of context columns at the root, which its tags tell from words
+_ROOT = 0  # in the context columns of the root, which differs from words by its tags
 
 ARC_TEMPLATES = (
     "h.xpos + d.xpos",
@@ -95,11 +93,11 @@ first two pair the tags.
 
 
 class ArcColumns:
-    """Turns the words of a batch into the columns of the parser: one row a word, and one before
-    each sentence for the root.
+    """Computes the columns of the parser for a batch of words: a row for each word, and before each
+    sentence a row for its root.
 
-    Values above the ``limits`` of their columns are unknown to it, but for those ``beyond`` that
-    later training has made known.
+    Values above the ``limits`` of their columns are unknown, except the values ``beyond``, which
+    continued training has added.
     """
 
     names = (*_COPIED, *CONTEXT)
@@ -119,23 +117,22 @@ class ArcColumns:
 
     @classmethod
     def build(cls, words: Words, columns: Columns, min_form_count: int) -> ArcColumns:
-        """Words rarer than ``min_form_count`` in ``words`` are unknown to the parser."""
+        """Columns in which forms rarer than ``min_form_count`` in ``words`` are unknown."""
         limits = {}
         for name in _RARE_UNKNOWN:
             counts = np.bincount(words.values[:, columns.number(name)])
-            # vocabularies are sorted by count, so the rare values are those above a limit
+            # vocabularies are sorted by count: all values above a limit are rare
             limits[name] = int(np.flatnonzero(counts >= min_form_count).max(initial=0))
         return cls(columns, limits)
 
     def over(self, columns: Columns) -> ArcColumns:
-        """The same, over columns in which those that the parser reads keep their numbers."""
-        return ArcColumns(
-            columns, self._limits, {name: own.tolist() for name, own in self._beyond.items()}
-        )
+        """The same over other columns of words that give the values read here the same numbers."""
+        beyond = {name: values.tolist() for name, values in self._beyond.items()}
+        return ArcColumns(columns, self._limits, beyond)
 
     def extended(self, words: Words, min_form_count: int) -> ArcColumns:
-        """The same, but what was unknown is known if it is in ``words`` at least ``min_form_count``
-        times.
+        """The same, with the unknown values that ``words`` have at least ``min_form_count`` times
+        made known.
         """
         beyond = {}
         for name, limit in self._limits.items():
@@ -146,7 +143,7 @@ class ArcColumns:
         return ArcColumns(self._columns, self._limits, beyond)
 
     def values(self, words: Words) -> Ints:
-        """Values of shape (words + sentences, columns): sentence i begins with its root, at row
+        """Values of shape (words + sentences, columns): sentence i starts with its root, in row
         ``starts[i] + i``.
         """
         n = len(words.form_ids)
@@ -169,8 +166,8 @@ class ArcColumns:
         return out
 
     def to_payload(self) -> dict[str, Any]:
-        """What the model file holds of it."""
-        beyond = {name: own for name, own in self._beyond.items() if len(own)}
+        """Plain data for the model file."""
+        beyond = {name: values for name, values in self._beyond.items() if len(values)}
         return {"limits": self._limits, **({"beyond": beyond} if beyond else {})}
 
     @classmethod

@@ -1,15 +1,16 @@
-"""Arcs that a tree must or must not have: the candidate arcs of a sentence, restricted before they
-are scored.
+"""Constraints on trees: fixed and forbidden arcs restrict the candidate arcs before these are
+scored.
 
-A word whose head is fixed keeps the arc from it and no other, so every tree algorithm on the
-restricted arcs finds what it finds among the trees that have the fixed arcs: the best one, or the
-distribution over them. Nothing here knows of scores.
+A word with a fixed head keeps the arc from it and no other. Every tree algorithm on the restricted
+arcs is therefore restricted to the trees with the fixed arcs: it finds the best of them, or the
+distribution over them. Scores play no role here.
 
-Where the candidates that are left have no tree although the constraints allow one, words that are
-free get every arc that is not forbidden. A tree exists if all words can be reached from the root; a
-tree with a single root if all can be reached from some word that may be the root's only dependent.
-The words from which all others can be reached are those that reach the one which a search, started
-anew from each word not met yet, starts from last. All takes O(n^2) for n words.
+If the remaining candidates have no tree although the constraints allow one, words without a fixed
+head get every arc that is not forbidden. A tree exists if the root reaches all words; a tree with a
+single root exists if all words are reached from one that may be the root's dependent. Such a word
+is found by the mother-vertex lemma: if any word reaches all others, so does the start of the last
+tree of a depth-first search. Then exactly the words that reach this start reach all others. All
+steps take O(n^2) for n words.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from egparse.compilation import njit
 from egparse.types import Arcs, Ints, Longs, Mask
 
 FREE = -1
-"""The fixed head of a word that may have any."""
+"""In the place of the fixed head of a word without one."""
 
 NO_TREE = -1
-"""What ``constrain_arcs`` returns where no tree is allowed."""
+"""The result of ``constrain_arcs`` if the constraints allow no tree."""
 
 
 class SentenceArcs(NamedTuple):
@@ -37,9 +38,9 @@ class SentenceArcs(NamedTuple):
 
 
 class ArcConstraints(NamedTuple):
-    """The arcs of a batch: ``heads`` (words,) holds fixed heads, ``FREE`` elsewhere;
-    ``forbidden[i]`` the forbidden arcs of sentence ``i``, shape (n+1, n+1). ``constrained``
-    (sentences,) says which sentences have either.
+    """The constraints of a batch: ``heads`` (words,) holds fixed heads, ``FREE`` elsewhere;
+    ``forbidden[i]`` marks the forbidden arcs of sentence ``i``, shape (n+1, n+1); ``constrained``
+    (sentences,) marks the sentences that have either.
     """
 
     heads: Ints
@@ -75,13 +76,14 @@ def all_arcs(size: int, out: Arcs) -> int:
 def constrain_arcs(
     arcs: Arcs, count: int, fixed_heads: Ints, forbidden: Mask, single_root: bool, out: Arcs
 ) -> int:
-    """Write the arcs that the constraints leave of the candidates ``arcs[:count]``, by dependent;
+    """Write the arcs that the constraints allow of the candidates ``arcs[:count]``, by dependent;
     returns how many, or ``NO_TREE``.
 
     ``fixed_heads[dependent]``, shape (n+1,), is a head or ``FREE``; a fixed arc need not be a
-    candidate. ``forbidden[head, dependent]`` has shape (n+1, n+1), or (0, 0) where nothing is. If a
-    tree (with one root word if ``single_root``) is allowed at all, there is one in the result; it
-    need not be projective. ``out`` has room for (n+1)^2 arcs and may be ``arcs`` itself.
+    candidate. ``forbidden[head, dependent]`` has shape (n+1, n+1), or (0, 0) if nothing is
+    forbidden. If the constraints allow a tree (with one root word if ``single_root``), the arcs
+    that are written contain one; it need not be projective. ``out`` has room for (n+1)^2 arcs and
+    may be ``arcs`` itself.
     """
     size = fixed_heads.shape[0]
     allowed = np.zeros((size, size), dtype=np.bool_)
@@ -98,19 +100,19 @@ def constrain_arcs(
         _forbid(forbidden, allowed)
         if not has_tree(allowed, single_root):
             return NO_TREE
-    kept = 0
+    written = 0
     for dependent in range(1, size):
         for head in range(size):
             if allowed[head, dependent]:
-                out[kept, 0] = head
-                out[kept, 1] = dependent
-                kept += 1
-    return kept
+                out[written, 0] = head
+                out[written, 1] = dependent
+                written += 1
+    return written
 
 
 @njit
 def _forbid(forbidden: Mask, allowed: Mask) -> None:
-    """Take out the forbidden arcs, and those of a word to itself."""
+    """Remove the forbidden arcs and the diagonal from ``allowed``."""
     for dependent in range(allowed.shape[0]):
         allowed[dependent, dependent] = False
         for head in range(forbidden.shape[0]):
@@ -120,46 +122,44 @@ def _forbid(forbidden: Mask, allowed: Mask) -> None:
 
 @njit
 def has_tree(allowed: Mask, single_root: bool) -> bool:
-    """Whether the arcs ``allowed[head, dependent]``, shape (n+1, n+1), hold a tree over all words,
-    of one root word if ``single_root``.
+    """Whether the arcs ``allowed[head, dependent]``, shape (n+1, n+1), contain a tree over all
+    words, with one root word if ``single_root``.
     """
     size = allowed.shape[0]
     stack = np.empty(size, dtype=np.int64)
     if not single_root:
         return bool(_reach(allowed, 0, stack, np.zeros(size, dtype=np.bool_)) == size)
-    met = np.zeros(size, dtype=np.bool_)
-    met[0] = True  # nothing is reached through the root
-    last = 0
+    reached = np.zeros(size, dtype=np.bool_)
+    reached[0] = True  # no path leads through the root
+    last = 0  # the start of the last tree of the depth-first search
     for word in range(1, size):
-        if not met[word]:
+        if not reached[word]:
             last = word
-            _reach(allowed, word, stack, met)
+            _reach(allowed, word, stack, reached)
     if last == 0:
         return True
-    met[:] = False
-    met[0] = True
-    if _reach(allowed, last, stack, met) != size - 1:
+    reached[:] = False
+    reached[0] = True
+    if _reach(allowed, last, stack, reached) != size - 1:
         return False
-    met[:] = False
-    met[0] = True
-    _reach(allowed.T, last, stack, met)
-    return bool(np.any(met[1:] & allowed[0, 1:]))
+    reached[:] = False
+    reached[0] = True
+    _reach(allowed.T, last, stack, reached)  # against the arcs: the words that reach ``last``
+    return bool(np.any(reached[1:] & allowed[0, 1:]))
 
 
 @njit
-def _reach(allowed: Mask, start: int, stack: Longs, met: Mask) -> int:
-    """Mark the positions that can be reached from ``start`` through unmarked ones; returns how
-    many.
-    """
+def _reach(allowed: Mask, start: int, stack: Longs, reached: Mask) -> int:
+    """Mark the positions that ``start`` reaches through unmarked ones; returns how many."""
     stack[0] = start
-    met[start] = True
+    reached[start] = True
     top, count = 1, 1
     while top > 0:
         top -= 1
         head = stack[top]
         for dependent in range(allowed.shape[0]):
-            if allowed[head, dependent] and not met[dependent]:
-                met[dependent] = True
+            if allowed[head, dependent] and not reached[dependent]:
+                reached[dependent] = True
                 stack[top] = dependent
                 top += 1
                 count += 1

@@ -1,7 +1,7 @@
-"""Which labels an arc may have: those seen on arcs with the same tags and direction.
+"""The candidate labels of an arc: those seen on arcs with the same tags and direction.
 
-Labels are ranks by frequency in training, without subtypes: they help to find the tree, and are not
-what is predicted.
+Labels are without subtypes and numbered by descending frequency in training. They help to find the
+tree and are summed out; the labels in the output are those of the labeller.
 """
 
 from __future__ import annotations
@@ -18,18 +18,22 @@ from egparse.sentences import MISSING
 from egparse.types import Ints, Shorts, UInt8s
 
 NO_LABEL = -1
+"""The rank of an unknown label."""
 
-_LEAST_SHARE = 0.004
-"""A label this much rarer than the most frequent one of such arcs is no candidate."""
+_MIN_SHARE = 0.004
+"""A candidate label has at least this share of the count of the most frequent label of its kind of
+arcs.
+"""
 
-_MOST = 8
+_MAX_LABELS = 8
+"""Of one kind of arcs."""
 
 
 class ArcLabelDictionary(NamedTuple):
-    """Ranks ``labels[starts[k]:starts[k + 1]]`` for arcs of kind k, see ``_kind``, the most
-    frequent first.
+    """The label ranks ``labels[starts[k]:starts[k + 1]]`` of arcs of kind k (see ``_kind``), the
+    most frequent first.
 
-    ``column`` is that of the tags, ``n_tags`` how many are known.
+    ``column`` is the column of the tags, ``n_tags`` the number of known tags.
     """
 
     labels: UInt8s
@@ -39,9 +43,9 @@ class ArcLabelDictionary(NamedTuple):
 
 
 def rank_labels(deprels: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """Labels without subtypes, the most frequent first; at most 255. ``MISSING`` is none."""
+    """Labels without subtypes and without ``MISSING``, the most frequent first; at most 255."""
     counts = Counter(
-        label.partition(":")[0] for own in deprels for label in own if label != MISSING
+        label.partition(":")[0] for labels in deprels for label in labels if label != MISSING
     )
     return tuple(
         label for label, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
@@ -51,16 +55,16 @@ def rank_labels(deprels: Sequence[Sequence[str]]) -> tuple[str, ...]:
 def label_ranks(
     deprels: Sequence[Sequence[str]], ranked: Sequence[str], lengths: Sequence[int]
 ) -> list[Ints]:
-    """The rank of each word's label, ``NO_LABEL`` where it is unknown or the sentence brings no
-    labels for its ``lengths[i]`` words.
+    """The rank of each word's label; ``NO_LABEL`` for unknown labels, and for all ``lengths[i]``
+    words of a sentence without labels.
     """
-    places = {label: rank for rank, label in enumerate(ranked)}
+    ranks = {label: rank for rank, label in enumerate(ranked)}
     return [
         np.array(
-            [places.get(label.partition(":")[0], NO_LABEL) for label in own or ("",) * n],
+            [ranks.get(label.partition(":")[0], NO_LABEL) for label in labels or ("",) * n],
             dtype=np.int32,
         )
-        for own, n in zip(deprels, lengths, strict=True)
+        for labels, n in zip(deprels, lengths, strict=True)
     ]
 
 
@@ -72,52 +76,52 @@ def build_dictionary(
     column: int,
     base: ArcLabelDictionary | None = None,
 ) -> ArcLabelDictionary:
-    """Count over training sentences, whose rows are words after one row for the root.
+    """Count over training sentences, whose rows are the root and then the words.
 
-    With a ``base``, over the same tags and the first of the ranks, its candidates come first,
-    whatever is seen.
+    With a ``base`` over the same tags, whose labels have the lowest ranks, its candidates come
+    first, whatever the counts.
     """
-    n_tags = 1 + max((int(own[:, column].max()) for own in sentences), default=0)
+    n_tags = 1 + max((int(values[:, column].max()) for values in sentences), default=0)
     n_tags = n_tags if base is None else max(n_tags, base.n_tags)
     counts = np.zeros((2 * n_tags * n_tags, n_labels), dtype=np.int64)
-    for own, own_heads, own_ranks in zip(sentences, heads, ranks, strict=True):
-        tags = own[:, column].astype(np.int64)
+    for values, correct, labels in zip(sentences, heads, ranks, strict=True):
+        tags = values[:, column].astype(np.int64)
         dependents = np.arange(1, len(tags))
-        kinds = 2 * (tags[own_heads] * n_tags + tags[dependents]) + (own_heads < dependents)
-        known = own_ranks != NO_LABEL
-        np.add.at(counts, (kinds[known], own_ranks[known]), 1)
+        kinds = 2 * (tags[correct] * n_tags + tags[dependents]) + (correct < dependents)
+        known = labels != NO_LABEL
+        np.add.at(counts, (kinds[known], labels[known]), 1)
     if n_labels == 0:
         none = np.zeros(len(counts) + 1, dtype=np.int32)
         return ArcLabelDictionary(np.zeros(0, dtype=np.uint8), none, column, n_tags)
     by_dependent = counts.reshape(n_tags, n_tags, 2, n_labels).sum(axis=(0, 2))
     rows = []
     for kind in range(len(counts)):
-        own_counts = counts[kind]
-        brought = [] if base is None else _candidates_of(base, kind, n_tags)
-        if brought and not own_counts.any():
-            rows.append(np.array(brought))
+        of_kind = counts[kind]
+        of_base = [] if base is None else _candidates_of(base, kind, n_tags)
+        if of_base and not of_kind.any():
+            rows.append(np.array(of_base))
             continue
-        if not own_counts.any():  # never seen: what the dependent's tag has elsewhere
-            own_counts = by_dependent[kind // 2 % n_tags]
-        order = np.argsort(-own_counts, kind="stable")[:_MOST]
-        wanted = own_counts[order] >= max(1.0, _LEAST_SHARE * own_counts[order[0]])
-        found = (order[wanted] if wanted.any() else order[:1]).tolist()
-        rows.append(np.array([*brought, *(label for label in found if label not in brought)]))
+        if not of_kind.any():  # never seen: the labels of the dependent's tag elsewhere
+            of_kind = by_dependent[kind // 2 % n_tags]
+        order = np.argsort(-of_kind, kind="stable")[:_MAX_LABELS]
+        frequent = of_kind[order] >= max(1.0, _MIN_SHARE * of_kind[order[0]])
+        candidates = (order[frequent] if frequent.any() else order[:1]).tolist()
+        rows.append(np.array([*of_base, *(rank for rank in candidates if rank not in of_base)]))
     starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int32)
     return ArcLabelDictionary(np.concatenate(rows).astype(np.uint8), starts, column, n_tags)
 
 
 def _candidates_of(dictionary: ArcLabelDictionary, kind: int, n_tags: int) -> list[int]:
-    """The candidates for arcs of a kind that is numbered for ``n_tags`` tags; none for tags that
-    the dictionary does not know.
+    """The candidates for a kind of arcs, numbered with ``n_tags`` tags; none if one of its tags is
+    not in the dictionary.
     """
     pair, direction = divmod(kind, 2)
     head, dependent = divmod(pair, n_tags)
     if max(head, dependent) >= dictionary.n_tags:
         return []
-    own = 2 * (head * dictionary.n_tags + dependent) + direction
+    kind = 2 * (head * dictionary.n_tags + dependent) + direction
     ranks: list[int] = dictionary.labels[
-        dictionary.starts[own] : dictionary.starts[own + 1]
+        dictionary.starts[kind] : dictionary.starts[kind + 1]
     ].tolist()
     return ranks
 
@@ -140,11 +144,11 @@ def candidate_labels(values: Ints, arcs: Shorts, dictionary: ArcLabelDictionary)
 
 @njit
 def with_correct(candidates: ArcLabels, arcs: Shorts, heads: Ints, ranks: Ints) -> ArcLabels:
-    """The candidates and, for correct arcs, the correct label, in the place of the last one if it
-    is not among them.
+    """The candidates, among which each correct arc has its correct label: where it is missing, it
+    replaces the last candidate.
 
-    The arcs into a word whose label is unknown, ``NO_LABEL``, have none: any one would have to be
-    wrong.
+    The arcs into a word whose label is unknown (``NO_LABEL``) get no candidates, as all of them
+    would count as wrong.
     """
     labels = np.empty_like(candidates.labels)
     starts = np.zeros_like(candidates.starts)
@@ -157,16 +161,17 @@ def with_correct(candidates: ArcLabels, arcs: Shorts, heads: Ints, ranks: Ints) 
         starts[a + 1] = end
         if first == end or heads[dependent - 1] != arcs[a, 0]:
             continue
-        found = False
+        is_there = False
         for k in range(first, end):
-            found = found or labels[k] == rank
-        if not found:
+            is_there = is_there or labels[k] == rank
+        if not is_there:
             labels[end - 1] = rank
     return ArcLabels(labels[: starts[arcs.shape[0]]].copy(), starts)
 
 
 @njit
 def _kind(values: Ints, arc: Shorts, dictionary: ArcLabelDictionary) -> int:
+    """2 (head tag * n_tags + dependent tag) + 1 for an arc to the right; unknown tags are 0."""
     head = values[arc[0], dictionary.column]
     dependent = values[arc[1], dictionary.column]
     n = dictionary.n_tags

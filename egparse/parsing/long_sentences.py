@@ -1,17 +1,18 @@
 """Trees of sentences too long to be parsed whole: cut into pieces, each parsed exactly, the pieces
 joined under one root.
 
-Exact inference takes time with the cube of the length and memory with its square. What is that long
-is nearly always several sentences that nobody has split, a list or a table: few arcs cross its
-boundaries. We find them with the parser itself. From where the last piece ended, a window of
-``WINDOW`` words is parsed as if it were a sentence; in its second half, the place that the fewest
-arcs cross ends the piece; the piece is parsed anew, as if it were a sentence, and the next window
-begins behind it. Time is linear in the length, memory constant.
+The time of exact inference grows with the cube of the length, its memory with the square. A
+sentence of such a length nearly always consists of several sentences that were not split, or of a
+list or a table, and few arcs cross the boundaries between them. The parser itself finds these
+boundaries. From the end of the last piece, a window of ``WINDOW`` words is parsed as if it were a
+sentence. The piece ends at the position in the second half of the window that the fewest arcs
+cross. The piece is parsed again, as if it were a sentence, and the next window starts after it.
+Time is linear in the length, memory constant.
 
 The tree is valid by construction. Each piece is a tree; for a single root, the roots of the others
-become dependents of the first one's root, as UD has side-by-side sentences (parataxis:
-https://universaldependencies.org/u/dep/parataxis.html). Those arcs cross none: what lies below them
-descends from the roots at their ends. So the tree is projective where the pieces are.
+become dependents of the first one's root, as UD attaches side-by-side sentences (parataxis:
+https://universaldependencies.org/u/dep/parataxis.html). These arcs cross no others, because all
+words between their ends descend from roots of pieces. So the tree is projective if the pieces are.
 """
 
 from __future__ import annotations
@@ -24,19 +25,19 @@ import numpy as np
 from egparse.types import Ints
 
 LONGEST = 500
-"""Words of the longest sentence that is parsed whole: 0.25 s and 25 MB with marginals, and eight
-times the time and four times the memory for twice as many. Must stay below 2^15: arcs hold
-positions in 16 bits.
+"""Words of the longest sentence that is parsed as a whole, which takes 0.25 s and 25 MB with
+marginals; twice as many words take eight times the time and four times the memory. Must be below
+2^15: arcs hold positions in 16 bits.
 """
 
 WINDOW = 200
-"""Words parsed at a time of a longer one, at 0.1 ms a word. On UD English EWT (dev), its sentences
-joined into ones of 480 words, windows of 60, 100, 150, 200 and 300 words attach as many words
-correctly as the sentence whole (72.0 to 72.1 %); the larger, the more arcs fit in.
+"""Words of a longer sentence that are parsed at a time, at 0.1 ms a word. On UD English EWT (dev)
+with sentences joined into ones of 480 words, windows of 60, 100, 150, 200 and 300 words attach as
+many words correctly as parsing the whole (72.0 to 72.1 %); longer arcs fit into larger windows.
 """
 
 MARGIN = 10
-"""Words at the end of a window that belong to no piece: their heads may lie behind it."""
+"""Words at the end of a window that belong to no piece: their heads may be after it."""
 
 
 class LongSentenceWarning(UserWarning):
@@ -48,9 +49,9 @@ def parse_in_pieces(
 ) -> Ints:
     """The heads of ``n`` words, shape (n,): positions from 1 on, 0 for the root.
 
-    ``parse(first, end)`` gives the heads, shape (end - first,), of the words ``first`` to ``end -
+    ``parse(first, end)`` returns the heads, shape (end - first,), of the words ``first`` to ``end -
     1`` (from 0 on) as if they were a sentence: positions among them from 1 on, 0 for the root. It
-    is asked for ``window`` words at most. Warns with ``LongSentenceWarning``.
+    is called for at most ``window`` words. Warns with ``LongSentenceWarning``.
 
     Raises:
         ValueError: a window of less than four margins.
@@ -65,28 +66,28 @@ def parse_in_pieces(
     heads = np.empty(n, dtype=np.int32)
     first, root = 0, 0
     while first < n:
-        own = parse(first, min(first + window, n))
+        piece = parse(first, min(first + window, n))
         if first + window < n:
-            own = parse(first, first + _least_crossed(own))
-        piece = np.where(own > 0, own + first, root)
-        heads[first : first + len(own)] = piece
+            piece = parse(first, first + _least_crossed(piece))
+        end = first + len(piece)
+        heads[first:end] = np.where(piece > 0, piece + first, root)
         if single_root and root == 0:
-            root = int(np.argmin(own)) + 1
-        first += len(own)
+            root = int(np.argmin(piece)) + 1
+        first = end
     return heads
 
 
 def _least_crossed(heads: Ints) -> int:
-    """How many words of a window the piece takes: the last of the places in the second half that
-    the fewest arcs cross.
+    """The number of words of a window before the boundary that the fewest arcs cross, the last such
+    boundary in the second half.
     """
     n = len(heads)
     positions = np.arange(1, n + 1)
     below_words = heads > 0
     left = np.minimum(heads, positions)[below_words]
     right = np.maximum(heads, positions)[below_words]
-    # an arc between the positions l < r crosses the places behind l, ..., r - 1
+    # an arc between the positions l < r crosses the boundaries after l, ..., r - 1
     changes = np.bincount(left, minlength=n + 1) - np.bincount(right, minlength=n + 1)
     crossing = np.cumsum(changes)
-    places = np.arange(n // 2, n - MARGIN + 1)
-    return int(places[::-1][np.argmin(crossing[places][::-1])])
+    boundaries = np.arange(n // 2, n - MARGIN + 1)
+    return int(boundaries[::-1][np.argmin(crossing[boundaries][::-1])])

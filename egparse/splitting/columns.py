@@ -147,7 +147,7 @@ def _observe(
     small: UInt32s,
     values: Ints,
 ) -> None:
-    """Fill what can be seen of each word alone; word ``k`` has the characters
+    """Fill the columns that depend on each word alone; word ``k`` has the characters
     ``codes[ends[k]:ends[k + 1]]``.
     """
     for k in range(values.shape[0]):

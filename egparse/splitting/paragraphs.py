@@ -13,7 +13,7 @@ from egparse.splitting.columns import Paragraph
 from egparse.types import Mask
 
 MIN_SENTENCES = 30
-"""Fewer sentences show too little of what is between two of them."""
+"""A splitter is trained on at least so many sentences that start inside a paragraph."""
 
 _MARKS = ("# newpar", "# newdoc")
 _RUNNING_TEXT = ("conllu", "conllx")
@@ -128,10 +128,10 @@ def _multiword_tokens(sentence: Sentence) -> dict[int, tuple[int, str, bool]]:
     source = sentence.source
     if source is None or len(source.lines) == len(sentence):
         return {}
-    found = {}
+    tokens = {}
     for line in source.lines:
         match = _MULTIWORD.match(line)
         if match:
             blank = _NO_BLANK not in line.rpartition("\t")[2]
-            found[int(match[1]) - 1] = (int(match[2]) - 1, match[3], blank)
-    return found
+            tokens[int(match[1]) - 1] = (int(match[2]) - 1, match[3], blank)
+    return tokens

@@ -56,14 +56,14 @@ class Splitter:
 
     def split(self, paragraphs: Sequence[Paragraph]) -> list[Mask]:
         """``starts`` of many paragraphs, faster than one by one."""
-        found: list[Mask] = []
+        masks: list[Mask] = []
         for batch in _batches(paragraphs):
             values, places = paragraph_columns(batch, spacing=self.spacing)
             labels = self.model.choose(values, places, _candidates(len(values)))
             starts = labels == 1
             starts[_first_words(places)] = True  # whatever the scores say
-            found += np.split(starts, places[1:-1])
-        return found
+            masks += np.split(starts, places[1:-1])
+        return masks
 
     def probabilities(self, forms: Sequence[str], spaced: Sequence[bool]) -> Floats:
         """The probability that a sentence starts at each word of a paragraph, shape (words,); 1 at
@@ -73,14 +73,14 @@ class Splitter:
 
     def all_probabilities(self, paragraphs: Sequence[Paragraph]) -> list[Floats]:
         """``probabilities`` of many paragraphs."""
-        found: list[Floats] = []
+        probabilities: list[Floats] = []
         for batch in _batches(paragraphs):
             values, places = paragraph_columns(batch, spacing=self.spacing)
             starts = np.ones(len(values), dtype=np.int32)
             starting = self.model.probabilities(values, places, _candidates(len(values)), starts)
             starting[_first_words(places)] = 1.0
-            found += np.split(starting, places[1:-1])
-        return found
+            probabilities += np.split(starting, places[1:-1])
+        return probabilities
 
     def to_payload(self) -> dict[str, Any]:
         """Plain data for the model file."""

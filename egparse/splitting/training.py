@@ -98,19 +98,19 @@ class SplitterTask:
         gold = np.concatenate(inner) if inner else np.zeros(0, dtype=np.bool_)
 
         def probabilities(splitter: Splitter) -> Floats:
-            found = splitter.all_probabilities([text.paragraph for text in texts])
-            starting = np.concatenate([values[1:] for values in found])
+            by_paragraph = splitter.all_probabilities([text.paragraph for text in texts])
+            starting = np.concatenate([values[1:] for values in by_paragraph])
             return np.where(gold, starting, 1.0 - starting)
 
         every = np.ones(len(gold), dtype=np.bool_)
         return Outcomes(every, every, probabilities)
 
 
-def score_sentences(gold: Sequence[Mask], found: Sequence[Mask]) -> Score:
+def score_sentences(gold: Sequence[Mask], predicted: Sequence[Mask]) -> Score:
     """The score of sentences with both ends right, from one mask of starts for each paragraph, as
     in CoNLL 2018 with given words.
     """
-    return total(sentence_counts(gold, found))
+    return total(sentence_counts(gold, predicted))
 
 
 def splitter_counts(splitter: Splitter | None, gold: Sequence[Sentence]) -> Longs | None:

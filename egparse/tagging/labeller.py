@@ -73,8 +73,8 @@ class Labeller:
         """
         values, candidates = tree_values(words, heads, columns), self._candidates(heads, allowed)
         labels = self.model.choose(values, words.starts, candidates)
-        found = self.model.probabilities(values, words.starts, candidates, labels)
-        return LabelsWithProbabilities(labels, found)
+        probabilities = self.model.probabilities(values, words.starts, candidates, labels)
+        return LabelsWithProbabilities(labels, probabilities)
 
     @property
     def temperature(self) -> float:

@@ -70,7 +70,7 @@ class LabellerTask:
             sorted({*gold[below].tolist(), *known})
             for below, known in zip((heads == 0, heads != 0), of_base, strict=True)
         ]
-        of_root, of_words = (tuple(found) or tuple(range(len(self.labels))) for found in seen)
+        of_root, of_words = (tuple(of_place) or tuple(range(len(self.labels))) for of_place in seen)
         templates = settings.templates or LABEL_TEMPLATES
         prepared = prepare_sequence(
             SequenceExamples(

@@ -22,8 +22,7 @@ from egparse.learners.eg.step import (
     record_gain,
     store_step,
 )
-from egparse.structures.chains import chain, multiclass
-from egparse.structures.chains import higher_order as higher_order_chain
+from egparse.structures.chains import chain, higher_order, multiclass
 from egparse.structures.chains.higher_order_states import Workspace
 from egparse.tagging.sequence_layout import Sentence, SequenceLayout, sentence_of, write_cost
 from egparse.types import Floats, Longs, UInt16s
@@ -156,7 +155,7 @@ def infer(
     """Forward-backward, or a softmax a word where there are no n-grams."""
     starts, places, size = sentence.starts, sentence.places, sentence.n_labels
     if memory is not None:
-        return higher_order_chain.forward_backward(
+        return higher_order.forward_backward(
             potentials, starts, places, size, sentence.order, memory, marginals
         )
     if size == 0:
@@ -195,7 +194,10 @@ def _visit(
     scratch: Scratch,
     memory: Memory,
 ) -> tuple[int, float]:
-    """As ``OnlineEG.update``."""
+    """The step of ``OnlineEG.update``, compiled as a whole;
+    ``tests/learners/test_learner_sequences`` (``test_compiled_sweep_is_the_generic_step``) holds
+    the two equal.
+    """
     sentence = sentence_of(layout, i)
     parts = _parts(i, duals, layout, scratch)
     score_sentence(weights, sentence, scratch.buffer, scratch.codes, parts.scores)

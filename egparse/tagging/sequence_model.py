@@ -16,8 +16,7 @@ from egparse.features.sequence import WeightRows, score_candidates
 from egparse.features.tag_dictionary import Candidates
 from egparse.features.templates import Templates, compile_templates, extract_keys
 from egparse.storage.compressed_arrays import compress_array, decompress_array
-from egparse.structures.chains import batch as shared_chain
-from egparse.structures.chains import higher_order_batch as shared_higher_order_chain
+from egparse.structures.chains import batch, higher_order_batch
 from egparse.types import Floats, Ints, Longs, Mask, Singles, UInt16s, UInt64s
 
 
@@ -52,9 +51,9 @@ class SequenceModel:
         shared = (scores, candidates.starts, candidates.labels, starts)
         if self.longer:
             ngrams = (self.transitions, *self.longer)
-            shared_higher_order_chain.best_sequences(*shared, ngrams, self.opening, None, chosen)
+            higher_order_batch.best_sequences(*shared, ngrams, self.opening, None, chosen)
         else:
-            shared_chain.best_sequences(*shared, self.transitions, self.opening, chosen)
+            batch.best_sequences(*shared, self.transitions, self.opening, chosen)
         return chosen
 
     def probabilities(
@@ -75,7 +74,7 @@ class SequenceModel:
         ngrams = [
             table / np.float32(self.temperature) for table in (self.transitions, *self.longer)
         ]
-        return shared_chain.chosen_marginals(
+        return batch.chosen_marginals(
             self._scores(values, starts, candidates) / self.temperature,
             candidates.starts,
             candidates.labels,

@@ -16,11 +16,11 @@ from egparse.learners.design import DesignMatrix
 from egparse.learners.eg.step import DualVariables, StepRule
 from egparse.structures.chains import (
     chain,
+    higher_order,
     higher_order_k_best,
     higher_order_states,
     multiclass,
 )
-from egparse.structures.chains import higher_order as higher_order_chain
 from egparse.structures.chains import k_best as chain_k_best
 from egparse.tagging.sequence_design import design_of, set_rows
 from egparse.tagging.sequence_eg import (
@@ -155,22 +155,22 @@ class SequenceProblem:
         elif self._memory is None:
             score = chain.viterbi(potentials, starts, places, size, self._scratch.chain, choice)
         else:
-            score = higher_order_chain.viterbi(
+            score = higher_order.viterbi(
                 potentials, starts, places, size, self.order, self._memory, choice
             )
         write_path(sentence, choice + starts[:-1], out)
         return float(score)
 
     def k_best(self, i: int, potentials: Floats, k: int) -> Floats:
-        """The k best label sequences, (found, parts), best first."""
+        """Up to k best label sequences, (sequences, parts), best first."""
         sentence = sentence_of(self._layout, i)
         starts, places, size = sentence.starts, sentence.places, sentence.n_labels
         if self.order > 1:
-            found = higher_order_k_best.k_best(potentials, starts, places, size, self.order, k)
+            best = higher_order_k_best.k_best(potentials, starts, places, size, self.order, k)
         else:
-            found = chain_k_best.k_best(potentials, starts, places, size, k)
-        out = np.empty((len(found.choices), self._size(i)))
-        for parts, choice in zip(out, found.choices, strict=True):
+            best = chain_k_best.k_best(potentials, starts, places, size, k)
+        out = np.empty((len(best.choices), self._size(i)))
+        for parts, choice in zip(out, best.choices, strict=True):
             write_path(sentence, choice + starts[:-1], parts)
         return out
 

@@ -69,13 +69,15 @@ class Tagger:
         candidates = candidates_of(words, self.dictionary, self.model.n_labels)
         if allowed is not None:
             candidates = restrict(candidates, allowed)
-        found = self.model.probabilities(words.values, words.starts, candidates, labels, kinds)
-        beyond = np.isnan(found) & (labels >= 0)
+        probabilities = self.model.probabilities(
+            words.values, words.starts, candidates, labels, kinds
+        )
+        beyond = np.isnan(probabilities) & (labels >= 0)
         if allowed is not None and beyond.any():
             wider = restrict(all_labels(len(words.form_ids), self.model.n_labels), allowed)
             others = self.model.probabilities(words.values, words.starts, wider, labels, kinds)
-            found = np.where(beyond, others, found)
-        return LabelsWithProbabilities(labels, found)
+            probabilities = np.where(beyond, others, probabilities)
+        return LabelsWithProbabilities(labels, probabilities)
 
     @property
     def temperature(self) -> float:

@@ -125,10 +125,10 @@ def warm_start_of(base: SequenceModel, index: KeyIndex, rows: WeightRows) -> War
     of_base = _pairs(base.rows, n_labels)
     attributes = index.numbers(base.index.keys).astype(np.int64)[of_base // n_labels]
     shared = attributes >= 0
-    brought = attributes[shared] * n_labels + of_base[shared] % n_labels
-    pairs = np.union1d(_pairs(rows, n_labels), brought)
+    inherited = attributes[shared] * n_labels + of_base[shared] % n_labels
+    pairs = np.union1d(_pairs(rows, n_labels), inherited)
     weights = np.zeros(len(pairs), dtype=np.float32)
-    weights[np.searchsorted(pairs, brought)] = base.rows.weights[shared]
+    weights[np.searchsorted(pairs, inherited)] = base.rows.weights[shared]
     every = KeyIndex(np.union1d(base.index.keys, index.keys))
     places_of_base = (
         every.numbers(base.index.keys).astype(np.int64)[of_base // n_labels] * n_labels
@@ -150,7 +150,7 @@ def warm_start_of(base: SequenceModel, index: KeyIndex, rows: WeightRows) -> War
 
 
 def extend_dictionary(
-    base: TagDictionary | None, found: TagDictionary | None
+    base: TagDictionary | None, new: TagDictionary | None
 ) -> TagDictionary | None:
     """The base's candidates, extended by a dictionary of other sentences; None if either is None.
 
@@ -158,16 +158,16 @@ def extend_dictionary(
     keeps the base's labels and gets only the most frequent new ones, so that the number of
     candidates stays small.
     """
-    if base is None or found is None:
+    if base is None or new is None:
         return None
-    seen = list(found.by_form)
+    seen = list(new.by_form)
     guessed = base.candidates(seen, np.arange(len(seen), dtype=np.int32))
     by_form = dict(base.by_form)
     for k, form in enumerate(seen):
         known_labels = guessed.labels[guessed.starts[k] : guessed.starts[k + 1]].tolist()
-        by_form[form] = tuple(sorted({*known_labels, *found.by_form[form]}))
+        by_form[form] = tuple(sorted({*known_labels, *new.by_form[form]}))
     by_suffix = dict(base.by_suffix)
-    for suffix, labels in found.by_suffix.items():
+    for suffix, labels in new.by_suffix.items():
         known = by_suffix.get(suffix, ())
         by_suffix[suffix] = (
             *known,

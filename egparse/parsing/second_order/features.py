@@ -1,10 +1,9 @@
-"""All features of one sentence for the second-order parser: arcs, labels of arcs, siblings and
+"""Features of one sentence for the second-order parser: arcs, labels of arcs, siblings and
 grandparents, over one table of weights.
 
-The parts of a sentence are those of its graph (``structures.arc_graph``) and, after them, one for
-each candidate label of each arc: an arc of a tree has one label. To the structure an arc weighs
-what all its labels together do: labels are summed out before inference, and get their marginals
-back after it.
+The parts of a sentence are the parts of its graph (``structures.second_order.arc_graph``), followed
+by one for each candidate label of each arc; an arc of a tree has one label. Labels are summed out
+into their arcs before inference; their marginals are computed from those of the arcs after it.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ LABEL_TEMPLATES = (
     "h.xpos + d.form[-1] d.xpos", "h.xpos + d.form[+1] d.xpos", "h.shape + d.shape",
     "h.xpos + d.shape d.xpos", "h.stem + d.xpos", "h.xpos + d.stem",
 )  # fmt: skip
-"""Conjunctions at the ends of an arc that say what label it has."""
+"""Conjunctions at the ends of a labelled arc."""
 
 
 class Templates(NamedTuple):
@@ -83,7 +82,7 @@ class Codes(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """The parts of one sentence; those of labels begin at ``graph.pairs[-1]``."""
+    """The parts of one sentence; the labels start at ``graph.pairs[-1]``."""
 
     graph: ArcGraph
     labels: ArcLabels
@@ -96,7 +95,7 @@ def compile_templates(
     grandparents: Sequence[str],
     labels: Sequence[str],
 ) -> Templates:
-    """Compile all kinds over the named columns; those of arcs are compiled already.
+    """Compile all templates over the named columns; those of arcs are given compiled.
 
     Raises:
         ConfigError: a template that cannot be read.
@@ -143,26 +142,26 @@ def visit_parts(
     places: UInt32s,
     is_change: bool,
 ) -> float:
-    """Write the scores of all parts to ``values``, or add these, times the features, to the
-    weights; returns the exact change of |w|^2.
+    """Write the scores of all parts to ``values``; or, if ``is_change``, add ``values`` times the
+    features to the weights and return the exact change of |w|^2.
 
-    One kernel for both: it takes seconds to compile.
+    One kernel for both, as it takes seconds to compile.
     """
     graph = parts.graph
     of_labels = values[graph.pairs[graph.arcs.shape[0]] :]
     if is_change:
-        grown = add_arcs(codes.arcs, templates.arcs, graph.arcs, values, weights, places)
+        norm_change = add_arcs(codes.arcs, templates.arcs, graph.arcs, values, weights, places)
     else:
-        grown = 0.0
+        norm_change = 0.0
         score_arcs(codes.arcs, templates.arcs, graph.arcs, weights, places, values)
         of_labels[:] = 0.0
-    grown += visit_pairs(graph, codes.siblings, codes.grandparents, weights, values, is_change)
-    return float(
-        grown
-        + visit_labels(
-            codes.labels, templates.labels, graph.arcs, parts.labels, weights, of_labels, is_change
-        )
+    norm_change += visit_pairs(
+        graph, codes.siblings, codes.grandparents, weights, values, is_change
     )
+    norm_change += visit_labels(
+        codes.labels, templates.labels, graph.arcs, parts.labels, weights, of_labels, is_change
+    )
+    return float(norm_change)
 
 
 @njit
@@ -176,8 +175,10 @@ def copy_numbers(numbers: Floats | Ints, out: Floats | Ints) -> None:
 
 @njit
 def sum_labels(parts: Parts, potentials: Floats, pooled: Floats, shares: Floats) -> None:
-    """Write the potentials of the graph's parts with labels summed out into arcs, and each label's
-    share of its arc, (labels,).
+    """Sum labels out: write the potentials of the graph's parts, in which an arc includes its
+    labels, to ``pooled``, and the probability of each label given its arc to ``shares`` (labels,)::
+
+        pooled[a] = potentials[a] + log sum over labels k of a: exp potentials[n + k]
     """
     starts, n = parts.labels.starts, parts.graph.pairs[-1]
     copy_numbers(potentials[:n], pooled)
@@ -202,7 +203,9 @@ def sum_labels(parts: Parts, potentials: Floats, pooled: Floats, shares: Floats)
 
 @njit
 def best_labels(parts: Parts, potentials: Floats, pooled: Floats, shares: Floats) -> None:
-    """As ``sum_labels``, with the best label in the place of all: its share is 1."""
+    """As ``sum_labels`` with the maximum over labels in the place of the log-sum: the best label
+    has the share 1.
+    """
     starts, n = parts.labels.starts, parts.graph.pairs[-1]
     copy_numbers(potentials[:n], pooled)
     shares[:] = 0.0
@@ -219,7 +222,7 @@ def best_labels(parts: Parts, potentials: Floats, pooled: Floats, shares: Floats
 
 @njit
 def share_out(parts: Parts, shares: Floats, marginals: Floats) -> None:
-    """Write the marginals of labels: those of their arcs, shared out."""
+    """Write the marginals of labels: ``marginals[n + k] = shares[k] * marginals[a]``."""
     starts, n = parts.labels.starts, parts.graph.pairs[-1]
     for a in range(starts.shape[0] - 1):
         for k in range(starts[a], starts[a + 1]):

@@ -94,7 +94,7 @@ class SecondOrderParser:
         return HeadsWithProbabilities(heads, probabilities)
 
     def with_temperature(self, temperature: float) -> SecondOrderParser:
-        """The same parser with another ``temperature`` of its probabilities."""
+        """The same parser with probabilities from scores divided by a temperature."""
         return replace(self, temperature=temperature)
 
     def k_best(self, words: Words, k: int) -> list[list[ScoredTree]]:
@@ -210,7 +210,7 @@ class SecondOrderParser:
         return all_parsed
 
     def to_payload(self) -> dict[str, Any]:
-        """The fields as the model file holds them."""
+        """Plain data for the model file."""
         return {
             "pruner": self.pruner.to_payload(),
             "pruning": {
@@ -230,7 +230,7 @@ class SecondOrderParser:
     def from_payload(cls, payload: Mapping[str, Any], columns: Columns) -> SecondOrderParser:
         """The parser of a model file, over the columns of its model."""
         pruner = Parser.from_payload(payload["pruner"], columns)
-        texts = {name: tuple(own) for name, own in payload["templates"].items()}
+        texts = {kind: tuple(strings) for kind, strings in payload["templates"].items()}
         pruning, dictionary = payload["pruning"], payload["dictionary"]
         return cls(
             pruner,

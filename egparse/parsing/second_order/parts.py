@@ -1,5 +1,5 @@
 """The parts of a sentence that are scored: the arcs that the pruner keeps, their labels and pairs;
-and what the kernels of the second-order parser take.
+with the model and the workspaces that the kernels take.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """The training problem of the second-order parser: arcs, labels and pairs of arcs, over the arcs
-that a pruner left.
+that the pruner keeps.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from copy import copy
 from typing import Literal
@@ -37,11 +38,10 @@ class SecondOrderProblem:
     """Sentence ``i`` has the hashed ``codes[i]``, the ``parts[i]``, the correct ``heads[i]`` and
     label ranks ``ranks[i]``.
 
-    A correct tree that inference does not know of (a non-projective one for projective inference)
-    is legitimate: its features enter v, its loss has no lower bound of 0. With loopy inference
-    marginals are pseudo-marginals and log Z is an estimate (``structures.second_order.loopy``): any
-    loss may come out below 0. Of ``calls`` to ``marginals``, the messages of ``unconverged`` had
-    not converged.
+    A correct tree may be non-projective for projective inference: its features enter v, but its
+    loss may fall below 0. With loopy inference, marginals are pseudo-marginals and log Z is an
+    estimate (``structures.second_order.loopy``): any loss may be below 0. ``calls`` counts the
+    calls of ``marginals``, ``unconverged`` those in which messages did not converge.
     """
 
     def __init__(
@@ -62,19 +62,17 @@ class SecondOrderProblem:
         self._codes, self._parts, self._templates = codes, parts, templates
         self._is_projective, self._single_root = trees == "projective", single_root
         self._is_exact, self._schedule = inference == "exact", schedule
-        sizes = [int(own.graph.pairs[-1]) + len(own.labels.labels) for own in parts]
+        sizes = [int(each.graph.pairs[-1]) + len(each.labels.labels) for each in parts]
         self.part_starts = np.cumsum([0, *sizes], dtype=np.int64)
         self._gold = np.zeros(self.part_starts[-1], dtype=np.float32)
-        for i, own in enumerate(parts):
-            _mark(
-                own, heads[i], ranks[i], self._gold[self.part_starts[i] : self.part_starts[i + 1]]
-            )
+        for i, (start, end) in enumerate(itertools.pairwise(self.part_starts)):
+            _mark(parts[i], heads[i], ranks[i], self._gold[start:end])
         most = max(sizes, default=1)
         words = max((len(correct) for correct in heads), default=1)
         self._scores, self._cost, self._correct, self._pooled, self._shares = np.empty((5, most))
         self._groups = np.empty(most, dtype=np.int16)
         self._places = np.empty(4096, dtype=np.uint32)
-        # exact inference makes its own charts
+        # exact inference allocates its charts itself
         self._work = loopy.workspace(
             1 if self._is_exact else words, is_projective=self._is_projective
         )
@@ -98,8 +96,8 @@ class SecondOrderProblem:
         return out
 
     def cost(self, i: int) -> Floats:
-        """Minus one on the correct arcs, 0 elsewhere, so that with the constant each word with a
-        wrong head costs one.
+        """Minus one on the correct arcs, 0 elsewhere: with the constant, each word with a wrong
+        head costs one.
         """
         start, m = self.part_starts[i], len(self._parts[i].graph.arcs)
         out = self._cost[: self.part_starts[i + 1] - start]
@@ -146,8 +144,8 @@ class SecondOrderProblem:
         return float(log_z)
 
     def argmax(self, i: int, potentials: Floats, out: Floats) -> float:
-        """The best tree; with loopy inference a tree of high score, the best of those that
-        annealing comes by.
+        """The best tree; with loopy inference a tree of high score, the best one that annealing
+        meets.
         """
         parts = self._parts[i]
         n = parts.graph.pairs[-1]
@@ -172,8 +170,8 @@ class SecondOrderProblem:
         return float(score)
 
     def k_best(self, i: int, potentials: Floats, k: int) -> Floats:
-        """The k best trees, each with its best labels, (found, parts), best first; loopy inference
-        finds one.
+        """Up to k best trees, each with its best labels, (trees, parts), best first; one with loopy
+        inference.
         """
         parts = self._parts[i]
         n = parts.graph.pairs[-1]
@@ -184,14 +182,14 @@ class SecondOrderProblem:
         pooled, shares = self._pooled[:n], self._shares[: len(potentials) - n]
         best_labels(parts, potentials, pooled, shares)
         trees = k_best(parts.graph, pooled, k, self._single_root)
-        found = np.zeros((len(trees), len(potentials)))
-        for row, tree in zip(found, trees, strict=True):
+        rows = np.zeros((len(trees), len(potentials)))
+        for row, tree in zip(rows, trees, strict=True):
             mark_tree(parts.graph, tree.heads, row[:n])
             share_out(parts, shares, row)
-        return found
+        return rows
 
     def add(self, i: int, changes: Floats) -> float:
-        """Move the weights of the features of each part."""
+        """Add changes, times the features of the parts, to w; returns the change of |w|^2."""
         return float(
             visit_parts(
                 self._codes[i],
@@ -213,7 +211,7 @@ class SecondOrderProblem:
         return (self.weights,)
 
     def with_own_weights(self) -> SecondOrderProblem:
-        """The same sentences with a table of their own."""
+        """The same sentences with a separate table of weights."""
         other = copy(self)
         other.weights = np.zeros_like(self.weights)
         return other
@@ -221,7 +219,7 @@ class SecondOrderProblem:
 
 @njit
 def _mark(parts: Parts, heads: Ints, ranks: Ints, gold: Singles) -> None:
-    """One on the parts of the correct tree, and on its labels where they are known."""
+    """Write one on the parts of the correct tree and on its labels that are known, 0 elsewhere."""
     graph, labels = parts.graph, parts.labels
     n = graph.pairs[-1]
     whole = np.empty(heads.shape[0] + 1, dtype=np.int32)
@@ -242,11 +240,11 @@ def _mark(parts: Parts, heads: Ints, ranks: Ints, gold: Singles) -> None:
 
 @njit
 def _group(parts: Parts, groups: Shorts) -> None:
-    """Numbers of groups, each below that of the parts."""
+    """Write a group number, less than the number of parts, for each part."""
     graph, labels = parts.graph, parts.labels
     n_words, n = graph.into.shape[0] - 2, graph.pairs[-1]
-    # grandparents are numbered as they come: there may be few of them, and fewer parts than words
-    # times kinds
+    # grandparents are numbered in the order they are met: numbers by words could exceed the number
+    # of parts
     of_grandparents = np.full(n_words, -1, dtype=np.int16)
     count = (3 if graph.siblings else 1) * n_words
     for b in range(graph.blocks.shape[0] - 1):

@@ -1,4 +1,4 @@
-"""Learning a second-order parser over the arcs that its pruner leaves."""
+"""Training a second-order parser over the arcs that its pruner keeps."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ from egparse.storage.quantised_weights import quantise
 from egparse.types import Ints
 
 GOLD_THETA = 1.5
-"""Initial theta of each part of a correct tree: a word has four to five."""
+"""Initial theta of each part of a correct tree: a word has four or five."""
 
 _MOST_LABELS = 255
 
 
 @dataclass(frozen=True)
 class SecondOrderTask:
-    """The task of a second-order parser, on words with filled tag columns and over the arcs that
-    ``pruner`` leaves.
+    """The task of a second-order parser, on words with tag columns and over the arcs that
+    ``pruner`` keeps.
 
     With a ``base``, over the same columns, training continues from it, with its templates, pairs
     and inference.
@@ -67,7 +67,7 @@ class SecondOrderTask:
 
         Raises:
             ConfigError: see ``check_second_order``.
-            EgparseError: a base that does not say which labels its weights are for.
+            EgparseError: a base that does not store the labels of its weights.
         """
         settings = self.config if config is None else config
         assert isinstance(settings, ParserConfig)
@@ -174,7 +174,7 @@ class SecondOrderTask:
 
 
 def check_second_order(config: ParserConfig, trees: Trees) -> None:
-    """Compile what can be compiled before anything is trained.
+    """Check the templates and the kind of inference before anything is trained.
 
     Raises:
         ConfigError: a template that cannot be read, or exact inference for non-projective trees.
@@ -199,7 +199,7 @@ def is_exact_for(config: ParserConfig, trees: Trees) -> bool:
 
 
 def templates_of(config: ParserConfig) -> dict[str, tuple[str, ...]]:
-    """The templates of pairs and labelled arcs, those given or the built-in ones."""
+    """The configured templates of pairs and labelled arcs, or the built-in ones."""
     return {
         "siblings": config.sibling_templates or SIBLING_TEMPLATES,
         "grandparents": config.grandparent_templates or GRANDPARENT_TEMPLATES,
