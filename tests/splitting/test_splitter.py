@@ -250,9 +250,7 @@ def test_batches_are_bounded_and_change_nothing(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_blanks_must_be_known_of_every_word() -> None:
-    with pytest.raises(
-        ValueError, match="expected 2 values of spaced, one for each word, got 1"
-    ):
+    with pytest.raises(ValueError, match="expected 2 values of spaced, one for each word, got 1"):
         splitter().starts(["a", "b"], [True])
     with pytest.raises(ValueError, match="expected 2 values of spaced"):
         splitter().split([Paragraph(["a"], [True, True]), Paragraph(["a"], [])])
