@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from learners.enumerated import EnumeratedProblem, log_linear_optimum, random_problem
+from learners.enumerated import PROVEN, EnumeratedProblem, log_linear_optimum, random_problem
+from tolerances import SINGLE, bracket, rounding
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.learners.parallel_gradient import GradientConfig, ParallelGradient
@@ -92,11 +93,11 @@ def test_gradient_steps_find_the_optimum(loss: Loss, c: float) -> None:
         certificates.append(learner.certificate(state))
     last = certificates[-1]
     assert last.relative_gap <= 1e-8
-    assert (
-        max(each.dual for each in certificates) <= min(each.primal for each in certificates) + 1e-9
-    )
+    slack = rounding(100, last.primal)  # sums over the structures of the examples
+    assert max(each.dual for each in certificates) <= last.primal + slack
     if loss == LOG_LINEAR:
-        assert last.primal == pytest.approx(log_linear_optimum(problem, c), rel=1e-8)
+        optimum = log_linear_optimum(problem, c)
+        bracket(certificates, optimum, PROVEN * optimum)
     assert last.effective_iterations >= len(certificates)
 
 
@@ -131,8 +132,11 @@ def test_gradient_steps_settle_in_single_precision() -> None:
     for _ in range(150):
         learner.iterate(state)
     certificate = learner.certificate(state)
-    assert certificate.primal == pytest.approx(log_linear_optimum(drawn, 2.0), rel=1e-6)
     assert certificate.relative_gap < 1e-6
+    optimum = log_linear_optimum(drawn, 2.0)
+    # v is in single precision: as an approximation of C w it moves the primal to second order, but
+    # the dual at it by C |w| |v - C w|, and so does |v|^2 / (2C)
+    bracket([certificate], optimum, rounding(1, optimum, SINGLE))
 
 
 def test_no_progress_is_told() -> None:

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from learners.enumerated import EnumeratedProblem, log_linear_optimum, random_problem
+from learners.enumerated import PROVEN, EnumeratedProblem, log_linear_optimum, random_problem
 from learners.slices import SLICES, sequence
 from properties import examples
 from scipy.optimize import approx_fprime, minimize
+from tolerances import SINGLE, bracket, rounding
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.learners.quasi_newton import (
@@ -72,10 +73,8 @@ def test_log_linear_optimum(method: str, seed: int, c: float) -> None:
     problem = random_problem(seed)
     optimum = log_linear_optimum(problem, c)
     _, certificates = run(QuasiNewton(problem, QuasiNewtonConfig(method=method, c=c)))  # type: ignore[arg-type]
-    assert certificates[-1].primal == pytest.approx(optimum, rel=1e-8)
     assert certificates[-1].relative_gap <= 1e-9
-    for certificate in certificates:
-        assert certificate.dual <= optimum + 1e-8 <= certificate.primal + 2e-8
+    bracket(certificates, optimum, PROVEN * optimum)
 
 
 @methods
@@ -147,18 +146,21 @@ def test_steps_and_evaluations_are_those_of_one_call(method: str) -> None:
 @pytest.mark.parametrize("slice_name", list(SLICES))
 def test_agreement_with_exponentiated_gradient_on_sentences(name: str, slice_name: str) -> None:
     config = LearnerConfig(c=20.0)
-    primals, duals = [], []
+    certificates = []
     for learner_name in ("eg-online", name):
         learner = build(learner_name, SLICES[slice_name](), config)
         state = learner.initialise()
         for _ in range(40):
             learner.iterate(state)
         certificate = learner.certificate(state)
-        assert -1e-6 <= certificate.relative_gap < 1e-5
-        primals.append(certificate.primal)
-        duals.append(certificate.dual)
-    assert primals[1] == pytest.approx(primals[0], rel=1e-4)
-    assert duals[1] == pytest.approx(duals[0], rel=1e-4)
+        assert certificate.relative_gap < 1e-5
+        certificates.append(certificate)
+    # Every dual is at most the optimum and every primal at least, but for the rounding of scores of
+    # up to 100 features in single precision, that of trees.
+    slack = 1 + rounding(100, eps=SINGLE)
+    assert max(each.dual for each in certificates) <= slack * min(
+        each.primal for each in certificates
+    )
 
 
 @pytest.mark.compiled_only
