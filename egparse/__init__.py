@@ -16,6 +16,8 @@ _EXPORTS = {
     "train": "egparse.api",
     "settings": "egparse.fitting.settings",
     "Model": "egparse.pipeline.model",
+    "ScoredSentence": "egparse.pipeline.model",
+    "Report": "egparse.evaluation.report",
     "Constraints": "egparse.pipeline.constraints",
     "Sentence": "egparse.sentences",
     "read_corpus": "egparse.readers.corpus",

@@ -112,22 +112,6 @@ def spans_of(iob2_tags: Sequence[str]) -> list[Span]:
     return spans
 
 
-def tags_of(spans: Sequence[Span], length: int) -> tuple[str, ...]:
-    """The IOB2 tags of spans in a sentence of ``length`` words.
-
-    Raises:
-        ValueError: spans overlap, or exceed the sentence.
-    """
-    tags = [OUTSIDE] * length
-    for start, end, kind in spans:
-        if not 0 <= start < end <= length or any(tag != OUTSIDE for tag in tags[start:end]):
-            raise ValueError(
-                f"span {start}..{end} overlaps another or exceeds a sentence of {length} words"
-            )
-        tags[start:end] = ["B-" + kind, *["I-" + kind] * (end - start - 1)]
-    return tuple(tags)
-
-
 def _prefixes(scheme: str | None) -> str:
     if scheme not in _PREFIXES:
         raise ValueError(f"expected a scheme of {', '.join(SCHEMES)}, got {scheme!r}")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 from egparse.fitting.config import TrainConfig
 from egparse.fitting.config_files import load_config
+from egparse.learners.registry import LEARNERS
 from egparse.pipeline.model import Model
 from egparse.readers.corpus import read_corpus
 from egparse.sentences import Sentence
@@ -37,13 +39,24 @@ def quick(*overrides: str) -> TrainConfig:
         [
             *passes,
             "jackknife.folds=0",
-            "jackknife.passes=2",
             "parser.order=1",
             "parser.bits=16",
-            "parser.c=2",
+            *(() if _has_no_c(overrides) else ("parser.c=2",)),
             "parser.stop.iterations=14",
             *overrides,
         ],
+    )
+
+
+def _has_no_c(overrides: Sequence[str]) -> bool:
+    """Whether they name a learner of trees that has no constant C: settings without effect are
+    refused.
+    """
+    return any(
+        own == f"parser.learner={name}" or own == f'parser.learner="{name}"'
+        for own in overrides
+        for name, entry in LEARNERS.items()
+        if not entry.regularised
     )
 
 

@@ -49,9 +49,6 @@ from egparse.evaluation.universal import (
 from egparse.sentences import Sentence
 from egparse.types import Longs, Mask
 
-WORD_METRICS = ("UPOS", "XPOS", "UFeats", "AllTags", "UAS", "LAS", "CLAS", "MLAS")
-"""The metrics on words, by their official names."""
-
 SEGMENTATION_METRICS = ("Tokens", "Sentences", "Words")
 """The metrics on segmentation, by their official names."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from functools import cache
 from pathlib import Path
@@ -19,6 +19,7 @@ from egparse.fitting.config import (
     TrainConfig,
 )
 
+_NO_OPTIONS = ("c", "seed", "loss")
 _EG_ONLINE_ONLY = ("anneal_from", "anneal_decay", "search", "prioritise_below_gain")
 
 
@@ -84,6 +85,13 @@ def check_config(table: Mapping[str, Any], name: str = "configuration") -> Train
                 f"{name}: {section}.order: expected 1 where {section}.bigrams is false, "
                 f"got {learning.order}"
             )
+        settings = {own.name for own in fields(learning)}
+        for option in learning.options:
+            if option in _NO_OPTIONS or (option in _EG_ONLINE_ONLY and option in settings):
+                raise ConfigError(
+                    f"{name}: {section}.options.{option}: expected the setting "
+                    f"{'' if option == 'seed' else section + '.'}{option} instead"
+                )
     if config.parser.order == 2 and not config.parser.mbr_scale:
         raise ConfigError(f"{name}: parser.mbr_scale: expected more than 0 for order 2, got 0")
     return config
@@ -102,23 +110,60 @@ def refuse_without_effect(table: Mapping[str, Any], config: TrainConfig, name: s
         return key in given and getattr(known, key) != getattr(default, key)
 
     for section, learning in learning_sections(config):
-        if learning.learner != DEFAULT_LEARNER:
-            for key in _EG_ONLINE_ONLY:
-                if changed(section, key):
-                    raise ConfigError(
-                        f"{name}: {section}.{key}: expected learner = {DEFAULT_LEARNER!r}, "
-                        f"whose setting it is, got {learning.learner!r}"
-                    )
-        if isinstance(learning, TaggerConfig) and section != "spans" and changed(section, "scheme"):
-            raise ConfigError(f"{name}: {section}.scheme: only spans have a tagging scheme")
-    if config.parser.order == 1:
-        if config.pruner != defaults.pruner:
-            raise ConfigError(f"{name}: pruner: a parser of order 1 has no pruner")
-        for key in ORDER_2_ONLY:
-            if changed("parser", key):
+        _refuse_for_learner(section, learning, changed, name)
+    for section, condition, keys in _without_effect(config):
+        for key in keys:
+            if changed(section, key):
+                raise ConfigError(f"{name}: {section}.{key}: has no effect where {condition}")
+    if config.parser.order == 1 and config.pruner != defaults.pruner:
+        raise ConfigError(f"{name}: pruner: a parser of order 1 has no pruner")
+
+
+def _refuse_for_learner(
+    section: str, learning: LearningConfig, changed: Callable[[str, str], bool], name: str
+) -> None:
+    """Raise ConfigError for settings that the learner of a section does not have."""
+    if learning.learner != DEFAULT_LEARNER:
+        for key in _EG_ONLINE_ONLY:
+            if changed(section, key):
                 raise ConfigError(
-                    f"{name}: parser.{key}: is a setting of parser.order = 2, got order 1"
+                    f"{name}: {section}.{key}: expected learner = {DEFAULT_LEARNER!r}, "
+                    f"whose setting it is, got {learning.learner!r}"
                 )
+    if changed(section, "c") and not _is_regularised(learning.learner):
+        raise ConfigError(
+            f"{name}: {section}.c: the learner {learning.learner} has no regularisation constant"
+        )
+
+
+def _is_regularised(learner: str) -> bool:
+    """Whether a learner has a constant C; unknown ones are refused elsewhere."""
+    from egparse.learners.registry import LEARNERS  # imports numba: only where needed
+
+    return learner not in LEARNERS or LEARNERS[learner].regularised
+
+
+def _without_effect(config: TrainConfig) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Section, condition and the settings of the section that have no effect under it."""
+    for section in ("upos", "xpos", "feats"):
+        yield section, "tags are no spans", ("scheme",)
+    parser, splitter = config.parser, config.splitter
+    if parser.order == 1:
+        yield "parser", "parser.order = 1", ORDER_2_ONLY
+    if parser.trees != "auto":
+        yield "parser", f"parser.trees = {parser.trees!r}", ("non_projective_above",)
+    for switch, templates in (
+        ("siblings", "sibling_templates"),
+        ("grandparents", "grandparent_templates"),
+        ("labels", "label_templates"),
+    ):
+        if not getattr(parser, switch):
+            yield "parser", f"parser.{switch} is false", (templates,)
+    if not splitter.train:
+        rest = tuple(own.name for own in fields(splitter) if own.name != "train")
+        yield "splitter", "splitter.train is false", rest
+    if config.jackknife.folds < 2:
+        yield "jackknife", "jackknife.folds is less than 2", ("passes", "c")
 
 
 def learning_sections(config: TrainConfig) -> Iterator[tuple[str, LearningConfig]]:

@@ -4,6 +4,7 @@ when they are built.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any, Literal, NamedTuple, cast
@@ -35,6 +36,9 @@ settings by name.
 """
 
 
+_WRONG_OPTION = re.compile(r"(unexpected|multiple values for) keyword argument ('\w+')")
+
+
 class Entry(NamedTuple):
     """A learner of the registry.
 
@@ -42,7 +46,8 @@ class Entry(NamedTuple):
     learner is built. ``summary`` is one line for people, with the source. ``fits`` lists the
     structures that it can learn. ``probabilities`` says whether exp(score) is fitted as a
     probability under a loss with finite beta, so that marginals of the model mean something.
-    ``loss`` names the only loss of a learner that has but one. ``continues`` says whether it can
+    ``loss`` names the only loss of a learner that has but one; ``regularised`` says whether it has
+    a regularisation constant C. ``continues`` says whether it can
     keep the scores of a base model and learn what is added to them: learners do that which use a
     problem by its contract alone (``offset_problem``).
     """
@@ -53,6 +58,7 @@ class Entry(NamedTuple):
     probabilities: bool = True
     continues: bool = False
     loss: str | None = None
+    regularised: bool = True
 
 
 def build(name: str, problem: VectorProblem, config: LearnerConfig, **options: Any) -> Learner:
@@ -69,7 +75,11 @@ def build(name: str, problem: VectorProblem, config: LearnerConfig, **options: A
     try:
         return builder(problem, config, options)
     except TypeError as error:
-        raise ConfigError(f"learner {name}: {error}") from error
+        known = _WRONG_OPTION.search(str(error))
+        if known is None:
+            raise ConfigError(f"learner {name}: {error}") from error
+        what = "unknown option" if known[1] == "unexpected" else "no option but a setting:"
+        raise ConfigError(f"learner {name}: {what} {known[2]}") from error
 
 
 def check_installed(name: str) -> None:
@@ -221,6 +231,7 @@ LEARNERS: dict[str, Entry] = {
         probabilities=False,
         continues=True,
         loss="perceptron",
+        regularised=False,
     ),
     "sgd": Entry(
         _sgd,
@@ -283,17 +294,20 @@ LEARNERS: dict[str, Entry] = {
         "egparse.experiments.learners.counting:build_hmm",
         "hidden Markov model by counting, sequences (McDonald 2009)",
         fits=("sequences",),
+        regularised=False,
     ),
     "naive-bayes": Entry(
         "egparse.experiments.learners.counting:build_naive_bayes",
         "naive Bayes by counting, multiclass (McDonald 2009)",
         fits=MULTICLASS,
+        regularised=False,
     ),
     "kernel-perceptron": Entry(
         "egparse.experiments.kernels.learner:build_kernel_perceptron",
         "perceptron in the dual with a kernel, classes of vectors (McDonald 2009; Freund & "
         "Schapire 1999)",
         fits=("vectors",),
+        regularised=False,
     ),
 }
 """Name -> learner; first those of the core."""

@@ -18,6 +18,7 @@ from itertools import groupby
 from typing import TextIO
 
 from egparse.errors import CorpusError
+from egparse.layers import LAYERS
 from egparse.readers.blocks import Block, CorpusSource, parse_blocks, read_blocks, shown
 from egparse.readers.rows import (
     DEPREL,
@@ -46,11 +47,7 @@ SPANS_KEY = "NE"
 """The key of span tags in MISC, as in ``NE=B-LOC``."""
 
 PROBABILITY_KEYS = {
-    "upos": "PUpos",
-    "xpos": "PXpos",
-    "feats": "PFeats",
-    "heads": "PHead",
-    "deprels": "PDeprel",
+    name: layer.probability_key for name, layer in LAYERS.items() if layer.kind != "span"
 }
 """Layer -> the key of its probabilities in MISC, as in ``PHead=0.973``; for spans it is ``P`` and
 the key of their tags.

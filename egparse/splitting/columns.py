@@ -33,7 +33,6 @@ _LOWER, _SHAPE, _SUFFIX, _CLASS, _SPACED, _INSIDE = range(len(COLUMNS))
 # kinds of characters
 _UPPER, _SMALL, _LETTER, _DIGIT = 0, 1, 2, 3
 _FINAL, _COMMA, _COLON, _DASH, _OPENING, _CLOSING, _QUOTE, _SYMBOL, _BLANK, _OTHER = range(4, 14)
-_KINDS = 14
 _FINALS = frozenset(
     ".!?\u2026\u203c\u2047\u2048\u2049\u3002\uff01\uff1f\uff0e\uff61\u061f\u06d4\u0964\u0965\u055c\u055e\u0589\u1362"
 )

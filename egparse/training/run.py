@@ -182,6 +182,8 @@ def layers_to_train(sentences: Sequence[Sentence], config: TrainConfig) -> tuple
             f"expected layers that the corpus annotates ({', '.join(annotated) or 'none'}), got "
             f"{missing[0]!r}"
         )
+    if "deprels" in config.layers and "heads" not in config.layers:
+        raise EgparseError("layers: expected heads beside deprels, which label their arcs")
     if not annotated:
         raise EgparseError("expected a corpus with tags, entities or trees, got words alone")
     return tuple(layer for layer in annotated if not config.layers or layer in config.layers)

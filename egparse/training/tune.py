@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.fitting import interruption
-from egparse.fitting.choose_learner import loss_name, section_of
+from egparse.fitting.choose_learner import check_learners, loss_name, section_of
 from egparse.fitting.config import TrainConfig
 from egparse.fitting.optimise import Best, Prepared, optimise
 from egparse.fitting.progress import Iteration, Listener, Step, silent
@@ -25,6 +25,7 @@ from egparse.fitting.task import Calibrated, Task, fit
 from egparse.layers import SPLITTER, TAG_LAYERS
 from egparse.learners.eg.online import OnlineEG
 from egparse.learners.eg.path import PathConfig, PathPoint, follow
+from egparse.learners.registry import LEARNERS
 from egparse.sentences import Sentence
 from egparse.training.columns import build_columns, count_forms, named_columns
 from egparse.training.run import Corpus, Run, divide, layers_to_train
@@ -153,6 +154,7 @@ def tune(
     """
     corpus = divide(sentences, dev, config, layers_to_train)
     _check_tasks(corpus, config, paths)
+    check_learners(config, corpus.layers)
     run = Run(
         corpus,
         config,
@@ -188,7 +190,12 @@ def _check_tasks(corpus: Corpus, config: TrainConfig, paths: Mapping[str, PathCo
     if corpus.paragraphs is not None:
         possible.add(SPLITTER)
     listed = ", ".join(task for task in TASKS if task in possible) or "none"
+    if "pruner" in paths and "parser" in possible and config.parser.order == 1:
+        raise EgparseError("pruner: a parser of order 1 has no pruner")
     for task in paths:
+        learner = getattr(config, task).learner
+        if learner in LEARNERS and not LEARNERS[learner].regularised:
+            raise ConfigError(f"{task}: the learner {learner} has no regularisation constant")
         if task not in possible:
             raise EgparseError(
                 f"expected a task that the corpus annotates ({listed}), got {task!r}"

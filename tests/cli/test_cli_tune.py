@@ -283,3 +283,8 @@ def _some_task(scores: tuple[float | None, ...], reached: bool = True) -> Any:
     return TunedTask(
         "upos", PathConfig(c_from=4.0, c_to=1.0), 0.5, "eg-online", "log-linear", True, points
     )
+
+
+def test_a_gap_is_refused_for_a_learner_that_trains_each_c_anew(corpus: Path) -> None:
+    done = run(corpus, "--task", "parser", "--gap", "0.01", "--quiet", status=2)
+    assert "--gap and --passes: expected tasks learned by eg-online, got parser" in done.stderr

@@ -17,10 +17,11 @@ from properties import examples
 
 from egparse.errors import EgparseError
 from egparse.evaluation.alignment import multiword_tokens
-from egparse.evaluation.ud import SEGMENTATION_METRICS, WORD_METRICS, UDScores, score, score_aligned
+from egparse.evaluation.ud import SEGMENTATION_METRICS, UDScores, score, score_aligned
 from egparse.evaluation.universal import CONTENT_DEPRELS, FUNCTIONAL_DEPRELS, UNIVERSAL_FEATURES
 from egparse.sentences import Sentence, Source
 
+WORD_METRICS = ("UPOS", "XPOS", "UFeats", "AllTags", "UAS", "LAS", "CLAS", "MLAS")
 WORDS = """\
 1\tShe\t_\tPRON\tPRP\tCase=Nom|Number=Sing\t2\tnsubj\t_\t_
 2\treads\t_\tVERB\tVBZ\tMood=Ind|Tense=Pres\t0\troot\t_\t_

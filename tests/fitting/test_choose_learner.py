@@ -40,6 +40,11 @@ def fitting(structure: str) -> list[str]:
     return [name for name, entry in LEARNERS.items() if structure in entry.fits]
 
 
+def constant(section: str, c: float, learner: str) -> list[str]:
+    """C of a section, where the learner has one: settings without effect are refused."""
+    return [f"{section}.c={c}"] if LEARNERS[learner].regularised else []
+
+
 @pytest.mark.parametrize("learner", fitting("trees"))
 def test_every_learner_of_trees_trains_a_tagger_and_a_parser(learner: str) -> None:
     config = quick(
@@ -47,7 +52,7 @@ def test_every_learner_of_trees_trains_a_tagger_and_a_parser(learner: str) -> No
         "hold_out=0",
         "upos.stop.iterations=4",
         "parser.stop.iterations=4",
-        "upos.c=2",
+        *constant("upos", 2, learner),
         "parser.bits=12",
         *everywhere(learner),
     )
@@ -71,7 +76,7 @@ def test_the_other_learners_train_taggers(learner: str, layer: str) -> None:
         "hold_out=0",
         f"{layer}.learner={learner}",
         f"{layer}.bigrams={bigrams}",
-        "feats.c=0.5",
+        *constant("feats", 0.5, learner),
     )
     model = train(sample("train")[:120], sample("dev")[:20], config).model
     assert model.record["tasks"][layer]["score"] > (70 if layer == "upos" else 55)

@@ -113,6 +113,16 @@ WITHOUT_EFFECT = [
     *(("parser.order=1", f"parser.{own}=false") for own in ORDER_2_ONLY[:3]),
     ("parser.order=1", "parser.inference=exact"),
     *(("parser.order=1", f'parser.{own}=["bias"]') for own in ORDER_2_ONLY[4:]),
+    ("parser.trees=projective", "parser.non_projective_above=0.1"),
+    ("parser.siblings=false", 'parser.sibling_templates=["h.upos s.upos"]'),
+    ("parser.grandparents=false", 'parser.grandparent_templates=["g.upos h.upos"]'),
+    ("parser.labels=false", 'parser.label_templates=["h.upos d.upos"]'),
+    ("splitter.train=false", "splitter.c=2"),
+    ("splitter.train=false", "splitter.longest=3"),
+    ("jackknife.folds=0", "jackknife.passes=2"),
+    ("jackknife.folds=1", "jackknife.c=2"),
+    ("parser.learner=perceptron", "parser.c=2"),
+    ("upos.learner=hmm", "upos.c=2"),
 ]
 """Pairs of a setting, and another that has no effect beside it."""
 
@@ -122,6 +132,12 @@ def test_a_setting_without_effect_is_refused_by_its_name(overrides: tuple[str, s
     key = overrides[1].partition("=")[0]
     with pytest.raises(ConfigError, match=f"^configuration: {key}: (?!input should)"):
         load_config(None, overrides)
+
+
+@pytest.mark.parametrize("option", ["c", "seed", "loss", "anneal_from", "search"])
+def test_an_option_does_not_override_a_setting(option: str) -> None:
+    with pytest.raises(ConfigError, match=rf"upos\.options\.{option}: expected the setting"):
+        load_config(None, [f"upos.options={{{option}=1}}"])
 
 
 def test_all_settings_of_order_two_are_among_those_that_order_one_refuses() -> None:

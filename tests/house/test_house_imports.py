@@ -26,7 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "toml_text": set(),
     "compilation": {"numba", "platformdirs", "filelock"},
     "storage": {"numpy", "msgpack", "errors", "types", "__init__"},
-    "readers": {"storage", "errors", "sentences", "schemes", "types", "numpy", "conllu"},
+    "readers": {"storage", "layers", "errors", "sentences", "schemes", "types", "numpy", "conllu"},
     "features": KERNELS | RECORDS,
     "structures": KERNELS,
     "losses": {"numpy", "types"},

@@ -282,7 +282,7 @@ def test_a_path_around_the_configured_constant() -> None:
             ("parser",),
             r"expected a task that the corpus annotates \(upos\), got 'parser'",
         ),
-        (SENTENCES, ("pruner",), "expected a task that the corpus .*, got 'pruner'"),
+        (SENTENCES, ("pruner",), "pruner: a parser of order 1 has no pruner"),
         (SENTENCES[:10], ("splitter",), "expected a task that the corpus .*, got 'splitter'"),
     ],
 )
@@ -291,6 +291,12 @@ def test_what_cannot_be_tuned(
 ) -> None:
     with pytest.raises(EgparseError, match=message):
         tune(sentences, [], quick(), dict.fromkeys(tasks, SHORT))
+
+
+def test_a_learner_without_a_constant_has_none_to_tune() -> None:
+    config = quick("parser.learner=perceptron")
+    with pytest.raises(ConfigError, match="parser: the learner perceptron has no regularisation"):
+        tune(SENTENCES, [], config, {"parser": SHORT})
 
 
 def test_an_unknown_task_has_no_path() -> None:

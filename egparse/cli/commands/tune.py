@@ -160,17 +160,21 @@ def tune_cli(
         float, typer.Option("--decay", metavar="X", help="Ratio of each C to the previous one.")
     ] = 0.7,
     gap: Annotated[
-        float,
+        float | None,
         typer.Option(
-            "--gap", metavar="X", help="Relative duality gap to reach at each C (eg-online)."
+            "--gap",
+            metavar="X",
+            help="Relative duality gap to reach at each C (eg-online; default: 0.001).",
         ),
-    ] = 0.001,
+    ] = None,
     passes: Annotated[
-        int,
+        int | None,
         typer.Option(
-            "--passes", metavar="N", help="Greatest number of passes at each C (eg-online)."
+            "--passes",
+            metavar="N",
+            help="Greatest number of passes at each C (eg-online; default: 50).",
         ),
-    ] = 50,
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="File for the paths, in JSON."),
@@ -224,15 +228,13 @@ def tune_cli(
             settings = replace(settings, seed=seed)
         from egparse.training.tune import path_around
 
+        stop = {"gap": gap, "iterations": passes}
+        given = {name: value for name, value in stop.items() if value is not None}
+        if given:
+            _check_warm_start([one.value for one in task], settings)
         paths = {
             one.value: path_around(
-                one.value,
-                settings,
-                c_from=c_from,
-                c_to=c_to,
-                decay=decay,
-                gap=gap,
-                iterations=passes,
+                one.value, settings, c_from=c_from, c_to=c_to, decay=decay, **given
             )
             for one in task
         }
@@ -263,6 +265,17 @@ def tune_cli(
             sys.stdout.flush()
             complain("interrupted; the paths hold what was measured before")
             raise typer.Exit(INTERRUPTED)
+
+
+def _check_warm_start(tasks: list[str], config: TrainConfig) -> None:
+    """Raise EgparseError for a task that --gap and --passes have no effect on."""
+    for task in tasks:
+        learner = getattr(config, task).learner
+        if learner != "eg-online":
+            raise EgparseError(
+                f"--gap and --passes: expected tasks learned by eg-online, got {task}, learned by "
+                f"{learner}; --set {task}.stop.iterations=N says how long that is trained"
+            )
 
 
 def summary(done: Tuning, output: Path | None = None, plot: Path | None = None) -> str:
