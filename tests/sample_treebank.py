@@ -34,30 +34,27 @@ def quick(*overrides: str) -> TrainConfig:
     passes = [
         f"{task}.stop.iterations=6" for task in ("upos", "xpos", "feats", "spans", "labeller")
     ]
+    settings = (
+        *passes,
+        "jackknife.folds=0",
+        "parser.order=1",
+        "parser.bits=16",
+        "parser.c=2",
+        "parser.stop.iterations=14",
+        *overrides,
+    )
     return load_config(
-        None,
-        [
-            *passes,
-            "jackknife.folds=0",
-            "parser.order=1",
-            "parser.bits=16",
-            *(() if _has_no_c(overrides) else ("parser.c=2",)),
-            "parser.stop.iterations=14",
-            *overrides,
-        ],
+        None, [text for text in settings if not _is_c_without_effect(text, settings)]
     )
 
 
-def _has_no_c(overrides: Sequence[str]) -> bool:
-    """Whether they name a learner of trees that has no constant C: settings without effect are
-    refused.
-    """
-    return any(
-        own == f"parser.learner={name}" or own == f'parser.learner="{name}"'
-        for own in overrides
-        for name, entry in LEARNERS.items()
-        if not entry.regularised
-    )
+def _is_c_without_effect(text: str, settings: Sequence[str]) -> bool:
+    """Whether a setting is the C of a section whose learner has none, which would be refused."""
+    section, _, setting = text.partition(".")
+    unregularised = [name for name, entry in LEARNERS.items() if not entry.regularised]
+    learners = {f"{section}.learner={name}" for name in unregularised}
+    quoted = {f'{section}.learner="{name}"' for name in unregularised}
+    return setting.startswith("c=") and not (learners | quoted).isdisjoint(settings)
 
 
 @cache

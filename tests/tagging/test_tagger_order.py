@@ -69,7 +69,7 @@ def right(sentences: list[Sentence], order: int, **options: object) -> float:
         'templates=["form[0]"]',
         "min_count=1",
         "weight_threshold=0",
-        "c=0.01",
+        *(["c=0.01"] if "learner" not in options else []),  # the perceptron has no C
         "stop.iterations=40",
     ]
     config = load_config(
