@@ -284,6 +284,11 @@ class TrainConfig:
     splitter: SplitterConfig = SplitterConfig()
 
 
+def defaults_for(order: object) -> TrainConfig:
+    """The default settings with a parser of an order: those of ``ORDER_1`` for 1."""
+    return TrainConfig(parser=ORDER_1) if order == 1 else TrainConfig()
+
+
 TASK_SECTIONS = ("upos", "xpos", "feats", "spans", "parser", "labeller")
 """The sections whose learner ``--learner`` sets: all but [pruner], which needs probabilities, and
 [splitter].

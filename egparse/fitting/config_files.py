@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,11 @@ from typing import Any
 from egparse.errors import ConfigError
 from egparse.fitting.config import (
     DEFAULT_LEARNER,
-    ORDER_1,
     ORDER_2_ONLY,
     LearningConfig,
     TaggerConfig,
     TrainConfig,
+    defaults_for,
 )
 
 _NO_OPTIONS = ("c", "seed", "loss")
@@ -77,8 +77,7 @@ def check_config(table: Mapping[str, Any], name: str = "configuration") -> Train
         )
     parser = table.get("parser")
     order = parser.get("order") if isinstance(parser, Mapping) else None
-    defaults = replace(TrainConfig(), parser=ORDER_1) if order == 1 else TrainConfig()
-    config = _validated(merge_tables(asdict(defaults), table), name)
+    config = _validated(merge_tables(asdict(defaults_for(order)), table), name)
     for section, learning in learning_sections(config):
         if isinstance(learning, TaggerConfig) and learning.order > 1 and not learning.bigrams:
             raise ConfigError(
@@ -102,7 +101,7 @@ def refuse_without_effect(table: Mapping[str, Any], config: TrainConfig, name: s
 
     Settings at their defaults pass, so that a file with all settings can be edited.
     """
-    defaults = replace(TrainConfig(), parser=ORDER_1) if config.parser.order == 1 else TrainConfig()
+    defaults = defaults_for(config.parser.order)
 
     def changed(section: str, key: str) -> bool:
         known, default = getattr(config, section), getattr(defaults, section)

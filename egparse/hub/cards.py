@@ -74,11 +74,11 @@ def layers_of(header: Mapping[str, Any]) -> tuple[str, ...]:
 
 def changed_settings(configuration: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """The settings that differ from their defaults, by the full names that ``--set`` takes."""
-    from egparse.fitting.config import ORDER_1, TrainConfig
+    from egparse.fitting.config import defaults_for
     from egparse.fitting.config_files import config_as_table
 
     order = configuration.get("parser", {}).get("order", 2)
-    config = TrainConfig(parser=ORDER_1) if order == 1 else TrainConfig()
+    config = defaults_for(order)
     defaults = dict(_flat(config_as_table(config)))
     return [(name, value) for name, value in _flat(configuration) if defaults.get(name) != value]
 

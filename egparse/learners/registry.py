@@ -47,7 +47,8 @@ class Entry(NamedTuple):
     structures that it can learn. ``probabilities`` says whether exp(score) is fitted as a
     probability under a loss with finite beta, so that marginals of the model mean something.
     ``loss`` names the only loss of a learner that has but one; ``regularised`` says whether it has
-    a regularisation constant C. ``continues`` says whether it can
+    a regularisation constant C; ``warm_starts`` whether it can solve for one C from the solution
+    for another (``eg.path``). ``continues`` says whether it can
     keep the scores of a base model and learn what is added to them: learners do that which use a
     problem by its contract alone (``offset_problem``).
     """
@@ -59,6 +60,7 @@ class Entry(NamedTuple):
     continues: bool = False
     loss: str | None = None
     regularised: bool = True
+    warm_starts: bool = False
 
 
 def build(name: str, problem: VectorProblem, config: LearnerConfig, **options: Any) -> Learner:
@@ -198,12 +200,14 @@ LEARNERS: dict[str, Entry] = {
         _eg_online,
         "online exponentiated gradient in the dual, randomised (Collins et al. 2008, Fig. 2-3)",
         continues=True,
+        warm_starts=True,
     ),
     "eg-cyclic": Entry(
         _eg_cyclic,
         "online exponentiated gradient in the dual, in corpus order (Collins et al. 2008, "
         "section 7.1)",
         continues=True,
+        warm_starts=True,
     ),
     "eg-batch": Entry(
         _eg_batch,

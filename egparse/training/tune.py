@@ -19,7 +19,7 @@ from egparse.errors import ConfigError, EgparseError
 from egparse.fitting import interruption
 from egparse.fitting.choose_learner import check_learners, loss_name, section_of
 from egparse.fitting.config import TrainConfig
-from egparse.fitting.optimise import Best, Prepared, optimise
+from egparse.fitting.optimise import Best, optimise
 from egparse.fitting.progress import Iteration, Listener, Step, silent
 from egparse.fitting.task import Calibrated, Task, fit
 from egparse.layers import SPLITTER, TAG_LAYERS
@@ -241,30 +241,28 @@ class _Tuning:
 
     def _walk(self, task: Task[Predictor]) -> None:
         """Follow the path of one task and score each point."""
-        prepared = task.prepare()
-        learner, config = prepared.learner, task.config
+        config = task.config
+        entry = LEARNERS.get(config.learner)
+        warm_start = entry is not None and entry.warm_starts
         tuned = TunedTask(
             task.name,
             self._paths[task.name],
             config.c,
             config.learner,
             loss_name(config),
-            warm_start=isinstance(learner, OnlineEG),
+            warm_start,
         )
         self.tuned.append(tuned)
-        if isinstance(learner, OnlineEG):
-            self._follow(task, learner, prepared, tuned)
+        if warm_start:
+            self._follow(task, tuned)
         else:
             self._train_at_each(task, tuned)
 
-    def _follow(
-        self,
-        task: Task[Predictor],
-        learner: OnlineEG,
-        prepared: Prepared[Predictor],
-        tuned: TunedTask,
-    ) -> None:
+    def _follow(self, task: Task[Predictor], tuned: TunedTask) -> None:
         """Start each C from the dual variables of the previous one."""
+        prepared = task.prepare()
+        learner = prepared.learner
+        assert isinstance(learner, OnlineEG)
         score = task.score()
         reporter = _Reporter(task.name, tuned.path, self._listener)
         solutions = follow(learner, prepared.state, tuned.path, reporter.passed)

@@ -285,6 +285,13 @@ def _some_task(scores: tuple[float | None, ...], reached: bool = True) -> Any:
     )
 
 
+def test_a_gap_is_taken_by_the_other_learner_that_starts_from_the_last_c(
+    corpus: Path, dev: Path
+) -> None:
+    done = run(corpus, "--dev", dev, *PATH, "--set", "upos.learner=eg-cyclic", "--quiet", "--json")
+    assert said(done)["tasks"]["upos"]["warm_start"]
+
+
 def test_a_gap_is_refused_for_a_learner_that_trains_each_c_anew(corpus: Path) -> None:
     done = run(corpus, "--task", "parser", "--gap", "0.01", "--quiet", status=2)
     assert "--gap and --passes: expected tasks learned by eg-online, got parser" in done.stderr

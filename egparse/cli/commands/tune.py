@@ -269,9 +269,11 @@ def tune_cli(
 
 def _check_warm_start(tasks: list[str], config: TrainConfig) -> None:
     """Raise EgparseError for a task that --gap and --passes have no effect on."""
+    from egparse.learners.registry import LEARNERS
+
     for task in tasks:
         learner = getattr(config, task).learner
-        if learner != "eg-online":
+        if learner in LEARNERS and not LEARNERS[learner].warm_starts:
             raise EgparseError(
                 f"--gap and --passes: expected tasks learned by eg-online, got {task}, learned by "
                 f"{learner}; --set {task}.stop.iterations=N says how long that is trained"
