@@ -70,7 +70,8 @@ class ArcParserTask:
 
     It is the parser of ``settings``, or with ``pruner`` the pruner of the second-order parser that
     ``settings`` describes. With a ``base``, over the same columns, training continues from it, with
-    its templates and kind of trees.
+    its templates and kind of trees. With ``in_full`` the weights are not rounded as in a model
+    file.
     """
 
     columns: Columns
@@ -82,6 +83,7 @@ class ArcParserTask:
     seed: int
     pruner: PrunerConfig | None = None
     base: Parser | None = None
+    in_full: bool = False
 
     layer = "heads"
 
@@ -150,12 +152,13 @@ class ArcParserTask:
 
         def snapshot(state: State) -> Parser:
             weights = problem.weights * np.float32(state.scale)
+            weights = weights if base is None else base.weights + weights
             return Parser(
                 columns,
                 tuple(texts),
                 templates,
                 arc_filter,
-                quantise(weights if base is None else base.weights + weights),
+                weights if self.in_full else quantise(weights),
                 self.trees,
                 settings.single_root,
                 mbr_scale,

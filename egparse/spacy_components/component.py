@@ -206,7 +206,12 @@ class EgparsePipe(ModelHolder, Pipe):
             EgparseError: a model that is named but cannot be loaded, faulty settings, a label that
                 is not among ``labels``.
         """
-        from egparse.spacy_components.training import train_shared
+        from egparse.spacy_components.learning.initial import (
+            config_of,
+            corpora,
+            end_training_loop,
+            train_shared,
+        )
 
         if self.configured is not None:
             if self.model is None:
@@ -221,7 +226,8 @@ class EgparsePipe(ModelHolder, Pipe):
             pipe for pipe in others if isinstance(pipe, EgparsePipe) and pipe.configured is None
         ]
         wanted = {layer for pipe in (self, *partners) for layer in (*pipe.predicts, *pipe.uses)}
-        shared = train_shared(get_examples, wanted, self.predicts, training, labels)
+        given, config = corpora(get_examples, nlp), config_of(training, nlp)
+        shared = train_shared(given, wanted, self.predicts, config, labels)
         if shared is None:
             return
         self.share(shared)
@@ -231,6 +237,8 @@ class EgparsePipe(ModelHolder, Pipe):
             except EgparseError:
                 continue  # the Examples have nothing for it
             partner._trained_on = get_examples
+        if nlp is not None:
+            end_training_loop(nlp, (self, *partners))
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = {

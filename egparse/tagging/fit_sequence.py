@@ -60,7 +60,8 @@ class SequenceSettings(NamedTuple):
 
     With ``bigrams`` a label depends on the ``order`` labels before it. ``learner`` takes the
     problem and the scores of its parts by the ``base``, a model over the same columns, labels and
-    templates (None without a base).
+    templates (None without a base). With ``in_full`` the weights are not rounded as in a model
+    file.
     """
 
     templates: Templates
@@ -70,6 +71,7 @@ class SequenceSettings(NamedTuple):
     learner: Callable[[SequenceProblem, Singles | None], Learner]
     order: int = 1
     base: SequenceModel | None = None
+    in_full: bool = False
 
 
 def prepare_sequence(
@@ -113,16 +115,19 @@ def prepare_sequence(
         _check_memory(settings.order, size, f"the duals of {len(examples.starts) - 1} sentences")
     per_word = len(examples.candidates.labels) / max(1, len(examples.gold))
 
+    def rounded(weights: Singles) -> Singles:
+        return weights if settings.in_full else as_stored(weights)
+
     def snapshot(state: State) -> SequenceModel:
         scale = np.float32(state.scale)
         transitions = problem.transitions * scale
         if warm_start is not None:
             learned = tuple(table * scale for table in problem.longer)
             whole = warm_start.with_learned(problem.rows.weights * scale, transitions, learned)
-            return replace(whole, rows=whole.rows._replace(weights=as_stored(whole.rows.weights)))
+            return replace(whole, rows=whole.rows._replace(weights=rounded(whole.rows.weights)))
         if not settings.bigrams:
             transitions = np.zeros((examples.n_labels, examples.n_labels), dtype=np.float32)
-        weights = WeightRows(rows.starts, rows.labels, as_stored(problem.rows.weights * scale))
+        weights = WeightRows(rows.starts, rows.labels, rounded(problem.rows.weights * scale))
         opening = np.zeros(examples.n_labels, dtype=np.float32)
         longer = tuple(table * scale for table in problem.longer)
         return SequenceModel(settings.templates, index, weights, transitions, opening, longer)

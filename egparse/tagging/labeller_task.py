@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -37,7 +37,8 @@ class LabellerTask:
     trees that the parser predicts.
 
     ``is_scored``: whether the development part has trees. With a ``base``, over the same columns
-    and labels, training continues from it.
+    and labels, training continues from it. With ``in_full`` the labellers are not reduced to what a
+    model file holds (see ``as_stored``).
     """
 
     columns: Columns
@@ -49,6 +50,7 @@ class LabellerTask:
     config: LabellerConfig
     seed: int
     base: Labeller | None = None
+    in_full: bool = False
 
     name = "labeller"
     layer = "deprels"
@@ -91,11 +93,17 @@ class LabellerTask:
                     problem, settings, self.seed, offsets
                 ),
                 base=None if base is None else base.model,
+                in_full=self.in_full,
             ),
         )
-        threshold = self.config.weight_threshold
-        return prepared.then(
-            lambda model: Labeller(without_small_weights(model, threshold), of_root, of_words)
+        if self.in_full:
+            return prepared.then(lambda model: Labeller(model, of_root, of_words))
+        return prepared.then(lambda model: self.as_stored(Labeller(model, of_root, of_words)))
+
+    def as_stored(self, labeller: Labeller) -> Labeller:
+        """The labeller as it will be stored, without small weights."""
+        return replace(
+            labeller, model=without_small_weights(labeller.model, self.config.weight_threshold)
         )
 
     def score(self) -> Callable[[Labeller], float] | None:

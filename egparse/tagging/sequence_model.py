@@ -170,15 +170,16 @@ def _starts(lengths: UInt16s) -> Ints:
 
 
 def without_small_weights(model: SequenceModel, threshold: float) -> SequenceModel:
-    """The model without attribute weights smaller than the threshold, and without attributes that
-    have none left.
+    """The model as a file holds it: weights rounded, without attribute weights smaller than the
+    threshold, and without attributes that have none left.
     """
-    keep = np.abs(model.rows.weights) >= threshold
+    weights = as_stored(model.rows.weights)
+    keep = np.abs(weights) >= threshold
     kept_before = np.concatenate([[0], np.cumsum(keep)])
     sizes = np.diff(kept_before[model.rows.starts])
     used = sizes > 0
     starts = np.concatenate([[0], np.cumsum(sizes[used])]).astype(np.int32)
-    rows = WeightRows(starts, model.rows.labels[keep], model.rows.weights[keep])
+    rows = WeightRows(starts, model.rows.labels[keep], weights[keep])
     return replace(model, index=KeyIndex(model.index.keys[used]), rows=rows)
 
 

@@ -29,7 +29,8 @@ class TaggerTask:
     """The task of one layer of tags, over the columns and label sets of a model.
 
     Taggers of spans predict only valid sequences of the tagging scheme. With a ``base``, over the
-    same columns and labels, training continues from it.
+    same columns and labels, training continues from it. With ``in_full`` the taggers are not
+    reduced to what a model file holds (see ``as_stored``).
     """
 
     layer: str
@@ -39,6 +40,7 @@ class TaggerTask:
     config: TaggerConfig
     seed: int
     base: Tagger | None = None
+    in_full: bool = False
 
     keeps_last = False
 
@@ -90,9 +92,12 @@ class TaggerTask:
                 ),
                 order=settings.order,
                 base=None if base is None else base.model,
+                in_full=self.in_full,
             ),
         )
-        return prepared.then(lambda model: self._finished(model, dictionary))
+        if self.in_full:
+            return prepared.then(lambda model: Tagger(model, dictionary))
+        return prepared.then(lambda model: self.as_stored(Tagger(model, dictionary)))
 
     def _dictionary(self, gold: Ints) -> TagDictionary | None:
         """The tag dictionary, for large tag sets and if the base has one."""
@@ -105,12 +110,14 @@ class TaggerTask:
             )
         return dictionary if base is None else extend_dictionary(base.dictionary, dictionary)
 
-    def _finished(self, model: SequenceModel, dictionary: TagDictionary | None) -> Tagger:
-        """The tagger as it will be stored."""
-        model = without_small_weights(model, self.config.weight_threshold)
+    def as_stored(self, tagger: Tagger) -> Tagger:
+        """The tagger as it will be stored, without small weights and invalid sequences of span
+        tags.
+        """
+        model = without_small_weights(tagger.model, self.config.weight_threshold)
         if self.layer == "spans":
             model = forbid_invalid_spans(model, self.labels, self.config.scheme)
-        return Tagger(model, dictionary)
+        return replace(tagger, model=model)
 
     def score(self) -> Callable[[Tagger], float] | None:
         """Accuracy in per cent, or F1 of spans; None without annotated development sentences."""

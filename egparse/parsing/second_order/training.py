@@ -46,7 +46,7 @@ class SecondOrderTask:
     ``pruner`` keeps.
 
     With a ``base``, over the same columns, training continues from it, with its templates, pairs
-    and inference.
+    and inference. With ``in_full`` the weights are not rounded as in a model file.
     """
 
     train: Part
@@ -57,6 +57,7 @@ class SecondOrderTask:
     config: ParserConfig
     seed: int
     base: SecondOrderParser | None = None
+    in_full: bool = False
 
     name = "parser"
     layer = "heads"
@@ -105,8 +106,8 @@ class SecondOrderTask:
 
         def snapshot(state: State) -> SecondOrderParser:
             weights = problem.weights * np.float32(state.scale)
-            stored = quantise(weights if base is None else base.weights + weights)
-            return replace(untrained, weights=stored)
+            weights = weights if base is None else base.weights + weights
+            return replace(untrained, weights=weights if self.in_full else quantise(weights))
 
         return Prepared(learner, state, snapshot)
 

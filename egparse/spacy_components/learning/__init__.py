@@ -1,0 +1,1 @@
+"""Learning from spaCy's Examples: a whole training at initialisation, and steps by batches."""

@@ -1,0 +1,181 @@
+"""Sentences to learn from, out of spaCy's Examples: the words that spaCy will see, with the gold
+that is aligned with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from spacy.tokens import Doc
+from spacy.training import Example, biluo_to_iob
+
+from egparse.readers.docs import SPACE_AFTER_NO
+from egparse.readers.trees import find_tree_fault
+from egparse.sentences import MISSING, MISSING_HEAD, Sentence, Source
+from egparse.spacy_components.documents import BLANK_LINE, read
+from egparse.spacy_components.label_tables import from_spacy
+
+_PARAGRAPH = Source("<examples>", 1, ("# newpar",), (1,))
+"""The source of a sentence that begins a paragraph, as the training of splitters knows it."""
+
+
+class Complete(NamedTuple):
+    """Sentences that have a value of some layers for each word; how many of them have the words of
+    the gold, because those of spaCy do not match them; how many were left out.
+    """
+
+    sentences: list[Sentence]
+    with_gold_words: int
+    left_out: int
+
+
+def complete_sentences(examples: Iterable[Example], layers: Sequence[str]) -> Complete:
+    """The sentences of Examples that have everything.
+
+    Where tokens of spaCy and words of the gold do not match, some words of spaCy have no gold, or
+    no head because that head is two words. Such a sentence is taken as the gold has it: the
+    treebank is not thinned out where text is difficult, and most of the words are the same.
+    """
+    kept: list[Sentence] = []
+    replaced = left_out = 0
+    for example in examples:
+        own = list(sentences_of(example))
+        if all(is_complete(sentence, layers) for sentence in own):
+            kept += own
+            continue
+        gold = list(gold_sentences(example))
+        if len(gold) == len(own):
+            pairs = zip(own, gold, strict=True)
+            chosen = [one if is_complete(one, layers) else other for one, other in pairs]
+        else:  # a sentence of the gold begins within a token
+            chosen = gold or own
+        complete = [sentence for sentence in chosen if is_complete(sentence, layers)]
+        kept += complete
+        left_out += len(chosen) - len(complete)
+        of_spacy = set(map(id, own))
+        replaced += sum(id(sentence) not in of_spacy for sentence in complete)
+    return Complete(kept, replaced, left_out)
+
+
+class _Annotation(NamedTuple):
+    """What is known of each token of a Doc; empty where nothing is known of any."""
+
+    starts: Sequence[bool]
+    upos: Sequence[str]
+    xpos: Sequence[str]
+    feats: Sequence[str]
+    heads: Sequence[int | None]
+    deprels: Sequence[str | None]
+    spans: Sequence[str]
+
+
+def sentences_of(example: Example) -> Iterator[Sentence]:
+    """The sentences of an Example: the tokens that spaCy predicts on, without white space, with the
+    gold that is aligned with them.
+
+    What is not aligned is missing. Without gold sentence starts they are found by rule.
+    """
+    doc, gold = example.predicted, example.reference
+    if not len(doc):
+        return
+    heads, deps = [], []
+    if gold.has_annotation("DEP"):
+        heads, deps = example.get_aligned_parse(projectivize=False)  # type: ignore[no-untyped-call]
+    has_spans = gold.has_annotation("ENT_IOB")
+    yield from _sentences(
+        doc,
+        _Annotation(
+            _starts(example),
+            _tags(example, "POS"),
+            _tags(example, "TAG"),
+            _tags(example, "MORPH"),
+            heads,
+            deps,
+            biluo_to_iob(example.get_aligned_ner()) if has_spans else (),
+        ),
+    )
+
+
+def gold_sentences(example: Example) -> Iterator[Sentence]:
+    """The sentences of the gold of an Example, with its own words; none without sentence starts."""
+    gold = example.reference
+    if len(gold) and gold.has_annotation("SENT_START"):
+        yield from sentences_of(Example(gold, gold))
+
+
+def _sentences(doc: Doc, known: _Annotation) -> Iterator[Sentence]:
+    """The sentences of a Doc, without white space."""
+    words = [token.i for token in doc if not token.is_space]
+    firsts = [place for place, token in enumerate(words) if known.starts[token] or place == 0]
+    for first, end in zip(firsts, [*firsts[1:], len(words)], strict=True):
+        own = words[first:end]
+        positions = {token: place for place, token in enumerate(own, 1)}
+        trees = own if known.heads else ()
+        yield Sentence(
+            forms=tuple(doc[token].text for token in own),
+            upos=tuple(known.upos[token] for token in own),
+            xpos=tuple(known.xpos[token] for token in own),
+            feats=tuple(known.feats[token] for token in own),
+            heads=tuple(_head(token, known.heads[token], positions) for token in trees),
+            deprels=tuple(from_spacy(known.deprels[token] or MISSING) for token in trees),
+            spans=tuple(known.spans[token] for token in own) if known.spans else (),
+            misc=tuple(MISSING if _is_spaced(doc, token) else SPACE_AFTER_NO for token in own),
+            source=_PARAGRAPH if first == 0 or _opens_paragraph(doc, own[0]) else None,
+        )
+
+
+def _is_spaced(doc: Doc, token: int) -> bool:
+    return bool(doc[token].whitespace_) or token + 1 == len(doc) or doc[token + 1].is_space
+
+
+def _opens_paragraph(doc: Doc, token: int) -> bool:
+    """Whether there is a blank line before a token."""
+    return bool(BLANK_LINE.search(doc[token - 1].text)) if token else True
+
+
+def _starts(example: Example) -> Sequence[bool]:
+    """Whether a sentence starts at each token; a start at white space is one at the word after
+    it.
+    """
+    doc = example.predicted
+    gold = example.get_aligned_sent_starts()  # type: ignore[no-untyped-call]
+    starts = [False] * len(doc)
+    if None in gold:
+        batch = read([doc], None, keep_starts=False)
+        for token in batch.places[batch.starts[:-1]].tolist():
+            starts[token] = True
+        return starts
+    pending = False
+    for token in doc:
+        pending = pending or bool(gold[token.i])
+        if pending and not token.is_space:
+            starts[token.i], pending = True, False
+    return starts
+
+
+def _tags(example: Example, attribute: str) -> list[str]:
+    """The aligned values, ``_`` where there is none; in FEATS that is a value."""
+    return [value or MISSING for value in example.get_aligned(attribute, as_string=True)]
+
+
+def _head(token: int, head: int | None, positions: Mapping[int, int]) -> int:
+    if head is None:
+        return MISSING_HEAD
+    return 0 if head == token else positions.get(head, MISSING_HEAD)
+
+
+def is_complete(sentence: Sentence, layers: Sequence[str]) -> bool:
+    """Whether every word has its tags, and the sentence a tree."""
+    tags = [layer for layer in ("upos", "xpos", "spans", "deprels") if layer in layers]
+    if any(not getattr(sentence, layer) or MISSING in getattr(sentence, layer) for layer in tags):
+        return False
+    if "spans" in layers and "-" in sentence.spans:
+        return False
+    if "heads" not in layers:
+        return True
+    return (
+        len(sentence.heads) == len(sentence)
+        and MISSING_HEAD not in sentence.heads
+        and find_tree_fault(sentence.heads, single_root=True) is None
+    )
