@@ -7,16 +7,36 @@ a file that is replaced are kept.
 
 from __future__ import annotations
 
+import io
 import os
-import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal, TextIO
+from typing import TYPE_CHECKING, TextIO
+
+from egparse.storage.temporary import temporary_file
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 BUFFER = 1 << 18
 """Characters of a text that are written at a time."""
+
+
+class NamedFile(io.FileIO):
+    """A file to write, given by path or descriptor, whose errors call it ``shown``; Python's, when
+    a disk is full, name no file.
+    """
+
+    def __init__(self, file: str | int, shown: str) -> None:
+        super().__init__(file, "w", closefd=not isinstance(file, int))
+        self._shown = shown
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        """Write bytes; returns how many. Raises OSError, which names the file."""
+        with _named(self._shown):
+            return super().write(data)
 
 
 def write_atomically(path: str | os.PathLike[str], *parts: bytes) -> None:
@@ -25,11 +45,11 @@ def write_atomically(path: str | os.PathLike[str], *parts: bytes) -> None:
     Raises:
         OSError: the file cannot be written; the error names ``path``.
     """
-    with _replacement(path) as temporary, open(temporary, "xb") as file:
-        for part in parts:
-            file.write(part)
-        file.flush()
-        os.fsync(file.fileno())
+    with _replacement(path) as descriptor, _named(os.fspath(path)):
+        with open(descriptor, "wb", closefd=False) as file:
+            for part in parts:
+                file.write(part)
+        os.fsync(descriptor)
 
 
 @contextmanager
@@ -43,33 +63,52 @@ def open_atomically(path: str | os.PathLike[str]) -> Iterator[TextIO]:
         OSError: the file cannot be written; the error names ``path``.
     """
     if Path(path).exists() and not Path(path).is_file():
-        with _open_text(path, "w") as stream:
+        with _text(NamedFile(os.fspath(path), os.fspath(path))) as stream:
             yield stream
     else:
-        with _replacement(path) as temporary, _open_text(temporary, "x") as stream:
+        with (
+            _replacement(path) as descriptor,
+            _text(NamedFile(descriptor, os.fspath(path))) as stream,
+        ):
             yield stream
 
 
-def _open_text(path: str | os.PathLike[str], mode: Literal["w", "x"]) -> TextIO:
-    return open(path, mode, buffering=BUFFER, encoding="utf-8", newline="\n")
+def _text(file: NamedFile) -> TextIO:
+    return io.TextIOWrapper(io.BufferedWriter(file, BUFFER), encoding="utf-8", newline="\n")
 
 
 @contextmanager
-def _replacement(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """The path of a file to create, which takes the name ``path`` when the block ends without an
-    error, and is removed when it ends with one.
+def _replacement(path: str | os.PathLike[str]) -> Iterator[int]:
+    """The descriptor of a temporary file, which takes the name ``path`` when the block ends without
+    an error, and is removed when it ends with one.
     """
     target = Path(os.path.realpath(path))
-    # not the name of the target and more: that may be as long as the file system allows
-    temporary = target.with_name(f".egparse-{os.getpid()}-{secrets.token_hex(8)}.tmp")
+    temporary: Path | None = None
     try:
-        yield temporary
-        if target.exists():
-            shutil.copymode(target, temporary)
-        temporary.replace(target)
-    except BaseException as error:  # KeyboardInterrupt too
-        with suppress(OSError):
-            temporary.unlink()
-        if isinstance(error, OSError) and error.filename in (str(temporary), temporary):
+        with temporary_file(target.parent) as (temporary, descriptor):
+            yield descriptor
+            if target.exists():
+                shutil.copymode(target, temporary)
+            temporary.replace(target)
+    except OSError as error:
+        if _is_of_temporary(error, temporary, target.parent):
             raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+        raise
+
+
+def _is_of_temporary(error: OSError, temporary: Path | None, folder: Path) -> bool:
+    """Whether an error names the temporary file; one that could not be created is in ``folder``."""
+    if temporary is not None:
+        return error.filename in (str(temporary), temporary)
+    return isinstance(error.filename, str | Path) and Path(error.filename).parent == folder
+
+
+@contextmanager
+def _named(path: str) -> Iterator[None]:
+    """Name the file in errors of the system that name none."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno is not None:
+            raise OSError(error.errno, error.strerror, path) from error
         raise
