@@ -13,12 +13,9 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import Any, TextIO
 
 from egparse.storage.temporary import temporary_file
-
-if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
 
 BUFFER = 1 << 18
 """Characters of a text that are written at a time."""
@@ -33,7 +30,7 @@ class NamedFile(io.FileIO):
         super().__init__(file, "w", closefd=not isinstance(file, int))
         self._shown = shown
 
-    def write(self, data: ReadableBuffer, /) -> int:
+    def write(self, data: Any, /) -> int:
         """Write bytes; returns how many. Raises OSError, which names the file."""
         with _named(self._shown):
             return super().write(data)
