@@ -11,7 +11,7 @@ import pytest
 from house.package import MODULES, PACKAGE, ROOT, imports_of, name_of, room_of, tree_of
 
 KERNELS = {"numpy", "numba", "compilation", "types"}
-RECORDS = {"errors", "sentences", "schemes", "layers", "types"}
+RECORDS = {"errors", "sentences", "schemes", "layers", "types", "similar"}
 PREDICTORS = KERNELS | RECORDS | {"features", "structures", "learners", "losses", "storage"}
 
 MAY_IMPORT: dict[str, set[str]] = {
@@ -23,6 +23,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sentences": set(),
     "schemes": set(),
     "layers": set(),
+    "similar": set(),
     "toml_text": set(),
     "compilation": {"numba", "platformdirs", "filelock"},
     "storage": {"numpy", "msgpack", "errors", "types", "__init__"},
