@@ -6,7 +6,13 @@ from pathlib import Path
 
 
 class EgparseError(Exception):
-    """The base of all errors in input or options; its text is meant for the user."""
+    """The base of all errors in input or options; its text is meant for the user.
+
+    It is one line: line ends, control characters and others that do not show are escaped.
+    """
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__(one_line(text))
 
 
 class CorpusError(EgparseError):
@@ -32,6 +38,10 @@ class CorpusError(EgparseError):
         super().__init__(f"{path}:{line}: {where}expected {expected}, got {got}")
 
 
+class EmptyCorpusError(CorpusError):
+    """A corpus file without a sentence."""
+
+
 class ModelFileError(EgparseError):
     """A model file that cannot be read or written, or is truncated, altered, foreign or of a newer
     format.
@@ -40,3 +50,16 @@ class ModelFileError(EgparseError):
 
 class ConfigError(EgparseError):
     """A configuration with an unknown key or a value out of range."""
+
+
+def one_line(text: str) -> str:
+    r"""The text with characters that do not show, such as line ends, escaped as ``\n``.
+
+    They come from files and their names, and could otherwise break a line or steer a terminal.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+        for letter in text
+    )

@@ -4,7 +4,7 @@ block.
 Lines end with LF; carriage returns before it are dropped, and so is a byte order mark at the
 beginning of a line. Several blank lines count as one, and the last block needs none. Memory holds
 one chunk of the file and one block; the time is linear in the size of the file, whatever the
-lengths of lines and blocks.
+lengths of lines and blocks. Compressed files are decompressed, see ``compression``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any, AnyStr, NamedTuple, TypeAlias
 
 from egparse.errors import CorpusError, EgparseError
+from egparse.readers.compression import decompressed
+from egparse.readers.encodings import UTF_8, as_utf8, byte_fault
 from egparse.sentences import Sentence
 
 CorpusSource: TypeAlias = str | os.PathLike[str] | IO[str] | IO[bytes]
@@ -22,6 +24,12 @@ CorpusSource: TypeAlias = str | os.PathLike[str] | IO[str] | IO[bytes]
 CHUNK = 1 << 18
 """Bytes or characters that are read at a time. Measured: smaller chunks need more calls, larger
 ones exceed the processor's cache.
+"""
+
+
+MAX_BLOCK = 1 << 26
+"""Characters of a block. Sentences of a million words have half as many; a file without blank lines
+would fill the memory.
 """
 
 
@@ -50,22 +58,30 @@ class Block(NamedTuple):
             CorpusError: a line has a byte that is not UTF-8.
         """
         for number, line in enumerate(self.lines):
-            bad = next((letter for letter in line if "\udc80" <= letter <= "\udcff"), None)
-            if bad is not None:
-                raise self.fault(number, "UTF-8 text", f"the byte 0x{ord(bad) - 0xDC00:02x}")
+            try:
+                line.encode()
+            except UnicodeEncodeError as error:  # the byte became a lone surrogate
+                before = line[: error.start].encode()
+                got = byte_fault(line.encode("utf-8", "surrogateescape"), len(before))
+                raise self.fault(number, "UTF-8 text", got) from None
 
 
-def read_blocks(source: CorpusSource, name: str | None = None) -> Iterator[Block]:
-    """The blocks of a file or stream; ``name`` replaces the path in error messages.
+def read_blocks(
+    source: CorpusSource, name: str | None = None, encoding: str = UTF_8
+) -> Iterator[Block]:
+    """The blocks of a file or stream; ``name`` replaces the path in error messages, ``encoding`` is
+    that of bytes.
 
     Raises:
-        EgparseError: the file cannot be read.
+        EgparseError: the file cannot be read, or the encoding is unknown.
+        CorpusError: compressed data are damaged, bytes do not fit an encoding other than UTF-8
+            (in UTF-8 see ``Block``), or a block is longer than ``MAX_BLOCK``.
     """
     path = name or name_of(source)
     number = 1  # of the first line of the chunk
     begun: list[str] = []  # lines of a block that the last chunk did not complete
-    begun_at, begun_undecodable = 1, False
-    for lines, undecodable in read_lines(source, path):
+    begun_at, begun_size, begun_undecodable = 1, 0, False
+    for lines, undecodable in read_lines(source, path, encoding):
         start = 0
         while (end := _blank(lines, start)) >= 0:
             if begun:
@@ -78,8 +94,11 @@ def read_blocks(source: CorpusSource, name: str | None = None) -> Iterator[Block
             start = end + 1
         if start < len(lines):
             if not begun:
-                begun_at, begun_undecodable = number + start, False
+                begun_at, begun_size, begun_undecodable = number + start, 0, False
             begun += lines[start:]
+            begun_size += sum(map(len, lines[start:]))
+            if begun_size > MAX_BLOCK:
+                raise _too_long(path, begun_at)
             begun_undecodable = begun_undecodable or undecodable
         number += len(lines)
     if begun:
@@ -120,21 +139,23 @@ def shown(cell: str) -> str:
     return repr(cell) if len(cell) <= 40 else repr(cell[:40])[:-1] + "...'"
 
 
-def read_lines(source: CorpusSource, path: str) -> Iterator[tuple[list[str], bool]]:
+def read_lines(
+    source: CorpusSource, path: str, encoding: str = UTF_8
+) -> Iterator[tuple[list[str], bool]]:
     """Chunks of whole lines without line ends, and whether a byte of the chunk is not UTF-8."""
     if isinstance(source, str | os.PathLike):
         with open_file(source, path) as stream:
-            yield from read_lines(stream, path)
+            yield from read_lines(stream, path, encoding)
         return
     try:
         pieces = pieces_of(source)
         first = next(pieces, "")
         if isinstance(first, bytes):
-            yield from _decoded(_whole_lines(_rejoin(first, pieces), b"\n", b""))
+            content = text_pieces(_rejoin(first, pieces), encoding, path)
+            yield from _decoded(_whole_lines(content, b"\n", b"", path))
         else:
-            yield from (
-                (_split(piece), False) for piece in _whole_lines(_rejoin(first, pieces), "\n", "")
-            )
+            whole = _whole_lines(_rejoin(first, pieces), "\n", "", path)
+            yield from ((_split(piece), False) for piece in whole)
     except UnicodeDecodeError as error:  # from a text stream, which does not name the line
         bad = f"{error.encoding}: {error.reason}"
         raise CorpusError(path, 1, "text that its stream can decode", bad) from error
@@ -162,24 +183,41 @@ def pieces_of(stream: IO[str] | IO[bytes]) -> Iterator[str | bytes]:
         yield piece
 
 
+def text_pieces(pieces: Iterator[bytes], encoding: str, path: str) -> Iterator[bytes]:
+    """The text of a file in UTF-8, decompressed; see ``compression`` and ``encodings``."""
+    return as_utf8(decompressed(pieces, path), encoding, path)
+
+
 def _rejoin(first: AnyStr, rest: Iterator[Any]) -> Iterator[AnyStr]:
     yield first
     yield from rest
 
 
-def _whole_lines(pieces: Iterable[AnyStr], newline: AnyStr, empty: AnyStr) -> Iterator[AnyStr]:
+def _whole_lines(
+    pieces: Iterable[AnyStr], newline: AnyStr, empty: AnyStr, path: str
+) -> Iterator[AnyStr]:
     """The same text, cut after line ends only; the last piece may lack one."""
     begun: list[AnyStr] = []  # a list, so that a line of many chunks is joined only once
+    line, size = 1, 0  # of what has begun
     for piece in pieces:
         cut = piece.rfind(newline) + 1
         if cut:
             begun.append(piece[:cut])
             yield empty.join(begun)
             begun = [piece[cut:]] if cut < len(piece) else []
+            line, size = line + piece.count(newline), len(piece) - cut
         else:
             begun.append(piece)
+            size += len(piece)
+            if size > MAX_BLOCK:
+                raise _too_long(path, line)
     if last := empty.join(begun):
         yield last
+
+
+def _too_long(path: str, line: int) -> CorpusError:
+    expected = f"a blank line after the sentence, within {MAX_BLOCK:,} characters"
+    return CorpusError(path, line, expected, "none")
 
 
 def _decoded(pieces: Iterable[bytes]) -> Iterator[tuple[list[str], bool]]:

@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import TextIO
 
-from egparse.errors import ConfigError, CorpusError
+from egparse.errors import ConfigError, CorpusError, EmptyCorpusError
 from egparse.readers.blocks import Block, CorpusSource, name_of, read_blocks
 from egparse.readers.columns import LAYOUTS, parse_columns, write_columns
 from egparse.readers.conllu import SPANS_KEY, parse_conllu, write_conllu
 from egparse.readers.conllx import parse_conllx, write_conllx
 from egparse.readers.detection import FORMATS, detect_format, format_of_name
+from egparse.readers.encodings import UTF_8, checked_encoding
 from egparse.sentences import Sentence
 from egparse.storage.atomic import open_atomically
 
@@ -27,6 +28,7 @@ def read_corpus(
     format: str | None = None,
     *,
     name: str | None = None,
+    encoding: str = UTF_8,
     skip_bad: bool = False,
     on_bad: Callable[[CorpusError], None] | None = None,
     trees: bool = True,
@@ -40,9 +42,10 @@ def read_corpus(
     """The sentences of a corpus, one at a time.
 
     ``path`` is a path, an open stream of text or bytes, or ``-`` for standard input; ``name``
-    replaces it in messages. ``format`` is one of ``FORMATS``, or None to detect it (see
-    ``detect_format``). With ``skip_bad`` a faulty sentence is left out, and its error is passed to
-    ``on_bad``.
+    replaces it in messages. Files may be compressed by gzip, bzip2, xz or (from Python 3.14 on)
+    Zstandard; ``encoding`` is that of bytes. ``format`` is one of ``FORMATS``, or None to detect it
+    (see ``detect_format``). With ``skip_bad`` a faulty sentence is left out, and its error is
+    passed to ``on_bad``.
 
     Options that do not concern the format have no effect. For trees: without ``trees`` the column
     HEAD is ignored and ``heads`` is empty; ``multiple_roots`` permits several roots (None: in
@@ -51,14 +54,17 @@ def read_corpus(
     ``read_columns``.
 
     Raises:
-        ConfigError: an unknown format, or a format without trees with ``require_trees``.
-        CorpusError: a faulty sentence, or a corpus without sentences.
+        ConfigError: an unknown format or encoding, or a format without trees with
+            ``require_trees``.
+        EmptyCorpusError: a corpus without sentences.
+        CorpusError: a faulty sentence, or damaged compressed data.
         EgparseError: the file cannot be read.
     """
     if format is not None and format not in FORMATS:
         raise ConfigError(f"expected a format of {', '.join(FORMATS)}, got {format!r}")
     if format in LAYOUTS and require_trees:
         raise ConfigError(f"{name or name_of(path)}: {format} has no trees, and trees are required")
+    checked_encoding(encoding)
     is_standard = path == STANDARD
     source = getattr(sys.stdin, "buffer", sys.stdin) if is_standard else path
     name = name or ("<stdin>" if is_standard else name_of(path))
@@ -90,7 +96,7 @@ def read_corpus(
             blocks, format, scheme=scheme, layer=layer, skip_bad=skip_bad, on_bad=on_bad
         )
 
-    return _sentences(read_blocks(source, name), name, format, parse)
+    return _sentences(read_blocks(source, name, encoding), name, format, parse)
 
 
 def write_corpus(
@@ -161,7 +167,7 @@ def _sentences(
         is_empty = False
         yield sentence
     if is_empty:
-        raise CorpusError(name, 1, "at least one sentence", "none")
+        raise EmptyCorpusError(name, 1, "at least one sentence", "none")
 
 
 def _collected(blocks: Iterable[Block], read_ahead: list[Block]) -> Iterator[Block]:

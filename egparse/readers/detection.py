@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 
-from egparse.errors import CorpusError
+from egparse.errors import EmptyCorpusError
 from egparse.readers.blocks import Block, shown
 from egparse.readers.columns import LAYOUTS, document_lines, split_columns, strip_block
+from egparse.readers.compression import without_compression
 from egparse.readers.rows import DEPS, ID, MISC, UPOS, WIDTH
 from egparse.schemes import OUTSIDE, find_tag_fault
 
@@ -26,8 +27,10 @@ _MAX_BLOCKS = 100  # blocks that are looked at before the format counts as unkno
 
 
 def format_of_name(name: str) -> str | None:
-    """The format that the suffix of a file's name stands for, or None."""
-    return _SUFFIXES.get(Path(name).suffix.lower())
+    """The format that the suffix of a file's name stands for, before that of its compression, or
+    None.
+    """
+    return _SUFFIXES.get(Path(without_compression(name)).suffix.lower())
 
 
 def is_conllu_comment(line: str) -> bool:
@@ -72,7 +75,7 @@ def detect_format(blocks: Iterable[Block], name: str) -> str:
             if format is not None:
                 return format
     if first is None:
-        raise CorpusError(name, 1, "at least one sentence", "nothing")
+        raise EmptyCorpusError(name, 1, "at least one sentence", "nothing")
     if first.undecodable:
         first.check_encoding()
     formats = ", ".join(FORMATS)

@@ -14,12 +14,14 @@ import io
 import os
 import re
 import threading
-from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import IO, TYPE_CHECKING, NamedTuple, TypeAlias
+from itertools import chain
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from egparse.errors import CorpusError, EgparseError
 from egparse.readers.blocks import name_of, open_file, pieces_of
+from egparse.readers.compression import decompressed
+from egparse.readers.encodings import UTF_8, as_text
 from egparse.sentences import MISSING, Sentence
 from egparse.types import Mask
 
@@ -73,18 +75,22 @@ def read_text(
     language: str = "en",
     *,
     name: str | None = None,
+    encoding: str = UTF_8,
     max_words: int = MAX_WORDS,
     splitter: Starts | None = None,
+    first_id: int = 1,
 ) -> Iterator[Sentence]:
     """The sentences of a text: forms, ``SpaceAfter=No`` in MISC if no blank follows a word, and IDs
-    1, 2, ...
+    ``first_id`` and so on.
 
-    ``source`` is a string that is the text itself, a ``Path``, or an open stream. ``splitter``
-    determines where sentences start in each paragraph; without one a rule does.
+    ``source`` is a string that is the text itself, a ``Path``, or an open stream; bytes may be
+    compressed, and ``encoding`` is theirs. ``splitter`` determines where sentences start in each
+    paragraph; without one a rule does.
 
     Raises:
-        EgparseError: spaCy has no rules for the language, or the file cannot be read.
-        CorpusError: the text is not UTF-8.
+        EgparseError: spaCy has no rules for the language, or the file cannot be read, or the
+            encoding is unknown.
+        CorpusError: bytes that do not fit the encoding, or damaged compressed data.
         ValueError: ``max_words`` is not positive.
     """
     if max_words < 1:
@@ -92,9 +98,8 @@ def read_text(
     _rules(language)  # raises for an unknown language now, not at the first sentence
     if isinstance(source, str):
         source, name = io.StringIO(source), name or "<text>"
-    return _sentences(
-        _paragraphs(_texts(source, name or name_of(source))), language, max_words, splitter
-    )
+    texts = _texts(source, name or name_of(source), encoding)
+    return _sentences(_paragraphs(texts), language, max_words, splitter, first_id)
 
 
 class _Rules(threading.local):
@@ -134,40 +139,34 @@ def _new_rules(language: str) -> Language:
     return nlp
 
 
-def _texts(source: os.PathLike[str] | IO[str] | IO[bytes], path: str) -> Iterator[str]:
+def _texts(
+    source: os.PathLike[str] | IO[str] | IO[bytes], path: str, encoding: str
+) -> Iterator[str]:
     """The text in pieces."""
     if isinstance(source, os.PathLike):
         with open_file(source, path) as stream:
-            yield from _texts(stream, path)
+            yield from _texts(stream, path, encoding)
         return
-    decoder = getincrementaldecoder("utf-8-sig")()
+    pieces: Iterator[Any] = pieces_of(source)
+    first = next(pieces, "")
+    if isinstance(first, bytes):
+        yield from as_text(decompressed(chain([first], pieces), path), encoding, path)
+    else:
+        yield from _checked(chain([first], pieces), path)
+
+
+def _checked(texts: Iterable[str], path: str) -> Iterator[str]:
+    """The same texts, of which spaCy can process every character."""
     line = 1
-    for piece in pieces_of(source):
+    for text in texts:
         try:
-            if isinstance(piece, bytes):
-                text = decoder.decode(piece)
-            else:
-                text = piece
-                text.encode("utf-8")  # raises for a lone surrogate, which spaCy cannot process
-        except UnicodeError as error:
-            raise _encoding_fault(path, line, error) from error
+            text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            line += text.count("\n", 0, error.start)
+            got = f"the lone surrogate {text[error.start]!a}"
+            raise CorpusError(path, line, "UTF-8 text", got) from error
         line += text.count("\n")
         yield text
-    if decoder.getstate()[0]:
-        raise CorpusError(path, line, "UTF-8 text", "an end inside a character")
-
-
-def _encoding_fault(path: str, line: int, error: UnicodeError) -> CorpusError:
-    """The error for the first character that is not UTF-8, in a piece that began in ``line``."""
-    if isinstance(error, UnicodeDecodeError):
-        line += error.object.count(b"\n", 0, error.start)
-        return CorpusError(path, line, "UTF-8 text", f"the byte 0x{error.object[error.start]:02x}")
-    if isinstance(error, UnicodeEncodeError):
-        line += error.object.count("\n", 0, error.start)
-        return CorpusError(
-            path, line, "UTF-8 text", f"the lone surrogate {error.object[error.start]!a}"
-        )
-    raise error
 
 
 def _paragraphs(texts: Iterable[str]) -> Iterator[str]:
@@ -217,9 +216,13 @@ def _cut_runs(text: str) -> list[str]:
 
 
 def _sentences(
-    paragraphs: Iterable[str], language: str, max_words: int, splitter: Starts | None
+    paragraphs: Iterable[str],
+    language: str,
+    max_words: int,
+    splitter: Starts | None,
+    first_id: int,
 ) -> Iterator[Sentence]:
-    number = 0
+    number = first_id - 1
     for paragraph in paragraphs:
         if not paragraph:
             continue

@@ -222,12 +222,15 @@ def test_fault_after_multiword_tokens_names_the_line_of_the_word() -> None:
 
 def test_bytes_that_are_not_utf8() -> None:
     text = FULL.encode() + FULL.replace("vamos", "v\xe4mos").encode("latin-1") + FULL.encode()
-    assert fault(text) == "c.conllu:15: expected UTF-8 text, got the byte 0xe4"
+    assert fault(text) == (
+        "c.conllu:15: expected UTF-8 text, got the byte 0xe4 in place of character 15; if it is "
+        "latin-1, say --encoding latin-1"
+    )
     bad: list[CorpusError] = []
     assert len(read(text, skip_bad=True, on_bad=bad.append)) == 2
     assert [error.line for error in bad] == [15]
-    assert fault("a\tb".encode("utf-16")).startswith(
-        "c.conllu:1: expected UTF-8 text, got the byte 0xff"
+    assert fault("a\tb".encode("utf-16")) == (
+        "c.conllu:1: expected UTF-8 text, got a byte order mark of UTF-16: say --encoding utf-16"
     )
 
 

@@ -114,7 +114,7 @@ def test_refusals() -> None:
     with pytest.raises(ConfigError, match="expected a format of"):
         write_corpus([], io.StringIO(), "conll")
     with pytest.raises(CorpusError, match="<stream>:1: expected UTF-8 text, got the byte 0x8b"):
-        list(read_corpus(io.BytesIO(b"\x1f\x8b\x08")))
+        list(read_corpus(io.BytesIO(b"\x1f\x8b\x09")))
 
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
