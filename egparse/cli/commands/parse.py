@@ -31,7 +31,7 @@ from egparse.cli.options import (
 from egparse.errors import EgparseError
 
 if TYPE_CHECKING:
-    from egparse.cli.inputs import Input
+    from egparse.cli.annotating.source import Input
     from egparse.cli.jobs import Written
     from egparse.pipeline.model import Model
     from egparse.sentences import Sentence
@@ -139,7 +139,7 @@ def parse_cli(
     and into sentences by the model, or by rule if the model has no splitter, and becomes CoNLL-U.
     """
     with reported():
-        from egparse.cli.inputs import Input
+        from egparse.cli.annotating.source import Input
         from egparse.hub.resolve import find_model
 
         path = find_model(model)  # before numba is imported

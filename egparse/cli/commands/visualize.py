@@ -26,7 +26,7 @@ from egparse.cli.options import (
 from egparse.errors import EgparseError
 
 if TYPE_CHECKING:
-    from egparse.cli.inputs import Input
+    from egparse.cli.annotating.source import Input
     from egparse.pages.annotation_page import View
     from egparse.pipeline.model import Model
     from egparse.sentences import Sentence
@@ -139,7 +139,7 @@ def visualize_cli(
     is drawn as it is annotated, with the probabilities that parse --marginals wrote to MISC.
     """
     with reported():
-        from egparse.cli.inputs import Input
+        from egparse.cli.annotating.source import Input
 
         model, input = model_and_input(first, second)
         if model is None and (compare or gold_tags):

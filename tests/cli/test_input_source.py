@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from egparse.cli.inputs import Input
+from egparse.cli.annotating.source import Input
 from egparse.cli.options import InputFormat
 
 ROW = b"1\tWord\t_\t_\t_\t_\t_\t_\t_\t_\n"
