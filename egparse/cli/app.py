@@ -21,7 +21,9 @@ from egparse.cli.commands import (
     tune,
     visualize,
 )
+from egparse.cli.exit_codes import reported
 from egparse.cli.options import examples
+from egparse.cli.terminal import process
 
 app = typer.Typer(
     name="egparse",
@@ -84,9 +86,21 @@ app.command("experiment", epilog=experiment.EPILOG)(experiment.experiment_cli)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the program on ``arguments`` or else on those of the command line.
+    """Run the program on ``arguments``, or else as the program of this process: on those of the
+    command line, with its standard streams and signals.
 
     Raises:
         SystemExit: always, with the exit code.
     """
-    app(args=None if arguments is None else list(arguments), prog_name="egparse")
+    if arguments is None:
+        process.prepare()
+    status: object = 0
+    try:
+        with reported():  # help is not written by a command
+            try:
+                app(args=None if arguments is None else list(arguments), prog_name="egparse")
+            except SystemExit as left:
+                status = left.code
+    except typer.Exit as left:
+        status = left.exit_code
+    raise SystemExit(status)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import NoReturn
 
 import typer
 
+from egparse.cli.terminal.streams import abandon_stdout
 from egparse.errors import EgparseError
 
 USER_ERROR = 2
@@ -33,7 +32,7 @@ def reported() -> Iterator[None]:
     except EgparseError as error:
         fail(str(error))
     except BrokenPipeError:  # an OSError; a reader such as head has closed the pipe
-        _abandon_stdout()
+        abandon_stdout()
         raise typer.Exit(BROKEN_PIPE) from None
     except OSError as error:
         fail(_described(error))
@@ -46,6 +45,7 @@ def reported() -> Iterator[None]:
 
 def fail(text: str) -> NoReturn:
     """Write an error message and exit."""
+    abandon_stdout()
     complain(text)
     raise typer.Exit(USER_ERROR) from None
 
@@ -57,25 +57,6 @@ def complain(text: str) -> None:
     sys.stderr.write(line.encode(encoding, "backslashreplace").decode(encoding))
 
 
-@contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Delay Ctrl-C to the end of the block: while results are saved after a first Ctrl-C, a second
-    one must not destroy them.
-    """
-    in_main = threading.current_thread() is threading.main_thread()
-    if not in_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield  # SIGINT is ignored, or handled by somebody else
-        return
-    waiting: list[int] = []
-    signal.signal(signal.SIGINT, lambda number, _: waiting.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    if waiting:
-        raise KeyboardInterrupt
-
-
 def _described(error: OSError) -> str:
     reason = error.strerror or str(error) or type(error).__name__
     return (
@@ -83,11 +64,3 @@ def _described(error: OSError) -> str:
         if isinstance(error.filename, str | bytes)
         else reason
     )
-
-
-def _abandon_stdout() -> None:
-    """Point standard output at the null device, so that the interpreter's last flush succeeds."""
-    with suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)

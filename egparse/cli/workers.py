@@ -23,7 +23,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, NamedTuple, TypeVar
 
-from egparse.cli.exit_codes import uninterrupted
+from egparse.cli.terminal.signals import uninterrupted
 from egparse.errors import EgparseError
 
 Piece = TypeVar("Piece")
@@ -206,5 +206,5 @@ def _end(workers: Sequence[_Worker]) -> None:
 
 def _kill(workers: Sequence[_Worker]) -> None:
     for worker in workers:
-        worker.process.terminate()
+        worker.process.kill()  # SIGTERM would wait until a stopped process continues
     _end(workers)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from egparse.cli import corpora, progress, tables
-from egparse.cli.exit_codes import INTERRUPTED, complain, reported, uninterrupted
+from egparse.cli.exit_codes import INTERRUPTED, complain, reported
 from egparse.cli.history import History
 from egparse.cli.kernel_cache import announce_compilation
 from egparse.cli.notices import Say, say, silence
@@ -30,6 +30,7 @@ from egparse.cli.options import (
 )
 from egparse.cli.scores import score_table
 from egparse.cli.task_progress import FINAL_HEADINGS, HEADINGS, Standings
+from egparse.cli.terminal.signals import interruptible, uninterrupted
 from egparse.errors import EgparseError
 
 if TYPE_CHECKING:
@@ -123,9 +124,9 @@ def train(
     with History(output) as history:
         listeners: list[Listener] = [standings, history, *([listener] if listener else [])]
         try:
-            trained = train_on(
-                read.sentences, dev_read.sentences if dev_read else None, config, _all_of(listeners)
-            )
+            dev_sentences = dev_read.sentences if dev_read else None
+            with interruptible():
+                trained = train_on(read.sentences, dev_sentences, config, _all_of(listeners))
         except KeyboardInterrupt:
             say("Nothing has been trained yet, so nothing is written.")
             raise

@@ -14,7 +14,7 @@ import typer
 
 from egparse.cli import corpora, outputs, progress, tables
 from egparse.cli.commands.train import check_writable
-from egparse.cli.exit_codes import INTERRUPTED, complain, reported, uninterrupted
+from egparse.cli.exit_codes import INTERRUPTED, complain, reported
 from egparse.cli.kernel_cache import announce_compilation
 from egparse.cli.notices import Say, say, silence
 from egparse.cli.options import (
@@ -27,6 +27,7 @@ from egparse.cli.options import (
     SkipBadOption,
     examples,
 )
+from egparse.cli.terminal.signals import interruptible, uninterrupted
 from egparse.errors import EgparseError
 from egparse.extras import import_with_extra
 
@@ -100,9 +101,9 @@ def tune(
     from egparse.fitting.progress import silent
     from egparse.training import tune as tuning
 
-    tuned = tuning.tune(
-        read.sentences, dev_read.sentences if dev_read else None, config, paths, listener or silent
-    )
+    dev_sentences = dev_read.sentences if dev_read else None
+    with interruptible():
+        tuned = tuning.tune(read.sentences, dev_sentences, config, paths, listener or silent)
     return Tuning(
         corpus=corpus,
         sentences=len(read.sentences),
