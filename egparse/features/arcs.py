@@ -31,10 +31,15 @@ from egparse.features.hashing import (
     mix,
     weight_index,
 )
+from egparse.similar import did_you_mean
 from egparse.types import Floats, Ints, Shorts, Singles, UInt32s, UInt64s
 
 MAX_CELLS = 5
 """A template has at most so many cells at each end."""
+
+MAX_TEMPLATES = 256
+"""The features of one arc fit a buffer, and hashing tells templates apart by a number below this.
+"""
 
 LENGTH_BINS = np.array([0, 1, 2, 3, 4, 5, 5, 6, 6, 6, 7, 7, 7, 7, 7, 7], dtype=np.int64)
 """The bin of a length below 16; longer arcs are in bin 8."""
@@ -42,7 +47,7 @@ LENGTH_BINS = np.array([0, 1, 2, 3, 4, 5, 5, 6, 6, 6, 7, 7, 7, 7, 7, 7], dtype=n
 WORD_COLUMNS = ("form", "stem")
 """Columns that hold words: templates that name them are not combined with the length of the arc."""
 
-_CELL = re.compile(r"([hd])\.([a-z0-9_]+)(?:\[([+-]?\d+)\])?")
+_CELL = re.compile(r"([hd])\.([a-z0-9_]+)(?:\[([+-]?\d{1,3})\])?")
 
 
 class ArcTemplates(NamedTuple):
@@ -92,8 +97,10 @@ def compile_arc_templates(
 
     Raises:
         ConfigError: a template cannot be read or names an unknown column, or there are fewer than
-            two templates without words.
+            two templates without words or more than ``MAX_TEMPLATES``.
     """
+    if len(texts) > MAX_TEMPLATES:
+        raise ConfigError(f"expected at most {MAX_TEMPLATES} arc templates, got {len(texts)}")
     numbers = {name: number for number, name in enumerate(columns)}
     if between not in numbers:
         raise ConfigError(
@@ -142,7 +149,8 @@ def _parse(text: str, numbers: dict[str, int]) -> dict[str, tuple[tuple[int, int
         if match is None or match[2] not in numbers:
             raise ConfigError(
                 f"arc template {text!r}: expected cells such as h.form or d.xpos[-1] over the "
-                f"columns {', '.join(numbers)}, got {word!r}"
+                f"columns {', '.join(numbers)}, with offsets from -999 to 999, got {word!r}"
+                + (did_you_mean(match[2], numbers) if match else "")
             )
         cells[match[1]].append((numbers[match[2]], int(match[3] or 0)))
     if max(len(cells["h"]), len(cells["d"])) > MAX_CELLS:

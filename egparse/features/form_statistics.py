@@ -8,13 +8,14 @@ to trust them too much: see ``counted`` of ``FormStatistics.count``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from egparse.features.vocabulary import FIRST_VALUE
+from egparse.storage.schema import Array, Record, Stored, Strings
 from egparse.types import Ints, Longs, Mask, UInt16s
 
 COLUMNS = ("casing", "history")
@@ -36,6 +37,16 @@ _LEVELS = ("seldom", "sometimes", "mostly")
 _RARE = 3  # a form that occurred fewer times is rare
 _MOST = 0.6  # a sentence with a larger share of capitalised words is a title
 _PURE = 0.7  # with a larger share of one type among its spans, a form has no " and others"
+
+
+STORED_STATISTICS = Record(
+    {
+        "types": Strings(most=1 << 12, labels=True),
+        "casing": Array("uint16", ("forms",), below=len(_CASINGS)),
+        "history": Array("uint16", ("forms",)),
+    }
+)
+"""The statistics of ``forms`` forms in a model file."""
 
 
 @dataclass(frozen=True)
@@ -139,10 +150,18 @@ class FormStatistics:
         return {"types": list(self.types), "casing": self.casing, "history": self.history}
 
     @classmethod
-    def from_payload(cls, payload: Mapping[str, Any], forms: Sequence[str]) -> FormStatistics:
-        """The statistics of a model whose lexicon has these forms."""
+    def from_payload(cls, stored: Stored, forms: Sequence[str]) -> FormStatistics:
+        """The statistics of a model whose lexicon has these forms.
+
+        Raises:
+            Misfit: content that the declaration does not allow.
+        """
         lower = sorted({form.lower() for form in forms})
-        return cls(lower, payload["types"], payload["casing"], payload["history"])
+        read = stored.read(STORED_STATISTICS, forms=len(lower))
+        limit = len(_OUTSIDE_CODES) + 2 * len(_LEVELS) * len(read["types"])
+        highest = int(read["history"].max(initial=0))
+        stored.require(highest < limit, "history", f"numbers from 0 to {limit - 1}", highest)
+        return cls(lower, **read)
 
 
 class Text(NamedTuple):

@@ -18,6 +18,8 @@ ABSENT = -1
 """The number of a key that is not in the index."""
 
 _LOAD = 2.0  # slots per key: at one half full, a hit probes 1.5 slots and a miss 2.5
+_BLOCK = 512  # slots of a block, which has about 200 keys
+_GOLDEN_RATIO = np.uint64(0x9E3779B97F4A7C15)
 
 
 @njit(inline=True)
@@ -25,7 +27,7 @@ def slot_of(key: np.uint64, mask: np.uint64) -> np.uint64:
     """The first slot to look at for a key: the high bits of its product with Knuth's golden-ratio
     constant.
     """
-    mixed = (key ^ (key >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (key ^ (key >> np.uint64(29))) * _GOLDEN_RATIO
     return (mixed >> np.uint64(32)) & mask
 
 
@@ -70,13 +72,28 @@ class KeyIndex:
         It is filled on first use: the first kernel of a process takes longer to load than a whole
         model takes to read.
         """
-        size = 1 << max(3, int(np.ceil(np.log2(_LOAD * max(1, len(self.keys))))))
-        slots = np.zeros((size, 2), dtype=np.uint64)
+        slots = np.zeros((self.size, 2), dtype=np.uint64)
         _fill(self.keys, slots)
         return slots
 
     def __len__(self) -> int:
         return len(self.keys)
+
+    @property
+    def size(self) -> int:
+        """The number of slots."""
+        return 1 << max(3, int(np.ceil(np.log2(_LOAD * max(1, len(self.keys))))))
+
+    def is_spread(self) -> bool:
+        """Whether the keys are spread over the table: no block of ``_BLOCK`` slots is the first
+        choice of more keys than it has slots.
+
+        Keys that were made to collide would take quadratic time.
+        """
+        mixed = (self.keys ^ (self.keys >> np.uint64(29))) * _GOLDEN_RATIO
+        blocks = (mixed >> np.uint64(32)) & np.uint64(self.size - 1)
+        blocks >>= np.uint64(_BLOCK.bit_length() - 1)
+        return bool(np.bincount(blocks.view(np.int64), minlength=1).max() <= _BLOCK)
 
     def numbers(self, keys: UInt64s) -> Ints:
         """The number of each key in an array of any shape, ``ABSENT`` where it is not indexed."""

@@ -23,8 +23,9 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.errors import ConfigError
-from egparse.features.arcs import LENGTH_BINS, WORD_COLUMNS
+from egparse.features.arcs import LENGTH_BINS, MAX_TEMPLATES, WORD_COLUMNS
 from egparse.features.hashing import change_weights, mix, sum_weights
+from egparse.similar import did_you_mean
 from egparse.types import Floats, Ints, Shorts, Singles, UInt32s
 
 MAX_CELLS = 5
@@ -105,8 +106,11 @@ def compile_pair_templates(
     Templates that name one of ``WORD_COLUMNS`` are not combined with a length.
 
     Raises:
-        ConfigError: a template cannot be read, or it names an unknown column or role.
+        ConfigError: a template cannot be read, or it names an unknown column or role; or there are
+            more than ``MAX_TEMPLATES``.
     """
+    if len(texts) > MAX_TEMPLATES:
+        raise ConfigError(f"expected at most {MAX_TEMPLATES} pair templates, got {len(texts)}")
     numbers = {name: number for number, name in enumerate(columns)}
     parsed = [_parse(text, places, numbers) for text in texts]
     sparse = {numbers[name] for name in WORD_COLUMNS if name in numbers}
@@ -127,12 +131,13 @@ def _parse(
 ) -> list[list[tuple[int, int]]]:
     cells: list[list[tuple[int, int]]] = [[] for _ in places]
     for word in text.split():
-        match = re.fullmatch(r"([a-z])\.([a-z0-9_]+)(?:\[([+-]?\d+)\])?", word)
+        match = re.fullmatch(r"([a-z])\.([a-z0-9_]+)(?:\[([+-]?\d{1,3})\])?", word)
         if match is None or match[1] not in places or match[2] not in numbers:
             raise ConfigError(
                 f"pair template {text!r}: expected cells such as {places[0]}.form or "
                 f"{places[-1]}.xpos[-1] at {', '.join(places)} over the columns "
-                f"{', '.join(numbers)}, got {word!r}"
+                f"{', '.join(numbers)}, with offsets from -999 to 999, got {word!r}"
+                + (did_you_mean(match[2], numbers) if match else "")
             )
         cells[places.index(match[1])].append((numbers[match[2]], int(match[3] or 0)))
     most = max(map(len, cells))

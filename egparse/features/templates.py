@@ -19,14 +19,17 @@ import numpy as np
 from egparse.compilation import njit
 from egparse.errors import ConfigError
 from egparse.features.vocabulary import BOUNDARY, UNKNOWN
+from egparse.similar import did_you_mean
 from egparse.types import Ints, Longs, UInt64s
 
 MAX_CELLS = 3
 VALUE_BITS = 19
 MAX_VALUE = (1 << VALUE_BITS) - 1
 MAX_TEMPLATES = 126
+TEMPLATE_SHIFT = MAX_CELLS * VALUE_BITS
+"""The number of a template, from 1 on, stands above the values in a key."""
 
-_CELL = re.compile(r"([a-z][a-z0-9_]*)\[([+-]?\d+)\]")
+_CELL = re.compile(r"([a-z][a-z0-9_]*)\[([+-]?\d{1,3})\]")
 _NO_COLUMN = -1
 
 
@@ -72,7 +75,7 @@ def compile_templates(texts: Sequence[str], columns: Sequence[str], pads: bool =
             if name not in numbers:
                 raise ConfigError(
                     f"template {text!r}: expected one of the columns {', '.join(columns)}, got "
-                    f"{name!r}"
+                    f"{name!r}{did_you_mean(name, columns)}"
                 )
             cells[t, c] = numbers[name]
             offsets[t, c] = offset
@@ -92,7 +95,7 @@ def _parse(text: str) -> list[tuple[str, int]]:
     if len(parts) > MAX_CELLS or not all(matches):
         raise ConfigError(
             f"template {text!r}: expected 'bias' or at most {MAX_CELLS} cells such as "
-            "form[-1]|form[0], joined by '|'"
+            "form[-1]|form[0], joined by '|', with offsets from -999 to 999"
         )
     return [(match[1], int(match[2])) for match in matches if match]
 

@@ -5,15 +5,15 @@ tree by minimum Bayes risk.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
 from egparse.compilation import njit
 from egparse.errors import EgparseError
 from egparse.features.arcs import (
+    MAX_TEMPLATES,
     ArcCodes,
     ArcTemplates,
     compile_arc_templates,
@@ -23,7 +23,7 @@ from egparse.features.arcs import (
 from egparse.features.sentence_context import N_BETWEEN
 from egparse.features.word_table import Columns, Words
 from egparse.parsing.arc_problem import INFERENCE, Inference, Trees, scatter
-from egparse.parsing.candidates import ArcFilter, candidate_arcs
+from egparse.parsing.candidates import N_CELLS, ArcFilter, candidate_arcs
 from egparse.parsing.columns import BETWEEN, ArcColumns
 from egparse.parsing.constraints import (
     FREE,
@@ -34,9 +34,44 @@ from egparse.parsing.constraints import (
     constrain_arcs,
 )
 from egparse.parsing.long_sentences import LONGEST, parse_in_pieces
-from egparse.storage.quantised_weights import pack_weights, unpack_weights
+from egparse.storage.quantised_weights import pack_weights
+from egparse.storage.schema import (
+    TEMPERATURE,
+    Array,
+    Choice,
+    Flag,
+    HashedWeights,
+    Integer,
+    Number,
+    Record,
+    Section,
+    Stored,
+    Strings,
+)
 from egparse.structures.trees.dependency_trees import NO_HEAD, checked_count
 from egparse.types import Arcs, Floats, Ints, Mask, Singles, UInt32s
+
+STORED_PARSER = Record(
+    {
+        "columns": Section(),
+        "templates": Strings(most=MAX_TEMPLATES, longest=500, distinct=False),
+        "filter": Record(
+            {
+                "frequency": Array("float32", ("tags", "tags", N_CELLS), low=0.0, high=1.0),
+                "column": Integer(0, len(ArcColumns.names) - 1),
+                "verb": Integer(),
+                "share": Number(0.0, 1.0),
+            }
+        ),
+        "weights": HashedWeights(),
+        "trees": Choice(get_args(Trees)),
+        "single_root": Flag(),
+        "sharpness": Number(),
+        "temperature": TEMPERATURE,
+    },
+    absent={"temperature": 1.0},  # in files of egparse 0.1.0
+)
+"""An arc-factored parser in a model file."""
 
 
 @dataclass(frozen=True)
@@ -154,20 +189,26 @@ class Parser:
         }
 
     @classmethod
-    def from_payload(cls, payload: Mapping[str, Any], columns: Columns) -> Parser:
-        """The parser of a model file, over the columns of its model."""
-        texts = tuple(payload["templates"])
-        arc_columns = ArcColumns.from_payload(payload["columns"], columns)
+    def from_payload(cls, stored: Stored, columns: Columns) -> Parser:
+        """The parser of a model file, over the columns of its model.
+
+        Raises:
+            Misfit: content that the declaration does not allow.
+        """
+        read = stored.read(STORED_PARSER)
+        texts = tuple(read["templates"])
+        with stored.naming("templates"):
+            templates = compile_arc_templates(texts, ArcColumns.names, BETWEEN)
         return cls(
-            arc_columns,
+            ArcColumns.from_payload(read["columns"], columns),
             texts,
-            compile_arc_templates(texts, arc_columns.names, BETWEEN),
-            ArcFilter(**payload["filter"]),
-            unpack_weights(payload["weights"]),
-            payload["trees"],
-            payload["single_root"],
-            payload["sharpness"],
-            payload.get("temperature", 1.0),  # egparse 0.1.0 stored none
+            templates,
+            ArcFilter(**read["filter"]),
+            read["weights"],
+            read["trees"],
+            read["single_root"],
+            read["sharpness"],
+            read["temperature"],
         )
 
 

@@ -16,7 +16,7 @@ from egparse.compilation import njit
 from egparse.features.arcs import LENGTH_BINS
 from egparse.types import Floats, Ints, Shorts, Singles
 
-_CELLS = 54  # 9 bins of length, 2 directions, 0 / 1 / at least 2 verbs in between
+N_CELLS = 54  # 9 bins of length, 2 directions, 0 / 1 / at least 2 verbs in between
 _PRIOR, _PRIOR_PAIRS = 0.1, 10.0  # pseudo-counts of correct arcs and of pairs in each cell
 _BASE_PAIRS = 200.0  # pseudo-count of pairs of a base, which does not store its counts
 
@@ -51,8 +51,8 @@ def build_arc_filter(
     """
     known = 0 if base is None else len(base.frequency)
     size = max(known, 1 + max((int(values[:, column].max()) for values in sentences), default=0))
-    correct = np.zeros((size, size, _CELLS), dtype=np.float64)
-    pairs = np.zeros((size, size, _CELLS), dtype=np.float64)
+    correct = np.zeros((size, size, N_CELLS), dtype=np.float64)
+    pairs = np.zeros((size, size, N_CELLS), dtype=np.float64)
     for values, correct_heads in zip(sentences, heads, strict=True):
         _count(np.ascontiguousarray(values[:, column]), correct_heads, verb, correct, pairs)
     prior_correct, prior_pairs = np.full_like(correct, _PRIOR), np.full_like(pairs, _PRIOR_PAIRS)

@@ -11,6 +11,7 @@ from egparse.features.sentence_context import COLUMNS as CONTEXT
 from egparse.features.sentence_context import TagKinds, fill_context, tag_kinds
 from egparse.features.vocabulary import BOUNDARY, FIRST_VALUE, UNKNOWN
 from egparse.features.word_table import Columns, Words
+from egparse.storage.schema import Array, Integer, Record, Stored, TableOf
 from egparse.types import Ints
 
 BETWEEN = "between"
@@ -92,6 +93,16 @@ first two pair the tags.
 """
 
 
+STORED_COLUMNS = Record(
+    {
+        "limits": Record(dict.fromkeys(_RARE_UNKNOWN, Integer())),
+        "beyond": TableOf(Array("int32", (None,), below=1 << 31), _RARE_UNKNOWN),
+    },
+    absent={"beyond": None},
+)
+"""The columns of a parser in a model file: see ``ArcColumns``."""
+
+
 class ArcColumns:
     """Computes the columns of the parser for a batch of words: a row for each word, and before each
     sentence a row for its root.
@@ -171,9 +182,17 @@ class ArcColumns:
         return {"limits": self._limits, **({"beyond": beyond} if beyond else {})}
 
     @classmethod
-    def from_payload(cls, payload: Mapping[str, Any], columns: Columns) -> ArcColumns:
-        """The columns of a stored parser."""
-        return cls(columns, payload["limits"], payload.get("beyond"))
+    def from_payload(cls, stored: Stored, columns: Columns) -> ArcColumns:
+        """The columns of a stored parser.
+
+        Raises:
+            Misfit: content that the declaration does not allow, or columns that it needs are not
+                in the model.
+        """
+        read = stored.read(STORED_COLUMNS)
+        missing = [name for name in PARSER_INPUTS if name not in columns.names]
+        stored.require(not missing, "", f"a model with the columns {', '.join(missing)}", "others")
+        return cls(columns, read["limits"], read["beyond"])
 
 
 def _kinds(columns: Columns) -> TagKinds:

@@ -28,6 +28,9 @@ arcs.
 _MAX_LABELS = 8
 """Of one kind of arcs."""
 
+MOST_LABELS = 255
+"""Labels that have a rank."""
+
 
 class ArcLabelDictionary(NamedTuple):
     """The label ranks ``labels[starts[k]:starts[k + 1]]`` of arcs of kind k (see ``_kind``), the
@@ -43,13 +46,15 @@ class ArcLabelDictionary(NamedTuple):
 
 
 def rank_labels(deprels: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """Labels without subtypes and without ``MISSING``, the most frequent first; at most 255."""
+    """Labels without subtypes and without ``MISSING``, the most frequent first; at most
+    ``MOST_LABELS``.
+    """
     counts = Counter(
         label.partition(":")[0] for labels in deprels for label in labels if label != MISSING
     )
     return tuple(
         label for label, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    )[:255]
+    )[:MOST_LABELS]
 
 
 def label_ranks(

@@ -5,7 +5,7 @@ a file and back.
 from __future__ import annotations
 
 import gc
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from io import StringIO
@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from egparse.errors import EgparseError, ModelFileError
+from egparse.errors import ConfigError, EgparseError, ModelFileError
 from egparse.features.form_statistics import FormStatistics
-from egparse.features.forms import Lexicon
+from egparse.features.forms import OBSERVABLES, Lexicon
 from egparse.features.vocabulary import Vocabulary
 from egparse.features.word_table import Columns, Words
 from egparse.fitting.choose_learner import is_probabilistic, section_of
 from egparse.fitting.config import LearningConfig, ParserConfig
 from egparse.fitting.old_tables import config_table_of
-from egparse.layers import LAYERS, SPLITTER
+from egparse.layers import LAYERS, SPLITTER, TAG_LAYERS
 from egparse.parsing.arc_parser import Parser, ScoredTree
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.pipeline.annotate import (
@@ -46,15 +46,45 @@ from egparse.pipeline.text import (
     label_strings,
     put_back,
 )
+from egparse.schemes import find_tag_fault
 from egparse.sentences import Sentence
 from egparse.splitting.splitter import Splitter
+from egparse.storage.header import check_header
 from egparse.storage.model_file import read_model, write_model
+from egparse.storage.schema import (
+    Allowance,
+    Choice,
+    Maybe,
+    Misfit,
+    Record,
+    Section,
+    Stored,
+    Strings,
+    TableOf,
+    shown,
+)
 from egparse.tagging.labeller import Labeller
 from egparse.tagging.strongest_features import strongest_attributes
 from egparse.tagging.tagger import Tagger
 
 if TYPE_CHECKING:
     from egparse.evaluation.report import Report
+
+
+PAYLOAD = Record(
+    {
+        "forms": Strings(distinct=False),
+        "scheme": Choice(("iob2", "iobes")),
+        "statistics": Maybe(Section()),
+        "vocabularies": TableOf(Strings(distinct=False), tuple(OBSERVABLES)),
+        "taggers": TableOf(Section(), TAG_LAYERS),
+        "parser": Maybe(Section()),
+        "labeller": Maybe(Section()),
+        "splitter": Maybe(Section()),
+    },
+    absent={"splitter": None},
+)
+"""The payload of a model file. Its sections are declared beside the classes that they become."""
 
 
 class ScoredSentence(NamedTuple):
@@ -331,54 +361,56 @@ class Model(Predictors):
             "labeller": self.labeller and self.labeller.to_payload(),
             "splitter": self.splitter and self.splitter.to_payload(),
         }
-        write_model(Path(path), header, payload)
+        with _collector_paused():
+            write_model(Path(path), header, payload, check=_loadable(path))
 
     @classmethod
-    def load(cls, path: Path | str) -> Model:
-        """Read a model file.
+    def load(cls, path: Path | str, *, sha256: str | None = None) -> Model:
+        """Read a model file; with ``sha256`` only the file of that SHA-256 digest.
 
         Raises:
-            ModelFileError: not a model, damaged, or of a newer format.
+            ModelFileError: not a model, damaged, of a newer format, or of another digest.
         """
         with _collector_paused():
-            header, payload = read_model(Path(path))
+            header, payload = read_model(Path(path), sha256=sha256)
             try:
                 return cls._from_file(header, payload)
-            except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-                raise ModelFileError(
-                    f"{path}: expected the parts of an egparse model, got {error!r}"
-                ) from error
+            except _FAULTS as fault:
+                raise ModelFileError(f"{path}: {_described(fault)}") from fault
 
     @classmethod
     def _from_file(cls, header: Mapping[str, Any], payload: Mapping[str, Any]) -> Model:
-        vocabularies = {
-            name: Vocabulary(strings) for name, strings in payload["vocabularies"].items()
-        }
+        """The model of a header and a payload.
+
+        Raises:
+            Misfit: content that the declarations do not allow.
+        """
+        check_header(header)
         labels = {layer: Vocabulary(strings) for layer, strings in header["labels"].items()}
-        statistics = payload["statistics"] and FormStatistics.from_payload(
-            payload["statistics"], payload["forms"]
-        )
-        columns = Columns(
-            Lexicon(vocabularies, payload["forms"]), labels, payload["scheme"], statistics
-        )
-        taggers = {
-            layer: Tagger.from_payload(stored, columns.names)
-            for layer, stored in payload["taggers"].items()
-        }
-        labeller, splitter = payload["labeller"], payload.get("splitter")
+        read = Stored(payload, allowance=Allowance(header["payload_length"])).read(PAYLOAD)
+        columns = _columns_of(read, labels)
+        taggers = {}
+        for layer, stored in read["taggers"].items():
+            stored.require(layer in labels, "", "a layer with labels", "one without")
+            taggers[layer] = Tagger.from_payload(stored, columns.names, len(labels[layer]))
+        parser, labeller, splitter = read["parser"], read["labeller"], read["splitter"]
+        if labeller is not None:
+            labeller.require("deprels" in labels, "", "labels of deprels", "none")
+            labeller.require(parser is not None, "", "a parser", "none")
         table = config_table_of(header)
         model = cls(
             columns=columns,
             taggers=taggers,
-            parser=_parser_of(payload["parser"], columns) if payload["parser"] else None,
-            labeller=Labeller.from_payload(labeller, columns) if labeller else None,
+            parser=parser and _parser_of(parser, columns),
+            labeller=labeller and Labeller.from_payload(labeller, columns),
             language=header["language"],
             record=header["record"],
             config_table=table,
-            splitter=Splitter.from_payload(splitter) if splitter else None,
+            splitter=splitter and Splitter.from_payload(splitter),
         )
         known = header.get("probabilistic")  # not in model files of format 1
         layers = probabilistic_layers(table, model.layers) if known is None else tuple(known)
+        _check_layers(header["layers"], layers, model.layers)
         return replace(model, probabilistic=layers)
 
     def strongest(self, layer: str, count: int) -> list[tuple[str, str, float]]:
@@ -447,9 +479,59 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _parser_of(payload: Mapping[str, Any], columns: Columns) -> Parser | SecondOrderParser:
-    kind = SecondOrderParser if "pruner" in payload else Parser
-    return kind.from_payload(payload, columns)
+def _columns_of(read: Mapping[str, Any], labels: Mapping[str, Vocabulary]) -> Columns:
+    forms, statistics = read["forms"], read["statistics"]
+    vocabularies = {name: Vocabulary(strings) for name, strings in read["vocabularies"].items()}
+    for name, known in vocabularies.items():
+        if len(known.values) < len(known):
+            raise Misfit(f"vocabularies.{name}", "texts that differ from each other", "some twice")
+    if "spans" in labels:
+        fault = find_tag_fault(labels["spans"].strings, read["scheme"])
+        if fault is not None:
+            raise Misfit("labels.spans", fault.expected, shown(fault.got))
+    return Columns(
+        Lexicon(vocabularies, forms),
+        labels,
+        read["scheme"],
+        statistics and FormStatistics.from_payload(statistics, forms),
+    )
+
+
+def _parser_of(stored: Stored, columns: Columns) -> Parser | SecondOrderParser:
+    is_second = isinstance(stored.value, Mapping) and "pruner" in stored.value
+    return (SecondOrderParser if is_second else Parser).from_payload(stored, columns)
+
+
+def _check_layers(named: Sequence[str], probable: Sequence[str], held: Sequence[str]) -> None:
+    """The layers that the header names must be those that the model holds."""
+    if tuple(named) != tuple(held):
+        raise Misfit("layers", ", ".join(held) or "none", ", ".join(named) or "none")
+    if not set(probable) <= set(held):
+        raise Misfit("probabilistic", f"layers of {', '.join(held)}", ", ".join(probable))
+
+
+def _loadable(path: Path | str) -> Callable[[dict[str, Any], dict[str, Any]], None]:
+    """A check of content that is about to be written: it must load."""
+
+    def check(header: dict[str, Any], payload: dict[str, Any]) -> None:
+        try:
+            Model._from_file(header, payload)
+        except _FAULTS as fault:
+            raise ModelFileError(
+                f"{path}: not written, as it could not be read again: {_described(fault)}"
+            ) from fault
+
+    return check
+
+
+_FAULTS = (Misfit, ConfigError, KeyError, TypeError, ValueError, IndexError, AttributeError)
+
+
+def _described(fault: Exception) -> str:
+    """The fault of a file in words. Faults other than ``Misfit`` are those of settings, which are
+    not declared as a part of the file.
+    """
+    return str(fault) if isinstance(fault, Misfit) else f"config: {fault!r}"
 
 
 def batches(sentences: Iterable[Sentence], n_words: int) -> Iterator[list[Sentence]]:

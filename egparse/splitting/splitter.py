@@ -4,7 +4,7 @@ words.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from egparse.features.tag_dictionary import Candidates, all_labels
 from egparse.splitting.columns import COLUMNS, Paragraph, paragraph_columns
+from egparse.storage.schema import Flag, Record, Section, Stored
 from egparse.tagging.sequence_model import SequenceModel
 from egparse.types import Floats, Longs, Mask
 
@@ -20,6 +21,10 @@ N_LABELS = 2
 
 BATCH_WORDS = 50_000
 """Words split at a time, to bound the memory; a longer paragraph is one batch."""
+
+
+STORED_SPLITTER = Record({"model": Section(), "spacing": Flag()})
+"""A splitter in a model file."""
 
 
 @dataclass(frozen=True)
@@ -87,9 +92,14 @@ class Splitter:
         return {"model": self.model.to_payload(), "spacing": self.spacing}
 
     @classmethod
-    def from_payload(cls, payload: Mapping[str, Any]) -> Splitter:
-        """The splitter of a model file."""
-        return cls(SequenceModel.from_payload(payload["model"], COLUMNS), bool(payload["spacing"]))
+    def from_payload(cls, stored: Stored) -> Splitter:
+        """The splitter of a model file.
+
+        Raises:
+            Misfit: content that the declaration does not allow.
+        """
+        read = stored.read(STORED_SPLITTER)
+        return cls(SequenceModel.from_payload(read["model"], COLUMNS, N_LABELS), read["spacing"])
 
 
 def _candidates(n_words: int) -> Candidates:

@@ -60,11 +60,14 @@ def decompress_bytes(compressed: bytes, count: int) -> bytes:
     if not 0 <= count <= MAX_BYTES:
         raise ValueError(f"expected at most {MAX_BYTES} bytes, got {count}")
     try:
-        plain = zlib.decompressobj().decompress(compressed, count + 1)
+        stream = zlib.decompressobj()
+        plain = stream.decompress(compressed, count + 1)
     except zlib.error as error:
         raise ValueError(f"expected compressed bytes, got {error}") from error
     if len(plain) != count:
         raise ValueError(f"expected {count} bytes, got {len(plain)} or more")
+    if not stream.eof or stream.unused_data:
+        raise ValueError(f"expected {count} compressed bytes and no others, got another end")
     return plain
 
 
@@ -86,17 +89,14 @@ def compress_lists(lists: Mapping[str, Sequence[int]]) -> dict[str, Any]:
     }
 
 
-def decompress_lists(stored: Mapping[str, Any]) -> dict[str, Sequence[int]]:
-    """The lists by string, from the content that ``compress_lists`` returned.
-
-    Raises:
-        ValueError: the numbers of strings, lengths and numbers contradict each other.
+def lists_by_string(
+    strings: Sequence[str], lengths: npt.NDArray[Any], numbers: npt.NDArray[Any]
+) -> dict[str, tuple[int, ...]]:
+    """The lists by string, from the decompressed content that ``compress_lists`` returned: string k
+    has the next ``lengths[k]`` of the numbers.
     """
-    ends = list(accumulate(decompress_array(stored["lengths"]).tolist(), initial=0))
-    numbers = tuple(decompress_array(stored["numbers"]).tolist())
-    if len(ends) != len(stored["strings"]) + 1 or ends[-1] != len(numbers):
-        raise ValueError(
-            f"expected {len(numbers)} numbers in {len(stored['strings'])} lists, got {ends[-1]} "
-            f"in {len(ends) - 1}"
-        )
-    return dict(zip(stored["strings"], (numbers[a:b] for a, b in pairwise(ends)), strict=True))
+    # one object for each number, not for each of its occurrences
+    integers = np.arange(int(numbers.max(initial=0)) + 1).astype(object)
+    flat = tuple(integers[numbers].tolist())
+    ends = accumulate(lengths.tolist(), initial=0)
+    return dict(zip(strings, (flat[a:b] for a, b in pairwise(ends)), strict=True))

@@ -29,10 +29,12 @@ from __future__ import annotations
 import hashlib
 import math
 import os
+import re
 import stat
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -94,18 +96,27 @@ class _Fault(ValueError):
     """The fault of a file, in words, without the name of the file."""
 
 
-def write_model(path: str | Path, header: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
+Check = Callable[[dict[str, Any], dict[str, Any]], None]
+"""Raises an error for a header and a payload that should not be written."""
+
+
+def write_model(
+    path: str | Path,
+    header: Mapping[str, Any],
+    payload: Mapping[str, Any],
+    check: Check | None = None,
+) -> None:
     """Write a model file atomically (see ``atomic``).
 
     ``header`` is plain data (configuration, label sets, training record, creation info);
     ``payload`` may hold numpy arrays of ``DTYPES`` at any depth. Tuples are read back as lists,
-    numpy scalars as Python's.
+    numpy scalars as Python's. Before anything is written, ``check`` gets both as they will be read.
 
     Raises:
         ModelFileError: the file cannot be written.
         ValueError: content that the format cannot hold.
     """
-    body = _packed(payload, arrays=True)
+    body, payload_again = _packed(payload, arrays=True)
     values = (
         FORMAT,
         FORMAT_VERSION,
@@ -115,9 +126,11 @@ def write_model(path: str | Path, header: Mapping[str, Any], payload: Mapping[st
         hashlib.sha256(body).hexdigest(),
     )
     others = {key: value for key, value in header.items() if key not in FORMAT_KEYS}
-    head = _packed(dict(zip(FORMAT_KEYS, values, strict=True)) | others, arrays=False)
+    head, header_again = _packed(dict(zip(FORMAT_KEYS, values, strict=True)) | others, arrays=False)
     if len(head) > MAX_HEADER_BYTES:
         raise ValueError(f"expected a header of at most {MAX_HEADER_BYTES} bytes, got {len(head)}")
+    if check is not None:
+        check(header_again, payload_again)
     prologue = _PROLOGUE.pack(MAGIC, len(head), hashlib.sha256(head).digest())
     with _faults_of(path, "written"):
         if Path(path).exists():  # else /dev/null would be replaced too
@@ -125,14 +138,21 @@ def write_model(path: str | Path, header: Mapping[str, Any], payload: Mapping[st
         write_atomically(path, prologue, head, body)
 
 
-def read_model(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
+def read_model(
+    path: str | Path, *, sha256: str | None = None
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """The header and the payload of a model file; arrays are read-only views of its bytes.
 
+    With ``sha256``, 64 hexadecimal digits, only the file with that digest as a whole is read, as
+    ``sha256sum`` prints it.
+
     Raises:
-        ModelFileError: the file is unreadable, foreign, truncated, altered or of a newer format;
-            the message names the file and the fault.
+        ModelFileError: the file is unreadable, foreign, truncated, altered, of a newer format or of
+            another digest; the message names the file and the fault.
     """
     with _faults_of(path, "read"), _opened(path) as (file, file_size):
+        if sha256 is not None:
+            _require_digest(file, sha256)
         header = _read_header(file, file_size)
         body = _read(file, header["payload_length"])
         if hashlib.sha256(body).hexdigest() != header["payload_sha256"]:
@@ -173,7 +193,7 @@ def _require_regular(mode: int) -> None:
 
 
 @contextmanager
-def _opened(path: str | Path) -> Iterator[tuple[BinaryIO, int]]:
+def _opened(path: str | Path) -> Iterator[tuple[BufferedReader, int]]:
     """The open file and its size in bytes; a pipe is refused, because opening it could block."""
     _require_regular(Path(path).stat().st_mode)
     with open(path, "rb") as file:
@@ -185,6 +205,16 @@ def _read(file: BinaryIO, size: int) -> bytes:
     if len(data) != size:
         raise _Fault("truncated: the file became shorter while it was read")
     return data
+
+
+def _require_digest(file: BufferedReader, expected: str) -> None:
+    """Compare the digest of the whole file, which is then read from its start again."""
+    if not re.fullmatch("[0-9a-fA-F]{64}", expected):
+        raise _Fault(f"expected a SHA-256 digest of 64 hexadecimal digits, got {expected!a}")
+    found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != expected.lower():
+        raise _Fault(f"expected the SHA-256 digest {expected.lower()}, got {found}")
+    file.seek(0)
 
 
 def _read_header(file: BinaryIO, file_size: int) -> dict[str, Any]:
@@ -242,17 +272,16 @@ def _check_header(header: Mapping[str, Any], payload_size: int) -> None:
 # --- msgpack --------------------------------------------------------------------------------------
 
 
-def _packed(content: Mapping[str, Any], *, arrays: bool) -> bytes:
-    """``content`` as msgpack; it is unpacked again, so that no file is written that cannot be
+def _packed(content: Mapping[str, Any], *, arrays: bool) -> tuple[bytes, dict[str, Any]]:
+    """``content`` as msgpack, and unpacked again, so that no file is written that cannot be
     read.
     """
     default = _default_in_payload if arrays else _default_in_header
     try:
         data = cast(bytes, msgpack.packb(dict(content), default=default))
-        _unpacked(data, arrays=arrays)
+        return data, _unpacked(data, arrays=arrays)
     except (OverflowError, TypeError, _Fault) as error:
         raise ValueError(f"a model file cannot hold this content: {error}") from error
-    return data
 
 
 def _default_in_header(value: object) -> object:

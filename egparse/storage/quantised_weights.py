@@ -14,12 +14,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from egparse.storage.compressed_arrays import LEVEL, decompress_bytes
+from egparse.storage.compressed_arrays import LEVEL
 from egparse.types import Singles
 
 Bytes = npt.NDArray[np.int8]
 
+MIN_BITS, MAX_BITS = 8, 28
+"""A table has 2^8 to 2^28 weights: the features of an arc are combined with numbers of up to 8 bits
+(``features.labelled_arcs``).
+"""
+
 _STEPS = 127
+_PIECE = 1 << 15
+_ALWAYS_DEFLATED = 1 << 23
+_MOST_EACH = 2  # weights for a byte of the file, in larger tables
 
 
 def quantise(weights: Singles) -> Singles:
@@ -29,13 +37,17 @@ def quantise(weights: Singles) -> Singles:
 
 
 def pack_weights(weights: Singles) -> dict[str, Any]:
-    """The content of the model file for weights of shape (n,)."""
+    """The content of the model file for weights of shape (n,).
+
+    A large table of which nearly all weights are 0 is stored as it is: the file then is in
+    proportion to the memory that it takes, which reading requires (``schema.Allowance``).
+    """
     steps, largest = _rounded(weights)
-    return {
-        "deflated": zlib.compress(steps.tobytes(), LEVEL),
-        "largest": largest,
-        "count": len(weights),
-    }
+    plain = steps.tobytes()
+    deflated = zlib.compress(plain, LEVEL)
+    if len(plain) > max(_ALWAYS_DEFLATED, _MOST_EACH * len(deflated)):
+        deflated = zlib.compress(plain, 0)
+    return {"deflated": deflated, "largest": largest, "count": len(weights)}
 
 
 def unpack_weights(stored: Mapping[str, Any]) -> Singles:
@@ -45,11 +57,26 @@ def unpack_weights(stored: Mapping[str, Any]) -> Singles:
         ValueError: the number of weights is no power of two or too large, or there are not as many
             bytes as the content states.
     """
-    count, largest = int(stored["count"]), float(stored["largest"])
-    if count < 1 or count & (count - 1) or count > 1 << 28:
-        raise ValueError(f"expected a power of two of weights, at most 2^28, got {count}")
-    steps = np.frombuffer(decompress_bytes(stored["deflated"], count), dtype=np.uint8)
-    return _values(largest)[steps]
+    count, values = int(stored["count"]), _values(float(stored["largest"]))
+    if count & (count - 1) or not 1 << MIN_BITS <= count <= 1 << MAX_BITS:
+        raise ValueError(
+            f"expected a power of two of weights, 2^{MIN_BITS} to 2^{MAX_BITS}, got {count}"
+        )
+    weights = np.empty(count, dtype=np.float32)
+    stream, deflated, done = zlib.decompressobj(), memoryview(stored["deflated"]), 0
+    try:
+        # piece by piece, in the processor's cache, and without a table of all bytes
+        for first in range(0, len(deflated), _PIECE):
+            plain = stream.decompress(deflated[first : first + _PIECE], count - done + 1)
+            if done + len(plain) > count:
+                raise ValueError(f"expected {count} bytes, got more")
+            weights[done : done + len(plain)] = values[np.frombuffer(plain, dtype=np.uint8)]
+            done += len(plain)
+    except zlib.error as error:
+        raise ValueError(f"expected compressed bytes, got {error}") from error
+    if done != count or not stream.eof or stream.unused_data:
+        raise ValueError(f"expected {count} bytes, got {done} and another end")
+    return weights
 
 
 def _rounded(weights: Singles) -> tuple[Bytes, float]:

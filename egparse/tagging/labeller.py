@@ -4,7 +4,6 @@ parser.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,9 +11,10 @@ import numpy as np
 
 from egparse.features.tag_dictionary import AllowedLabels, Candidates, lay_out, restrict
 from egparse.features.word_table import Columns, Words
+from egparse.storage.schema import Integers, Record, Section, Stored
 from egparse.tagging.sequence_model import SequenceModel
 from egparse.tagging.tagger import LabelsWithProbabilities
-from egparse.tagging.tree_columns import tree_column_names, tree_values
+from egparse.tagging.tree_columns import LABELLER_INPUTS, tree_column_names, tree_values
 from egparse.types import Ints
 
 LABEL_TEMPLATES = (
@@ -44,6 +44,12 @@ LABEL_TEMPLATES = (
 """Both ends of the arc, their side and distance, and the dependent's children, siblings and
 grandparent.
 """
+
+
+STORED_LABELLER = Record(
+    {"model": Section(), "of_root": Integers("labels", 1), "of_words": Integers("labels", 1)}
+)
+"""A labeller in a model file, with ``labels`` labels."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +104,16 @@ class Labeller:
         }
 
     @classmethod
-    def from_payload(cls, payload: Mapping[str, Any], columns: Columns) -> Labeller:
-        """The labeller over the columns of its model."""
-        model = SequenceModel.from_payload(payload["model"], tree_column_names(columns))
-        return cls(model, tuple(payload["of_root"]), tuple(payload["of_words"]))
+    def from_payload(cls, stored: Stored, columns: Columns) -> Labeller:
+        """The labeller over the columns of its model.
+
+        Raises:
+            Misfit: content that the declaration does not allow, or columns that it needs are not
+                in the model.
+        """
+        n_labels = len(columns.labels["deprels"])
+        read = stored.read(STORED_LABELLER, labels=n_labels)
+        missing = [name for name in LABELLER_INPUTS if name not in columns.names]
+        stored.require(not missing, "", f"a model with the columns {', '.join(missing)}", "others")
+        model = SequenceModel.from_payload(read["model"], tree_column_names(columns), n_labels)
+        return cls(model, tuple(read["of_root"]), tuple(read["of_words"]))

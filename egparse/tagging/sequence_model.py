@@ -4,7 +4,7 @@ taggers and labellers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,10 +14,50 @@ import numpy.typing as npt
 from egparse.features.index import KeyIndex
 from egparse.features.sequence import WeightRows, score_candidates
 from egparse.features.tag_dictionary import Candidates
-from egparse.features.templates import Templates, compile_templates, extract_keys
-from egparse.storage.compressed_arrays import compress_array, decompress_array
+from egparse.features.templates import (
+    MAX_TEMPLATES,
+    TEMPLATE_SHIFT,
+    Templates,
+    compile_templates,
+    extract_keys,
+)
+from egparse.storage.compressed_arrays import compress_array
+from egparse.storage.schema import (
+    TEMPERATURE,
+    Array,
+    Flag,
+    Packed,
+    Prefix,
+    Record,
+    Stored,
+    Strings,
+    ascend_within,
+    starts_of,
+)
 from egparse.structures.chains import batch, higher_order_batch
-from egparse.types import Floats, Ints, Longs, Mask, Singles, UInt16s, UInt64s
+from egparse.types import Floats, Ints, Longs, Mask, Singles, UInt64s
+
+STORED_MODEL = Record(
+    {
+        "templates": Strings(least=1, most=MAX_TEMPLATES, longest=200, distinct=False),
+        "pads": Flag(),
+        "keys": Packed(("uint64",), "attributes", takes=16),
+        "row_lengths": Packed(("uint16",), "attributes", sums_to="weights", takes=6),
+        "row_labels": Packed(("uint8", "uint16"), "weights", below="labels", takes=3),
+        "row_weights": Array("float16", ("weights",)),
+        "transitions": Array("float32", ("labels",) * 2, forbids=True),
+        "opening": Array("float32", ("labels",), forbids=True),
+        "longer": Prefix(
+            (
+                Array("float32", ("labels",) * 3, forbids=True),
+                Array("float32", ("labels",) * 4, forbids=True),
+            )
+        ),
+        "temperature": TEMPERATURE,
+    },
+    absent={"longer": [], "temperature": 1.0},  # in files of egparse 0.1.0
+)
+"""A sequence model in a model file, with ``labels`` labels."""
 
 
 @dataclass(frozen=True)
@@ -136,37 +176,49 @@ class SequenceModel:
         }
 
     @classmethod
-    def from_payload(cls, payload: Mapping[str, Any], columns: Sequence[str]) -> SequenceModel:
-        """The model over the named columns.
+    def from_payload(cls, stored: Stored, columns: Sequence[str], n_labels: int) -> SequenceModel:
+        """The model over the named columns, with so many labels.
 
         Raises:
-            ValueError: tables of label n-grams whose shapes do not fit together.
+            Misfit: content that the declaration does not allow.
         """
-        opening, longer = (
-            payload["opening"],
-            payload.get("longer", ()),
-        )  # no longer n-grams: egparse 0.1.0
-        shapes = [table.shape for table in (payload["transitions"], *longer)]
-        wanted = [(len(opening),) * (m + 2) for m in range(len(shapes))]
-        if shapes != wanted:
-            raise ValueError(f"expected label n-grams of shapes {wanted}, got {shapes}")
+        read = stored.read(STORED_MODEL, labels=n_labels)
+        with stored.naming("templates"):
+            templates = compile_templates(read["templates"], columns, read["pads"])
+        index = KeyIndex(read["keys"])
+        rows = WeightRows(
+            starts_of(read["row_lengths"]).astype(np.int32),
+            read["row_labels"].astype(np.uint16),
+            read["row_weights"].astype(np.float32),
+        )
+        _check_keys(stored, index, len(templates.texts))
+        stored.require(
+            ascend_within(rows.labels, rows.starts), "row_labels", "ascending labels in each row"
+        )
         return cls(
-            compile_templates(payload["templates"], columns, payload["pads"]),
-            KeyIndex(decompress_array(payload["keys"])),
-            WeightRows(
-                _starts(decompress_array(payload["row_lengths"])),
-                decompress_array(payload["row_labels"]).astype(np.uint16),
-                payload["row_weights"].astype(np.float32),
-            ),
-            payload["transitions"].copy(),
-            opening.copy(),
-            tuple(table.copy() for table in longer),
-            payload.get("temperature", 1.0),  # none: egparse 0.1.0
+            templates,
+            index,
+            rows,
+            read["transitions"].copy(),
+            read["opening"].copy(),
+            tuple(table.copy() for table in read["longer"]),
+            read["temperature"],
         )
 
 
-def _starts(lengths: UInt16s) -> Ints:
-    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int32)
+def _check_keys(stored: Stored, index: KeyIndex, n_templates: int) -> None:
+    keys = index.keys
+    if not len(keys):
+        return
+    stored.require(bool((keys[1:] > keys[:-1]).all()), "keys", "ascending keys")
+    first, last = int(keys[0]) >> TEMPLATE_SHIFT, int(keys[-1]) >> TEMPLATE_SHIFT
+    stored.require(
+        first >= 1 and last <= n_templates,
+        "keys",
+        f"keys of the templates 1 to {n_templates}",
+        f"{first} to {last}",
+    )
+    stored.require(index.is_spread(), "keys", "keys of words", "keys that collide in the index")
 
 
 def without_small_weights(model: SequenceModel, threshold: float) -> SequenceModel:

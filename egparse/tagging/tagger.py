@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -16,7 +16,18 @@ from egparse.features.tag_dictionary import (
     restrict,
 )
 from egparse.features.word_table import Words
-from egparse.storage.compressed_arrays import compress_lists, decompress_lists
+from egparse.storage.compressed_arrays import compress_lists, lists_by_string
+from egparse.storage.schema import (
+    ListOf,
+    Maybe,
+    Packed,
+    Record,
+    Section,
+    Stored,
+    Strings,
+    ascend_within,
+    starts_of,
+)
 from egparse.tagging.sequence_model import SequenceModel
 from egparse.types import Floats, Ints, Mask
 
@@ -28,6 +39,21 @@ class LabelsWithProbabilities(NamedTuple):
 
     labels: Ints
     probabilities: Floats
+
+
+STORED_TAGGER = Record({"model": Section(), "dictionary": Maybe(ListOf(Section(), 2, 2))})
+"""A tagger in a model file; the dictionary is two parts like ``STORED_LISTS``, by form and by
+suffix.
+"""
+
+STORED_LISTS = Record(
+    {
+        "strings": Strings("strings", distinct=False),
+        "lengths": Packed(("uint16",), "strings", sums_to="numbers"),
+        "numbers": Packed(("uint16",), "numbers", below="labels", takes=18),
+    }
+)
+"""Labels by form or suffix in a model file."""
 
 
 @dataclass(frozen=True)
@@ -104,13 +130,36 @@ class Tagger:
         return {"model": self.model.to_payload(), "dictionary": dictionary}
 
     @classmethod
-    def from_payload(cls, payload: Mapping[str, Any], columns: Sequence[str]) -> Tagger:
-        """The tagger over the named columns."""
-        dictionary = payload["dictionary"]
-        return cls(
-            SequenceModel.from_payload(payload["model"], columns),
-            TagDictionary(*map(decompress_lists, dictionary)) if dictionary else None,
+    def from_payload(cls, stored: Stored, columns: Sequence[str], n_labels: int) -> Tagger:
+        """The tagger over the named columns, with so many labels.
+
+        Raises:
+            Misfit: content that the declaration does not allow.
+        """
+        read = stored.read(STORED_TAGGER)
+        model = SequenceModel.from_payload(read["model"], columns, n_labels)
+        dictionary = read["dictionary"]
+        return cls(model, dictionary and _dictionary(dictionary[0], dictionary[1], n_labels))
+
+
+def _dictionary(forms: Stored, suffixes: Stored, n_labels: int) -> TagDictionary:
+    by_form, by_suffix = (part.read(STORED_LISTS, labels=n_labels) for part in (forms, suffixes))
+    forms.require(
+        ascend_within(by_form["numbers"], starts_of(by_form["lengths"])),
+        "numbers",
+        "ascending labels of each form",
+    )
+    dictionary = TagDictionary(lists_by_string(**by_form), lists_by_string(**by_suffix))
+    for part, read, lists in (
+        (forms, by_form, dictionary.by_form),
+        (suffixes, by_suffix, dictionary.by_suffix),
+    ):
+        part.require(
+            len(lists) == len(read["strings"]), "strings", "texts that differ", "some twice"
         )
+    # it ends every word: a form of which nothing else is known has its labels as candidates
+    suffixes.require(dictionary.by_suffix.get(""), "strings", "labels for the empty suffix", "none")
+    return dictionary
 
 
 def candidates_of(words: Words, dictionary: TagDictionary | None, n_labels: int) -> Candidates:

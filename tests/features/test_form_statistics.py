@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from egparse.features.form_statistics import FormStatistics, Text
+from egparse.storage.schema import Stored
 
 SENTENCES = [
     ["The", "bank", "of", "Rome", "fell"],
@@ -71,7 +72,7 @@ def test_the_setting_is_told() -> None:
 def test_words_come_back_from_the_payload() -> None:
     statistics = _count()
     loaded = FormStatistics.from_payload(
-        statistics.to_payload(), [form for forms in SENTENCES for form in forms]
+        Stored(statistics.to_payload()), [form for forms in SENTENCES for form in forms]
     )
     text = _text([["Rome", "was", "a", "bank"], [], ["X"]])
     np.testing.assert_array_equal(loaded.values(text), statistics.values(text))

@@ -292,7 +292,8 @@ def test_a_faulty_template_is_refused_with_its_cell_and_what_was_expected(
         compile_pair_templates([*SIBLINGS, text], SIBLING_PLACES, NAMES, 1)
     assert str(fault.value) == (
         f"pair template {text!r}: expected cells such as s.form or d.xpos[-1] at s, h, d "
-        f"over the columns form, upos, xpos, got {cell!r}"
+        f"over the columns form, upos, xpos, with offsets from -999 to 999, got {cell!r}"
+        + ("; did you mean xpos?" if cell == "g.xpos" else "")
     )
 
 

@@ -28,6 +28,7 @@ from egparse.pipeline.constraints import Constraints
 from egparse.pipeline.model import Model
 from egparse.readers.corpus import read_corpus
 from egparse.sentences import Sentence
+from egparse.storage.schema import Stored
 from egparse.training.run import train
 
 Ints = npt.NDArray[np.int32]
@@ -251,7 +252,7 @@ def test_a_corpus_with_labels_for_some_sentences_trains() -> None:
 def test_the_payload_holds_all_of_it(overrides: tuple[str, ...]) -> None:
     model = model_of(*overrides)
     parser = parser_of(model)
-    again = SecondOrderParser.from_payload(parser.to_payload(), model.columns)
+    again = SecondOrderParser.from_payload(Stored(parser.to_payload()), model.columns)
     words = words_of(model, sample("dev"))
     for own, other in zip(
         parser.predict_with_probabilities(words),

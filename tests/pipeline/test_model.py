@@ -218,7 +218,7 @@ def test_a_model_file_with_missing_parts_is_refused(tmp_path: Path) -> None:
     write_model(
         tmp_path / "n", header, {name: part for name, part in payload.items() if name != "forms"}
     )
-    with pytest.raises(ModelFileError, match="expected the parts of an egparse model"):
+    with pytest.raises(ModelFileError, match="expected the field forms, got only"):
         Model.load(tmp_path / "n")
 
 

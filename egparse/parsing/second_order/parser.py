@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from egparse.features.arcs import MAX_TEMPLATES
 from egparse.features.word_table import Columns, Words
 from egparse.parsing.arc_parser import (
     HeadsWithProbabilities,
@@ -20,8 +21,9 @@ from egparse.parsing.arc_parser import (
 )
 from egparse.parsing.arc_problem import Trees
 from egparse.parsing.candidates import candidate_arcs
+from egparse.parsing.columns import ArcColumns
 from egparse.parsing.constraints import FREE, NO_TREE, ArcConstraints, constrain_arcs
-from egparse.parsing.label_candidates import ArcLabelDictionary
+from egparse.parsing.label_candidates import MOST_LABELS, ArcLabelDictionary
 from egparse.parsing.long_sentences import LONGEST, WINDOW, parse_in_pieces
 from egparse.parsing.second_order.decode import (
     PARSED,
@@ -33,9 +35,48 @@ from egparse.parsing.second_order.decode import (
 from egparse.parsing.second_order.features import Templates, compile_templates
 from egparse.parsing.second_order.k_best import k_best_trees
 from egparse.parsing.second_order.parts import KernelModel, Pruning, Structure
-from egparse.storage.quantised_weights import pack_weights, unpack_weights
+from egparse.storage.quantised_weights import pack_weights
+from egparse.storage.schema import (
+    TEMPERATURE,
+    Array,
+    Flag,
+    HashedWeights,
+    Integer,
+    Number,
+    Record,
+    Section,
+    Stored,
+    Strings,
+)
 from egparse.structures.trees.dependency_trees import NO_HEAD
 from egparse.types import Floats, Ints, Mask, Singles
+
+_TEMPLATES = Strings(most=MAX_TEMPLATES, longest=500, distinct=False)
+
+STORED_PARSER = Record(
+    {
+        "pruner": Section(),
+        "pruning": Record({"heads": Integer(1, 32), "share": Number(0.0, 1.0)}),
+        "order": Record(dict.fromkeys(Structure._fields, Flag())),
+        "dictionary": Record(
+            {
+                "labels": Array("uint8", ("entries",)),
+                "starts": Array("int32", ("starts",)),
+                "column": Integer(0, len(ArcColumns.names) - 1),
+                "n_tags": Integer(1, 1 << 15),
+            }
+        ),
+        "templates": Record(
+            {"siblings": _TEMPLATES, "grandparents": _TEMPLATES, "labels": _TEMPLATES}
+        ),
+        "weights": HashedWeights(),
+        "sharpness": Number(),
+        "temperature": TEMPERATURE,
+        "labels": Strings(most=MOST_LABELS),
+    },
+    absent={"labels": []},  # in files of egparse 0.1.0
+)
+"""A second-order parser in a model file."""
 
 
 @dataclass(frozen=True)
@@ -227,25 +268,54 @@ class SecondOrderParser:
         }
 
     @classmethod
-    def from_payload(cls, payload: Mapping[str, Any], columns: Columns) -> SecondOrderParser:
-        """The parser of a model file, over the columns of its model."""
-        pruner = Parser.from_payload(payload["pruner"], columns)
-        texts = {kind: tuple(strings) for kind, strings in payload["templates"].items()}
-        pruning, dictionary = payload["pruning"], payload["dictionary"]
+    def from_payload(cls, stored: Stored, columns: Columns) -> SecondOrderParser:
+        """The parser of a model file, over the columns of its model.
+
+        Raises:
+            Misfit: content that the declaration does not allow.
+        """
+        read = stored.read(STORED_PARSER)
+        pruner = Parser.from_payload(read["pruner"], columns)
+        structure = Structure(**read["order"])
+        stored.require(
+            structure.projective == (pruner.trees == "projective")
+            and structure.single_root == pruner.single_root
+            and (structure.projective or not structure.exact),
+            "order",
+            f"{pruner.trees} trees with the roots of the pruner's, exact only if projective",
+            structure,
+        )
+        dictionary = ArcLabelDictionary(**read["dictionary"])
+        _check_dictionary(stored, dictionary, len(read["labels"]))
+        texts = {kind: tuple(strings) for kind, strings in read["templates"].items()}
+        with stored.naming("templates"):
+            templates = compile_templates(pruner.templates, pruner.columns.names, **texts)
         return cls(
             pruner,
-            Pruning(pruning["heads"], pruning["share"]),
-            Structure(**payload["order"]),
-            ArcLabelDictionary(
-                dictionary["labels"].copy(),
-                dictionary["starts"].copy(),
-                dictionary["column"],
-                dictionary["n_tags"],
-            ),
+            Pruning(read["pruning"]["heads"], read["pruning"]["share"]),
+            structure,
+            dictionary._replace(labels=dictionary.labels.copy(), starts=dictionary.starts.copy()),
             texts,
-            compile_templates(pruner.templates, pruner.columns.names, **texts),
-            unpack_weights(payload["weights"]),
-            payload["sharpness"],
-            payload["temperature"],
-            tuple(payload.get("labels", ())),  # model files of egparse 0.1.0 may have none
+            templates,
+            read["weights"],
+            read["sharpness"],
+            read["temperature"],
+            tuple(read["labels"]),
         )
+
+
+def _check_dictionary(stored: Stored, dictionary: ArcLabelDictionary, n_labels: int) -> None:
+    """Check the lists of a dictionary: one for each kind of arcs, of different labels."""
+    part, (labels, starts, _, n_tags) = stored.part("dictionary", None), dictionary
+    n_kinds = 2 * n_tags * n_tags
+    part.require(len(starts) == n_kinds + 1, "starts", str(n_kinds + 1), len(starts))
+    lengths = np.diff(starts)
+    part.require(
+        starts[0] == 0 and starts[-1] == len(labels) and lengths.min() >= 0,
+        "starts",
+        f"numbers that do not decrease, from 0 to {len(labels)}",
+    )
+    part.require(lengths.max() <= MOST_LABELS, "starts", f"lists of at most {MOST_LABELS} labels")
+    if n_labels:  # files of egparse 0.1.0 may not have them
+        highest = int(labels.max(initial=0))
+        part.require(highest < n_labels, "labels", f"numbers from 0 to {n_labels - 1}", highest)

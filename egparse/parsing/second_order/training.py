@@ -20,7 +20,12 @@ from egparse.parsing.arc_parser import Parser, sentence_values
 from egparse.parsing.arc_problem import Trees
 from egparse.parsing.arc_training import STEPS, GoldHeads, head_outcomes
 from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, ArcColumns
-from egparse.parsing.label_candidates import build_dictionary, label_ranks, rank_labels
+from egparse.parsing.label_candidates import (
+    MOST_LABELS,
+    build_dictionary,
+    label_ranks,
+    rank_labels,
+)
 from egparse.parsing.second_order.decode import BEST_TREE_MBR_SCALE, SCHEDULE
 from egparse.parsing.second_order.features import (
     GRANDPARENT_TEMPLATES,
@@ -36,8 +41,6 @@ from egparse.types import Ints
 
 GOLD_THETA = 1.5
 """Initial theta of each part of a correct tree: a word has four or five."""
-
-_MOST_LABELS = 255
 
 
 @dataclass(frozen=True)
@@ -123,7 +126,7 @@ class SecondOrderTask:
         if base is None:
             return tuple(ranked)
         new = (label for label in ranked if label not in base.labels)
-        return (*base.labels, *new)[:_MOST_LABELS]
+        return (*base.labels, *new)[:MOST_LABELS]
 
     def _untrained(
         self,

@@ -1,0 +1,97 @@
+"""What the header of a model says, checked by its declaration.
+
+``model_file`` reads and writes headers of any content; these are those of models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from egparse.errors import ModelFileError
+from egparse.layers import LAYERS, SPLITTER
+from egparse.storage.model_file import read_header
+from egparse.storage.schema import (
+    Choice,
+    Field,
+    Integer,
+    ListOf,
+    Maybe,
+    Measure,
+    Misfit,
+    Record,
+    Stored,
+    Strings,
+    TableOf,
+    Text,
+)
+
+_COUNT = Integer(0, (1 << 63) - 1)
+_LINE = Text(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]{0,1000}", "one line of at most 1,000 characters")
+_LAYERS = ListOf(Choice(tuple(LAYERS)), most=len(LAYERS))
+_LABELLED = [name for name, layer in LAYERS.items() if layer.kind != "head"]
+
+_TASK = Record(
+    {
+        "iteration": Maybe(_COUNT),
+        "primal": Measure(),
+        "dual": Measure(),
+        "relative_gap": Measure(),
+        "score": Maybe(Measure()),
+        "stopped": _LINE,
+        "trees": _LINE,
+    },
+    absent=dict.fromkeys(("iteration", "score", "stopped", "trees")),
+    others=True,
+)
+_BASE = Record({"name": _LINE, "payload_sha256": _LINE}, others=True)
+
+_RECORD_FIELDS: dict[str, Field] = {
+    "sentences": _COUNT,
+    "words": _COUNT,
+    "development_sentences": _COUNT,
+    "cpu_seconds": Measure(),
+    "seed": _COUNT,
+    "tasks": TableOf(_TASK, (SPLITTER, *LAYERS)),
+    "bases": ListOf(_BASE),
+}
+
+HEADER = Record(
+    {
+        "language": Text("[A-Za-z]{2,8}([_-][A-Za-z0-9]{1,8})*", "the code of a language"),
+        "layers": _LAYERS,
+        "probabilistic": _LAYERS,
+        "labels": TableOf(Strings(least=1, most=(1 << 16) - 1, labels=True), _LABELLED),
+        "record": Record(_RECORD_FIELDS, absent=dict.fromkeys(_RECORD_FIELDS), others=True),
+        "config": Record({}, others=True),
+    },
+    absent={"probabilistic": None},  # in files of format 1
+    others=True,
+)
+"""The header of a model, apart from ``model_file.FORMAT_KEYS``. Its record may hold more, and its
+settings are checked where they are used, by ``fitting.config_files``.
+"""
+
+
+def read_model_header(path: str | Path) -> dict[str, Any]:
+    """The header of a model file, checked; the payload is not read.
+
+    Raises:
+        ModelFileError: as ``model_file.read_header``, or it is not the header of a model.
+    """
+    header = read_header(path)
+    try:
+        check_header(header)
+    except Misfit as fault:
+        raise ModelFileError(f"{path}: {fault}") from None
+    return header
+
+
+def check_header(header: Mapping[str, Any]) -> None:
+    """Check the header of a model.
+
+    Raises:
+        Misfit: content that the declaration does not allow.
+    """
+    Stored(header).read(HEADER)
