@@ -53,6 +53,7 @@ class EgparsePipe(ModelHolder, Pipe):
         use_tags: bool = True,
         probabilities: bool = False,
         scorer: Callable[..., Any] | None = None,
+        awaits_copy: bool = False,
     ) -> None:
         self.vocab = vocab
         self.name = name
@@ -63,11 +64,11 @@ class EgparsePipe(ModelHolder, Pipe):
         self.scorer = scorer
         self._shared = None
         self._tables = None
-        self._fault = None
+        self._awaits_copy = awaits_copy
         self._trained_on: object = None
         if probabilities:
             register()
-        if model is not None:
+        if model is not None and not awaits_copy:
             self.load_configured(model)
 
     def annotate(self, docs: Sequence[Doc]) -> None:
@@ -250,7 +251,7 @@ class EgparsePipe(ModelHolder, Pipe):
             "probabilities": self.probabilities,
             "scorer": self.scorer,
             "shared": self._shared,
-            "fault": self._fault,
+            "awaits_copy": self._awaits_copy,
             "error_handler": getattr(self, "error_handler", None),
         }
         return _rebuilt, (type(self), state)
@@ -259,7 +260,7 @@ class EgparsePipe(ModelHolder, Pipe):
 def _rebuilt(kind: type[EgparsePipe], state: Mapping[str, Any]) -> EgparsePipe:
     settings = {name: state[name] for name in ("overwrite", "use_tags", "probabilities", "scorer")}
     pipe = kind(state["vocab"], state["name"], **settings)
-    pipe.configured, pipe._fault = state["configured"], state["fault"]
+    pipe.configured, pipe._awaits_copy = state["configured"], state["awaits_copy"]
     if state["shared"] is not None:
         pipe.share(state["shared"])
     if state["error_handler"] is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Optional
 
+from spacy import util
 from spacy.language import Language
 
 if TYPE_CHECKING:
@@ -21,6 +22,40 @@ if TYPE_CHECKING:
 # configuration.
 _Scorer = Optional[Callable[..., Any]]  # noqa: UP045
 _Name = Optional[str]  # noqa: UP045
+
+
+def prepare(nlp: Language, name: str) -> bool:
+    """Write egparse into the requirements of a pipeline, for ``spacy package``; returns whether
+    the component ``name`` will read its own copy of the model.
+    """
+    awaits_copy = is_loaded_from_folder(nlp, name)
+    require_egparse(nlp)
+    return awaits_copy
+
+
+def is_loaded_from_folder(nlp: Language, name: str) -> bool:
+    """Whether ``spacy.load`` makes the component ``name`` as a part of a saved pipeline, whose
+    folder ``nlp.from_disk`` will read afterwards.
+
+    Then the pipeline has the names of its components from its ``meta.json``, before it has the
+    components, and no path yet. ``nlp.meta`` and ``nlp.config`` would bring these names up to date,
+    hence their private counterparts. Where spaCy has no such attributes, the component is taken for
+    one that is added by hand, and needs an installed model of the name.
+    """
+    meta, config = getattr(nlp, "_meta", {}), getattr(nlp, "_config", {})
+    has_configured = bool(config.get("nlp", {}).get("pipeline"))
+    return nlp.path is None and not has_configured and name in meta.get("components", ())
+
+
+def require_egparse(nlp: Language) -> None:
+    """Add egparse to the requirements in ``nlp.meta``, unless they have it."""
+    from egparse.storage.model_file import NEEDS_EGPARSE
+
+    # not nlp.meta, which would bring the names of components up to date: see above
+    meta = nlp._meta if hasattr(nlp, "_meta") else nlp.meta
+    requirements = meta.setdefault("requirements", [])
+    if not any(util.split_requirement(each)[0] == "egparse" for each in requirements):
+        requirements.append(f"egparse>={NEEDS_EGPARSE}")
 
 
 @Language.factory(
@@ -53,6 +88,7 @@ def make_tagger(
         nlp.vocab,
         name,
         model=model,
+        awaits_copy=prepare(nlp, name),
         overwrite=overwrite,
         probabilities=probabilities,
         scorer=scorer,
@@ -99,6 +135,7 @@ def make_ner(
         nlp.vocab,
         name,
         model=model,
+        awaits_copy=prepare(nlp, name),
         overwrite=overwrite,
         use_tags=use_tags,
         probabilities=probabilities,
@@ -150,6 +187,7 @@ def make_parser(
         nlp.vocab,
         name,
         model=model,
+        awaits_copy=prepare(nlp, name),
         overwrite=overwrite,
         use_tags=use_tags,
         probabilities=probabilities,
@@ -174,4 +212,11 @@ def make_senter(
     """Set sentence starts; existing ones are kept unless ``overwrite``."""
     from egparse.spacy_components.senter import EgparseSenter
 
-    return EgparseSenter(nlp.vocab, name, model=model, overwrite=overwrite, scorer=scorer)
+    return EgparseSenter(
+        nlp.vocab,
+        name,
+        model=model,
+        awaits_copy=prepare(nlp, name),
+        overwrite=overwrite,
+        scorer=scorer,
+    )

@@ -16,7 +16,9 @@ from egparse.pipeline.annotate import BATCH_WORDS, predict_forms, predict_tags
 from egparse.spacy_components.component import TAG_ATTRIBUTES, EgparsePipe
 from egparse.spacy_components.documents import Batch, columns_of
 from egparse.spacy_components.label_tables import to_spacy
+from egparse.spacy_components.noun_chunks import install
 from egparse.spacy_components.senter import STARTS, is_parsed, start_codes
+from egparse.spacy_components.shared_models import SharedModel
 from egparse.types import Ints, Longs, UInt64s
 
 logger = logging.getLogger(__name__)
@@ -47,6 +49,11 @@ class EgparseParser(EgparsePipe):
     predicts = ("heads", "deprels")
     uses = WORD_TAGS
     n_words = BATCH_WORDS
+
+    def share(self, shared: SharedModel) -> None:
+        """Use this model from now on; ``doc.noun_chunks`` fits its labels."""
+        super().share(shared)
+        install(self.vocab, self.labels)
 
     def annotate(self, docs: Sequence[Doc]) -> None:
         """Parse Docs in place."""

@@ -4,14 +4,19 @@ it is loaded.
 
 from __future__ import annotations
 
+import inspect
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
+from spacy import util
+from thinc.api import Config
+
 from egparse.errors import EgparseError, ModelFileError
+from egparse.hub.model_paths import SUFFIX
 from egparse.pipeline.model import Model
 from egparse.storage.atomic import write_atomically
 from egparse.storage.model_file import MAGIC
@@ -20,6 +25,14 @@ _CHECKSUM = slice(len(MAGIC) + 4, len(MAGIC) + 4 + 32)
 """The SHA-256 of the header in a model file; the header holds the SHA-256 of the rest."""
 
 _LOADED: WeakValueDictionary[bytes, SharedModel] = WeakValueDictionary()
+
+
+class Learning(Protocol):
+    """What learns in steps, and the model after the steps so far."""
+
+    @property
+    def shared(self) -> SharedModel:
+        """The model; the same object until the next step."""
 
 
 class SharedModel:
@@ -32,12 +45,13 @@ class SharedModel:
     def __init__(self, model: Model, checksum: bytes | None = None) -> None:
         self.model = model
         self.checksum = checksum
+        self.warned_of: set[str] = set()  # languages of pipelines, by their components
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SharedModel:
         return self
 
     def __reduce__(self) -> tuple[Callable[[bytes], SharedModel], tuple[bytes]]:
-        return from_bytes, (self.to_bytes(),)
+        return _of_file, (self.to_bytes(),)
 
     def save(self, path: Path) -> None:
         """Write the model file, atomically."""
@@ -73,7 +87,7 @@ def load(path: Path) -> SharedModel:
     return _LOADED.setdefault(checksum, SharedModel(Model.load(path), checksum))
 
 
-def from_bytes(data: bytes) -> SharedModel:
+def _of_file(data: bytes) -> SharedModel:
     """The model of the bytes of a model file; see ``load``."""
     known = _LOADED.get(data[_CHECKSUM])
     if known is not None:
@@ -82,6 +96,68 @@ def from_bytes(data: bytes) -> SharedModel:
         path = Path(folder) / "model"
         path.write_bytes(data)
         return load(path)
+
+
+_REFERENCE = b"egparse model with the checksum "
+"""What precedes the checksum of a model in place of the model."""
+
+
+def to_bytes(shared: SharedModel) -> bytes:
+    """The model file; its checksum alone where ``nlp.to_bytes`` has the model already, from another
+    component.
+    """
+    for other in _siblings(util.to_dict, "serialized"):
+        if shared.checksum is not None and other[_CHECKSUM] == shared.checksum:
+            return _REFERENCE + shared.checksum
+    return shared.to_bytes()
+
+
+def from_bytes(data: bytes) -> SharedModel:
+    """The model that ``to_bytes`` gave; see ``load``.
+
+    Raises:
+        ModelFileError: a checksum alone, of a model that is neither in memory nor among what
+            ``nlp.from_bytes`` reads.
+    """
+    if not data.startswith(_REFERENCE):
+        return _of_file(data)
+    checksum = data.removeprefix(_REFERENCE)
+    known = _LOADED.get(checksum)
+    if known is not None:
+        return known
+    for other in _siblings(util.from_dict, "msg"):
+        if other[_CHECKSUM] == checksum:
+            return _of_file(other)
+    raise ModelFileError(
+        "expected the model of another component in the same bytes, got none; nlp.from_bytes reads "
+        "what nlp.to_bytes gives"
+    )
+
+
+def _siblings(function: Callable[..., Any], variable: str) -> Iterable[bytes]:
+    """The bytes of model files among what spaCy is writing or reading.
+
+    ``nlp.to_bytes`` and ``nlp.from_bytes`` call the methods of the components one by one and do not
+    say that they do, so this looks into the frame of spaCy's loop, ``function``, for its dictionary
+    of components and bytes. Where there is no such frame, nothing is found, and each component
+    writes its model whole.
+    """
+    frame = inspect.currentframe()
+    for _ in range(_FRAMES):
+        frame = None if frame is None else frame.f_back
+        if frame is not None and frame.f_code is getattr(function, "__code__", None):
+            found = frame.f_locals.get(variable)
+            values = found.values() if isinstance(found, dict) else ()
+            return [each for each in values if _is_file(each)]
+    return ()
+
+
+_FRAMES = 8
+"""Calls between spaCy's loop and ``_siblings``, at most."""
+
+
+def _is_file(value: object) -> bool:
+    return isinstance(value, bytes) and value.startswith(MAGIC)
 
 
 def resolve(name: str) -> Path:
@@ -147,3 +223,26 @@ def load_from(folder: Path) -> SharedModel | None:
             f"{folder}: expected the model of another component in {path}, got no such file"
         )
     return load(path)
+
+
+UNKNOWN = object()
+"""In place of a setting that cannot be read."""
+
+
+def setting_beside(folder: Path) -> object:
+    """The setting ``model`` of the component of a folder, in the configuration of the saved
+    pipeline; ``UNKNOWN`` where there is none.
+    """
+    try:
+        saved = Config().from_disk(folder.parent / "config.cfg", interpolate=False)
+        return saved.interpolate()["components"][folder.name].get("model")
+    except (OSError, ValueError, LookupError):
+        return UNKNOWN
+
+
+def in_package(folder: Path, name: str) -> Path | None:
+    """The model file of a package of ``egparse package``, for a component's folder in its pipeline;
+    None in other pipelines.
+    """
+    path = folder.parent.parent / f"{name}{SUFFIX}"
+    return path if path.parent.joinpath("__init__.py").exists() and path.exists() else None

@@ -6,18 +6,25 @@ import copy
 import json
 import os
 import pickle
+import shutil
 import subprocess
 import sys
+from contextlib import redirect_stdout
+from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import pytest
 import spacy
 from house.package import ROOT
+from sample_treebank import quick_model
+from spacy.cli.package import package
 from spacy.language import Language
 from spacy_components.conftest import ALL, blank
 from spacy_components.texts import TEXTS, said
 
-from egparse.errors import ModelFileError
+from egparse.errors import EgparseError, ModelFileError
+from egparse.storage.model_file import NEEDS_EGPARSE
 
 USE = """
 import json, sys
@@ -93,8 +100,11 @@ def test_a_pipeline_on_disk_has_its_model_once(nlp: Language, tmp_path: Path) ->
     nlp.get_pipe("egparse_parser").from_disk(tmp_path / "parser" / "egparse_parser")
     for file in (tmp_path / "all").rglob("model.msgpack"):
         file.unlink()
-    with pytest.raises(ModelFileError, match="expected the model of another component"):
+    with pytest.raises(ModelFileError, match="expected the model of the saved pipeline"):
         spacy.load(tmp_path / "all")
+    text = "expected the model of another component"
+    with pytest.raises(ModelFileError, match=text):
+        nlp.get_pipe("egparse_parser").from_disk(tmp_path / "all" / "egparse_parser")
 
 
 def test_bytes_and_pickles_hold_everything(nlp: Language) -> None:
@@ -113,6 +123,65 @@ def test_a_pickle_holds_a_model_once(nlp: Language, model_path: Path) -> None:
     assert len(pickle.dumps(nlp)) < 1.9 * model_path.stat().st_size
 
 
+def test_a_pipeline_as_bytes_has_its_model_once(nlp: Language, model_path: Path) -> None:
+    expected, size = everything(nlp), model_path.stat().st_size
+    data = nlp.to_bytes()
+    assert len(data) < 1.9 * size
+    backwards = spacy.blank("en")
+    for name in reversed(ALL):
+        backwards.add_pipe(name)
+    backwards.from_bytes(data)
+    assert shared_models(backwards) == shared_models(nlp)
+    for name in ALL:  # in the same order again
+        pipe = backwards.get_pipe(name)
+        backwards.remove_pipe(name)
+        backwards.add_pipe(name).from_bytes(pipe.to_bytes())
+    assert everything(backwards) == expected
+
+
+def test_components_as_bytes_stand_alone(nlp: Language, model_path: Path) -> None:
+    size = model_path.stat().st_size
+    nlp.to_bytes()
+    for name in ALL:
+        assert len(nlp.get_pipe(name).to_bytes()) >= size
+    for first in ALL:
+        data = nlp.to_bytes(exclude=[first])
+        assert size < len(data) < 1.9 * size
+        rest = [name for name in ALL if name != first]
+        loaded = spacy.blank("en")
+        for name in rest:
+            loaded.add_pipe(name)
+        loaded.from_bytes(data)
+        assert shared_models(loaded) == shared_models(nlp)
+
+
+BYTES = """
+import sys
+from pathlib import Path
+import spacy
+nlp = spacy.blank("en")
+for name in ("egparse_ner", "egparse_parser", "egparse_tagger"):
+    nlp.add_pipe(name)
+nlp.from_bytes(Path(sys.argv[1]).read_bytes(), exclude=sys.argv[2:])
+models = {id(nlp.get_pipe(name).model) for name in nlp.pipe_names if name not in sys.argv[2:]}
+assert len(models) == 1, models
+print([t.head.i for t in nlp.get_pipe("egparse_parser")(nlp.make_doc("A dog barks."))])
+"""
+
+
+@pytest.mark.parametrize("excluded", [[], ["egparse_tagger"]])
+def test_bytes_in_a_fresh_process(nlp: Language, tmp_path: Path, excluded: list[str]) -> None:
+    """The first component holds the model; it is read last, or not at all."""
+    (tmp_path / "nlp").write_bytes(nlp.to_bytes())
+    expected = [token.head.i for token in nlp("A dog barks.")]
+    assert json.loads(run(BYTES, tmp_path / "nlp", *excluded)) == expected
+
+
+def test_a_reference_to_a_model_that_is_nowhere_is_refused(nlp: Language) -> None:
+    with pytest.raises(ModelFileError, match="expected the model of another component"):
+        nlp.get_pipe("egparse_ner").from_bytes(b"egparse model with the checksum " + bytes(32))
+
+
 def test_what_is_excluded_is_not_written(nlp: Language, tmp_path: Path) -> None:
     pipe = nlp.get_pipe("egparse_parser")
     pipe.to_disk(tmp_path / "pipe", exclude=["model"])
@@ -128,6 +197,81 @@ def test_a_saved_pipeline_does_not_need_the_first_file(
     blank(gone).to_disk(tmp_path / "saved")
     gone.unlink()
     assert everything(spacy.load(tmp_path / "saved")) == everything(nlp)
+
+
+def test_a_renamed_component_finds_its_copy(model_path: Path, tmp_path: Path) -> None:
+    gone = tmp_path / "gone.msgpack"
+    gone.write_bytes(model_path.read_bytes())
+    nlp = blank(gone)
+    nlp.rename_pipe("egparse_parser", "trees")
+    nlp.to_disk(tmp_path / "saved")
+    gone.unlink()
+    assert everything(spacy.load(tmp_path / "saved")) == everything(nlp)
+
+
+def test_a_saved_pipeline_without_a_folder_fails(nlp: Language, tmp_path: Path) -> None:
+    nlp.to_disk(tmp_path / "saved")
+    shutil.rmtree(tmp_path / "saved" / "egparse_ner")
+    with pytest.raises(ModelFileError, match=r"^egparse_ner: expected the folder of the component"):
+        spacy.load(tmp_path / "saved")
+    (tmp_path / "saved" / "egparse_ner").mkdir()
+    with pytest.raises(ModelFileError, match=r"got none; to load another.*components\.egparse_ner"):
+        spacy.load(tmp_path / "saved")
+    loaded = spacy.load(tmp_path / "saved", exclude=["egparse_ner"])
+    assert loaded.pipe_names == ["egparse_tagger", "egparse_parser"]
+
+
+def test_overrides_of_the_model_are_obeyed_or_refused(
+    nlp: Language, model_path: Path, tmp_path: Path
+) -> None:
+    nlp.to_disk(tmp_path / "saved")
+    other = tmp_path / "other.msgpack"
+    replace(quick_model(), parser=None, labeller=None, record={}).save(other)
+    key = "components.egparse_tagger.model"
+    loaded = spacy.load(tmp_path / "saved", config={key: str(other)})
+    assert loaded.get_pipe("egparse_tagger").model.parser is None
+    assert loaded.get_pipe("egparse_parser").model is nlp.get_pipe("egparse_parser").model
+    loaded.to_disk(tmp_path / "again")  # with two models
+    again = spacy.load(tmp_path / "again")
+    assert again.get_pipe("egparse_tagger").model.parser is None
+    assert spacy.load(tmp_path / "saved", config={key: str(model_path)}).pipe_names == [*ALL]
+    with pytest.raises(EgparseError, match=r"egparse_tagger: .*no\.msgpack"):
+        spacy.load(tmp_path / "saved", config={key: str(tmp_path / "no.msgpack")})
+    with pytest.raises(EgparseError, match="egparse_parser: expected a model with heads"):
+        spacy.load(tmp_path / "saved", config={"components.egparse_parser.model": str(other)})
+
+
+def test_a_folder_is_read_into_components_made_by_hand(
+    nlp: Language, model_path: Path, tmp_path: Path
+) -> None:
+    """What the folder holds wins over what the components had."""
+    nlp.to_disk(tmp_path / "saved")
+    other = tmp_path / "other.msgpack"
+    replace(quick_model(), record={}).save(other)
+    mine = blank(other)
+    assert shared_models(mine) != shared_models(nlp)
+    mine.from_disk(tmp_path / "saved")
+    assert shared_models(mine) == shared_models(nlp)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # spaCy's files
+def test_packages_of_spacy_require_egparse(nlp: Language, tmp_path: Path) -> None:
+    nlp.to_disk(tmp_path / "saved")
+    spacy.load(tmp_path / "saved").to_disk(tmp_path / "again")
+    (tmp_path / "packages").mkdir()
+    with redirect_stdout(StringIO()):
+        package(
+            tmp_path / "again",
+            tmp_path / "packages",
+            name="small",
+            create_sdist=False,
+            create_wheel=False,
+        )
+    (meta,) = (tmp_path / "packages").glob("*/meta.json")
+    requirements = json.loads(meta.read_text(encoding="utf-8"))["requirements"]
+    assert [line for line in requirements if line.startswith("egparse")] == [
+        f"egparse>={NEEDS_EGPARSE}"
+    ]
 
 
 def test_a_fresh_process_needs_no_import_of_ours(nlp: Language, tmp_path: Path) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import logging
+import warnings
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import spacy
 from sample_treebank import quick_model, sample
 from spacy.language import Language
 from spacy.tokens import Doc, Span
@@ -22,6 +26,7 @@ from egparse.pipeline import annotate as pipeline
 from egparse.sentences import Sentence
 from egparse.spacy_components.documents import read
 from egparse.spacy_components.label_tables import span_tags
+from egparse.spacy_components.model_holder import LanguageWarning
 from egparse.spacy_components.ner import entity_columns
 
 
@@ -331,23 +336,58 @@ def test_errors_go_to_the_handler_and_the_batch_is_not_lost(
         nlp.get_pipe("egparse_parser")(nlp.make_doc("bad"))
 
 
-def test_a_model_that_is_not_there_is_named_when_it_is_needed(tmp_path: Path) -> None:
-    nlp = blank(tmp_path / "no.msgpack", "egparse_tagger")
-    with pytest.raises(EgparseError, match=r"no\.msgpack"):
-        nlp("A dog.")
+def test_a_model_that_is_not_there_fails_when_the_component_is_added(tmp_path: Path) -> None:
+    with pytest.raises(EgparseError, match=r"^egparse_tagger: .*no\.msgpack"):
+        blank(tmp_path / "no.msgpack", "egparse_tagger")
+    with pytest.raises(EgparseError, match=r"egparse_tagger: .*en_ewtt.*did you mean.*en_ewt"):
+        spacy.blank("en").add_pipe("egparse_tagger", config={"model": "en_ewtt"})
     empty = blank(tmp_path, "egparse_ner", model=None)
     with pytest.raises(EgparseError, match="expected a model, by the setting 'model'"):
         empty("A dog.")
 
 
-def test_a_model_without_the_layer_is_refused(tmp_path: Path) -> None:
-    from dataclasses import replace
+def test_a_component_that_is_added_again_must_have_its_model(nlp: Language, tmp_path: Path) -> None:
+    nlp.to_disk(tmp_path / "saved")
+    for made_of in (nlp, spacy.load(tmp_path / "saved")):
+        made_of.remove_pipe("egparse_tagger")
+        with pytest.raises(EgparseError, match=r"egparse_tagger: .*no\.msgpack"):
+            made_of.add_pipe("egparse_tagger", config={"model": str(tmp_path / "no.msgpack")})
 
+
+def test_a_configuration_with_a_misspelt_model_fails(model_path: Path, tmp_path: Path) -> None:
+    config = blank(model_path, "egparse_tagger").config
+    config["components"]["egparse_tagger"]["model"] = str(tmp_path / "no.msgpack")
+    with pytest.raises(EgparseError, match=r"egparse_tagger: .*no\.msgpack"):
+        spacy.util.load_model_from_config(config)
+
+
+def test_a_model_without_the_layer_is_refused(tmp_path: Path) -> None:
     replace(quick_model(), parser=None, labeller=None).save(tmp_path / "tagger.msgpack")
-    with pytest.raises(
-        EgparseError, match="expected a model with heads or deprels, got one with upos"
-    ):
-        blank(tmp_path / "tagger.msgpack", "egparse_parser")("A dog.")
+    message = "^egparse_parser: expected a model with heads or deprels, got one with upos"
+    with pytest.raises(EgparseError, match=message):
+        blank(tmp_path / "tagger.msgpack", "egparse_parser")
+
+
+def test_a_model_without_probabilities_is_refused(tmp_path: Path) -> None:
+    replace(quick_model(), probabilistic=("upos",)).save(tmp_path / "sure.msgpack")
+    with pytest.raises(EgparseError, match=r"^egparse_ner: probabilities: expected"):
+        blank(tmp_path / "sure.msgpack", "egparse_ner", probabilities=True)
+
+
+def test_a_model_of_another_language_warns_once(tmp_path: Path) -> None:
+    path = tmp_path / "latin.msgpack"
+    replace(quick_model(), language="la", record={"sentences": 1}).save(path)
+    with pytest.warns(LanguageWarning, match="of the pipeline, 'en', got one of 'la'") as caught:
+        nlp = blank(path)
+    assert len(caught) == 1
+    nlp.to_disk(tmp_path / "saved")
+    del nlp
+    gc.collect()
+    with pytest.warns(LanguageWarning):
+        spacy.load(tmp_path / "saved")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        spacy.blank("xx").add_pipe("egparse_tagger", config={"model": str(path)})
 
 
 def test_what_a_component_sets_is_declared(nlp: Language) -> None:
