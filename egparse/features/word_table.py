@@ -11,7 +11,7 @@ import numpy as np
 
 from egparse.features.form_statistics import COLUMNS as STATISTICS
 from egparse.features.form_statistics import FormStatistics, Text
-from egparse.features.forms import Lexicon
+from egparse.features.forms import OBSERVABLES, Lexicon
 from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
 from egparse.layers import TAG_LAYERS
 from egparse.schemes import from_iob2
@@ -19,6 +19,9 @@ from egparse.sentences import Sentence
 from egparse.types import Ints, Longs, Mask
 
 _PLACES = ("first", "last")
+
+ALL_COLUMNS = (*OBSERVABLES, *_PLACES, *STATISTICS, *TAG_LAYERS)
+"""The columns that templates may name."""
 
 
 class Words(NamedTuple):
@@ -44,11 +47,9 @@ class Words(NamedTuple):
         """The number of words."""
         return len(self.form_ids)
 
-    def with_column(self, column: int, values: Ints) -> Words:
-        """The same words with other values, shape (words,), in a column."""
-        changed = self.values.copy()
-        changed[:, column] = values
-        return self._replace(values=changed)
+    def copy(self) -> Words:
+        """The same words with values of their own, for ``Columns.put_tags``."""
+        return self._replace(values=self.values.copy())
 
 
 class Columns:
@@ -101,8 +102,15 @@ class Columns:
         """The words with label numbers (negative: none), shape (words,), in the column of a layer
         of tags.
         """
-        values = np.where(labels >= 0, labels + FIRST_VALUE, 0)
-        return words.with_column(self.number(layer), values)
+        words = words.copy()
+        self.put_tags(words, layer, labels)
+        return words
+
+    def put_tags(self, words: Words, layer: str, labels: Ints) -> None:
+        """Write label numbers (negative: none), shape (words,), into the column of a layer of tags
+        of words that nothing else uses.
+        """
+        words.values[:, self.number(layer)] = np.where(labels >= 0, labels + FIRST_VALUE, 0)
 
     def input_layers(self, predicted: Collection[str]) -> list[str]:
         """The layers of tags with a label set that are not predicted: they are read from input."""

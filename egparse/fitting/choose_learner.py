@@ -27,6 +27,7 @@ from egparse.learners.registry import (
     Structure,
     build,
     check_installed,
+    check_settings,
 )
 from egparse.types import Singles
 
@@ -99,17 +100,18 @@ def check_learners(config: TrainConfig, layers: Iterable[str]) -> None:
     """Check, before time is spent on training, that the learner of each layer fits its structure.
 
     Raises:
-        ConfigError: one that does not, with what can be done about it. Unknown learners are left to
-            ``build_learner``.
+        ConfigError: one that does not, with what can be done about it, or whose settings exclude
+            each other. Unknown learners are left to ``build_learner``.
     """
     layers = tuple(layers)
     sections = {layer: section_of(layer) for layer in layers}
     learning_of = {layer: getattr(config, section) for layer, section in sections.items()}
     for learning in learning_of.values():
-        loss_of(learning)
         check_installed(learning.learner)
+        check_learner_settings(learning)
     if "heads" in sections and config.parser.order == 2:
         check_pruner(config.pruner)
+        check_learner_settings(config.pruner)
     misfits = [layer for layer in layers if not fits(learning_of[layer])]
     if not misfits:
         return
@@ -138,6 +140,13 @@ def check_learners(config: TrainConfig, layers: Iterable[str]) -> None:
     if chained and "choices" in LEARNERS[name].fits:
         ways.append(f"let taggers choose word by word (--set {chained[0]}.bigrams=false)")
     raise ConfigError(f"{_wanted(name)}, and cannot train {tasks}: {'; or '.join(ways)}")
+
+
+def check_learner_settings(config: LearningConfig, seed: int = 1) -> None:
+    """Raise ConfigError for a loss or options that the learner refuses whatever its problem."""
+    beta, gamma = loss_of(config)
+    common = LearnerConfig(beta=beta, gamma=gamma, c=config.c, seed=seed)
+    check_settings(config.learner, common, dict(config.options))
 
 
 def check_pruner(config: PrunerConfig) -> None:

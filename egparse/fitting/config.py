@@ -8,19 +8,31 @@ settings`` lists them (``egparse.fitting.settings``). Configurations are read an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Annotated, Any, Literal
 
-from annotated_types import Ge, Gt, Interval
+from annotated_types import Ge, Interval
 
 from egparse.features.default_templates import SPAN_TEMPLATES, SPLITTER_TEMPLATES, WORD_TEMPLATES
 
 Loss = Literal["auto", "log-linear", "max-margin", "softmax-margin", "perceptron"]
 Trees = Literal["auto", "projective", "non-projective"]
-Positive = Annotated[float, Gt(0)]
-NonNegative = Annotated[float, Ge(0)]
-Natural = Annotated[int, Ge(0)]
-Count = Annotated[int, Ge(1)]
+LARGE = 1e9
+"""Beyond this, and below its inverse for C, squares and quotients leave the range in which training
+is accurate; counts of this size mean "all" and "never".
+"""
+
+AUTO = "auto"
+
+Constant = Annotated[float, Interval(ge=1 / LARGE, le=LARGE)]
+Beta = Annotated[float, Ge(1e-3)]
+NonNegative = Annotated[float, Interval(ge=0, le=LARGE)]
+OrInfinite = Annotated[float, Ge(0)]
+Scale = Annotated[float, Interval(ge=0, le=1000)]
+Natural = Annotated[int, Interval(ge=0, le=int(LARGE))]
+Count = Annotated[int, Interval(ge=1, le=int(LARGE))]
+Seed = Annotated[int, Interval(ge=0, le=10**18)]
+Folds = Annotated[int, Interval(ge=0, le=1000)]
 Share = Annotated[float, Interval(ge=0, lt=1)]
 Bits = Annotated[int, Interval(ge=8, le=28)]
 
@@ -58,13 +70,11 @@ class LearningConfig:
         "loss; auto: log-linear, but max-margin for mira and cutting-plane, perceptron for "
         "perceptron, and softmax-margin with gamma = 4 for a parser of order 2 by dca",
     )
-    beta: Positive | None = setting(
-        None, "beta of the loss family, instead of that of the named loss"
-    )
+    beta: Beta | None = setting(None, "beta of the loss family, instead of that of the named loss")
     gamma: NonNegative | None = setting(
         None, "gamma of the loss family (weight of the cost), instead of that of the named loss"
     )
-    c: Positive = setting(1.0, "regularisation constant C of sum of losses + C/2 |w|^2")
+    c: Constant = setting(1.0, "regularisation constant C of sum of losses + C/2 |w|^2")
     anneal_from: NonNegative = setting(0.0, "eg-online: C of the first pass, if greater than c")
     anneal_decay: Share = setting(0.7, "eg-online: factor by which C approaches c at each pass")
     stop: StopConfig = StopConfig()
@@ -105,10 +115,10 @@ class TaggerConfig(WordLabelConfig):
     scheme: Literal["iob2", "iobes"] = setting(
         "iob2", "spans only: tagging scheme of the model, whatever the scheme of the files"
     )
-    c: Positive = 0.25
+    c: Constant = 0.25
     anneal_from: NonNegative = 4.0
     search: Literal["halving", "quadratic"] = setting("halving", "eg-online: line search of a step")
-    prioritise_below_gain: NonNegative = setting(
+    prioritise_below_gain: OrInfinite = setting(
         0.02,
         "eg-online: once a pass raises the dual by less than this fraction of it, sentences that "
         "gain more are visited more often",
@@ -130,12 +140,12 @@ class PrunerConfig(LearningConfig):
         "a head is kept if its marginal is at least this share of that of the word's best head",
     )
     bits: Bits = setting(21, "binary logarithm of the size of the hashed weight table")
-    mbr_scale: NonNegative = setting(
+    mbr_scale: Scale = setting(
         1.5,
         "score multiplier where the pruner chooses the tree itself (sentences without a tree over "
         "the arcs that it keeps)",
     )
-    c: Positive = 25.0
+    c: Constant = 25.0
     anneal_from: NonNegative = 75.0
     anneal_decay: Share = 0.3
     stop: StopConfig = StopConfig(iterations=5, patience=0)
@@ -162,7 +172,7 @@ class ParserConfig(LearningConfig):
     )
     min_form_count: Count = setting(2, "forms seen less often than this are unknown to templates")
     bits: Bits = setting(23, "binary logarithm of the size of the hashed weight table")
-    mbr_scale: NonNegative = setting(
+    mbr_scale: Scale = setting(
         1.0,
         "score multiplier for the arc probabilities whose sum the chosen tree maximises; order 1 "
         "only: 0 chooses the tree of highest score, as learners without probabilities always do",
@@ -179,7 +189,7 @@ class ParserConfig(LearningConfig):
     grandparent_templates: tuple[str, ...] = setting((), "order 2: templates of grandparents")
     label_templates: tuple[str, ...] = setting((), "order 2: templates of labelled arcs")
     learner: str = "dca"
-    c: Positive = 50.0
+    c: Constant = 50.0
     stop: StopConfig = StopConfig(iterations=8)
 
 
@@ -214,7 +224,7 @@ class LabellerConfig(WordLabelConfig):
     full_row_min_count: Natural = setting(
         20, "attributes seen this often have a weight for every label; 0: only for labels seen"
     )
-    c: Positive = 3.0
+    c: Constant = 3.0
     anneal_from: NonNegative = 8.0
     stop: StopConfig = StopConfig(iterations=14)
 
@@ -232,7 +242,7 @@ class SplitterConfig(WordLabelConfig):
     longest: Natural = setting(
         10, "training cuts paragraphs longer than this many sentences; 0: never"
     )
-    c: Positive = 4.0
+    c: Constant = 4.0
     anneal_from: NonNegative = 12.0
 
 
@@ -240,9 +250,9 @@ class SplitterConfig(WordLabelConfig):
 class JackknifeConfig:
     """Predicted tags for training: each part of the corpus is tagged by a tagger of the others."""
 
-    folds: Natural = setting(5, "parts; 0 or 1: no jackknifing, later tasks learn from gold tags")
+    folds: Folds = setting(5, "parts; 0 or 1: no jackknifing, later tasks learn from gold tags")
     passes: Count = setting(8, "passes of the tagger that is trained on the other parts")
-    c: Positive = setting(
+    c: Constant = setting(
         1.0, "regularisation constant of those taggers, if greater than that of the task"
     )
 
@@ -252,9 +262,11 @@ class TrainConfig:
     """All settings of ``egparse train``."""
 
     language: str = setting(
-        "en", "language code of the spaCy rules that split plain text into words"
+        AUTO,
+        "language code of the spaCy rules that split plain text into words; auto: that of the "
+        "corpus, by the name of its file or its most frequent words",
     )
-    seed: Natural = setting(1, "random seed; equal seeds give equal models on one machine")
+    seed: Seed = setting(1, "random seed; equal seeds give equal models on one machine")
     layers: tuple[str, ...] = setting(
         (),
         "layers to train (upos, xpos, feats, spans, heads, deprels); empty: all that are annotated",
@@ -262,7 +274,7 @@ class TrainConfig:
     hold_out: Share = setting(
         0.1, "share of the sentences held out for development if no development corpus is given"
     )
-    base_strength: Positive = setting(
+    base_strength: Constant = setting(
         10.0,
         "with a base model: factor of each C, that is, of the penalty on leaving its weights",
     )
@@ -282,6 +294,19 @@ class TrainConfig:
     parser: ParserConfig = ParserConfig()
     labeller: LabellerConfig = LabellerConfig()
     splitter: SplitterConfig = SplitterConfig()
+
+    def __post_init__(self) -> None:
+        """Sections may be given as tables, which are checked as those of a file.
+
+        Raises:
+            ConfigError: an unknown setting, a value out of range, or no section.
+        """
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if is_dataclass(one.default) and not isinstance(value, type(one.default)):
+                from egparse.fitting.config_files import read_section
+
+                object.__setattr__(self, one.name, read_section(one.name, value))
 
 
 def defaults_for(order: object) -> TrainConfig:

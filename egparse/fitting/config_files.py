@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,17 @@ from egparse.fitting.config import (
     LearningConfig,
     TaggerConfig,
     TrainConfig,
+    WordLabelConfig,
     defaults_for,
+)
+from egparse.fitting.faults import (
+    check_layers,
+    check_learner,
+    is_number,
+    out_of_range,
+    settings_by_key,
+    shown,
+    unknown_key,
 )
 
 _NO_OPTIONS = ("c", "seed", "loss")
@@ -75,9 +85,12 @@ def check_config(table: Mapping[str, Any], name: str = "configuration") -> Train
             f"{name}: second_order: expected the sections [parser], which configures the parser, "
             "and [pruner], which configures its pruner, got the section of egparse 0.1"
         )
+    table = _as_tables(table)
     parser = table.get("parser")
     order = parser.get("order") if isinstance(parser, Mapping) else None
+    _refuse_truth_values(table, name)
     config = _validated(merge_tables(asdict(defaults_for(order)), table), name)
+    check_layers(config.layers, name)
     for section, learning in learning_sections(config):
         if isinstance(learning, TaggerConfig) and learning.order > 1 and not learning.bigrams:
             raise ConfigError(
@@ -91,9 +104,19 @@ def check_config(table: Mapping[str, Any], name: str = "configuration") -> Train
                     f"{name}: {section}.options.{option}: expected the setting "
                     f"{'' if option == 'seed' else section + '.'}{option} instead"
                 )
+        check_learner(section, learning, name)
     if config.parser.order == 2 and not config.parser.mbr_scale:
         raise ConfigError(f"{name}: parser.mbr_scale: expected more than 0 for order 2, got 0")
-    return config
+    return _with_templates(config)
+
+
+def read_section(section: str, table: Mapping[str, Any]) -> Any:
+    """One section, from a table that holds what differs from the defaults.
+
+    Raises:
+        ConfigError: see ``check_config``.
+    """
+    return getattr(check_config({section: table}, "settings"), section)
 
 
 def refuse_without_effect(table: Mapping[str, Any], config: TrainConfig, name: str) -> None:
@@ -196,11 +219,52 @@ def _validated(table: Mapping[str, Any], name: str) -> TrainConfig:
         config: TrainConfig = _adapter().validate_python(table)
     except ValidationError as error:
         first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise ConfigError(
-            f"{name}: {key}: {first['msg'].lower()}, got {first['input']!r}"
-        ) from error
+        parts = [str(part) for part in first["loc"]]
+        raise ConfigError(_fault(parts, first["type"], first["input"], name)) from None
     return config
+
+
+def _fault(parts: Sequence[str], kind: str, value: object, name: str) -> str:
+    """What is wrong at a place of the table."""
+    known, key = settings_by_key(), ".".join(parts)
+    if kind == "unexpected_keyword_argument":
+        return f"{name}: {key}: {unknown_key(key)}"
+    for end in range(len(parts), 0, -1):  # a value in a list or a table has a longer place
+        setting = known.get(".".join(parts[:end]))
+        if setting is not None:
+            return f"{name}: {setting.key}: {out_of_range(setting, value)}"
+    within = next((one for one in known if one.startswith(f"{key}.")), "parser.c")
+    return f"{name}: {key}: expected a section with settings such as {within}, got {shown(value)}"
+
+
+def _as_tables(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The table, with sections that are dataclasses as tables."""
+    return {
+        key: asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+        for key, value in table.items()
+    }
+
+
+def _refuse_truth_values(table: Mapping[str, Any], name: str, prefix: str = "") -> None:
+    """Raise ConfigError for a truth value in place of a number, which would count as 0 or 1."""
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            _refuse_truth_values(value, name, f"{prefix}{key}.")
+        elif isinstance(value, bool):
+            setting = settings_by_key().get(f"{prefix}{key}")
+            if setting is not None and is_number(setting.range):
+                raise ConfigError(f"{name}: {setting.key}: {out_of_range(setting, value)}")
+
+
+def _with_templates(config: TrainConfig) -> TrainConfig:
+    """The configuration with the built-in templates in place of empty ones of a section."""
+    defaults = TrainConfig()
+    changed: dict[str, Any] = {
+        section: replace(learning, templates=getattr(defaults, section).templates)
+        for section, learning in learning_sections(config)
+        if isinstance(learning, WordLabelConfig) and not learning.templates
+    }
+    return replace(config, **changed) if changed else config
 
 
 @cache

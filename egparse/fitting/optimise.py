@@ -6,14 +6,18 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from egparse.errors import EgparseError
+import numpy as np
+
+from egparse.errors import EgparseError, NotFiniteError
 from egparse.fitting import interruption
 from egparse.fitting.config import StopConfig
 from egparse.fitting.progress import Iteration, Listener, Step
 from egparse.learners.learner import Learner, State
+from egparse.types import Singles
 
 Predictor = TypeVar("Predictor")
 Finished = TypeVar("Finished")
@@ -64,6 +68,25 @@ class Best(NamedTuple, Generic[Predictor]):
         return self.reason == INTERRUPTED
 
 
+def require_finite(*tables: Singles) -> None:
+    """Check weights before anything is decoded by them: NaN would become an index.
+
+    Raises:
+        NotFiniteError: some are infinite or NaN.
+    """
+    if not all(np.isfinite(table).all() for table in tables):
+        raise NotFiniteError("the weights are not finite; try a larger c")
+
+
+@contextmanager
+def naming(task: str) -> Iterator[None]:
+    """Let ``NotFiniteError`` name a task."""
+    try:
+        yield
+    except NotFiniteError as error:
+        raise NotFiniteError(f"{task}: {error}") from None
+
+
 def optimise(
     prepared: Prepared[Predictor],
     stop: StopConfig,
@@ -78,7 +101,7 @@ def optimise(
     before the first pass is over KeyboardInterrupt is passed on.
 
     Raises:
-        EgparseError: the objective is no longer finite.
+        EgparseError: the objective or the weights are no longer finite.
     """
     learner, state = prepared.learner, prepared.state
     best: Best[Predictor] | None = None
@@ -93,7 +116,8 @@ def optimise(
                 raise EgparseError(
                     f"{task}: the objective is not finite after pass {number}; try a larger c"
                 )
-            predictor = prepared.current()
+            with naming(task):
+                predictor = prepared.current()
             value = None if score is None else score(predictor)
             better = (
                 best is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import fields
 from textwrap import wrap
@@ -75,7 +76,8 @@ def _settings_of(section: Any, prefix: str) -> Iterator[Setting]:
             nested.append((value, f"{key}."))
         else:
             default = "" if value is None else toml_value(value, _SHORT)
-            yield Setting(key, default, _range(hints[one.name]), _meaning(type(section), one.name))
+            meaning = _meaning(type(section), one.name)
+            yield Setting(key, default, range_of(hints[one.name]), meaning)
     for value, path in nested:
         yield from _settings_of(value, path)
 
@@ -89,15 +91,15 @@ def _meaning(section: type, name: str) -> str:
     raise KeyError(f"{section.__name__}.{name} has no line of meaning")
 
 
-def _range(hint: Any) -> str:
-    """The values that a type allows, in words."""
+def range_of(hint: Any) -> str:
+    """The values that a type of ``config`` allows, in words."""
     origin, parts = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return _bounds(parts[1], "integer" if parts[0] is int else "number")
     if origin is Literal:
         return " | ".join(str(part) for part in parts)
     if origin in (Union, UnionType):
-        return _range(next(part for part in parts if part is not type(None)))
+        return range_of(next(part for part in parts if part is not type(None)))
     if origin is tuple:
         return "list of strings"
     if hint is bool:
@@ -112,7 +114,14 @@ def _bounds(interval: Any, kind: str) -> str:
     above, least = getattr(interval, "gt", None), getattr(interval, "ge", None)
     below, most = getattr(interval, "lt", None), getattr(interval, "le", None)
     if above is not None:
-        return f"{kind} > {above}"
+        return f"{kind} > {_number(above)}"
     if below is not None:
-        return f"{kind} from {least}, below {below}"
-    return f"{kind} >= {least}" if most is None else f"{kind} from {least} to {most}"
+        return f"{kind} from {_number(least)}, below {_number(below)}"
+    if most is None:
+        return f"{kind} >= {_number(least)}"
+    return f"{kind} from {_number(least)} to {_number(most)}"
+
+
+def _number(value: Any) -> str:
+    """A bound, as ``3``, ``0.001`` or ``1e9``."""
+    return re.sub(r"e([+-])0*", lambda found: "e" + found[1].strip("+"), f"{value:g}")

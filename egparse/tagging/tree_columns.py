@@ -19,6 +19,13 @@ LABELLER_INPUTS = tuple(dict.fromkeys((*_OF_HEAD, *_OF_KIN)))
 _RELATIVES = ("grand", "inner", "outer", "first", "last")
 _MEASURES = ("side", "distance", "lefts", "rights")
 
+TREE_COLUMNS = (
+    *(f"head_{name}" for name in _OF_HEAD),
+    *(f"{relative}_{name}" for relative in _RELATIVES for name in _OF_KIN),
+    *_MEASURES,
+)
+"""The columns of the tree."""
+
 _DISTANCES = np.array([1, 2, 3, 4, 6, 10, 20])
 
 
@@ -42,12 +49,7 @@ class _Kin(NamedTuple):
 
 def tree_column_names(columns: Columns) -> tuple[str, ...]:
     """The columns of words, then the columns of the tree."""
-    return (
-        *columns.names,
-        *(f"head_{name}" for name in _OF_HEAD),
-        *(f"{relative}_{name}" for relative in _RELATIVES for name in _OF_KIN),
-        *_MEASURES,
-    )
+    return (*columns.names, *TREE_COLUMNS)
 
 
 def tree_values(words: Words, heads: Ints, columns: Columns) -> Ints:

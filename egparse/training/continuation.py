@@ -15,7 +15,7 @@ from typing import Any
 from egparse.errors import ConfigError, EgparseError
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.word_table import Columns
-from egparse.fitting.choose_learner import check_continues, check_learners, section_of
+from egparse.fitting.choose_learner import check_continues, section_of
 from egparse.fitting.config import ORDER_1, LearningConfig, ParserConfig, PrunerConfig, TrainConfig
 from egparse.fitting.config_files import (
     check_config,
@@ -34,6 +34,7 @@ from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
 from egparse.tagging.tree_columns import tree_column_names
 from egparse.tagging.warm_start import extend_model
+from egparse.training.checks import check_for_corpus, check_settings
 from egparse.training.columns import annotated_layers, count_forms, named_columns
 from egparse.training.columns_with_base import extend_columns, in_lower_case
 from egparse.training.run import Corpus, CountForms, Run, Trained, hold_out, layers_to_train
@@ -125,9 +126,10 @@ def continue_training(
         ConfigError: a learner that does not fit its task, or cannot continue from a base; raised
             before anything is trained.
     """
+    config = check_settings(config)
     kept = [sentence for sentence in sentences if len(sentence)]
     layers = layers_to_continue(base.model, kept, config)
-    check_learners(config, layers)
+    check_for_corpus(config, kept, layers)
     for layer in layers:
         if layer in base.model.layers:
             check_continues(getattr(config, section_of(layer)))
@@ -139,7 +141,7 @@ def continue_training(
     corpus = Corpus(kept, list(dev), layers, None, held_out)
     in_force = _in_force(base.model, config)
     columns = extend_columns(base.model.columns, base.model.layers, kept, layers, in_force)
-    extended = _extended(base.model, columns)
+    extended = over_columns(base.model, columns)
     count = _counting(base.model, corpus, columns)
     run = Run(corpus, in_force, columns, count, listener, extended)
     interrupted = run.until_interrupted(lambda task: fit(task, listener))
@@ -192,8 +194,8 @@ def _is_read(layer: str, base: Model, config: TrainConfig) -> bool:
     return layer in TAG_LAYERS and layer in named_columns(others, config)
 
 
-def _extended(base: Model, columns: Columns) -> Predictors:
-    """The base's predictors over the columns of the run, which extend the base's columns."""
+def over_columns(base: Predictors, columns: Columns) -> Predictors:
+    """Predictors over columns that extend theirs; what is new scores 0."""
     labels = {layer: len(known) for layer, known in columns.labels.items()}
     labeller = base.labeller
     if labeller is not None:

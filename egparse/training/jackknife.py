@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from egparse.fitting import interruption
 from egparse.fitting.config import JackknifeConfig
+from egparse.fitting.optimise import naming
 from egparse.fitting.progress import Listener, Step
 from egparse.tagging.tagger_task import TaggerTask
 from egparse.types import Ints, Longs
@@ -33,7 +34,8 @@ def jackknife(
     listener(Step(name, folds, 0))
     for fold in range(folds):
         inside, outside = part.select(fold_of != fold), part.select(fold_of == fold)
-        tagger = replace(task, train=inside.part).prepare(settings).after(config.passes)
+        with naming(name):
+            tagger = replace(task, train=inside.part).prepare(settings).after(config.passes)
         predicted[outside.rows] = tagger.predict(outside.part.words)
         listener(Step(name, folds, fold + 1))
         interruption.check()

@@ -15,9 +15,10 @@ from egparse.errors import EgparseError
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.word_table import Columns
 from egparse.fitting import interruption
-from egparse.fitting.choose_learner import check_learners, is_probabilistic, section_of
+from egparse.fitting.choose_learner import is_probabilistic, section_of
 from egparse.fitting.config import TrainConfig
 from egparse.fitting.config_files import config_as_table
+from egparse.fitting.faults import check_layers
 from egparse.fitting.optimise import INTERRUPTED, Best
 from egparse.fitting.progress import Listener, silent
 from egparse.fitting.task import Calibrated, Part, Task, calibrated, fit
@@ -41,6 +42,12 @@ from egparse.tagging.labeller import Labeller
 from egparse.tagging.labeller_task import DevelopmentTrees, LabellerTask
 from egparse.tagging.tagger import Tagger
 from egparse.tagging.tagger_task import TaggerTask
+from egparse.training.checks import (
+    check_for_corpus,
+    check_settings,
+    check_splitter,
+    with_language,
+)
 from egparse.training.columns import annotated_layers, build_columns, count_forms, named_columns
 from egparse.training.folds import deal
 from egparse.training.jackknife import jackknife
@@ -104,8 +111,9 @@ def train(
         EgparseError: no sentence, no annotated layer, or a requested layer that is not annotated.
         ConfigError: a learner that does not fit its task; raised before anything is trained.
     """
+    config = with_language(check_settings(config), sentences)
     corpus = divide(sentences, dev, config, layers_to_train)
-    check_learners(config, corpus.layers)
+    check_corpus(config, corpus)
     run = Run(
         corpus,
         config,
@@ -115,6 +123,13 @@ def train(
     )
     interrupted = run.until_interrupted(lambda task: fit(task, listener))
     return Trained(run.model(interrupted), interrupted, corpus.held_out, corpus.dev)
+
+
+def check_corpus(config: TrainConfig, corpus: Corpus) -> None:
+    """Raise ConfigError for settings that do not fit the corpus or the layers to train."""
+    check_for_corpus(config, corpus.train, corpus.layers)
+    if corpus.paragraphs is not None:
+        check_splitter(config)
 
 
 def divide(
@@ -176,14 +191,13 @@ def layers_to_train(sentences: Sequence[Sentence], config: TrainConfig) -> tuple
     if not sentences:
         raise EgparseError("expected at least one sentence to train on, got none")
     annotated = annotated_layers(sentences)
+    check_layers(config.layers, "settings")
     missing = [layer for layer in config.layers if layer not in annotated]
     if missing:
         raise EgparseError(
             f"expected layers that the corpus annotates ({', '.join(annotated) or 'none'}), got "
             f"{missing[0]!r}"
         )
-    if "deprels" in config.layers and "heads" not in config.layers:
-        raise EgparseError("layers: expected heads beside deprels, which label their arcs")
     if not annotated:
         raise EgparseError("expected a corpus with tags, entities or trees, got words alone")
     return tuple(layer for layer in annotated if not config.layers or layer in config.layers)

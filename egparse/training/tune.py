@@ -17,9 +17,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.fitting import interruption
-from egparse.fitting.choose_learner import check_learners, loss_name, section_of
+from egparse.fitting.choose_learner import loss_name, section_of
 from egparse.fitting.config import TrainConfig
-from egparse.fitting.optimise import Best, optimise
+from egparse.fitting.optimise import Best, naming, optimise
 from egparse.fitting.progress import Iteration, Listener, Step, silent
 from egparse.fitting.task import Calibrated, Task, fit
 from egparse.layers import SPLITTER, TAG_LAYERS
@@ -27,8 +27,9 @@ from egparse.learners.eg.online import OnlineEG
 from egparse.learners.eg.path import PathConfig, PathPoint, follow
 from egparse.learners.registry import LEARNERS
 from egparse.sentences import Sentence
+from egparse.training.checks import check_settings, with_language
 from egparse.training.columns import build_columns, count_forms, named_columns
-from egparse.training.run import Corpus, Run, divide, layers_to_train
+from egparse.training.run import Corpus, Run, check_corpus, divide, layers_to_train
 
 Predictor = TypeVar("Predictor", bound=Calibrated)
 
@@ -152,9 +153,10 @@ def tune(
         ConfigError: an unknown task.
         EgparseError: no sentence, no task, or a task that the corpus does not annotate.
     """
+    config = with_language(check_settings(config), sentences)
     corpus = divide(sentences, dev, config, layers_to_train)
     _check_tasks(corpus, config, paths)
-    check_learners(config, corpus.layers)
+    check_corpus(config, corpus)
     run = Run(
         corpus,
         config,
@@ -271,7 +273,7 @@ class _Tuning:
             solution = next(solutions)
             value = None
             if score is not None:
-                with learner.model_weights(prepared.state):
+                with learner.model_weights(prepared.state), naming(task.name):
                     value = score(prepared.snapshot(solution))
             point = TunePoint(solution, value)
             tuned.points.append(point)

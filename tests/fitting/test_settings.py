@@ -18,22 +18,30 @@ from egparse.fitting.config_files import load_config
 from egparse.fitting.settings import Setting, settings, settings_as_toml
 
 SETTINGS = settings()
+_NO_NUMBERS = ["nan", "-inf", "-1e300", "true", '"many"', "[]", "[1]", "{x = 1}", "1979-05-27"]
+_NO_INTEGERS = [*_NO_NUMBERS, "inf", "1.5", "1e300", "-1", "9" * 30, "-" + "9" * 30, "9" * 4000]
 OUTSIDE = {
-    "integer >= 0": "-1",
-    "integer >= 1": "0",
-    "integer from 1 to 3": "4",
-    "integer from 1 to 32": "33",
-    "integer from 8 to 28": "29",
-    "number > 0": "0.0",
-    "number >= 0": "-0.5",
-    "number from 0 to 1": "1.5",
-    "number from 0, below 1": "1.0",
-    "list of strings": "[1]",
-    "string": "1",
-    "table": "1",
-    "true | false": '"perhaps"',
+    "integer from 0 to 1e9": [*_NO_INTEGERS, "1000000001"],
+    "integer from 0 to 1e18": [*_NO_INTEGERS, "1000000000000000001"],
+    "integer from 0 to 1000": [*_NO_INTEGERS, "1001"],
+    "integer from 1 to 1e9": [*_NO_INTEGERS, "0", "1000000001"],
+    "integer from 1 to 3": [*_NO_INTEGERS, "0", "4"],
+    "integer from 1 to 32": [*_NO_INTEGERS, "0", "33"],
+    "integer from 8 to 28": [*_NO_INTEGERS, "7", "29", "63"],
+    "number >= 0": [*_NO_NUMBERS, "-0.5"],
+    "number >= 0.001": [*_NO_NUMBERS, "0", "1e-300", "-1"],
+    "number from 0 to 1": [*_NO_NUMBERS, "inf", "1.5", "-0.5"],
+    "number from 0 to 1000": [*_NO_NUMBERS, "inf", "1001", "-0.5"],
+    "number from 0 to 1e9": [*_NO_NUMBERS, "inf", "1e300", "-0.5"],
+    "number from 0, below 1": [*_NO_NUMBERS, "inf", "1.0", "-0.5"],
+    "number from 1e-9 to 1e9": [*_NO_NUMBERS, "inf", "0.0", "1e-300", "1e300", "-1"],
+    "list of strings": ["[1]", "1", '"bias"', "{x = 1}", "[[]]", "nan"],
+    "string": ["1", "[]", "{x = 1}", "nan", "true"],
+    "table": ["1", "[]", '"x"', "nan", "{x = []}", "{x = {}}", "{nothing_of_this_name = 1}"],
+    "true | false": ['"perhaps"', "2", "-1", "nan", "[]", "{x = 1}"],
 }
-"""A value, in TOML, that each range excludes; a list of names excludes any other."""
+"""Values, in TOML, that each range excludes; a list of names excludes any others."""
+ANOTHER = ['"another"', '""', "3", "-1", "nan", "[]", "{x = 1}", "9" * 30]
 
 
 def keys_of(section: Any, prefix: str = "") -> set[str]:
@@ -69,13 +77,16 @@ def test_a_setting_has_a_meaning_and_a_range_that_is_enforced(own: Setting) -> N
     assert own.meaning
     assert "\n" not in own.meaning
     assert not own.meaning.endswith(".")
-    outside = OUTSIDE.get(own.range)
-    if outside is None:
-        names = own.range.split(" | ")
-        assert len(names) > 1
-        outside = '"another"'
-    with pytest.raises(ConfigError, match=f"configuration: {own.key}[:.]"):
-        load_config(None, [f"{own.key}={outside}"])
+    for outside in OUTSIDE.get(own.range, ANOTHER):
+        with pytest.raises(ConfigError, match=f"configuration: {own.key}[:.]") as fault:
+            load_config(None, [f"{own.key}={outside}"])
+        assert "\n" not in str(fault.value)
+        assert len(str(fault.value)) < 400
+
+
+def test_every_range_has_values_outside_it() -> None:
+    names = {own.range for own in SETTINGS if " | " in own.range} - {"true | false"}
+    assert {own.range for own in SETTINGS} == {*OUTSIDE, *names}
 
 
 @pytest.mark.parametrize("own", SETTINGS, ids=lambda own: own.key)

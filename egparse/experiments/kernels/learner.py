@@ -144,5 +144,10 @@ def build_kernel_perceptron(
     options: Options,
 ) -> Learner:
     """The learner, for the registry."""
-    check_perceptron_loss("kernel-perceptron", config)
+    check_kernel_perceptron(config, options)
     return KernelLearner(problem, seed=config.seed, **options)
+
+
+def check_kernel_perceptron(config: LearnerConfig, options: Options) -> None:
+    """Raise ConfigError for another loss than that of the perceptron."""
+    check_perceptron_loss("kernel-perceptron", config)

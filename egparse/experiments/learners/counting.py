@@ -269,10 +269,28 @@ def build_naive_bayes(
 
 
 def _build(name: str, problem: VectorProblem, config: LearnerConfig, options: Options) -> Learner:
+    return Counting(name, problem, _config(name, config, options))
+
+
+def hmm_config(config: LearnerConfig, options: Options) -> CountingConfig:
+    """The settings of the hidden Markov model, for the registry.
+
+    Raises:
+        ConfigError: a loss, or a value out of range.
+    """
+    return _config("hmm", config, options)
+
+
+def naive_bayes_config(config: LearnerConfig, options: Options) -> CountingConfig:
+    """The settings of naive Bayes, for the registry."""
+    return _config("naive-bayes", config, options)
+
+
+def _config(name: str, config: LearnerConfig, options: Options) -> CountingConfig:
     """Counting minimises no loss and does not regularise: ``config.c`` is ignored."""
     if (config.beta, config.gamma) != (LearnerConfig.beta, LearnerConfig.gamma):
         raise ConfigError(
             f"{name} counts and minimises no loss: leave the loss unset, "
             f"got beta = {config.beta:g}, gamma = {config.gamma:g}"
         )
-    return Counting(name, problem, CountingConfig(**options))
+    return CountingConfig(**options)

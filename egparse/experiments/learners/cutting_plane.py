@@ -288,5 +288,9 @@ def build_cutting_plane(
     options: Options,
 ) -> Learner:
     """The learner, for the registry."""
-    settings = CuttingPlaneConfig(beta=config.beta, gamma=config.gamma, c=config.c, **options)
-    return CuttingPlane(problem, settings)
+    return CuttingPlane(problem, cutting_plane_config(config, options))
+
+
+def cutting_plane_config(config: LearnerConfig, options: Options) -> CuttingPlaneConfig:
+    """The settings, for the registry; it raises what ``CuttingPlaneConfig`` raises."""
+    return CuttingPlaneConfig(beta=config.beta, gamma=config.gamma, c=config.c, **options)

@@ -195,5 +195,10 @@ def build_parallel_gradient(
     options: Options,
 ) -> Learner:
     """Distributed gradient descent, for the registry of learners."""
-    settings = GradientConfig(loss=loss_of_family(config), c=config.c, **options)
+    settings = parallel_gradient_config(config, options)
     return ParallelGradient(problem, settings)
+
+
+def parallel_gradient_config(config: LearnerConfig, options: Options) -> GradientConfig:
+    """The settings, for the registry; it raises what ``GradientConfig`` raises."""
+    return GradientConfig(loss=loss_of_family(config), c=config.c, **options)

@@ -250,7 +250,14 @@ def build_parameter_mixing(
     config: LearnerConfig,
     options: Options,
 ) -> Learner:
-    """Parameter mixing, for the registry of learners. The option ``inner`` is perceptron or sgd;
+    """Parameter mixing, for the registry of learners; see ``parameter_mixing_config``."""
+    return ParameterMixing(problem, *parameter_mixing_config(config, options))
+
+
+def parameter_mixing_config(
+    config: LearnerConfig, options: Options
+) -> tuple[PerceptronConfig | SGDConfig, MixingConfig]:
+    """The settings of the inner learner and of mixing. The option ``inner`` is perceptron or sgd;
     options that ``MixingConfig`` does not have are settings of that learner.
 
     Raises:
@@ -268,4 +275,4 @@ def build_parameter_mixing(
             f"parameter-mixing: expected inner to be perceptron or sgd, got {inner!r}"
         )
     make = sgd_config if inner == "sgd" else perceptron_config
-    return ParameterMixing(problem, make(config, inner_options), MixingConfig(**mixing))
+    return make(config, inner_options), MixingConfig(**mixing)

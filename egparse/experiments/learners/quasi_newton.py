@@ -353,7 +353,20 @@ def build_cg(
 def _build(
     method: Method, problem: VectorProblem, config: LearnerConfig, options: Options
 ) -> Learner:
-    settings = QuasiNewtonConfig(
+    return QuasiNewton(problem, _config(method, config, options))
+
+
+def lbfgs_config(config: LearnerConfig, options: Options) -> QuasiNewtonConfig:
+    """The settings of L-BFGS, for the registry; it raises what ``QuasiNewtonConfig`` raises."""
+    return _config("L-BFGS-B", config, options)
+
+
+def cg_config(config: LearnerConfig, options: Options) -> QuasiNewtonConfig:
+    """The settings of conjugate gradient, for the registry."""
+    return _config("CG", config, options)
+
+
+def _config(method: Method, config: LearnerConfig, options: Options) -> QuasiNewtonConfig:
+    return QuasiNewtonConfig(
         method=method, beta=config.beta, gamma=config.gamma, c=config.c, **options
     )
-    return QuasiNewton(problem, settings)

@@ -65,13 +65,7 @@ class MaxentAdapter:
         options: dict[str, Any],
     ) -> None:
         name = algorithm.name
-        if (config.beta, config.gamma) != (1.0, 0.0):
-            raise ConfigError(
-                f"{name} expects the log-linear loss (beta = 1, gamma = 0), got beta = "
-                f"{config.beta:g}, gamma = {config.gamma:g}"
-            )
-        if not config.c > 0:
-            raise ConfigError(f"{name} expects c > 0, got {config.c}")
+        _check(name, config)
         self.problem, design = require_design(name, problem, sequences=False)
         self.c = config.c
         self.learner = algorithm(maxent_problem(name, design), sigma2=1.0 / config.c, **options)
@@ -169,3 +163,33 @@ def build_cd(
 ) -> Learner:
     """Coordinate descent, for the registry of learners."""
     return MaxentAdapter(CoordinateDescent, problem, config, options)
+
+
+def check_gis(config: LearnerConfig, options: Options) -> None:
+    """Raise ConfigError for a loss or a C that generalised iterative scaling does not have."""
+    _check("gis", config)
+
+
+def check_iis(config: LearnerConfig, options: Options) -> None:
+    """Raise ConfigError for a loss or a C that improved iterative scaling does not have."""
+    _check("iis", config)
+
+
+def check_scgis(config: LearnerConfig, options: Options) -> None:
+    """Raise ConfigError for a loss or a C that sequential scaling does not have."""
+    _check("scgis", config)
+
+
+def check_cd(config: LearnerConfig, options: Options) -> None:
+    """Raise ConfigError for a loss or a C that coordinate descent does not have."""
+    _check("cd", config)
+
+
+def _check(name: str, config: LearnerConfig) -> None:
+    if (config.beta, config.gamma) != (1.0, 0.0):
+        raise ConfigError(
+            f"{name} expects the log-linear loss (beta = 1, gamma = 0), got beta = "
+            f"{config.beta:g}, gamma = {config.gamma:g}"
+        )
+    if not config.c > 0:
+        raise ConfigError(f"{name} expects c > 0, got {config.c}")

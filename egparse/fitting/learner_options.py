@@ -1,0 +1,78 @@
+"""The settings that only one learner has: ``options`` in the section of a task, with their ranges.
+
+Defaults are those of the learner's configuration (``egparse.learners``, ``egparse.experiments``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from annotated_types import Interval
+
+from egparse.fitting.config import LARGE, Count, Natural, NonNegative
+
+Rate = Annotated[float, Interval(ge=1e-9, le=LARGE)]
+Growth = Annotated[float, Interval(ge=1, le=1000)]
+Probability = Annotated[float, Interval(ge=0, le=1)]
+Shards = Annotated[int, Interval(ge=1, le=256)]
+
+_STEPS = {
+    "eta": Rate,
+    "relaxation": Annotated[float, Interval(ge=1e-3, lt=2)],
+    "growth": Growth,
+    "curvature": NonNegative,
+    "max_halvings": Annotated[int, Interval(ge=1, le=1000)],
+    "prioritise_below_gain": NonNegative,
+    "visit_cost": Literal["parts", "examples"],
+    "min_visit_probability": Probability,
+    "anneal_hold": Natural,
+}
+
+OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "eg-online": {
+        "published": bool,
+        "order": Literal["random", "cyclic"],
+        "round_fraction": Annotated[float, Interval(ge=1e-3, le=1)],
+        "search": Literal["halving", "quadratic"],
+        **_STEPS,
+    },
+    "eg-cyclic": {
+        "search": Literal["halving", "quadratic"],
+        **_STEPS,
+    },
+    "eg-batch": {"rate": Literal["proven", "fixed", "halving"], "eta": Rate, "growth": Growth},
+    "dca": {"averaged": bool},
+    "mira": {
+        "averaged": bool,
+        "k": Annotated[int, Interval(ge=1, le=100)],
+        "tolerance": Annotated[float, Interval(ge=1e-12, le=1)],
+        "max_sweeps": Annotated[int, Interval(ge=1, le=1_000_000)],
+    },
+    "perceptron": {"averaged": bool, "shuffle": bool},
+    "sgd": {"eta0": Rate},
+    "lbfgs": {"memory": Annotated[int, Interval(ge=1, le=1000)], "tolerance": Probability},
+    "cg": {"memory": Annotated[int, Interval(ge=1, le=1000)], "tolerance": Probability},
+    "parallel-gradient": {"shards": Shards, "processes": bool},
+    "parameter-mixing": {
+        "inner": Literal["perceptron", "sgd"],
+        "shards": Shards,
+        "iterated": bool,
+        "processes": bool,
+        "averaged": bool,
+        "shuffle": bool,
+        "eta0": Rate,
+    },
+    "cutting-plane": {"patience": Count, "tolerance": Probability},
+    "gis": {},
+    "iis": {},
+    "scgis": {},
+    "cd": {
+        "gamma": Annotated[float, Interval(ge=1e-9, lt=0.5)],
+        "beta": Annotated[float, Interval(ge=1e-9, lt=1)],
+    },
+    "hmm": {"smoothing": Rate, "transition_smoothing": Rate},
+    "naive-bayes": {"smoothing": Rate, "transition_smoothing": Rate},
+    "kernel-perceptron": {},
+}
+"""Learner -> its options, each with the type of its values."""
