@@ -140,7 +140,8 @@ def test_the_second_system_is_checked_too(
     start = ("evaluate", "--predicted", predicted, trained.dev, "--against")
     assert complaint(*start, other).startswith(f"{other}: gold and system are not the same text")
     missing = tmp_path / "missing.conllu"
-    assert complaint(*start, missing) == f"{missing}: cannot be read: No such file or directory"
+    expected = f"{missing}: expected a corpus of predictions, got no such file"
+    assert complaint(*start, missing) == expected
     assert "expected the path or the name of a model" in complaint(*start, "no_such_model")
     damaged = tmp_path / "model.bin"
     damaged.write_bytes(trained.model.read_bytes()[:100])

@@ -59,7 +59,7 @@ def test_package_complains_in_one_line(trained: Trained, tmp_path: Path) -> None
     assert "expected no such folder, or --force" in complaint("package", trained.model, *out)
     (tmp_path / "file").touch()
     assert complaint("package", trained.model, "--output", tmp_path / "file" / "out").endswith(
-        "Not a directory"
+        f"got a file, {tmp_path / 'file'}"
     )
 
 

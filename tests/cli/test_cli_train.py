@@ -184,7 +184,7 @@ def test_interruption_before_anything_is_trained_leaves_what_is_there(
     model, history = tmp_path / "m.msgpack", tmp_path / "m.history.jsonl"
     model.write_text("an earlier model")
     history.write_text("its history")
-    done = run_python(STUB.format(arguments=["train", str(corpus), "-o", str(model)]))
+    done = run_python(STUB.format(arguments=["train", str(corpus), "-o", str(model), "--force"]))
     assert done.returncode == 130
     assert done.stderr.endswith(
         "Nothing has been trained yet, so nothing is written.\negparse: interrupted\n"
@@ -217,7 +217,7 @@ def test_faulty_configurations_are_refused(corpus: Path, options: list[str], tex
 def test_a_corpus_that_is_not_there_is_refused() -> None:
     assert (
         complaint("train", "none.conllu")
-        == "none.conllu: cannot be read: No such file or directory"
+        == "none.conllu: expected an annotated corpus, got no such file"
     )
 
 

@@ -365,9 +365,9 @@ def test_a_page_is_written_whole_or_not_at_all(
     trained: Trained, write: Any, tmp_path: Path
 ) -> None:
     faulty = write(trained.dev.read_text(encoding="utf-8") + "1\tone\n\n")
-    before, output = set(tmp_path.iterdir()), write("before", "page.html")
+    before, output = set(tmp_path.iterdir()), write("<!DOCTYPE html>", "page.html")
     assert "tab-separated columns" in complaint("visualize", faulty, "--output", output)
-    assert output.read_text(encoding="utf-8") == "before"
+    assert output.read_text(encoding="utf-8") == "<!DOCTYPE html>"
     assert set(tmp_path.iterdir()) == before | {output}
 
 

@@ -12,6 +12,7 @@ import typer
 
 from egparse.cli import tables
 from egparse.cli.exit_codes import reported
+from egparse.cli.files.arguments import check_folder
 from egparse.cli.notices import say
 from egparse.cli.options import QuietOption, examples
 from egparse.errors import EgparseError
@@ -78,6 +79,8 @@ def download_cli(
         if entry is None:
             print(_installed(name))
             return
+        if output is not None:
+            check_folder(output)
         with _progress(quiet) as listener:
             paths = download(entry, output, listener)
         print("\n".join(map(str, paths)), flush=True)

@@ -12,6 +12,8 @@ import typer
 
 from egparse.cli import tables
 from egparse.cli.exit_codes import reported
+from egparse.cli.files.arguments import check_output, require_file
+from egparse.cli.files.kinds import Kind
 from egparse.cli.kernel_cache import announce_compilation
 from egparse.cli.notices import warnings_shown
 from egparse.cli.options import (
@@ -134,6 +136,7 @@ def evaluate_cli(
         system = _System(str(predicted), predicted, False) if predicted else _model(first)
         other = None if against is None else _model_or_predictions(against)
         options = _Options(gold_tags, bootstrap, seed, details, format)
+        _check_files(gold_path, [system, *([other] if other else [])])
         with warnings_shown(quiet=as_json):
             gold = _sentences(gold_path, format)
             report = _report(system, gold, options)
@@ -149,6 +152,16 @@ def evaluate_cli(
         else:
             text = compared.text() if compared else _text(system, report, options)
             print(f"{gold_path}: {_size(report)}\n{text}")
+
+
+def _check_files(gold: Path, systems: list[_System]) -> None:
+    """Raise EgparseError if a corpus is missing, or standard output is one of the inputs."""
+    require_file(gold, "a gold corpus")
+    for system in systems:
+        if not system.is_model:
+            require_file(system.path, "a corpus of predictions")
+    inputs = {"the gold corpus": gold, **{system.name: system.path for system in systems}}
+    check_output(None, Kind.JSON, inputs)
 
 
 class _Comparison:

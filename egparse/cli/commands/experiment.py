@@ -11,6 +11,8 @@ import typer
 
 from egparse.cli import tables
 from egparse.cli.exit_codes import reported
+from egparse.cli.files.arguments import ForceOption, check_folder, check_output
+from egparse.cli.files.kinds import Kind
 from egparse.cli.notices import Say, say, silence
 from egparse.cli.options import JsonOption, QuietOption, examples
 from egparse.extras import import_with_extra
@@ -23,6 +25,13 @@ NAMES = ("multiclass", "parsing", "max-margin", "dca", "losses", "maxent")
 
 ALL = "all"
 _CATALOGUE = "egparse.experiments.comparisons.catalogue"
+
+_KINDS = {
+    ".md": Kind.MARKDOWN,
+    ".png": Kind.FIGURE,
+    ".svg": Kind.FIGURE,
+    ".json": Kind.JSON,
+}
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -98,6 +107,7 @@ def experiment_cli(
         ),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Random seed.")] = 1,
+    force: ForceOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -111,6 +121,7 @@ def experiment_cli(
     for limit in _THREADS:
         os.environ.setdefault(limit, "1")
     with reported():
+        check_files(name, output, force=force)
         done = experiment(
             name,
             output,
@@ -125,6 +136,20 @@ def experiment_cli(
             print(json.dumps([_summary(each) for each in done], ensure_ascii=False, indent=2))
         else:
             print("\n".join(_described(each) for each in done))
+
+
+def check_files(name: str, output: Path, *, force: bool) -> None:
+    """Check that the files of an experiment can be written, before it runs.
+
+    Raises:
+        EgparseError: they cannot, or would replace something else of value, unless ``force``.
+    """
+    check_folder(output)
+    for each in NAMES if name == ALL else (name,):
+        for suffix, kind in _KINDS.items():
+            path = output / f"{each}{suffix}"
+            if path.exists():
+                check_output(path, kind, {}, force=force)
 
 
 def _summary(done: Done) -> dict[str, Any]:

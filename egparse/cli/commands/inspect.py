@@ -11,6 +11,8 @@ import typer
 
 from egparse.cli import tables
 from egparse.cli.exit_codes import reported
+from egparse.cli.files.arguments import check_output, require_file
+from egparse.cli.files.kinds import Kind
 from egparse.cli.options import FactsOption, JsonOption, ModelArgument, examples
 from egparse.errors import EgparseError
 
@@ -106,6 +108,9 @@ def inspect_cli(
     if facts is not None and not as_card:
         raise typer.BadParameter("expects --card", param_hint="'--facts'")
     with reported():
+        if facts is not None:
+            require_file(facts, "facts of a model in TOML")
+        check_output(None, Kind.MARKDOWN, {"the model": model, "the facts": facts})
         if as_card:
             print(model_card(model, facts), end="")
             return

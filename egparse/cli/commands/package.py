@@ -12,6 +12,7 @@ import typer
 
 from egparse.cli import tables
 from egparse.cli.exit_codes import reported
+from egparse.cli.files.arguments import check_folder, require_file
 from egparse.cli.notices import say
 from egparse.cli.options import FactsOption, JsonOption, ModelArgument, QuietOption, examples
 
@@ -44,6 +45,9 @@ def package(
     from egparse.storage.model_file import read_header
 
     path = find_model(model)
+    check_folder(output)
+    if facts is not None:
+        require_file(facts, "facts of a model in TOML")
     read_header(path)  # refuses other files before spaCy is imported
     known = metadata_of(path, facts)
     if licence is not None:

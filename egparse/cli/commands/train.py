@@ -5,7 +5,6 @@ scores.
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from pathlib import Path
@@ -15,7 +14,9 @@ import typer
 
 from egparse.cli import corpora, progress, tables
 from egparse.cli.exit_codes import INTERRUPTED, complain, reported
-from egparse.cli.history import History
+from egparse.cli.files.arguments import ForceOption, check_output, require_file
+from egparse.cli.files.kinds import Kind
+from egparse.cli.history import History, history_path
 from egparse.cli.kernel_cache import announce_compilation
 from egparse.cli.notices import Say, say, silence
 from egparse.cli.options import (
@@ -31,7 +32,6 @@ from egparse.cli.options import (
 from egparse.cli.scores import score_table
 from egparse.cli.task_progress import FINAL_HEADINGS, HEADINGS, Standings
 from egparse.cli.terminal.signals import interruptible, uninterrupted
-from egparse.errors import EgparseError
 
 if TYPE_CHECKING:
     from egparse.evaluation.report import Report
@@ -90,11 +90,10 @@ def train(
 
     Raises:
         EgparseError, OSError: the input is faulty or the output cannot be written; raised before
-            training.
+            training (see also ``check_files``).
         KeyboardInterrupt: interrupted before anything has been trained.
     """
     begun = time.process_time()
-    check_writable(output)
     read = corpora.read(corpus, "corpus", config, format, skip_bad, say)
     dev_read = corpora.read(dev, "development", config, format, skip_bad, say) if dev else None
     if dev_read is None and base is None and config.hold_out > 0:
@@ -148,19 +147,31 @@ def train(
     )
 
 
-def check_writable(output: Path) -> None:
-    """Raise EgparseError if a file could not be written, before time is spent on its content."""
-    target = Path(os.path.realpath(output))
-    if target.is_dir():
-        raise EgparseError(f"{output}: expected the name of a file to write, got a folder")
-    if target.exists() and not target.is_file():
-        raise EgparseError(f"{output}: expected the name of a file to write, got something else")
-    if not target.parent.is_dir():
-        raise EgparseError(f"{output}: cannot be written: there is no folder {target.parent}")
-    if not os.access(target.parent, os.W_OK):
-        raise EgparseError(
-            f"{output}: cannot be written: no permission for the folder {target.parent}"
-        )
+def check_files(
+    corpus: Path, output: Path, *, dev: Path | None, config: Path | None, force: bool
+) -> None:
+    """Check the files of a training before anything is read. A base is not among the inputs that
+    must stay: it is read as a whole, and ``force`` may replace it like any other model.
+
+    Raises:
+        EgparseError: an input is missing, or the model or its history would replace one of the
+            inputs or, unless ``force``, something else of value.
+    """
+    require_corpora(corpus, dev)
+    if config is not None:
+        require_file(config, "a configuration in TOML")
+    inputs = {"the corpus": corpus, "the development corpus": dev, "the configuration": config}
+    check_output(output, Kind.MODEL, inputs, force=force)
+    history = history_path(output)
+    check_output(history, Kind.HISTORY, inputs, force=force)
+    check_output(History(output).part, Kind.HISTORY, inputs, force=True)
+
+
+def require_corpora(corpus: Path, dev: Path | None) -> None:
+    """Raise EgparseError unless the corpora are there."""
+    require_file(corpus, "an annotated corpus")
+    if dev is not None:
+        require_file(dev, "a development corpus")
 
 
 def training_as_json(done: Training) -> dict[str, Any]:
@@ -258,6 +269,7 @@ def train_cli(
         ),
     ] = None,
     skip_bad: SkipBadOption = False,
+    force: ForceOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -266,7 +278,8 @@ def train_cli(
     The layers are UPOS, XPOS, FEATS, entities or chunks, heads, arc labels and, for running text,
     sentence boundaries. Training of a task stops when its duality gap is small or its development
     score no longer improves; the best pass is kept. A history with a record of each pass is written
-    beside the model. Ctrl-C keeps the best model so far.
+    beside the model. Ctrl-C keeps the best model so far. An existing model is replaced only with
+    --force, also where it is the --base.
 
     With --base, training continues from a model, on a few dozen sentences or more. Words, tags and
     labels may be new; settings are the base's unless changed; layers that the corpus does not
@@ -274,6 +287,7 @@ def train_cli(
     weights of the base.
     """
     with reported():
+        check_files(corpus, output, dev=dev, config=config, force=force)
         from egparse.fitting.config import TASK_SECTIONS
         from egparse.fitting.config_files import load_table, read_config
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 import time
@@ -13,8 +14,15 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from egparse.cli import corpora, outputs, progress, tables
-from egparse.cli.commands.train import check_writable
+from egparse.cli.commands.train import require_corpora
 from egparse.cli.exit_codes import INTERRUPTED, complain, reported
+from egparse.cli.files.arguments import (
+    ForceOption,
+    check_distinct,
+    check_output,
+    require_file,
+)
+from egparse.cli.files.kinds import Kind
 from egparse.cli.kernel_cache import announce_compilation
 from egparse.cli.notices import Say, say, silence
 from egparse.cli.options import (
@@ -30,6 +38,7 @@ from egparse.cli.options import (
 from egparse.cli.terminal.signals import interruptible, uninterrupted
 from egparse.errors import EgparseError
 from egparse.extras import import_with_extra
+from egparse.storage.atomic import write_atomically
 
 if TYPE_CHECKING:
     from egparse.fitting.config import TrainConfig
@@ -205,6 +214,7 @@ def tune_cli(
         ),
     ] = None,
     skip_bad: SkipBadOption = False,
+    force: ForceOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -218,10 +228,7 @@ def tune_cli(
     been measured.
     """
     with reported():
-        if output is not None:
-            check_writable(output)
-        if plot is not None:
-            check_plottable(plot)
+        check_files(corpus, output, plot, dev=dev, config=config, force=force)
         from egparse.fitting.config_files import load_config
 
         settings = load_config(config, override or [])
@@ -260,7 +267,9 @@ def tune_cli(
             if plot is not None:
                 from egparse.experiments.report.tuning_figure import figure
 
-                figure(done.tuned.tasks).savefig(plot)
+                drawn = io.BytesIO()
+                figure(done.tuned.tasks).savefig(drawn, format=plot.suffix[1:].lower())
+                write_atomically(plot, drawn.getvalue())
         print(paths_as_json if as_json else summary(done, output, plot))
         if done.tuned.interrupted:
             sys.stdout.flush()
@@ -305,14 +314,40 @@ def path_table(task: TunedTask) -> str:
     return tables.table(_HEADINGS, rows, "rrrrrrrrrl")
 
 
+def check_files(
+    corpus: Path,
+    output: Path | None,
+    plot: Path | None,
+    *,
+    dev: Path | None,
+    config: Path | None,
+    force: bool,
+) -> None:
+    """Check the files of tuning before anything is read.
+
+    Raises:
+        EgparseError: an input is missing, the outputs are one file, or one of them would replace an
+            input or, unless ``force``, something else of value; or the plot could not be drawn.
+    """
+    require_corpora(corpus, dev)
+    if config is not None:
+        require_file(config, "a configuration in TOML")
+    inputs = {"the corpus": corpus, "the development corpus": dev, "the configuration": config}
+    if output is not None:
+        check_output(output, Kind.JSON, inputs, force=force)
+    if plot is not None:
+        check_output(plot, Kind.FIGURE, inputs, force=force)
+        check_plottable(plot)
+    check_distinct([path for path in (output, plot) if path is not None])
+
+
 def check_plottable(plot: Path) -> None:
-    """Raise EgparseError if a plot could not be drawn or written, before time is spent on it."""
+    """Raise EgparseError if a plot could not be drawn."""
     if plot.suffix.lower() not in _PLOTS:
         raise EgparseError(
             f"{plot}: expected the name of a plot to end in {', '.join(_PLOTS[:-1])} or "
             f"{_PLOTS[-1]}"
         )
-    check_writable(plot)
     import_with_extra(_FIGURE, "--plot")
 
 

@@ -12,6 +12,8 @@ import typer
 
 from egparse.cli import outputs, tables
 from egparse.cli.exit_codes import reported
+from egparse.cli.files.arguments import ForceOption, check_output
+from egparse.cli.files.kinds import Kind
 from egparse.cli.kernel_cache import announce_compilation
 from egparse.cli.notices import say, warnings_shown
 from egparse.cli.options import (
@@ -130,6 +132,7 @@ def visualize_cli(
     ] = False,
     format: InputFormatOption = InputFormat.AUTO,
     gold_tags: GoldTagsOption = False,
+    force: ForceOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Draw trees, entities and their probabilities.
@@ -145,10 +148,13 @@ def visualize_cli(
         if model is None and (compare or gold_tags):
             option = "--compare" if compare else "--gold-tags"
             raise typer.BadParameter(f"{option} expects MODEL INPUT", param_hint="'MODEL'")
+        path = _found(model) if model else None  # before numba is imported
+        inputs = {"the input": input, "the model": path}
+        check_output(output, Kind.PAGE, inputs, force=force, regular=False)
         with Input(input) as source, warnings_shown(quiet):
             found = visualize(
                 source,
-                _loaded(model, quiet) if model else None,
+                _loaded(path, quiet) if path else None,
                 format,
                 model_name=model.name if model else "",
                 limit=limit,
@@ -162,15 +168,18 @@ def visualize_cli(
             say(found.shown)
 
 
-def _loaded(path: Path, quiet: bool) -> Model:
+def _found(model: Path) -> Path:
     from egparse.hub.resolve import find_model
 
-    found = find_model(path)  # before numba is imported
+    return find_model(model)
+
+
+def _loaded(path: Path, quiet: bool) -> Model:
     from egparse.pipeline.model import Model
 
     if not quiet:
         announce_compilation()
-    return Model.load(found)
+    return Model.load(path)
 
 
 def _views(
