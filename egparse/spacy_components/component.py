@@ -9,16 +9,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from spacy.language import Language
 from spacy.pipeline import Pipe
 from spacy.tokens import Doc
-from spacy.training import Example
 from spacy.vocab import Vocab
 
-from egparse.errors import EgparseError
 from egparse.layers import LAYERS, WORD_TAGS
 from egparse.spacy_components.documents import Batch, read
-from egparse.spacy_components.model_holder import ModelHolder
+from egparse.spacy_components.learning.component import LearningPipe
 from egparse.spacy_components.probabilities import put, register
 from egparse.types import Ints
 
@@ -29,7 +26,7 @@ MOST_WORDS = 16_000
 """Words that taggers annotate at a time: the more, the fewer forms are looked at twice."""
 
 
-class EgparsePipe(ModelHolder, Pipe):
+class EgparsePipe(LearningPipe, Pipe):
     """A component that annotates with the layers ``predicts`` of a model; a subclass says which and
     how.
 
@@ -65,7 +62,11 @@ class EgparsePipe(ModelHolder, Pipe):
         self._shared = None
         self._tables = None
         self._awaits_copy = awaits_copy
-        self._trained_on: object = None
+        self._branch = None
+        self._initialized_by = None
+        self._known = frozenset()
+        self._base = None
+        self._added = ()
         if probabilities:
             register()
         if model is not None and not awaits_copy:
@@ -122,11 +123,13 @@ class EgparsePipe(ModelHolder, Pipe):
         )
 
     def given_tags(self, batch: Batch) -> dict[str, Ints]:
-        """The tags that a batch read with ``TAG_ATTRIBUTES`` brings, as label numbers of words."""
+        """The tags that a batch read with ``TAG_ATTRIBUTES`` brings, as label numbers of words;
+        nothing for a layer that it has no tags of.
+        """
         return {
-            layer: self.tables.numbers(layer, batch.held[attribute][batch.places])
+            layer: self.tables.numbers(layer, values[batch.places])
             for layer, attribute in zip(WORD_TAGS, TAG_ATTRIBUTES, strict=True)
-            if layer in self.required_model.columns.labels
+            if layer in self.required_model.columns.labels and (values := batch.held[attribute]).any()
         }
 
     @property
@@ -183,65 +186,8 @@ class EgparsePipe(ModelHolder, Pipe):
         """
         return {layer: list(labels) for layer, labels in self.label_sets().items()}
 
-    @property
-    def is_trainable(self) -> bool:
-        """False: training runs to its end in ``initialize``, and there is no ``update``."""
-        return False
-
-    def initialize(
-        self,
-        get_examples: Callable[[], Iterable[Example]],
-        *,
-        nlp: Language | None = None,
-        training: dict[str, Any] | str | None = None,
-        labels: dict[str, list[str]] | None = None,
-    ) -> None:
-        """Train a model on Examples: one for all egparse components of the pipeline whose
-        configuration names none.
-
-        Nothing happens where the configuration names a model, or where no Example is annotated.
-        ``training`` is the path of a configuration file or a table of settings; ``labels`` is what
-        ``label_data`` gave.
-
-        Raises:
-            EgparseError: a model that is named but cannot be loaded, faulty settings, a label that
-                is not among ``labels``.
-        """
-        from egparse.spacy_components.learning.initial import (
-            config_of,
-            corpora,
-            end_training_loop,
-            train_shared,
-        )
-
-        if self.configured is not None:
-            if self.model is None:
-                self.load_configured(self.configured)
-            _ = self.required_model
-            return
-        if self._trained_on is get_examples and training is None:
-            self._trained_on = None
-            return
-        others = [] if nlp is None else [pipe for _, pipe in nlp.pipeline if pipe is not self]
-        partners = [
-            pipe for pipe in others if isinstance(pipe, EgparsePipe) and pipe.configured is None
-        ]
-        wanted = {layer for pipe in (self, *partners) for layer in (*pipe.predicts, *pipe.uses)}
-        given, config = corpora(get_examples, nlp), config_of(training, nlp)
-        shared = train_shared(given, wanted, self.predicts, config, labels)
-        if shared is None:
-            return
-        self.share(shared)
-        for partner in partners:
-            try:
-                partner.share(shared)
-            except EgparseError:
-                continue  # the Examples have nothing for it
-            partner._trained_on = get_examples
-        if nlp is not None:
-            end_training_loop(nlp, (self, *partners))
-
     def __reduce__(self) -> tuple[Any, ...]:
+        self._follow_branch()
         state = {
             "vocab": self.vocab,
             "name": self.name,

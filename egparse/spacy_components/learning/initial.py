@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple
 
 from spacy.language import Language
 from spacy.training import Example
-from spacy.util import logger, resolve_dot_names
+from spacy.util import resolve_dot_names
 from thinc.api import Config
 
 from egparse.errors import EgparseError
@@ -26,6 +27,14 @@ from egparse.spacy_components.shared_models import SharedModel
 from egparse.splitting.training import SplitterTask
 from egparse.training.columns import annotated_layers, build_columns
 from egparse.training.run import splitter_parts, train
+from egparse.training.steps import untrained_model
+
+logger = logging.getLogger("spacy.egparse")
+"""Below spaCy's logger, so that its handler shows the progress of training; spaCy itself logs
+warnings only, unless it is told to be verbose, and would be silent for minutes.
+"""
+if logger.level == logging.NOTSET:
+    logger.setLevel(logging.INFO)
 
 
 class Corpora(NamedTuple):
@@ -133,28 +142,50 @@ def train_shared(
     return SharedModel(trained.model)
 
 
+def untrained_shared(
+    given: Corpora,
+    wanted: Collection[str],
+    required: Collection[str],
+    config: TrainConfig,
+    labels: Mapping[str, Sequence[str]] | None,
+) -> SharedModel | None:
+    """A model like that of ``train_shared`` with weights of 0, which is to learn in steps."""
+    layers = layers_of(given.train, wanted, config)
+    if not any(layer in required for layer in layers):
+        return None
+    kept = complete_sentences(given.train, layers).sentences
+    if not kept:
+        raise EgparseError(
+            f"expected Examples with sentences that have {', '.join(layers)} for every token, got "
+            "none"
+        )
+    if labels is not None:
+        check_labels(kept, labels)
+    return SharedModel(untrained_model(kept, layers, config))
+
+
 def _tell(part: str, found: Complete, layers: Sequence[str]) -> None:
     """Log how many sentences there are, and what was done about those that lack something."""
-    logger.info("egparse: %d %s sentences", len(found.sentences), part)
+    logger.info("%d %s sentences", len(found.sentences), part)
     if found.with_gold_words:
         logger.info(
-            "egparse: %d of them with the words of the gold, which differ from spaCy's tokens",
+            "%d of them with the words of the gold, which differ from spaCy's tokens",
             found.with_gold_words,
         )
     if found.left_out:
-        logger.info("egparse: %d left out, which lack %s", found.left_out, " or ".join(layers))
+        logger.info("%d left out, which lack %s", found.left_out, " or ".join(layers))
 
 
 def log_progress(event: Iteration | Step) -> None:
     """Write the passes of training to spaCy's logger, which ``spacy train`` shows."""
     if isinstance(event, Step):
         if event.done:
-            logger.info("egparse: %-16s fold %d of %d", event.task, event.done, event.total)
+            logger.info("%-16s fold %d of %d", event.task, event.done, event.total)
         return
     score = "" if event.score is None else f", development score {event.score:.2f}"
     gap = f", gap {100 * event.relative_gap:.2g} %" if 0 <= event.relative_gap < 1 else ""
     logger.info(
-        "egparse: %-16s pass %2d%s%s, %.1f CPU s%s",
+        "%-16s pass %2d%s%s, %.1f CPU s%s",
         event.task,
         event.iteration,
         score,
@@ -211,7 +242,7 @@ def end_training_loop(nlp: Language, finished: Collection[object]) -> None:
     if open_ones or "max_steps" not in training or training["max_steps"] == 1:
         return
     training["max_steps"] = 1
-    logger.info("egparse: all components are trained to their end: one step and one evaluation")
+    logger.info("all components are trained to their end: one step and one evaluation")
 
 
 def check_labels(sentences: Sequence[Sentence], labels: Mapping[str, Sequence[str]]) -> None:
