@@ -28,7 +28,6 @@ from egparse.cli.terminal import process
 app = typer.Typer(
     name="egparse",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # rich help takes 0.1 s more, and rewraps the examples
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -8,6 +8,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from egparse.cli.terminal import completion
 from egparse.errors import EgparseError
 
 
@@ -36,7 +37,9 @@ class InputFormat(StrEnum):
 ModelArgument: TypeAlias = Annotated[
     Path,
     typer.Argument(
-        metavar="MODEL", help="Path of a model file, or a name that 'egparse models' lists."
+        metavar="MODEL",
+        help="Path of a model file, or a name that 'egparse models' lists.",
+        autocompletion=completion.models,
     ),
 ]
 
@@ -83,6 +86,15 @@ InputFormatOption: TypeAlias = Annotated[
         metavar="FORMAT",
         help="text, conllu, conllx, conll2000, conll2002 or conll2003; auto detects text, conllu "
         "and conllx.",
+    ),
+]
+
+EncodingOption: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--encoding",
+        metavar="NAME",
+        help="Encoding of the input, by one of Python's names, such as utf-16 or latin-1.",
     ),
 ]
 

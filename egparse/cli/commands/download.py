@@ -15,6 +15,7 @@ from egparse.cli.exit_codes import reported
 from egparse.cli.files.arguments import check_folder
 from egparse.cli.notices import say
 from egparse.cli.options import QuietOption, examples
+from egparse.cli.terminal import completion
 from egparse.errors import EgparseError
 
 if TYPE_CHECKING:
@@ -48,7 +49,11 @@ def download(
 def download_cli(
     name: Annotated[
         str,
-        typer.Argument(metavar="NAME", help="A model or a treebank that 'egparse models' lists."),
+        typer.Argument(
+            metavar="NAME",
+            help="A model or a treebank that 'egparse models' lists.",
+            autocompletion=completion.downloads,
+        ),
     ],
     output: Annotated[
         Path | None,

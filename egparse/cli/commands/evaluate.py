@@ -24,6 +24,7 @@ from egparse.cli.options import (
     model_and_input,
 )
 from egparse.cli.scores import COMPARISON_LEGEND, LEGEND, comparison_table, report_text
+from egparse.cli.terminal import completion
 from egparse.errors import EgparseError, ModelFileError
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ def evaluate_cli(
         typer.Argument(
             metavar="MODEL",
             help="Path or name of a model; with --predicted there is only GOLD.",
+            autocompletion=completion.models,
         ),
     ],
     second: Annotated[
@@ -92,6 +94,7 @@ def evaluate_cli(
             metavar="SYSTEM",
             help="Compare with a second system: a corpus of predictions, or the path or name of a "
             "model.",
+            autocompletion=completion.models,
         ),
     ] = None,
     gold_tags: GoldTagsOption = False,

@@ -15,6 +15,7 @@ from egparse.cli.files.arguments import ForceOption, check_folder, check_output
 from egparse.cli.files.kinds import Kind
 from egparse.cli.notices import Say, say, silence
 from egparse.cli.options import JsonOption, QuietOption, examples
+from egparse.cli.terminal import completion
 from egparse.extras import import_with_extra
 
 if TYPE_CHECKING:
@@ -70,7 +71,14 @@ def experiment(
 
 
 def experiment_cli(
-    name: Annotated[str, typer.Argument(metavar="NAME", help=f"{', '.join(NAMES)}, or all.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help=f"{', '.join(NAMES)}, or all.",
+            autocompletion=completion.experiments,
+        ),
+    ],
     data: Annotated[
         Path | None,
         typer.Option(

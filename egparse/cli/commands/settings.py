@@ -14,6 +14,7 @@ import typer
 from egparse.cli import tables
 from egparse.cli.exit_codes import reported
 from egparse.cli.options import JsonOption, examples
+from egparse.cli.terminal import completion
 from egparse.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def settings_cli(
             metavar="SECTION|KEY",
             help="Show only a section, such as parser, or a setting, such as parser.c.",
             show_default=False,
+            autocompletion=completion.settings,
         ),
     ] = None,
     as_toml: Annotated[

@@ -31,6 +31,7 @@ from egparse.cli.options import (
 )
 from egparse.cli.scores import score_table
 from egparse.cli.task_progress import FINAL_HEADINGS, HEADINGS, Standings
+from egparse.cli.terminal import completion
 from egparse.cli.terminal.signals import interruptible, uninterrupted
 
 if TYPE_CHECKING:
@@ -232,6 +233,7 @@ def train_cli(
             metavar="NAME",
             help="Learner of taggers, parser and labeller, where --set TASK.learner=NAME does not "
             "choose another; see --list-learners.",
+            autocompletion=completion.learners,
         ),
     ] = None,
     list_learners: Annotated[
@@ -266,6 +268,7 @@ def train_cli(
             metavar="MODEL",
             help="Continue from this model, a file or a name; the penalty is on the distance from "
             "its weights.",
+            autocompletion=completion.models,
         ),
     ] = None,
     skip_bad: SkipBadOption = False,

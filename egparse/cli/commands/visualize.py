@@ -25,6 +25,7 @@ from egparse.cli.options import (
     examples,
     model_and_input,
 )
+from egparse.cli.terminal import completion
 from egparse.errors import EgparseError
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ def visualize_cli(
             metavar="MODEL",
             help="Path or name of a model. If there is one argument, it is INPUT, an annotated "
             "corpus that is drawn as it is.",
+            autocompletion=completion.models,
         ),
     ],
     second: Annotated[
