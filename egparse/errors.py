@@ -48,6 +48,10 @@ class ModelFileError(EgparseError):
     """
 
 
+class NotFiniteError(EgparseError):
+    """Training whose weights are not finite in the precision of a model file."""
+
+
 class ConfigError(EgparseError):
     """A configuration with an unknown key or a value out of range."""
 

@@ -135,12 +135,15 @@ class FormStatistics:
         code, setting = divmod(code, len(_SETTINGS))
         code, opens = divmod(code, 2)
         usual, kind = divmod(code, len(_KINDS))
-        return f"{_CASINGS[usual]}, {_KINDS[kind]}{' first' if opens else ''}{_SETTINGS[setting]}"
+        usually = _CASINGS[usual] if usual < len(_CASINGS) else _CASINGS[0]
+        return f"{usually}, {_KINDS[kind]}{' first' if opens else ''}{_SETTINGS[setting]}"
 
     def _describe_history(self, code: int) -> str:
         if code < len(_OUTSIDE_CODES):
             return _OUTSIDE_CODES[code]
         type_, rest = divmod(code - len(_OUTSIDE_CODES), 2 * len(_LEVELS))
+        if type_ >= len(self.types):
+            return _OUTSIDE_CODES[0]
         return f"{_LEVELS[rest // 2]} {self.types[type_]}{'' if rest % 2 else ' and others'}"
 
     def to_payload(self) -> dict[str, Any]:

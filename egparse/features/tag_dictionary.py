@@ -83,16 +83,17 @@ class TagDictionary:
     ) -> TagDictionary:
         """The dictionary of a corpus, from the form and the label of each word.
 
-        A form seen fewer than ``frequent`` times also gets up to ``size`` labels by its suffixes.
+        A form seen fewer than ``frequent`` times also gets up to ``size`` labels by its suffixes,
+        which are counted over such forms; if there are none, over all.
         """
         by_form: defaultdict[str, Counter[int]] = defaultdict(Counter)
         for form, label in zip(forms, labels, strict=True):
             by_form[form][label] += 1
+        rare = {form: counts for form, counts in by_form.items() if counts.total() < frequent}
         by_suffix: defaultdict[str, Counter[int]] = defaultdict(Counter)
-        for form, counts in by_form.items():
-            if counts.total() < frequent:
-                for suffix in _suffixes(form):
-                    by_suffix[suffix].update(counts)
+        for form, counts in (rare or by_form).items():  # unknown forms need candidates
+            for suffix in _suffixes(form):
+                by_suffix[suffix].update(counts)
         suffixes = {
             suffix: [
                 label
@@ -104,7 +105,7 @@ class TagDictionary:
         lists = {}
         for form, counts in by_form.items():
             seen = set(counts)
-            if counts.total() < frequent:
+            if form in rare:
                 seen.update(dictionary._by_suffixes(form, size))
             lists[form] = sorted(seen)
         return cls(lists, suffixes)

@@ -52,9 +52,9 @@ class Vocabulary:
         return [get(string, UNKNOWN) for string in strings]
 
     def string(self, value: int) -> str:
-        """The string of a value, or a readable name of the two other values."""
+        """The string of a value, or a readable name of the other values."""
         if value == BOUNDARY:
             return "<boundary>"
-        if value == UNKNOWN:
+        if not FIRST_VALUE <= value < self.size:  # beyond: only keys of a crafted file
             return "<unknown>"
         return self.strings[value - FIRST_VALUE]

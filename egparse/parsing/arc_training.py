@@ -14,7 +14,7 @@ from egparse.features.arcs import compile_arc_templates, encode_arcs
 from egparse.features.word_table import Columns, Words
 from egparse.fitting.choose_learner import build_learner, is_probabilistic
 from egparse.fitting.config import LearningConfig, ParserConfig, PrunerConfig
-from egparse.fitting.optimise import Prepared
+from egparse.fitting.optimise import Prepared, require_finite
 from egparse.fitting.task import Calibrated, Outcomes, Part
 from egparse.learners.learner import State
 from egparse.learners.offset_problem import scores_of
@@ -151,8 +151,10 @@ class ArcParserTask:
         mbr_scale = learning.mbr_scale if is_probabilistic(learning) else 0.0
 
         def snapshot(state: State) -> Parser:
-            weights = problem.weights * np.float32(state.scale)
+            with np.errstate(over="ignore", invalid="ignore"):
+                weights = problem.weights * np.float32(state.scale)
             weights = weights if base is None else base.weights + weights
+            require_finite(weights)
             return Parser(
                 columns,
                 tuple(texts),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -20,6 +20,7 @@ LEVEL = 6
 MAX_BYTES = 1 << 30
 """No array of a model is larger; one that claims to be is not decompressed."""
 
+_PIECE = 1 << 16
 _TYPES = frozenset(("int8", "uint8", "uint16", "uint64"))
 
 
@@ -69,6 +70,27 @@ def decompress_bytes(compressed: bytes, count: int) -> bytes:
     if not stream.eof or stream.unused_data:
         raise ValueError(f"expected {count} compressed bytes and no others, got another end")
     return plain
+
+
+def pieces(compressed: bytes) -> Iterator[bytes]:
+    """The bytes that were compressed, in pieces that stay in the processor's cache.
+
+    Raises:
+        ValueError: the data is not compressed, or it does not end with its last byte.
+    """
+    stream, data = zlib.decompressobj(), memoryview(compressed)
+    try:
+        for first in range(0, len(data), _PIECE):
+            rest: bytes | memoryview = data[first : first + _PIECE]
+            plain = None
+            while rest or (plain is not None and len(plain) == _PIECE):
+                plain = stream.decompress(rest, _PIECE)
+                rest = stream.unconsumed_tail
+                yield plain
+    except zlib.error as error:
+        raise ValueError(f"expected compressed bytes, got {error}") from error
+    if not stream.eof or stream.unused_data:
+        raise ValueError("expected compressed bytes, got another end")
 
 
 def compress_lists(lists: Mapping[str, Sequence[int]]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from egparse.storage.compressed_arrays import LEVEL
+from egparse.storage.compressed_arrays import LEVEL, pieces
 from egparse.types import Singles
 
 Bytes = npt.NDArray[np.int8]
@@ -25,7 +25,6 @@ MIN_BITS, MAX_BITS = 8, 28
 """
 
 _STEPS = 127
-_PIECE = 1 << 15
 _ALWAYS_DEFLATED = 1 << 23
 _MOST_EACH = 2  # weights for a byte of the file, in larger tables
 
@@ -63,19 +62,14 @@ def unpack_weights(stored: Mapping[str, Any]) -> Singles:
             f"expected a power of two of weights, 2^{MIN_BITS} to 2^{MAX_BITS}, got {count}"
         )
     weights = np.empty(count, dtype=np.float32)
-    stream, deflated, done = zlib.decompressobj(), memoryview(stored["deflated"]), 0
-    try:
-        # piece by piece, in the processor's cache, and without a table of all bytes
-        for first in range(0, len(deflated), _PIECE):
-            plain = stream.decompress(deflated[first : first + _PIECE], count - done + 1)
-            if done + len(plain) > count:
-                raise ValueError(f"expected {count} bytes, got more")
-            weights[done : done + len(plain)] = values[np.frombuffer(plain, dtype=np.uint8)]
-            done += len(plain)
-    except zlib.error as error:
-        raise ValueError(f"expected compressed bytes, got {error}") from error
-    if done != count or not stream.eof or stream.unused_data:
-        raise ValueError(f"expected {count} bytes, got {done} and another end")
+    done = 0
+    for plain in pieces(stored["deflated"]):
+        if done + len(plain) > count:
+            raise ValueError(f"expected {count} bytes, got more")
+        weights[done : done + len(plain)] = values[np.frombuffer(plain, dtype=np.uint8)]
+        done += len(plain)
+    if done != count:
+        raise ValueError(f"expected {count} bytes, got {done}")
     return weights
 
 

@@ -14,7 +14,7 @@ from egparse.errors import ConfigError
 from egparse.features.sequence import NEVER, WeightRows, supported_rows
 from egparse.features.tag_dictionary import Candidates
 from egparse.features.templates import Templates
-from egparse.fitting.optimise import Prepared
+from egparse.fitting.optimise import Prepared, require_finite
 from egparse.learners.eg.batch import BatchEG
 from egparse.learners.eg.online import OnlineEG
 from egparse.learners.learner import Learner, State
@@ -119,6 +119,12 @@ def prepare_sequence(
         return weights if settings.in_full else as_stored(weights)
 
     def snapshot(state: State) -> SequenceModel:
+        with np.errstate(over="ignore", invalid="ignore"):
+            model = model_of(state)
+        require_finite(model.rows.weights, model.transitions, *model.longer)
+        return model
+
+    def model_of(state: State) -> SequenceModel:
         scale = np.float32(state.scale)
         transitions = problem.transitions * scale
         if warm_start is not None:

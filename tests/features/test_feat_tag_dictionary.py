@@ -46,3 +46,11 @@ def test_the_correct_label_is_added_where_it_is_missing() -> None:
 
 def test_all_labels() -> None:
     assert all_labels(2, 3).labels.tolist() == [0, 1, 2, 0, 1, 2]
+
+
+def test_unknown_forms_have_candidates_even_if_every_form_is_frequent() -> None:
+    dictionary = TagDictionary.build(FORMS, LABELS, frequent=1)
+    (known, unknown, strange) = lists(["walked", "asked", "☃"], dictionary)
+    assert known == [1]
+    assert set(unknown) >= {1, 2}
+    assert strange

@@ -12,7 +12,7 @@ from egparse.evaluation.quick import attachment
 from egparse.features.arcs import compile_arc_templates
 from egparse.fitting.choose_learner import build_learner, is_probabilistic
 from egparse.fitting.config import LearningConfig, ParserConfig, PrunerConfig
-from egparse.fitting.optimise import Prepared
+from egparse.fitting.optimise import Prepared, require_finite
 from egparse.fitting.task import Outcomes, Part
 from egparse.learners.learner import State
 from egparse.learners.offset_problem import scores_of
@@ -108,8 +108,10 @@ class SecondOrderTask:
         state = learner.initialise(GOLD_THETA)
 
         def snapshot(state: State) -> SecondOrderParser:
-            weights = problem.weights * np.float32(state.scale)
+            with np.errstate(over="ignore", invalid="ignore"):
+                weights = problem.weights * np.float32(state.scale)
             weights = weights if base is None else base.weights + weights
+            require_finite(weights)
             return replace(untrained, weights=weights if self.in_full else quantise(weights))
 
         return Prepared(learner, state, snapshot)

@@ -1,0 +1,412 @@
+"""Model files with right checksums and wrong content are refused in one line that names the field,
+what was expected and what came.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from storage.mutations import Mutant
+from storage.small_model import packed, plain, small_model
+
+from egparse.errors import ModelFileError
+from egparse.pipeline.model import Model
+from egparse.storage.model_file import read_model
+from egparse.storage.schema import Allowance
+
+Change = Callable[[Any, dict[str, Any]], Any]
+"""The new value of a field, from the old one and the map that holds it."""
+
+
+def fault_of(tmp_path: Path, field: str, change: Change) -> str:
+    """What loading says after the file's name, if one field of the small model is changed."""
+    header, payload = small_model()
+    *way, last = field.split(".")
+    part: Any = header if way[:1] == ["header"] else payload
+    way = way[way[:1] == ["header"] :]
+    for key in way:
+        part = part[int(key) if isinstance(part, list) else key]
+    key = int(last) if isinstance(part, list) else last
+    part[key] = change(part[key], part)
+    path = Mutant("", header, payload).write(tmp_path / "m")
+    with pytest.raises(ModelFileError) as caught:
+        Model.load(path)
+    text = str(caught.value)
+    assert text.isprintable()
+    assert text.startswith(f"{path}: ")
+    return text.removeprefix(f"{path}: ")
+
+
+def test_the_small_model_loads(tmp_path: Path) -> None:
+    path = Mutant("", *small_model()).write(tmp_path / "m")
+    assert Model.load(path).layers == ("upos", "xpos", "feats", "spans", "heads", "deprels")
+
+
+def with_(change: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]) -> Change:
+    """A change of a compressed array, whose count stays right."""
+    return lambda stored, _: packed(change(plain(stored)))
+
+
+def put(place: int, value: float) -> Callable[[Any], Any]:
+    """A change of one element."""
+
+    def changed(array: Any) -> Any:
+        array = array.copy()
+        array.reshape(-1)[place] = value
+        return array
+
+    return changed
+
+
+UPOS = "taggers.upos.model"
+
+
+@pytest.mark.parametrize(
+    ("field", "change", "expected"),
+    [
+        (
+            f"{UPOS}.row_lengths",
+            with_(lambda array: array + np.uint16(1)),
+            f"{UPOS}.row_labels: expected 14232 weights, got 10609",
+        ),
+        (
+            f"{UPOS}.row_lengths",
+            with_(lambda array: array[:-1]),
+            f"{UPOS}.row_lengths: expected 3623 attributes, got 3622",
+        ),
+        (
+            f"{UPOS}.row_lengths",
+            with_(lambda array: array.astype(np.uint64)),
+            f"{UPOS}.row_lengths.type: expected one of uint16, got 'uint64'",
+        ),
+        (
+            f"{UPOS}.row_labels",
+            with_(put(7, 17)),
+            f"{UPOS}.row_labels: expected numbers from 0 to 16, got 17",
+        ),
+        (
+            f"{UPOS}.row_labels",
+            with_(lambda array: np.zeros_like(array)),
+            f"{UPOS}.row_labels: expected ascending labels in each row, got others",
+        ),
+        (
+            f"{UPOS}.row_weights",
+            lambda array, _: put(5, np.nan)(array),
+            f"{UPOS}.row_weights: expected numbers from -1e+09 to 1e+09, got nan",
+        ),
+        (
+            f"{UPOS}.row_weights",
+            lambda array, _: array.astype(np.float32),
+            f"{UPOS}.row_weights: expected an array of float16, got an array of float32 of shape "
+            "(10609,)",
+        ),
+        (
+            f"{UPOS}.row_weights",
+            lambda array, _: array[:-1],
+            f"{UPOS}.row_weights: expected 10609 weights, got 10608",
+        ),
+        (
+            f"{UPOS}.keys",
+            with_(lambda array: array[::-1].copy()),
+            f"{UPOS}.keys: expected ascending keys, got others",
+        ),
+        (
+            f"{UPOS}.keys",
+            with_(put(-1, 2**64 - 1)),
+            f"{UPOS}.keys: expected keys of the templates 1 to 32, got 1 to 127",
+        ),
+        (
+            f"{UPOS}.transitions",
+            lambda array, _: put(3, np.inf)(array),
+            f"{UPOS}.transitions: expected numbers from -1e+09 to 1e+09 or -inf, got inf",
+        ),
+        (
+            f"{UPOS}.transitions",
+            lambda array, _: array[:-1],
+            f"{UPOS}.transitions: expected 17 labels, got 16",
+        ),
+        (
+            f"{UPOS}.longer",
+            lambda _, model: [model["transitions"]],
+            f"{UPOS}.longer.0: expected an array of 3 dimensions, got an array of float32 of shape "
+            "(17, 17)",
+        ),
+        (
+            f"{UPOS}.longer",
+            lambda _, model: [model["transitions"]] * 3,
+            f"{UPOS}.longer: expected a list of at most 2, got 3",
+        ),
+        (
+            f"{UPOS}.templates",
+            lambda texts, _: texts * 6250,
+            f"{UPOS}.templates: expected a list of at most 126, got 200000",
+        ),
+        (
+            f"{UPOS}.templates",
+            lambda texts, _: [*texts[:-1], "nose[0]"],
+            f"{UPOS}.templates: expected templates for this model, got template 'nose[0]': "
+            "expected one of the columns form, ",
+        ),
+        (
+            f"{UPOS}.templates",
+            lambda texts, _: [*texts[:-1], "form[99999999999999999999]"],
+            f"{UPOS}.templates: expected templates for this model, got template "
+            "'form[99999999999999999999]': expected 'bias' or at most 3 cells",
+        ),
+        (
+            f"{UPOS}.temperature",
+            lambda *_: 0.0,
+            f"{UPOS}.temperature: expected a number from 1e-09 to 1e+09, got 0.0",
+        ),
+        (
+            f"{UPOS}.temperature",
+            lambda *_: True,
+            f"{UPOS}.temperature: expected a number, got True",
+        ),
+        (f"{UPOS}.pads", lambda *_: 1, f"{UPOS}.pads: expected true or false, got 1"),
+        (
+            UPOS,
+            lambda model, _: {**model, "more": 1},
+            f"{UPOS}: expected the fields templates, pads, keys, row_lengths, row_labels, "
+            "row_weights, transitions, opening, longer, temperature, got 'more'",
+        ),
+        (
+            "taggers.xpos.dictionary.0.numbers",
+            with_(put(0, 49)),
+            "taggers.xpos.dictionary.0.numbers: expected numbers from 0 to 48, got 49",
+        ),
+        (
+            "taggers.xpos.dictionary.0.numbers",
+            with_(lambda array: np.zeros_like(array)),
+            "taggers.xpos.dictionary.0.numbers: expected ascending labels of each form, got others",
+        ),
+        (
+            "taggers.xpos.dictionary.1.strings",
+            lambda texts, _: [text or "a new one" for text in texts],
+            "taggers.xpos.dictionary.1.strings: expected labels for the empty suffix, got none",
+        ),
+        (
+            "taggers.xpos.dictionary.0.strings",
+            lambda texts, _: [texts[1], *texts[1:]],
+            "taggers.xpos.dictionary.0.strings: expected texts that differ, got some twice",
+        ),
+        (
+            "taggers.xpos.dictionary",
+            lambda lists, _: lists[:1],
+            "taggers.xpos.dictionary: expected a list of at least 2, got 1",
+        ),
+        (
+            "statistics.casing",
+            lambda array, _: array[:-1],
+            "statistics.casing: expected 402 forms, got 401",
+        ),
+        (
+            "statistics.history",
+            lambda array, _: put(0, 21)(array),
+            "statistics.history: expected numbers from 0 to 20, got 21",
+        ),
+        (
+            "parser.pruner.filter.column",
+            lambda *_: 9,
+            "parser.pruner.filter.column: expected an integer from 0 to 8, got 9",
+        ),
+        (
+            "parser.pruner.filter.column",
+            lambda *_: -(2**62),
+            "parser.pruner.filter.column: expected an integer from 0 to 8, got "
+            "-4611686018427387904",
+        ),
+        (
+            "parser.pruner.filter.frequency",
+            lambda array, _: array[:, :-1],
+            "parser.pruner.filter.frequency: expected 19 tags, got 18",
+        ),
+        (
+            "parser.dictionary.starts",
+            lambda array, _: put(4, 2**30)(array),
+            "parser.dictionary.starts: expected numbers that do not decrease, from 0 to 3015, got "
+            "others",
+        ),
+        (
+            "parser.dictionary.starts",
+            lambda array, _: array[:5],
+            "parser.dictionary.starts: expected 723, got 5",
+        ),
+        (
+            "parser.dictionary.labels",
+            lambda array, _: put(0, 36)(array),
+            "parser.dictionary.labels: expected numbers from 0 to 35, got 36",
+        ),
+        (
+            "parser.dictionary.n_tags",
+            lambda *_: 2**62,
+            "parser.dictionary.n_tags: expected an integer from 1 to 32768, got "
+            "4611686018427387904",
+        ),
+        (
+            "parser.weights.count",
+            lambda *_: 3 << 20,
+            "parser.weights.count: expected a power of two, got 3145728",
+        ),
+        (
+            "parser.weights.count",
+            lambda *_: 1,
+            "parser.weights.count: expected an integer from 256 to 268435456, got 1",
+        ),
+        (
+            "parser.pruner.weights.largest",
+            lambda *_: float("nan"),
+            "parser.pruner.weights.largest: expected a number from 0 to 1e+09, got nan",
+        ),
+        (
+            "parser.order.siblings",
+            lambda *_: 5,
+            "parser.order.siblings: expected true or false, got 5",
+        ),
+        (
+            "parser.order.single_root",
+            lambda *_: False,
+            "parser.order: expected projective trees with the roots of the pruner's, exact only if "
+            "projective, got Structure(",
+        ),
+        (
+            "parser.templates.siblings",
+            lambda texts, _: texts * 40_000,
+            "parser.templates.siblings: expected a list of at most 256, got 200000",
+        ),
+        (
+            "parser.pruner.templates",
+            lambda *_: ["h.form + d.form"],
+            "parser.pruner.templates: expected templates for this model, got expected at least two "
+            "arc templates without form, stem, got 0",
+        ),
+        (
+            "labeller.of_root",
+            lambda *_: [],
+            "labeller.of_root: expected a list of at least 1, got 0",
+        ),
+        (
+            "labeller.of_words",
+            lambda *_: [3, 3],
+            "labeller.of_words: expected ascending integers from 0 to 50, got [3, 3]",
+        ),
+        (
+            "labeller.of_root",
+            lambda *_: [51],
+            "labeller.of_root: expected ascending integers from 0 to 50, got [51]",
+        ),
+        (
+            "vocabularies",
+            lambda vocabularies, _: {"form": vocabularies["form"]},
+            f"{UPOS}.templates: expected templates for this model, got template 'normal[0]': "
+            "expected one of the columns form, ",
+        ),
+        ("scheme", lambda *_: "bilou", "scheme: expected one of iob2, iobes, got 'bilou'"),
+        ("header.language", lambda *_: "../x", "language: expected the code of a language, got"),
+        (
+            "header.layers",
+            lambda layers, _: layers[:-1],
+            "layers: expected upos, xpos, feats, spans, heads, deprels, got upos, xpos, feats, "
+            "spans, heads",
+        ),
+        (
+            "header.labels.upos.3",
+            lambda *_: "NO\tUN",
+            r"labels.upos: expected labels without tabs and line ends, got one with '\t'",
+        ),
+        (
+            "header.labels.upos.3",
+            lambda *_: "NOUN",
+            "labels.upos: expected texts that differ from each other, got some twice",
+        ),
+        ("header.labels.upos", lambda *_: [], "labels.upos: expected a list of at least 1, got 0"),
+        (
+            "header.labels.spans.4",
+            lambda *_: "L-PER",
+            "labels.spans: expected a tag O or TYPE after one of B, I, E, S and a hyphen, got "
+            "'L-PER'",
+        ),
+        (
+            "header.record.tasks.upos.primal",
+            lambda *_: "much",
+            "record.tasks.upos.primal: expected a number, got 'much'",
+        ),
+        ("header.config.upos", lambda *_: 3, "config: "),
+    ],
+)
+def test_a_wrong_field_is_named(tmp_path: Path, field: str, change: Change, expected: str) -> None:
+    text = fault_of(tmp_path, field, change)
+    if expected.endswith(("got", "(", ", ", "cells", ": ")):
+        assert text.startswith(expected)
+    else:
+        assert text == expected
+
+
+def test_compressed_content_takes_no_more_memory_than_is_in_proportion(tmp_path: Path) -> None:
+    def bomb(stored: dict[str, Any], _: object) -> dict[str, Any]:
+        plain = bytes(1 << 25)
+        return {**stored, "count": len(plain), "deflated": zlib.compress(plain, 9)}
+
+    text = fault_of(tmp_path, "parser.weights", bomb)
+    size = (tmp_path / "m").stat().st_size
+    assert text.startswith("parser.weights: expected content that takes at most 8")
+    assert size < 1_000_000
+    assert Allowance(size).total < 4 << 25
+
+
+@pytest.mark.parametrize("change", [lambda data: data + b"0", lambda data: data[:-1]])
+def test_compressed_content_ends_where_it_says(
+    tmp_path: Path, change: Callable[[bytes], bytes]
+) -> None:
+    for field in (f"{UPOS}.keys", "parser.weights"):
+        text = fault_of(
+            tmp_path, field, lambda stored, _: {**stored, "deflated": change(stored["deflated"])}
+        )
+        assert text.startswith(f"{field}: expected ")
+
+
+def test_keys_that_collide_in_the_index_are_refused(tmp_path: Path) -> None:
+    """Every key has the same first slot: filling the index would take quadratic time."""
+    inverse = pow(0x9E3779B97F4A7C15, -1, 1 << 64)
+
+    def key_of(mixed: int) -> int:
+        key = mixed * inverse % (1 << 64)  # undoes the product, then key ^ (key >> 29)
+        return key ^ (key >> 29) ^ (key >> 58)
+
+    def colliding(keys: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        found, high = set(), 0
+        while len(found) < len(keys):
+            key = key_of(high)  # the lowest 32 bits of the upper half are 0
+            high += 1
+            if 1 <= key >> 57 <= 32:
+                found.add(key)
+        return np.array(sorted(found), dtype=np.uint64)
+
+    text = fault_of(tmp_path, f"{UPOS}.keys", with_(colliding))
+    assert text == f"{UPOS}.keys: expected keys of words, got keys that collide in the index"
+
+
+def test_what_is_not_as_declared_is_not_written(tmp_path: Path) -> None:
+    path = Mutant("", *small_model()).write(tmp_path / "m")
+    model = Model.load(path)
+    tagger = model.taggers["upos"]
+    tagger.model.transitions[0, 0] = np.nan
+    with pytest.raises(ModelFileError) as caught:
+        model.save(tmp_path / "n")
+    assert str(caught.value) == (
+        f"{tmp_path / 'n'}: not written, as it could not be read again: {UPOS}.transitions: "
+        "expected numbers from -1e+09 to 1e+09 or -inf, got nan"
+    )
+    assert not (tmp_path / "n").exists()
+
+
+def test_a_model_that_was_read_is_written_in_todays_format(tmp_path: Path) -> None:
+    path = Mutant("", *small_model()).write(tmp_path / "m")
+    Model.load(path).save(tmp_path / "n")
+    assert read_model(tmp_path / "n")[0]["version"] == 2
+    assert Model.load(tmp_path / "n").layers == Model.load(path).layers
