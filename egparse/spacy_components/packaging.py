@@ -22,9 +22,8 @@ from __future__ import annotations
 
 import json
 import re
-import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -40,6 +39,7 @@ from egparse.hub.model_paths import ENTRY_POINTS, SUFFIX
 from egparse.pipeline.model import Model
 from egparse.spacy_components import shared_models as models
 from egparse.storage.model_file import read_header
+from egparse.storage.temporary import temporary_folder
 
 MAKER = "egparse"
 """The part of a package's name between language and model."""
@@ -110,12 +110,14 @@ def package(
     wheel: bool = True,
     sdist: bool = False,
     force: bool = False,
+    inputs: Sequence[Path] = (),
 ) -> Package:
     """Make a package of a model file in the folder ``output``; on failure ``output`` is unchanged.
 
     Raises:
-        EgparseError: an invalid name or version, an existing package unless ``force``, or a
-            language without a tokeniser in spaCy.
+        EgparseError: an invalid name or version; an existing package unless ``force``, or with the
+            model or one of ``inputs`` in it; a language without a tokeniser in spaCy; or a folder
+            that cannot be written.
         ModelFileError: not a model, damaged, or of a newer format.
     """
     shared = models.load(path)
@@ -123,20 +125,29 @@ def package(
     _check(name, version, shared.model.language)
     title = f"{name}-{version}"
     target = output / title
+    replaced = output / f".{title}.replaced"
+    _restore(replaced, target)
     if target.exists() and not force:
         raise EgparseError(f"{target}: expected no such folder, or --force to replace it, got one")
     if target.exists() and not (target / name / "meta.json").is_file():
         raise EgparseError(f"{target}: expected a package to replace, got something else")
-    output.mkdir(parents=True, exist_ok=True)
-    making = output / f".{title}-{secrets.token_hex(4)}.tmp"
+    for own in (path, *inputs):
+        if target.exists() and own.resolve().is_relative_to(target.resolve()):
+            raise EgparseError(f"{target}: expected one without {own}, which it would destroy")
     try:
-        components = _write(making / title, path, shared.model, facts, name, version)
-        (making / title / "dist").mkdir()
-        builds = [build for build, wanted in ((build_wheel, wheel), (build_sdist, sdist)) if wanted]
-        built = [build(making / title, making / title / "dist").name for build in builds]
-        _put(making / title, target, making / "replaced")
-    finally:
-        shutil.rmtree(making, ignore_errors=True)
+        output.mkdir(parents=True, exist_ok=True)
+        with temporary_folder(output) as making:
+            components = _write(making / title, path, shared.model, facts, name, version)
+            (making / title / "dist").mkdir()
+            builds = ((build_wheel, wheel), (build_sdist, sdist))
+            built = [
+                build(making / title, making / title / "dist").name
+                for build, wanted in builds
+                if wanted
+            ]
+            _put(making / title, target, replaced)
+    except OSError as error:  # would name a file in the temporary folder, or none
+        raise EgparseError(f"{target}: cannot be written: {error.strerror or error}") from error
     return Package(
         name,
         version,
@@ -185,15 +196,24 @@ def requirements_of(header: Mapping[str, Any]) -> list[str]:
 
 
 def _put(folder: Path, target: Path, replaced: Path) -> None:
-    """Move a folder to ``target``, and what was there to ``replaced``; all or nothing."""
+    """Move a folder to ``target``; what was there is at ``replaced`` meanwhile."""
     if target.exists():
         target.rename(replaced)
     try:
         folder.rename(target)
-    except OSError:
-        if replaced.exists():
+    finally:
+        _restore(replaced, target)
+
+
+def _restore(replaced: Path, target: Path) -> None:
+    """Bring a package back that was to be replaced, by this process or by one that was killed, if
+    there is no new one; else remove it.
+    """
+    if replaced.exists():
+        if target.exists():
+            shutil.rmtree(replaced, ignore_errors=True)
+        else:
             replaced.rename(target)
-        raise
 
 
 def _check(name: str, version: str, language: str) -> None:

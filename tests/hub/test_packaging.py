@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import site
 import subprocess
 import sys
@@ -229,6 +230,39 @@ def test_what_is_there_is_replaced_only_when_told(model: Path, tmp_path: Path) -
     assert again == first
     assert not (first.folder / "mine.txt").exists()
     assert [path.name for path in tmp_path.iterdir()] == ["en_egparse_test-0.1.0"]
+
+
+def test_no_package_replaces_what_it_is_made_from(model: Path, tmp_path: Path) -> None:
+    made = package(model, FACTS, tmp_path, wheel=False)
+    inside = made.folder / made.name / f"{made.model}.msgpack"
+    with pytest.raises(EgparseError, match="which it would destroy"):
+        package(inside, FACTS, tmp_path, name=made.name, wheel=False, force=True)
+    with pytest.raises(EgparseError, match="which it would destroy"):
+        package(model, FACTS, tmp_path, force=True, inputs=[made.folder / "meta.json"])
+    assert inside.is_file()
+
+
+def test_what_a_killed_process_was_replacing_comes_back(model: Path, tmp_path: Path) -> None:
+    made = package(model, FACTS, tmp_path, wheel=False)
+    made.folder.rename(tmp_path / f".{made.folder.name}.replaced")
+    with pytest.raises(EgparseError, match="--force to replace it"):
+        package(model, FACTS, tmp_path, wheel=False)
+    assert (made.folder / "meta.json").is_file()
+    assert list(tmp_path.iterdir()) == [made.folder]
+
+
+def test_a_full_disk_names_the_package(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*arguments: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(shutil, "copyfile", full)
+    target = tmp_path / "en_egparse_test-0.1.0"
+    with pytest.raises(EgparseError, match="cannot be written: No space left") as caught:
+        package(model, FACTS, tmp_path)
+    assert str(caught.value).startswith(str(target))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_is_no_package_is_never_replaced(model: Path, tmp_path: Path) -> None:

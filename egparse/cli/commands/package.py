@@ -55,7 +55,15 @@ def package(
     from egparse.spacy_components import packaging
 
     made = packaging.package(
-        path, known, output, name=name, version=version, wheel=wheel, sdist=sdist, force=force
+        path,
+        known,
+        output,
+        name=name,
+        version=version,
+        wheel=wheel,
+        sdist=sdist,
+        force=force,
+        inputs=() if facts is None else (facts,),
     )
     return {
         "name": made.name,
