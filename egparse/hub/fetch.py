@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import logging
+import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
-import pooch
 from filelock import FileLock
 
 from egparse.hub.catalogue import MODEL, CatalogueEntry, RemoteFile, mirrored
 from egparse.hub.model_paths import home
 from egparse.hub.transfer import DownloadError, Listener, Transfer
 from egparse.storage.atomic import write_atomically
+from egparse.storage.temporary import unfinished
 
 CHECKSUM_SUFFIX = ".sha256"
 
@@ -65,29 +65,27 @@ def _fetch_file(file: RemoteFile, folder: Path, listener: Listener) -> Path:
 
 def _retrieve(file: RemoteFile, target: Path, listener: Listener) -> None:
     url = mirrored(file.address)
-    transfer = Transfer(target, listener, partial(_check, url=url, file=file, target=target))
-    known = f"sha256:{file.sha256}" if file.sha256 else None
-    try:
-        with _pooch_is_quiet():
-            pooch.retrieve(url, known, fname=target.name, path=target.parent, downloader=transfer)
-    except ValueError as error:
-        raise DownloadError(
-            f"{url}: expected SHA-256 {file.sha256}, got other bytes; nothing was kept"
-        ) from error
+    check = partial(_check, url=url, file=file, target=target)
+    Transfer(target, listener, check).fetch(url)
 
 
 def _check(part: Path, *, url: str, file: RemoteFile, target: Path) -> None:
-    """Where no SHA-256 is known, refuse what is no treebank, such as the log-in page of a network,
-    and keep the SHA-256 of the file.
+    """Refuse a file with another SHA-256 than the known one, as models always have; where none is
+    known, what is no treebank, such as the log-in page of a network, and keep that of the file.
     """
+    found = _sha256(part)
     if file.sha256 is not None:
-        return  # pooch checks it; models always have one
+        if found != file.sha256:
+            raise DownloadError(
+                f"{url}: expected SHA-256 {file.sha256}, got other bytes; nothing was kept"
+            )
+        return
     if not _looks_like_conllu(part):
         raise DownloadError(
             f"{url}: expected whole sentences in CoNLL-U, got something else; nothing was kept"
         )
     # Before the file gets its name: a file without a checksum counts as not downloaded by us.
-    _write_checksum(target, pooch.file_hash(str(part), "sha256"))
+    _write_checksum(target, found)
 
 
 def _looks_like_conllu(path: Path) -> bool:
@@ -107,7 +105,7 @@ def _require_unaltered(target: Path, file: RemoteFile) -> None:
             f"{target}: expected a downloaded file or none, got a file without a checksum; move it "
             "away, or choose another --output"
         )
-    if (got := pooch.file_hash(str(target), "sha256")) != expected:
+    if (got := _sha256(target)) != expected:
         raise DownloadError(
             f"{target}: expected SHA-256 {expected}, got {got}: altered since its download; move "
             "it away to download it again"
@@ -133,7 +131,7 @@ def _checksum_file(target: Path) -> Path:
 def _locked(target: Path) -> Iterator[None]:
     """Wait until no other process downloads the same file; a process that dies frees its lock."""
     path = target.with_name(f".{target.name}.lock")
-    with FileLock(path):
+    with FileLock(path), unfinished(path):
         try:
             yield
         finally:
@@ -142,13 +140,7 @@ def _locked(target: Path) -> Iterator[None]:
                 os.unlink(path)
 
 
-@contextmanager
-def _pooch_is_quiet() -> Iterator[None]:
-    """Silence pooch's messages about downloads, which are meant for programmers."""
-    logger = pooch.get_logger()
-    level = logger.level
-    logger.setLevel(logging.WARNING)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
+def _sha256(path: Path) -> str:
+    """In hexadecimal."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,9 +1,9 @@
 """The transfer of one file over HTTP, which resumes an interrupted one.
 
-This is a downloader for pooch, whose downloaders do not resume. The bytes received so far are in a
-partial file beside the target, named after the address and the version of the file on the server
-(ETag or date), so that two versions never mix. A server that does not support ``Range`` sends the
-whole file again.
+The bytes received so far are in a partial file beside the target, named after the address and the
+version of the file on the server (ETag or date), so that two versions never mix. It stays when the
+transfer is interrupted, whatever ends it. A server that does not support ``Range`` sends the whole
+file again.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class _ConnectionLost(Exception):
 
 
 class Transfer:
-    """Downloads one file, for ``pooch.retrieve``; ``check`` gets the path of the complete file
-    before it has its final name, and may raise.
+    """Downloads one file; ``check`` gets the path of the complete file before it has its final
+    name, and may raise.
     """
 
     def __init__(self, target: Path, listener: Listener, check: Callable[[Path], None]) -> None:
@@ -51,17 +51,15 @@ class Transfer:
         self._listener = listener
         self._check = check
 
-    def __call__(self, url: str, output_file: str, _: object = None) -> None:
-        """Put the file at ``url`` into ``output_file``, which exists. Raises DownloadError and
-        OSError.
-        """
+    def fetch(self, url: str) -> None:
+        """Put the file at ``url`` into the target. Raises DownloadError and OSError."""
         part = self._whole(url)
         try:
             self._check(part)
         except EgparseError:
             part.unlink()
             raise
-        os.replace(part, output_file)
+        os.replace(part, self._target)
 
     def _whole(self, url: str) -> Path:
         attempt = 1

@@ -27,7 +27,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "toml_text": set(),
     "compilation": {"numba", "platformdirs", "filelock"},
     "storage": {"numpy", "msgpack", "errors", "types", "layers", "__init__"},
-    "readers": {"storage", "layers", "errors", "sentences", "schemes", "types", "numpy", "conllu"},
+    "readers": {"storage", "layers", "errors", "sentences", "schemes", "types", "similar"}
+    | {"numpy", "conllu"},
     "features": KERNELS | RECORDS | {"storage"},
     "structures": KERNELS,
     "losses": {"numpy", "types"},
@@ -46,7 +47,6 @@ MAY_IMPORT: dict[str, set[str]] = {
     "hub": {"pipeline", "fitting", "storage", "errors", "layers", "toml_text"}
     | {
         "platformdirs",
-        "pooch",
         "requests",
         "filelock",
         "flit_core",

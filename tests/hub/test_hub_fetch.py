@@ -244,7 +244,10 @@ def test_downloads_of_one_file_at_once_wait_for_each_other(site: Site, tmp_path:
     assert names(tmp_path / "own") == [NAME, NAME + ".sha256"]
 
 
-def test_a_killed_download_holds_nobody_up_and_is_taken_up(site: Site, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=lambda one: one.name)
+def test_a_killed_download_holds_nobody_up_and_is_taken_up(
+    site: Site, tmp_path: Path, number: signal.Signals
+) -> None:
     site.faults = ["stall"]
     own = tmp_path / "own"
     command = [
@@ -261,8 +264,11 @@ def test_a_killed_download_holds_nobody_up_and_is_taken_up(site: Site, tmp_path:
             if any(path.stat().st_size > transfer.CHUNK for path in own.glob(".*.part")):
                 break
             time.sleep(0.01)
-        process.send_signal(signal.SIGKILL)
+        process.send_signal(number)
     assert not list(own.glob("*.conllu"))
+    if number == signal.SIGTERM:
+        assert process.returncode == 128 + number
+        assert all(name.endswith(".part") for name in names(own))
     entry = find_entry("UD_French-Sequoia")
     assert entry is not None
     paths = fetch(entry, own)
