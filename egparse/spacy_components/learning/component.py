@@ -116,7 +116,7 @@ class LearningPipe(ModelHolder):
 
         layers = self._own_layers
         return frozenset(
-            fingerprint(sentence, layers) for sentence in sentences_to_learn(given.train, layers)
+            fingerprint(sentence, layers) for sentence in sentences_to_learn(given.train)
         )
 
     @property
@@ -174,7 +174,7 @@ class LearningPipe(ModelHolder):
         from egparse.spacy_components.learning.steps import fingerprint, sentences_to_learn
 
         layers = self._own_layers
-        found = sentences_to_learn(batch, layers)
+        found = sentences_to_learn(batch)
         return [one for one in found if fingerprint(one, layers) not in self._known]
 
     def _learn(self, sentences: Sequence[Sentence]) -> float:

@@ -31,31 +31,51 @@ class Complete(NamedTuple):
 
 
 def complete_sentences(examples: Iterable[Example], layers: Sequence[str]) -> Complete:
-    """The sentences of Examples that have everything.
-
-    Where tokens of spaCy and words of the gold do not match, some words of spaCy have no gold, or
-    no head because that head is two words. Such a sentence is taken as the gold has it: the
-    treebank is not thinned out where text is difficult, and most of the words are the same.
-    """
+    """The sentences of Examples that have everything."""
     kept: list[Sentence] = []
     replaced = left_out = 0
     for example in examples:
-        own = list(sentences_of(example))
-        if all(is_complete(sentence, layers) for sentence in own):
-            kept += own
-            continue
-        gold = list(gold_sentences(example))
-        if len(gold) == len(own):
-            pairs = zip(own, gold, strict=True)
-            chosen = [one if is_complete(one, layers) else other for one, other in pairs]
-        else:  # a sentence of the gold begins within a token
-            chosen = gold or own
-        complete = [sentence for sentence in chosen if is_complete(sentence, layers)]
+        chosen = best_sentences(example)
+        complete = [one for one in chosen.sentences if is_complete(one, layers)]
         kept += complete
-        left_out += len(chosen) - len(complete)
-        of_spacy = set(map(id, own))
-        replaced += sum(id(sentence) not in of_spacy for sentence in complete)
+        replaced += chosen.with_gold_words
+        left_out += len(chosen.sentences) - len(complete)
     return Complete(kept, replaced, left_out)
+
+
+class Chosen(NamedTuple):
+    """Sentences of an Example, and how many of them have the words of the gold."""
+
+    sentences: list[Sentence]
+    with_gold_words: int
+
+
+def best_sentences(example: Example) -> Chosen:
+    """The sentences of an Example with spaCy's words; as the gold has them where its words are
+    others.
+
+    Where they do not match, words of spaCy have no gold, or no head because that head is two words,
+    or they share what the gold says of one word. With the words of the gold the treebank is not
+    thinned out where text is difficult, and most of the words are the same.
+    """
+    own = list(sentences_of(example))
+    if _same_words(example):
+        return Chosen(own, 0)
+    gold = list(gold_sentences(example))
+    if not gold:
+        return Chosen(own, 0)
+    if len(gold) != len(own):  # a sentence of the gold begins within a token
+        return Chosen(gold, len(gold))
+    differs = [one.forms != other.forms for one, other in zip(own, gold, strict=True)]
+    pairs = zip(own, gold, differs, strict=True)
+    return Chosen([other if differ else one for one, other, differ in pairs], sum(differs))
+
+
+def _same_words(example: Example) -> bool:
+    predicted, gold = example.predicted, example.reference
+    return len(predicted) == len(gold) and all(
+        one.orth == other.orth for one, other in zip(predicted, gold, strict=True)
+    )
 
 
 class _Annotation(NamedTuple):

@@ -13,10 +13,9 @@ from spacy.vocab import Vocab
 
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.spacy_components.learning.examples import gold_sentences, is_complete, sentences_of
+from egparse.spacy_components.learning.examples import best_sentences
 from egparse.spacy_components.model_holder import ModelHolder
 from egparse.spacy_components.shared_models import SharedModel
-from egparse.training.columns import annotated_layers
 from egparse.training.steps import StepLearner
 
 
@@ -90,23 +89,9 @@ def begin_branch(vocab: Vocab, origin: SharedModel) -> Branch:
     return branch
 
 
-def sentences_to_learn(examples: Iterable[Example], layers: Sequence[str]) -> list[Sentence]:
-    """The sentences of a batch: those of the gold where tokens of spaCy do not match.
-
-    Unlike in training to the end, a sentence may lack some layers: it is used for the others.
-    """
-    found: list[Sentence] = []
-    for example in examples:
-        own = list(sentences_of(example))
-        gold = list(gold_sentences(example))
-        if len(own) != len(gold):
-            found += own
-            continue
-        for one, other in zip(own, gold, strict=True):
-            annotated = annotated_layers([other])
-            wanted = [layer for layer in layers if layer in annotated]
-            found.append(one if is_complete(one, wanted) else other)
-    return found
+def sentences_to_learn(examples: Iterable[Example]) -> list[Sentence]:
+    """The sentences of a batch; each is used for the layers that it has."""
+    return [sentence for example in examples for sentence in best_sentences(example).sentences]
 
 
 def fingerprint(sentence: Sentence, layers: Sequence[str]) -> int:
