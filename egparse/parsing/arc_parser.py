@@ -59,7 +59,7 @@ STORED_PARSER = Record(
             {
                 "frequency": Array("float32", ("tags", "tags", N_CELLS), low=0.0, high=1.0),
                 "column": Integer(0, len(ArcColumns.names) - 1),
-                "verb": Integer(),
+                "verb": Integer(-1),  # no verbs: -1
                 "share": Number(0.0, 1.0),
             }
         ),

@@ -14,7 +14,7 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.features.arcs import LENGTH_BINS
-from egparse.types import Floats, Ints, Shorts, Singles
+from egparse.types import Ints, Shorts, Singles
 
 N_CELLS = 54  # 9 bins of length, 2 directions, 0 / 1 / at least 2 verbs in between
 _PRIOR, _PRIOR_PAIRS = 0.1, 10.0  # pseudo-counts of correct arcs and of pairs in each cell
@@ -51,15 +51,18 @@ def build_arc_filter(
     """
     known = 0 if base is None else len(base.frequency)
     size = max(known, 1 + max((int(values[:, column].max()) for values in sentences), default=0))
-    correct = np.zeros((size, size, N_CELLS), dtype=np.float64)
-    pairs = np.zeros((size, size, N_CELLS), dtype=np.float64)
+    correct = np.zeros((size, size, N_CELLS), dtype=np.int32)
+    pairs = np.zeros((size, size, N_CELLS), dtype=np.int32)
     for values, correct_heads in zip(sentences, heads, strict=True):
         _count(np.ascontiguousarray(values[:, column]), correct_heads, verb, correct, pairs)
-    prior_correct, prior_pairs = np.full_like(correct, _PRIOR), np.full_like(pairs, _PRIOR_PAIRS)
-    if base is not None:
-        prior_correct[:known, :known] = _BASE_PAIRS * base.frequency
-        prior_pairs[:known, :known] = _BASE_PAIRS
-    frequency = ((correct + prior_correct) / (pairs + prior_pairs)).astype(np.float32)
+    frequency = np.empty(correct.shape, dtype=np.float32)
+    for head in range(size):  # a head at a time: 600 tags have 20 million cells
+        prior_correct = np.full((size, N_CELLS), _PRIOR)
+        prior_pairs = np.full((size, N_CELLS), _PRIOR_PAIRS)
+        if base is not None and head < known:
+            prior_correct[:known] = _BASE_PAIRS * base.frequency[head]
+            prior_pairs[:known] = _BASE_PAIRS
+        frequency[head] = (correct[head] + prior_correct) / (pairs[head] + prior_pairs)
     frequency.setflags(write=False)  # as in a model file: kernels are compiled for one type
     return ArcFilter(frequency, column, verb, share)
 
@@ -94,16 +97,16 @@ def _verbs_up_to(tags: Ints, verb: int) -> Ints:
 
 
 @njit
-def _count(tags: Ints, heads: Ints, verb: int, correct: Floats, pairs: Floats) -> None:
+def _count(tags: Ints, heads: Ints, verb: int, correct: Ints, pairs: Ints) -> None:
     """Add the pairs of words of one sentence to ``pairs``, its correct arcs to ``correct``."""
     verbs = _verbs_up_to(tags, verb)
     for dependent in range(1, tags.shape[0]):
         for head in range(tags.shape[0]):
             if head != dependent:
                 cell = _cell(head, dependent, verbs)
-                pairs[tags[head], tags[dependent], cell] += 1.0
+                pairs[tags[head], tags[dependent], cell] += 1
                 if heads[dependent - 1] == head:
-                    correct[tags[head], tags[dependent], cell] += 1.0
+                    correct[tags[head], tags[dependent], cell] += 1
 
 
 @njit

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from egparse.compilation import njit
 from egparse.features.labelled_arcs import ArcLabels
 from egparse.sentences import MISSING
-from egparse.types import Ints, Shorts, UInt8s
+from egparse.types import Ints, Longs, Shorts, UInt8s
 
 NO_LABEL = -1
 """The rank of an unknown label."""
@@ -88,32 +89,62 @@ def build_dictionary(
     """
     n_tags = 1 + max((int(values[:, column].max()) for values in sentences), default=0)
     n_tags = n_tags if base is None else max(n_tags, base.n_tags)
-    counts = np.zeros((2 * n_tags * n_tags, n_labels), dtype=np.int64)
+    n_kinds = 2 * n_tags * n_tags
+    if n_labels == 0:
+        none = np.zeros(n_kinds + 1, dtype=np.int32)
+        return ArcLabelDictionary(np.zeros(0, dtype=np.uint8), none, column, n_tags)
+    kinds, counts = _count(sentences, heads, ranks, n_labels, column, n_tags)
+    by_dependent = np.zeros((n_tags, n_labels), dtype=np.int64)
+    np.add.at(by_dependent, kinds // 2 % n_tags, counts)
+    # of kinds never seen: the labels of the dependent's tag elsewhere
+    elsewhere = [_frequent(of_tag) for of_tag in by_dependent]
+    seen = {kind: _frequent(of_kind) for kind, of_kind in zip(kinds.tolist(), counts, strict=True)}
+    rows = []
+    for kind in range(n_kinds):
+        of_base = [] if base is None else _candidates_of(base, kind, n_tags)
+        if of_base:
+            candidates = seen.get(kind, [])
+            rows.append([*of_base, *(rank for rank in candidates if rank not in of_base)])
+        else:
+            rows.append(seen.get(kind) or elsewhere[kind // 2 % n_tags])
+    starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int32)
+    labels = np.fromiter(chain.from_iterable(rows), dtype=np.uint8, count=int(starts[-1]))
+    return ArcLabelDictionary(labels, starts, column, n_tags)
+
+
+def _count(
+    sentences: Sequence[Ints],
+    heads: Sequence[Ints],
+    ranks: Sequence[Ints],
+    n_labels: int,
+    column: int,
+    n_tags: int,
+) -> tuple[Longs, Longs]:
+    """The kinds of arcs that occur with a known label, ascending, and the counts of labels of each,
+    (kinds, labels).
+
+    Kinds that do not occur have no row: 600 tags make 720,000 kinds.
+    """
+    found = [np.zeros(0, dtype=np.int64)]
     for values, correct, labels in zip(sentences, heads, ranks, strict=True):
         tags = values[:, column].astype(np.int64)
         dependents = np.arange(1, len(tags))
         kinds = 2 * (tags[correct] * n_tags + tags[dependents]) + (correct < dependents)
         known = labels != NO_LABEL
-        np.add.at(counts, (kinds[known], labels[known]), 1)
-    if n_labels == 0:
-        none = np.zeros(len(counts) + 1, dtype=np.int32)
-        return ArcLabelDictionary(np.zeros(0, dtype=np.uint8), none, column, n_tags)
-    by_dependent = counts.reshape(n_tags, n_tags, 2, n_labels).sum(axis=(0, 2))
-    rows = []
-    for kind in range(len(counts)):
-        of_kind = counts[kind]
-        of_base = [] if base is None else _candidates_of(base, kind, n_tags)
-        if of_base and not of_kind.any():
-            rows.append(np.array(of_base))
-            continue
-        if not of_kind.any():  # never seen: the labels of the dependent's tag elsewhere
-            of_kind = by_dependent[kind // 2 % n_tags]
-        order = np.argsort(-of_kind, kind="stable")[:_MAX_LABELS]
-        frequent = of_kind[order] >= max(1.0, _MIN_SHARE * of_kind[order[0]])
-        candidates = (order[frequent] if frequent.any() else order[:1]).tolist()
-        rows.append(np.array([*of_base, *(rank for rank in candidates if rank not in of_base)]))
-    starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int32)
-    return ArcLabelDictionary(np.concatenate(rows).astype(np.uint8), starts, column, n_tags)
+        found.append(kinds[known] * n_labels + labels[known])
+    keys, times = np.unique(np.concatenate(found), return_counts=True)
+    kinds, rows = np.unique(keys // n_labels, return_inverse=True)
+    counts = np.zeros((len(kinds), n_labels), dtype=np.int64)
+    counts[rows, keys % n_labels] = times
+    return kinds, counts
+
+
+def _frequent(counts: Longs) -> list[int]:
+    """The candidate labels by their counts, (labels,); one at least."""
+    order = np.argsort(-counts, kind="stable")[:_MAX_LABELS]
+    frequent = counts[order] >= max(1.0, _MIN_SHARE * counts[order[0]])
+    candidates: list[int] = (order[frequent] if frequent.any() else order[:1]).tolist()
+    return candidates
 
 
 def _candidates_of(dictionary: ArcLabelDictionary, kind: int, n_tags: int) -> list[int]:
