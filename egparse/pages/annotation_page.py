@@ -15,7 +15,7 @@ from egparse.pages.certainty import (
     probability,
     shown,
 )
-from egparse.pages.dependency_drawing import arc_text, draw
+from egparse.pages.dependency_drawing import MOST_WORDS, arc_text, draw
 from egparse.pages.differences import (
     differs_in_head,
     differs_in_label,
@@ -45,11 +45,17 @@ class View(NamedTuple):
 
 
 def annotation_page(
-    views: Sequence[View], *, title: str, facts: Sequence[str] = (), language: str | None = None
+    views: Sequence[View],
+    *,
+    title: str,
+    facts: Sequence[str] = (),
+    language: str | None = None,
+    words: int = MOST_WORDS,
 ) -> str:
     """A complete HTML page, which loads nothing.
 
-    ``facts`` are lines below the title, ``language`` is a code such as ``en``.
+    ``facts`` are lines below the title, ``language`` is a code such as ``en``. Of each sentence the
+    first ``words`` words are drawn.
     """
     with_entities = any(view.compared is not None and entities(view.compared) for view in views)
     return html(
@@ -72,7 +78,7 @@ def annotation_page(
                     {"aria-label": "Sentences"},
                     node("ol", {}, *(_entry(view, with_entities) for view in views)),
                 ),
-                node("main", {}, *(_article(view, with_entities) for view in views)),
+                node("main", {}, *(_article(view, with_entities, words) for view in views)),
             ),
         )
     )
@@ -153,7 +159,7 @@ def _entry(view: View, with_entities: bool) -> Element:
     )
 
 
-def _article(view: View, with_entities: bool) -> Element:
+def _article(view: View, with_entities: bool, words: int) -> Element:
     number, sentence, compared = view
     name = sentence.sentence_id
     texts = [mark(sentence)]
@@ -173,8 +179,12 @@ def _article(view: View, with_entities: bool) -> Element:
         *texts,
         *(node("p", {"class": "summary"}, line) for line in _summary(view, with_entities)),
     )
-    if shown_layer(sentence) or any(head >= 0 for head in sentence.heads):
-        tree = draw(sentence, number, compared)
+    layer = shown_layer(sentence)
+    if layer or any(head >= 0 for head in sentence.heads):
+        if words < len(sentence):
+            cut = f"Drawn: the first {words:,} of {len(sentence):,} words."
+            article.append(node("p", {"class": "summary cut"}, cut))
+        tree = draw(sentence, number, compared, words, layer)
         box = {
             "class": "tree",
             "tabindex": "0",

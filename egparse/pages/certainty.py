@@ -29,7 +29,8 @@ def with_probabilities_of_misc(sentence: Sentence) -> Sentence:
 
 def probability(sentence: Sentence, layer: str, word: int) -> float | None:
     """The probability of a word's value in a layer, None if unknown; words count from 0."""
-    return (sentence.probabilities or {}).get(layer, (None,) * len(sentence))[word]
+    values = (sentence.probabilities or {}).get(layer)
+    return None if values is None else values[word]
 
 
 def expected_accuracy(sentence: Sentence) -> float | None:

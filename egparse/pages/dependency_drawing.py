@@ -1,7 +1,10 @@
 """A sentence's words, tags and arcs as SVG, with probabilities by shade and on hover.
 
 displaCy places words, arcs and labels. Added to its drawing are probabilities, the arc from the
-root, and differences from another annotation of the sentence.
+root, and differences from another annotation of the sentence. Of a long sentence the first words
+are drawn: displaCy's time grows with the sum of the lengths of arcs, and browsers draw no image of
+millions of pixels. Arcs to them from heads beyond are drawn as arrows from above, as that from the
+root, but dashed.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from itertools import accumulate, islice
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
@@ -19,11 +23,13 @@ from egparse.pages.differences import (
     differs_in_label,
     differs_in_tag,
     label_of,
-    shown_layer,
     tag_of,
 )
 from egparse.pages.markup import as_text, node, parsed, visible
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
+
+MOST_WORDS = 500
+"""Words of a sentence that are drawn, unless more are asked for."""
 
 LONGEST_FORM = 20
 """Columns of a form that are drawn; the whole form is shown on hover."""
@@ -60,31 +66,41 @@ class _Arc(NamedTuple):
     of_input: bool = False
 
 
-def draw(sentence: Sentence, number: int, compared: Sentence | None = None) -> Element:
-    """The drawing of a sentence; ``number`` makes its identifiers unique on the page.
+def draw(
+    sentence: Sentence,
+    number: int,
+    compared: Sentence | None = None,
+    words: int = MOST_WORDS,
+    layer: str | None = None,
+) -> Element:
+    """The drawing of the first ``words`` words of a sentence, with the tags of a ``layer`` if it is
+    given; ``number`` makes the identifiers unique on the page.
 
     Heads and labels that differ from those of ``compared`` are marked, and its arcs are drawn too.
     """
-    arcs = [*_arcs(sentence), *_other_arcs(sentence, compared)]
-    drawn = [arc for arc in arcs if arc.head > 0]
-    svg = _displacy(sentence, drawn)
+    words = min(words, len(sentence))
+    arcs = [*_arcs(sentence, words), *_other_arcs(sentence, compared, words)]
+    drawn = [arc for arc in arcs if 0 < arc.head <= words]
+    svg = _displacy(sentence, drawn, words, layer)
     for element in svg.iter():
         element.tail = None  # blanks between elements would move words off their centres
     tokens, groups = svg.findall("text"), svg.findall("g")
     ends = float(tokens[0].attrib["y"]) - _WORD_SPACING
     levels = _levels(groups)
     top = ends - ((1 + max(levels, default=0)) * _LEVEL if arcs else 0)
-    centres = [_finish_word(token, sentence, word, compared) for word, token in enumerate(tokens)]
+    centres = [
+        _finish_word(token, sentence, word, compared, layer) for word, token in enumerate(tokens)
+    ]
     for place, (group, arc, level) in enumerate(zip(groups, drawn, levels, strict=True)):
         _finish_arc(group, f"s{number}-a{place}", ends - level * _LEVEL)
         _annotate_arc(group, sentence, arc, compared)
     for arc in arcs:
-        if arc.head == 0:
-            svg.append(
-                _annotate_arc(
-                    _root_arrow(centres[arc.word], top, ends, arc.label), sentence, arc, compared
-                )
-            )
+        if not 0 < arc.head <= words:
+            arrow = _root_arrow(centres[arc.word], top, ends, arc.label)
+            annotated = _annotate_arc(arrow, sentence, arc, compared)
+            if arc.head:
+                annotated.attrib["class"] += " beyond"
+            svg.append(annotated)
     _fit(svg, centres, top, ends + _WORD_SPACING + _ROOM_BELOW)
     return svg
 
@@ -102,30 +118,31 @@ def arc_text(sentence: Sentence, word: int, head: int, label: str) -> str:
     return f"{source} \N{RIGHTWARDS ARROW} {target}" + (f" ({label})" if label else "")
 
 
-def _arcs(sentence: Sentence) -> Iterator[_Arc]:
-    for word, head in enumerate(sentence.heads):
+def _arcs(sentence: Sentence, words: int) -> Iterator[_Arc]:
+    """The arcs to the first ``words`` words."""
+    for word, head in enumerate(islice(sentence.heads, words)):
         if head != MISSING_HEAD:
             yield _Arc(word, head, label_of(sentence, word))
 
 
-def _other_arcs(sentence: Sentence, compared: Sentence | None) -> Iterator[_Arc]:
+def _other_arcs(sentence: Sentence, compared: Sentence | None, words: int) -> Iterator[_Arc]:
     """The arcs of the other annotation whose heads differ."""
-    for word in range(len(sentence)):
+    for word in range(words):
         if compared is not None and differs_in_head(sentence, compared, word):
             yield _Arc(word, compared.heads[word], label_of(compared, word), of_input=True)
 
 
-def _displacy(sentence: Sentence, arcs: list[_Arc]) -> Element:
+def _displacy(sentence: Sentence, arcs: list[_Arc], words: int, layer: str | None) -> Element:
     """The drawing by displaCy: a ``text`` for each word and a ``g`` for each arc.
 
     displaCy escapes forms, but neither tags nor labels.
     """
     from spacy import displacy
 
-    layer = shown_layer(sentence)
-    words = [
-        {"text": _shortened(form), "tag": as_text(tag_of(sentence, layer, word)) if layer else ""}
-        for word, form in enumerate(sentence.forms)
+    forms = [_shortened(form) for form in islice(sentence.forms, words)]
+    tags = [tag_of(sentence, layer, word) if layer else "" for word in range(words)]
+    word_table = [
+        {"text": form, "tag": as_text(tag)} for form, tag in zip(forms, tags, strict=True)
     ]
     arc_table = [
         {
@@ -137,8 +154,8 @@ def _displacy(sentence: Sentence, arcs: list[_Arc]) -> Element:
         for arc in arcs
     ]
     direction = "rtl" if runs_right_to_left(sentence) else "ltr"
-    drawing = {"words": words, "arcs": arc_table, "settings": {"direction": direction}}
-    distance = _distance(sentence, arcs)
+    drawing = {"words": word_table, "arcs": arc_table, "settings": {"direction": direction}}
+    distance = _distance(forms, tags, arcs)
     spacing = float(_ARROW_SPACING)
     while True:
         options = {
@@ -160,18 +177,16 @@ def _displacy(sentence: Sentence, arcs: list[_Arc]) -> Element:
         spacing = limit
 
 
-def _distance(sentence: Sentence, arcs: list[_Arc]) -> int:
+def _distance(forms: Sequence[str], tags: Sequence[str], arcs: Sequence[_Arc]) -> int:
     """Pixels from word to word: room for the widest form and tag, and for labels of arcs between
     neighbours.
 
     An even number, so that half of it is whole.
     """
-    layer = shown_layer(sentence)
-    forms = max(_columns(_shortened(form)) for form in sentence.forms) * _COLUMN_WIDTH + _GAP
-    tags = [tag_of(sentence, layer, word) for word in range(len(sentence))] if layer else []
-    letters = max(map(len, tags), default=0) * _LETTER_WIDTH + _GAP
+    columns = max(map(_columns, forms)) * _COLUMN_WIDTH + _GAP
+    letters = max(map(len, tags)) * _LETTER_WIDTH + _GAP
     label = max((len(arc.label) for arc in arcs), default=0) * _LETTER_WIDTH + _ARC_GAP
-    return 2 * round(max(_NARROWEST, forms, letters, label) / 2)
+    return 2 * round(max(_NARROWEST, columns, letters, label) / 2)
 
 
 def _levels(groups: Sequence[Element]) -> list[int]:
@@ -191,10 +206,11 @@ def _path(group: Element) -> Element:
     return group.findall("path")[0]
 
 
-def _finish_word(token: Element, sentence: Sentence, word: int, compared: Sentence | None) -> float:
+def _finish_word(
+    token: Element, sentence: Sentence, word: int, compared: Sentence | None, layer: str | None
+) -> float:
     """Shade the tag of a word and show all of its tags on hover; returns the centre of the word."""
     form, tag = token.findall("tspan")
-    layer = shown_layer(sentence)
     if layer is not None:
         tag.set("fill-opacity", f"{opacity(probability(sentence, layer, word)):.2f}")
         if differs_in_tag(sentence, compared, word, layer):
@@ -322,11 +338,10 @@ def _isolated(form: str) -> str:
 def _shortened(form: str) -> str:
     """The form as drawn: truncated if it is too wide."""
     form = visible(form)
-    if _columns(form) <= LONGEST_FORM:
+    widths = [0, *accumulate(map(_columns, form))]
+    if widths[-1] <= LONGEST_FORM:
         return form
-    kept = len(form)
-    while _columns(form[:kept]) >= LONGEST_FORM:
-        kept -= 1
+    kept = max(end for end, width in enumerate(widths) if width < LONGEST_FORM)
     return form[:kept] + "\N{HORIZONTAL ELLIPSIS}"
 
 

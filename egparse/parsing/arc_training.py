@@ -22,6 +22,12 @@ from egparse.parsing.arc_parser import HeadsWithProbabilities, Parser, codes_for
 from egparse.parsing.arc_problem import TreeProblem, Trees
 from egparse.parsing.candidates import build_arc_filter, candidates_with_correct
 from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, ArcColumns
+from egparse.parsing.training_pieces import (
+    heads_of_pieces,
+    training_pieces,
+    values_of_pieces,
+    warn_of_long,
+)
 from egparse.sentences import MISSING_HEAD
 from egparse.storage.quantised_weights import quantise
 from egparse.types import Floats, Ints
@@ -114,12 +120,15 @@ class ArcParserTask:
         )
         texts = settings.templates or ARC_TEMPLATES if base is None else base.texts
         templates = compile_arc_templates(texts, columns.names, BETWEEN)
-        sentences = sentence_values(columns.values(words), words)
+        warn_of_long(self.train.sentences)
+        pieces = training_pieces(self.heads.train)
+        sentences = values_of_pieces(pieces, sentence_values(columns.values(words), words))
+        heads = heads_of_pieces(pieces, self.heads.train, settings.single_root)
         upos = columns.names.index("upos")
         tags = self.columns.labels.get("upos")
         arc_filter = build_arc_filter(
             sentences,
-            self.heads.train,
+            heads,
             upos,
             tags.values.get("VERB", -1) if tags else -1,
             settings.arc_share,
@@ -133,9 +142,9 @@ class ArcParserTask:
             codes=codes,
             arcs=[
                 candidates_with_correct(values, correct, arc_filter)
-                for values, correct in zip(sentences, self.heads.train, strict=True)
+                for values, correct in zip(sentences, heads, strict=True)
             ],
-            heads=self.heads.train,
+            heads=heads,
             templates=templates,
             bits=learning.bits if base is None else base.bits,
             trees=self.trees,
@@ -146,7 +155,7 @@ class ArcParserTask:
             problem.weights[:] = base.weights
             offsets = scores_of(problem)
         learner = build_learner(problem, learning, self.seed, offsets, **STEPS)
-        lengths = np.maximum(1, np.diff(words.starts))
+        lengths = np.maximum(1, [len(of_piece) for of_piece in heads])
         state = learner.initialise(GOLD_THETA + np.log(lengths))
         mbr_scale = learning.mbr_scale if is_probabilistic(learning) else 0.0
 
@@ -190,9 +199,12 @@ def head_outcomes(predictor: AnyParser, dev: Part, heads: GoldHeads) -> Outcomes
 
 
 def choose_trees(heads: Sequence[Ints], config: ParserConfig) -> Trees:
-    """The configured kind; where that is "auto", projective unless too many arcs cross others."""
+    """The configured kind; where that is "auto", projective unless too many arcs cross others, in
+    the trees that parsers learn from.
+    """
     if config.trees != "auto":
         return config.trees
+    heads = heads_of_pieces(training_pieces(heads), heads, config.single_root)
     crossing = sum(crossing_arcs(of_sentence) for of_sentence in heads)
     total = sum(len(of_sentence) for of_sentence in heads)
     return (

@@ -68,7 +68,7 @@ def parse_in_pieces(
     while first < n:
         piece = parse(first, min(first + window, n))
         if first + window < n:
-            piece = parse(first, first + _least_crossed(piece))
+            piece = parse(first, first + least_crossed(piece))
         end = first + len(piece)
         heads[first:end] = np.where(piece > 0, piece + first, root)
         if single_root and root == 0:
@@ -77,7 +77,7 @@ def parse_in_pieces(
     return heads
 
 
-def _least_crossed(heads: Ints) -> int:
+def least_crossed(heads: Ints) -> int:
     """The number of words of a window before the boundary that the fewest arcs cross, the last such
     boundary in the second half.
     """

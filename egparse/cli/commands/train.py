@@ -18,7 +18,7 @@ from egparse.cli.files.arguments import ForceOption, check_output, require_file
 from egparse.cli.files.kinds import Kind
 from egparse.cli.history import History, history_path
 from egparse.cli.kernel_cache import announce_compilation
-from egparse.cli.notices import Say, say, silence
+from egparse.cli.notices import Say, say, silence, warnings_shown
 from egparse.cli.options import (
     ConfigOption,
     CorpusArgument,
@@ -317,7 +317,7 @@ def train_cli(
 
             source = load_base(base)
             settings = configure(source.model, table, name)
-        with progress.shown(quiet) as listener:
+        with warnings_shown(quiet), progress.shown(quiet) as listener:
             done = train(
                 corpus,
                 output,

@@ -24,7 +24,7 @@ from egparse.cli.files.arguments import (
 )
 from egparse.cli.files.kinds import Kind
 from egparse.cli.kernel_cache import announce_compilation
-from egparse.cli.notices import Say, say, silence
+from egparse.cli.notices import Say, say, silence, warnings_shown
 from egparse.cli.options import (
     ConfigOption,
     CorpusArgument,
@@ -246,7 +246,7 @@ def tune_cli(
             )
             for one in task
         }
-        with progress.shown(quiet) as listener:
+        with warnings_shown(quiet), progress.shown(quiet) as listener:
             done = tune(
                 corpus,
                 settings,

@@ -43,6 +43,8 @@ EPILOG = examples(
 )
 
 LIMIT = 100
+WORDS = 500
+"""As ``egparse.pages.dependency_drawing.MOST_WORDS``, which takes time to import."""
 
 
 class Visualized(NamedTuple):
@@ -62,6 +64,7 @@ def visualize(
     *,
     model_name: str = "",
     limit: int = LIMIT,
+    words: int = WORDS,
     least_certain: bool = False,
     compare: bool = False,
     gold_tags: bool = False,
@@ -69,8 +72,8 @@ def visualize(
     """Draw what a model predicts for the source; without a model, draw the annotated source itself.
 
     The page shows the first ``limit`` sentences (0: all) or, with ``least_certain``, those with the
-    lowest expected accuracy of heads. With ``compare`` it marks where the model differs from the
-    source.
+    lowest expected accuracy of heads, and draws the first ``words`` words of each. With ``compare``
+    it marks where the model differs from the source.
 
     Raises:
         EgparseError: the source is faulty or empty, or is plain text where a corpus is needed; or
@@ -86,13 +89,21 @@ def visualize(
         chosen = list(islice(views, limit or None))
         read = len(chosen) if next(views, None) is None else None
     shown = _amount(len(chosen), read, least_certain)
+    cut = sum(len(view.sentence) > words for view in chosen)
+    if cut:
+        of = tables.things(cut, "sentence")
+        shown += f"; only the first {words:,} words of {of} are drawn (see --words)"
     name = "standard input" if source.name == "<stdin>" else Path(source.name).name
     facts = [f"{shown[0].upper()}{shown[1:]}."]
     facts += [f"Annotated by {model_name}."] if model_name else []
     page = annotation_page(
-        chosen, title=name, facts=facts, language=model.language if model else None
+        chosen,
+        title=name,
+        facts=facts,
+        language=model.language if model else None,
+        words=words,
     )
-    return Visualized(page, shown, partial=read != len(chosen))
+    return Visualized(page, shown, partial=read != len(chosen) or cut > 0)
 
 
 def visualize_cli(
@@ -118,6 +129,12 @@ def visualize_cli(
         int,
         typer.Option("--limit", metavar="N", min=0, help="Number of sentences to show; 0: all."),
     ] = LIMIT,
+    words: Annotated[
+        int,
+        typer.Option(
+            "--words", metavar="N", min=1, help="Number of words of a sentence that are drawn."
+        ),
+    ] = WORDS,
     least_certain: Annotated[
         bool,
         typer.Option(
@@ -160,6 +177,7 @@ def visualize_cli(
                 format,
                 model_name=model.name if model else "",
                 limit=limit,
+                words=words,
                 least_certain=least_certain,
                 compare=compare,
                 gold_tags=gold_tags,

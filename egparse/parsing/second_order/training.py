@@ -36,6 +36,12 @@ from egparse.parsing.second_order.features import (
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.parsing.second_order.parts import Pruning, Structure, new_work, training_parts
 from egparse.parsing.second_order.problem import SecondOrderProblem
+from egparse.parsing.training_pieces import (
+    heads_of_pieces,
+    ranks_of_pieces,
+    training_pieces,
+    values_of_pieces,
+)
 from egparse.storage.quantised_weights import quantise
 from egparse.types import Ints
 
@@ -78,20 +84,24 @@ class SecondOrderTask:
         deprels = [sentence.deprels for sentence in self.train.sentences]
         labels = self._labels(deprels)
         ranks = label_ranks(deprels, labels, [len(heads) for heads in self.heads.train])
-        words = self.train.words
-        sentences = sentence_values(self.pruner.columns.values(words), words)
-        untrained = self._untrained(settings, labels, sentences, ranks)
-        longest = max(len(heads) for heads in self.heads.train)
+        words, pieces = self.train.words, training_pieces(self.heads.train)
+        sentences = values_of_pieces(
+            pieces, sentence_values(self.pruner.columns.values(words), words)
+        )
+        correct = heads_of_pieces(pieces, self.heads.train, self.pruner.single_root)
+        ranks = ranks_of_pieces(pieces, self.heads.train, ranks)
+        untrained = self._untrained(settings, labels, sentences, correct, ranks)
+        longest = max(len(heads) for heads in correct)
         model, work = untrained.kernel_model(), new_work(longest, untrained.structure)
         encoded = [
             training_parts(values, heads, of_sentence, model, work)
-            for values, heads, of_sentence in zip(sentences, self.heads.train, ranks, strict=True)
+            for values, heads, of_sentence in zip(sentences, correct, ranks, strict=True)
         ]
         base = self.base
         problem = SecondOrderProblem(
             codes=[codes for codes, _ in encoded],
             parts=[parts for _, parts in encoded],
-            heads=self.heads.train,
+            heads=correct,
             ranks=ranks,
             templates=untrained.templates,
             bits=settings.bits if base is None else len(base.weights).bit_length() - 1,
@@ -135,6 +145,7 @@ class SecondOrderTask:
         settings: ParserConfig,
         labels: tuple[str, ...],
         sentences: Sequence[Ints],
+        heads: Sequence[Ints],
         ranks: Sequence[Ints],
     ) -> SecondOrderParser:
         """The parser without weights."""
@@ -144,7 +155,7 @@ class SecondOrderTask:
         names = pruner.columns.names
         dictionary = build_dictionary(
             sentences,
-            self.heads.train,
+            heads,
             ranks,
             len(labels),
             names.index("upos"),

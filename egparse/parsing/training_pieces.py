@@ -1,0 +1,137 @@
+"""The trees that parsers learn from: whole sentences, and pieces of those too long to be parsed
+whole.
+
+Training takes marginals of every sentence in every pass, so its time would grow with the cube of
+the length as well. A sentence of more than ``LONGEST`` words is therefore cut as parsing cuts it
+(``long_sentences``): each window of ``WINDOW`` words at the boundary in its second half that the
+fewest correct arcs cross. A parser then learns from what it will see.
+
+A piece is learned as if it were a sentence. Arcs inside it are correct arcs. Words whose head is
+outside have no arc in it, but a tree needs one: as in parsing, one of them is the root (that of the
+sentence if the piece contains it, else the first) and the others depend on it, without a label. The
+tree of a piece is projective if that of the sentence is: all words between two such words descend
+from one of them. With several roots to a sentence, all of them are roots.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from egparse.parsing.label_candidates import NO_LABEL
+from egparse.parsing.long_sentences import LONGEST, WINDOW, LongSentenceWarning, least_crossed
+from egparse.sentences import Sentence
+from egparse.types import Ints
+
+
+class Piece(NamedTuple):
+    """The words ``first`` to ``end - 1`` (from 0 on) of a ``sentence``, by number."""
+
+    sentence: int
+    first: int
+    end: int
+
+
+def training_pieces(heads: Sequence[Ints]) -> list[Piece]:
+    """The pieces of sentences with correct ``heads``: the whole of each with at most ``LONGEST``
+    words.
+    """
+    return [
+        Piece(number, first, end)
+        for number, of_sentence in enumerate(heads)
+        for first, end in _spans(of_sentence)
+    ]
+
+
+def heads_of_pieces(
+    pieces: Sequence[Piece], heads: Sequence[Ints], single_root: bool
+) -> list[Ints]:
+    """The tree of each piece: positions in the piece from 1 on, 0 for the root."""
+    return [_tree(heads[number], first, end, single_root) for number, first, end in pieces]
+
+
+def values_of_pieces(pieces: Sequence[Piece], values: Sequence[Ints]) -> list[Ints]:
+    """The rows of column values of each piece, the root's first, from those of sentences."""
+    return [
+        values[number]
+        if end - first == len(values[number]) - 1
+        else np.concatenate([values[number][:1], values[number][first + 1 : end + 1]])
+        for number, first, end in pieces
+    ]
+
+
+def ranks_of_pieces(
+    pieces: Sequence[Piece], heads: Sequence[Ints], ranks: Sequence[Ints]
+) -> list[Ints]:
+    """The label ranks of the words of each piece, ``NO_LABEL`` for those whose head is outside."""
+    return [
+        np.where(
+            _is_outside(heads[number], first, end), np.int32(NO_LABEL), ranks[number][first:end]
+        )
+        if end - first < len(ranks[number])
+        else ranks[number]
+        for number, first, end in pieces
+    ]
+
+
+def warn_of_long(sentences: Sequence[Sentence]) -> None:
+    """Warn with ``LongSentenceWarning`` if training cuts any of the sentences."""
+    long = [sentence for sentence in sentences if len(sentence) > LONGEST]
+    if not long:
+        return
+    longest = max(long, key=len)
+    source = longest.source
+    place = f" ({source.path}:{source.first_line})" if source is not None else ""
+    count = "1 sentence" if len(long) == 1 else f"{len(long):,} sentences"
+    warnings.warn(
+        f"the parser learns {count} of more than {LONGEST} words in pieces of at most {WINDOW}: "
+        f"the longest has {len(longest):,} words{place}",
+        LongSentenceWarning,
+        stacklevel=2,
+    )
+
+
+def _spans(heads: Ints) -> list[tuple[int, int]]:
+    """First word and end of each piece of a sentence."""
+    n, first = len(heads), 0
+    if n <= LONGEST:
+        return [(0, n)]
+    spans = []
+    while first < n:
+        end = min(first + WINDOW, n)
+        if end < n:
+            end = first + least_crossed(_inside(heads, first, end))
+        spans.append((first, end))
+        first = end
+    return spans
+
+
+def _is_outside(heads: Ints, first: int, end: int) -> np.ndarray:
+    """Whether the head of each word of a piece is outside it and not the root."""
+    own = heads[first:end]
+    outside: np.ndarray = (own != 0) & ((own <= first) | (own > end))
+    return outside
+
+
+def _inside(heads: Ints, first: int, end: int) -> Ints:
+    """The heads of the words of a piece as positions in it, 0 for those outside."""
+    own = heads[first:end]
+    inside: Ints = np.where((own > first) & (own <= end), own - first, 0).astype(np.int32)
+    return inside
+
+
+def _tree(heads: Ints, first: int, end: int, single_root: bool) -> Ints:
+    """The tree of a piece."""
+    if end - first == len(heads):
+        return heads
+    tree = _inside(heads, first, end)
+    if single_root:
+        tops = np.flatnonzero(tree == 0)
+        roots = np.flatnonzero(heads[first:end] == 0)
+        root = int(roots[0] if len(roots) else tops[0])
+        tree[tops] = root + 1
+        tree[root] = 0
+    return tree
