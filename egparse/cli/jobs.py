@@ -21,7 +21,7 @@ from typing import IO, Any, NamedTuple, TextIO, cast
 from egparse.cli.options import require_misc
 from egparse.cli.outputs import Amount, write
 from egparse.cli.workers import FORKS, map_in_order
-from egparse.errors import CorpusError
+from egparse.errors import CorpusError, EmptyCorpusError
 from egparse.pipeline.annotate import BATCH_WORDS
 from egparse.pipeline.model import Model, batches
 from egparse.readers.blocks import Block, pieces_of, read_blocks
@@ -51,6 +51,7 @@ class Written(NamedTuple):
 
     amount: Amount
     data: bytes
+    format: str
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class Annotation:
     def _written(self, sentences: Iterable[Sentence]) -> Written:
         text = io.StringIO()
         amount = write(self.model.annotate(sentences, **self.options), text, self.format)
-        return Written(amount, text.getvalue().encode("utf-8"))
+        return Written(amount, text.getvalue().encode("utf-8"), self.format)
 
     def __reduce__(self) -> tuple[Callable[..., Annotation], tuple[Any, ...]]:
         return _load, (self.path, self.name, self.format, self.reading, self.options)
@@ -136,7 +137,7 @@ def annotate_corpus(
             found = True
             yield written
     if not found:
-        raise CorpusError(name, 1, "at least one sentence", "none")
+        raise EmptyCorpusError(name, 1, "at least one sentence", "none")
 
 
 def write_bytes(results: Generator[Written, None, None], stream: TextIO) -> Amount:

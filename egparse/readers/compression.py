@@ -109,7 +109,7 @@ _FOREIGN = (
     (b"Rar!\x1a\x07", "a rar archive: unpack it first"),
     (b"\x1f\x9d", "data that compress has compressed: uncompress them first"),
     (b"%PDF-", "a PDF file: convert it to text first"),
-    (b"\x89egp\r\n\x1a\n", "a model file"),
+    (b"\x89egp\r\n\x1a\n", "a model file, to which an input is missing"),
 )
 """Signatures of files that are neither text nor compressed text, and what they are."""
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator
-from difflib import get_close_matches
 from encodings.aliases import aliases
 from itertools import chain
 
 from egparse.errors import ConfigError, CorpusError
+from egparse.similar import did_you_mean
 
 UTF_8 = "utf-8"
 
@@ -39,12 +39,10 @@ def checked_encoding(name: str) -> str:
     except (LookupError, ValueError):  # ValueError: a null character or a surrogate in the name
         found = ""
     if not found or found in _NO_TEXT:
-        names = {*_USUAL, *aliases, *(value.replace("_", "-") for value in aliases.values())}
-        close = get_close_matches(name.lower(), sorted(names), 1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        python = {value.replace("_", "-") for value in (*aliases, *aliases.values())}
         raise ConfigError(
             f"encoding: expected one that Python knows, such as utf-8, utf-16 or latin-1, got "
-            f"{name!r}{hint}"
+            f"{name!r}{did_you_mean(name.lower(), [*_USUAL, *sorted(python)])}"
         )
     return UTF_8 if found in (UTF_8, "utf-8-sig") else found
 

@@ -352,7 +352,7 @@ def test_what_cannot_be_shown_is_said_in_one_line(trained: Trained, write: Any) 
     )
     assert complaint("visualize", text).startswith(f"{text}: expected an annotated corpus")
     assert complaint("visualize", trained.model).endswith(
-        "or MODEL and INPUT, got what looks like none"
+        "expected text, got a model file, to which an input is missing"
     )
     assert "for --compare, got" in complaint("visualize", trained.model, text, "--compare")
     assert "expected a model with probabilities" in complaint(

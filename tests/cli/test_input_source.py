@@ -37,7 +37,7 @@ def found(path: Path, content: bytes) -> InputFormat | None:
         (b"# A heading\n\nThe text.\n", InputFormat.TEXT),
         (b"1\tone\n", InputFormat.TEXT),
         (b"No line end", InputFormat.TEXT),
-        (b"\xff\xfe not UTF-8", InputFormat.TEXT),
+        (b"\xff\xf0 not UTF-8", InputFormat.TEXT),
         (b"", InputFormat.TEXT),
         (b"x" * 1_000_000, InputFormat.TEXT),
     ],

@@ -49,8 +49,8 @@ def test_python_knows_encodings_by_many_names() -> None:
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("latin-l", "; did you mean 'latin-1'?"),
-        ("utf-61", "; did you mean 'utf-16'?"),
+        ("latin-l", "; did you mean latin-1?"),
+        ("utf-61", "; did you mean utf-16?"),
         ("base64", ""),
         ("idna", ""),
         ("", ""),

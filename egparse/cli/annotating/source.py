@@ -1,32 +1,53 @@
-"""The input of ``parse`` and ``visualize``: a file or standard input, whose format is detected."""
+"""The input of ``parse`` and ``visualize``: a file or standard input, whose format is detected.
+
+A pipe or a terminal is read as it fills: what it holds is given at once, and before it is waited
+for, whoever asked is told. So annotation of what has come can be written first.
+"""
 
 from __future__ import annotations
 
+import os
+import select
+import stat
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, cast
 
 from egparse.cli.options import InputFormat
-from egparse.readers.blocks import CHUNK, open_file
+from egparse.readers.blocks import CHUNK, open_file, text_pieces
 from egparse.readers.detection import format_of_name, is_conllu_comment, is_first_row
+from egparse.readers.encodings import UTF_8
 
 STANDARD = Path("-")
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_PIECE = 1 << 16
+"""Bytes that are read at a time: few, so that progress moves smoothly."""
 
 
 class Input(AbstractContextManager["Input"]):
-    """An open stream of bytes; ``name`` is for messages.
+    """An open stream of bytes of UTF-8, whatever the encoding and compression of the source.
 
-    ``read`` returns first the bytes that ``format`` has read ahead, then those that the source has
-    available: a pipe is read as it fills.
+    ``name`` is for messages. ``read`` returns first the bytes that ``format`` has read ahead, then
+    those that the source has available. ``taken`` counts the bytes of the source so far, ``waited``
+    the seconds that a pipe or a terminal had nothing.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(
+        self,
+        path: Path,
+        encoding: str = UTF_8,
+        *,
+        before_waiting: Callable[[], None] | None = None,
+    ) -> None:
         self.name = "<stdin>" if path == STANDARD else str(path)
+        self.taken = 0
+        self.waited = 0.0
+        self._before_waiting = before_waiting
         self._open = ExitStack()
         stream = (
             sys.stdin.buffer
@@ -34,6 +55,8 @@ class Input(AbstractContextManager["Input"]):
             else self._open.enter_context(open_file(path, self.name))
         )
         self._read: Callable[[int], bytes] = getattr(stream, "read1", stream.read)
+        self._awaited = _descriptor_to_await(stream)
+        self._pieces = text_pieces(self._source(), encoding, self.name)
         self._head: list[bytes] = []
 
     def __exit__(
@@ -50,8 +73,8 @@ class Input(AbstractContextManager["Input"]):
         return cast("IO[bytes]", self)
 
     def read(self, size: int = CHUNK) -> bytes:
-        """Available bytes, none at the end."""
-        return self._head.pop(0) if self._head else self._read(size)
+        """Available bytes, none at the end, whatever ``size``."""
+        return self._head.pop(0) if self._head else next(self._pieces, b"")
 
     def format(self, asked: InputFormat) -> InputFormat | None:
         """The format asked for, or else detected from the name or the first lines; None for ten
@@ -65,7 +88,7 @@ class Input(AbstractContextManager["Input"]):
     def _looks_like(self) -> InputFormat | None:
         """The format by the first comment of CoNLL-U or the first other line that is no comment."""
         begun = b""
-        while piece := self._read(CHUNK):
+        for piece in self._pieces:
             self._head.append(piece)
             *lines, begun = (begun + piece).removeprefix(_BYTE_ORDER_MARK).split(b"\n")
             for line in lines:
@@ -74,6 +97,44 @@ class Input(AbstractContextManager["Input"]):
             if len(begun) > CHUNK:  # no corpus has such a line
                 break
         return _by_line(begun)
+
+    def _source(self) -> Iterator[bytes]:
+        while True:
+            self._wait()
+            piece = self._read(_PIECE)
+            if not piece:
+                return
+            self.taken += len(piece)
+            yield piece
+
+    def _wait(self) -> None:
+        if self._awaited is None or select.select([self._awaited], [], [], 0)[0]:
+            return
+        if self._before_waiting is not None:
+            self._before_waiting()
+        begun = time.perf_counter()
+        select.select([self._awaited], [], [])
+        self.waited += time.perf_counter() - begun
+
+
+def size_of(path: Path) -> int | None:
+    """The size of a regular file in bytes; None for what has none, such as a pipe."""
+    try:
+        found = os.stat(0 if path == STANDARD else path)
+    except OSError:
+        return None
+    return found.st_size if stat.S_ISREG(found.st_mode) else None
+
+
+def _descriptor_to_await(stream: IO[bytes]) -> int | None:
+    """The descriptor of a stream that may have nothing to read for a while; None for a regular
+    file.
+    """
+    with suppress(OSError, ValueError):  # no descriptor, or a closed one
+        descriptor = stream.fileno()
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return descriptor
+    return None
 
 
 def _by_line(line: bytes) -> InputFormat | None:

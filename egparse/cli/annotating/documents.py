@@ -1,0 +1,163 @@
+"""Where annotated documents go: all to one output, or each to a file of its own."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, TextIO
+
+from egparse.cli import outputs
+from egparse.cli.annotating.arguments import (
+    InputFile,
+    check_outputs,
+    expected_format,
+    output_path,
+)
+from egparse.cli.annotating.source import STANDARD
+from egparse.cli.files.arguments import check_output
+from egparse.cli.files.kinds import Kind
+from egparse.errors import EgparseError, one_line
+
+_DOCUMENT = b"# newdoc"
+
+
+@dataclass
+class Document:
+    """What one input becomes, in a corpus format."""
+
+    file: InputFile
+    format: str
+
+
+class Documents(Protocol):
+    """Takes the output of documents, one after the other."""
+
+    def write(self, document: Document, data: bytes) -> None:
+        """Write whole sentences of a document, in UTF-8; the document before it has ended."""
+
+    def end(self, document: Document) -> None:
+        """Complete a document, perhaps an empty one."""
+
+    def flush(self) -> None:
+        """Hand over what has been written, where somebody may wait for it."""
+
+
+class Joined:
+    """All documents in one stream. If there are several files, a comment ``# newdoc id`` names each
+    in CoNLL-U, by its name below the folder that was given, if these differ, unless it has such a
+    comment itself.
+    """
+
+    def __init__(self, stream: TextIO, files: Sequence[InputFile]) -> None:
+        self._stream = stream
+        self._marks = len(files) > 1
+        self._short = len({file.relative for file in files}) == len(files)
+        self._last: Document | None = None
+
+    def write(self, document: Document, data: bytes) -> None:
+        """See ``Documents``.
+
+        Raises:
+            EgparseError: another format than that of the document before.
+        """
+        if document is not self._last:
+            if self._last is not None and self._last.format != document.format:
+                raise EgparseError(
+                    f"{document.file.label}: expected {self._last.format} as in "
+                    f"{self._last.file.label}, to which it is joined, got {document.format}; "
+                    "--output-dir writes a file for each input"
+                )
+            self._last = document
+            if self._marks and document.format == "conllu" and not _is_marked(data):
+                data = f"# newdoc id = {self._name(document.file)}\n".encode() + data
+        binary = getattr(self._stream, "buffer", None)
+        if binary is None:
+            self._stream.write(data.decode())
+        else:
+            binary.write(data)
+
+    def _name(self, file: InputFile) -> str:
+        short = self._short or file.path == STANDARD
+        return one_line(str(file.relative if short else file.path))
+
+    def end(self, document: Document) -> None:
+        """Do nothing: the stream goes on."""
+
+    def flush(self) -> None:
+        """See ``Documents``."""
+        self._stream.flush()
+
+
+class Separate(AbstractContextManager["Separate"]):
+    """Each document in a file below ``folder``, which is replaced when the document is complete.
+
+    Raises:
+        EgparseError: two of the files would have one output, or an output would replace one of
+            ``inputs``.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        files: Sequence[InputFile],
+        *,
+        asked: str,
+        inputs: Sequence[Path],
+        force: bool,
+    ) -> None:
+        self._folder = folder
+        self._inputs = inputs
+        self._force = force
+        self._open = ExitStack()
+        self._stream: TextIO | None = None
+        self._outputs = {
+            file: output_path(folder, file.relative, expected_format(file.relative, asked))
+            for file in files
+        }
+        check_outputs(self._outputs, inputs)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._open.__exit__(kind, error, trace)
+
+    def write(self, document: Document, data: bytes) -> None:
+        """See ``Documents``."""
+        self._opened(document).buffer.write(data)
+
+    def end(self, document: Document) -> None:
+        """Rename the file: it is complete."""
+        self._opened(document)
+        self._open.close()
+        self._stream = None
+
+    def flush(self) -> None:
+        """Do nothing: nobody sees a file before it is complete."""
+
+    def _opened(self, document: Document) -> TextIO:
+        if self._stream is None:
+            path = output_path(self._folder, document.file.relative, document.format)
+            if path != self._outputs[document.file]:  # the name did not tell the format
+                self._outputs[document.file] = path
+                check_outputs(self._outputs, self._inputs)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            check_output(path, Kind.CORPUS, {}, force=self._force)
+            self._stream = self._open.enter_context(outputs.opened(path))
+        return self._stream
+
+
+def _is_marked(data: bytes) -> bool:
+    """Whether the first sentence has a comment that begins a document."""
+    for line in io.BytesIO(data):
+        if line[:1] != b"#":
+            return False
+        if line.startswith(_DOCUMENT):
+            return True
+    return False

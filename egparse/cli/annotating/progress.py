@@ -1,0 +1,159 @@
+"""How far ``parse`` is: one line on a terminal, and the speed at the end.
+
+Time counts from the first sentence that is read, without loading and without waiting for input.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from typing import TextIO
+
+from egparse.cli import tables
+from egparse.cli.annotating.arguments import InputFile
+from egparse.cli.annotating.source import STANDARD, Input, size_of
+from egparse.cli.outputs import Amount
+from egparse.errors import one_line
+
+_DELAY = 0.5
+"""Seconds before progress is shown: what takes less needs none."""
+
+_INTERVAL = 0.2
+"""Seconds between two states that are shown."""
+
+
+_MIN_NAME = 8
+_WIDE = 0x1100
+"""The first character that may take two cells."""
+
+
+class Progress:
+    """Counts what is annotated; with a ``stream``, a terminal, it shows it there."""
+
+    def __init__(self, files: Sequence[InputFile], stream: TextIO | None) -> None:
+        self.documents = 0
+        self.amount = Amount(0, 0)
+        self._stream = stream
+        sizes = [size_of(file.path) for file in files] if stream is not None else [None]
+        self._bytes = sum(size or 0 for size in sizes) if None not in sizes else 0
+        self._files = files
+        self._earlier_bytes = 0
+        self._source: Input | None = None
+        self._begun: float | None = None
+        self._waited = 0.0
+        self._shown_at = 0.0
+        self._shown = ""
+
+    def open(self, source: Input) -> None:
+        """Go on to the next input."""
+        self.documents += 1
+        self._source = source
+
+    def close(self) -> None:
+        """Leave an input that has been read."""
+        if self._source is not None:
+            self._earlier_bytes += self._source.taken
+            self._waited += self._source.waited
+            self._source = None
+
+    def begin(self) -> None:
+        """Start the clock, once: loading is over."""
+        if self._begun is None:
+            self._begun = time.perf_counter()
+            self._waited = -self._source.waited if self._source is not None else 0.0
+
+    def add(self, amount: Amount) -> None:
+        """Count what has been written, and show it if it is time."""
+        self.amount = Amount(
+            self.amount.sentences + amount.sentences, self.amount.words + amount.words
+        )
+        now = time.perf_counter()
+        if self._stream is None or self._begun is None:
+            return
+        if now - self._begun >= _DELAY and now - self._shown_at >= _INTERVAL:
+            self._shown_at = now
+            self._show(self._line(shutil.get_terminal_size().columns - 1))
+
+    def clear(self) -> None:
+        """Take the line off the terminal, for another one."""
+        if self._shown:
+            self._show("")
+
+    @property
+    def seconds(self) -> float:
+        """The time since ``begin`` that was not spent waiting for input."""
+        if self._begun is None:
+            return 0.0
+        waited = self._waited + (self._source.waited if self._source is not None else 0.0)
+        return time.perf_counter() - self._begun - waited
+
+    def result(self) -> str:
+        """The amount and the speed, in words."""
+        sentences, words = self.amount
+        seconds = self.seconds
+        files = [tables.things(self.documents, "file")] if len(self._files) > 1 else []
+        amounts = [*files, tables.things(sentences, "sentence"), tables.things(words, "word")]
+        shown = f"{seconds:.2f} s" if seconds < 1 else tables.seconds(seconds)
+        return f"{', '.join(amounts)} in {shown}: {self._speed()}"
+
+    def _speed(self) -> str:
+        return f"{self.amount.words / max(self.seconds, 1e-9):,.0f} words/s"
+
+    def _line(self, width: int) -> str:
+        """The state in at most ``width`` characters: what is less important is left out first."""
+        parts = [tables.things(self.amount.words, "word"), self._speed()]
+        taken = self._earlier_bytes + (self._source.taken if self._source is not None else 0)
+        if self._bytes and taken:
+            share = min(1.0, taken / self._bytes)
+            left = self.seconds * (1 - share) / share
+            parts = [f"{100 * share:.0f} %", *parts, f"{tables.seconds(left)} left"]
+        while len(parts) > 1 and len(" | ".join(parts)) > width:
+            parts.pop(-2)
+        line = " | ".join(parts)
+        room = width - len(line) - 3
+        if name := _shortened(one_line(self._name()), room):
+            line = f"{name} | {line}"
+        return line[:width]
+
+    def _name(self) -> str:
+        file = self._files[self.documents - 1]
+        if len(self._files) == 1:
+            return "" if file.path == STANDARD else file.path.name
+        return f"{self.documents}/{len(self._files)} {file.relative}"
+
+    def _show(self, line: str) -> None:
+        """Replace the line; the cursor stands at its beginning, so that a message overwrites it."""
+        if self._stream is None:
+            return
+        blanks = " " * max(0, len(self._shown) - len(line))
+        self._stream.write(f"\r{line}{blanks}\r")
+        self._stream.flush()
+        self._shown = line
+
+
+def _shortened(name: str, width: int) -> str:
+    """The end of a name that fits; nothing where there is hardly any room."""
+    if width < _MIN_NAME:
+        return ""
+    if _cells(name) <= width:
+        return name
+    while _cells(name) > width - 3:
+        name = name[1:]
+    return f"...{name}"
+
+
+def _cells(text: str) -> int:
+    """At most so many cells of a terminal: characters of some scripts take two."""
+    return sum(1 if ord(letter) < _WIDE else 2 for letter in text)
+
+
+def terminal(files: Sequence[InputFile], quiet: bool, to_file: bool) -> TextIO | None:
+    """The terminal that shows progress: standard error, unless it is none, or the same terminal
+    shows the output or takes the input.
+    """
+    reads_terminal = any(file.path == STANDARD for file in files) and sys.stdin.isatty()
+    if quiet or reads_terminal or not sys.stderr.isatty() or (sys.stdout.isatty() and not to_file):
+        return None
+    return sys.stderr
