@@ -7,12 +7,16 @@ environment sets ``NUMBA_CACHE_DIR``, the cache is there.
 Processes that compile at the same time save one after the other: numba reads the index of a kernel,
 adds an entry and writes the index again. If two processes did so at once for different signatures,
 the compiled code of one could end up under the entry of the other.
+
+Where a kernel cannot be saved, because a disk is full or a quota is used up, the process goes on
+with what it has compiled, and the next one compiles it again.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, cast, overload
 
@@ -69,6 +73,24 @@ def _save_in_turn(compiled: Any) -> None:
     file.save = locked
 
 
+def _go_on_unsaved(compiled: Any) -> None:
+    """Let a process use a kernel that it cannot save; numba would raise an OSError in the caller.
+
+    This replaces a method of numba's private cache object; a version of numba without that method
+    is left as it is.
+    """
+    cache = getattr(compiled, "_cache", None)
+    save = getattr(cache, "save_overload", None)
+    if cache is None or save is None:
+        return
+
+    def attempted(signature: Any, data: Any) -> None:
+        with suppress(OSError):
+            save(signature, data)
+
+    cache.save_overload = attempted
+
+
 @overload
 def njit(function: Function) -> Function:  # noqa: D418
     """As a plain decorator."""
@@ -96,6 +118,7 @@ def njit(function: Function | None = None, *, fast: bool = False, inline: bool =
         try:
             compiled = numba.njit(cache=True, **options)(target)
             _save_in_turn(compiled)
+            _go_on_unsaved(compiled)
             return cast(Function, compiled)
         except RuntimeError:  # numba: "cannot cache function ...: no locator available"
             return cast(Function, numba.njit(**options)(target))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -31,7 +33,9 @@ print(sum(double.stats.cache_hits.values()), sum(double.stats.cache_misses.value
 TYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "float32", "float64")
 
 
-def started(folder: Path, *types: str) -> subprocess.Popen[str]:
+def started(
+    folder: Path, *types: str, prepare: Callable[[], None] | None = None
+) -> subprocess.Popen[str]:
     """A process that calls the kernel with values of these types."""
     environment = os.environ | {"NUMBA_CACHE_DIR": str(folder / "cache"), "NUMBA_DISABLE_JIT": "0"}
     command = [sys.executable, "-c", USE, *types]
@@ -42,6 +46,7 @@ def started(folder: Path, *types: str) -> subprocess.Popen[str]:
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        preexec_fn=prepare,
     )
 
 
@@ -70,4 +75,17 @@ def test_without_locks_kernels_are_cached_as_numba_does(tmp_path: Path) -> None:
     )
     for expected in ("0 1", "1 0"):
         counts, said = started(tmp_path, "int64").communicate(timeout=120)
+        assert counts.split() == expected.split(), said
+
+
+def write_no_files() -> None:
+    """What a full disk does, done by the system: each write to a file is an OSError."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+
+@pytest.mark.compiled_only
+def test_a_kernel_that_cannot_be_saved_is_used_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "kernel.py").write_text(KERNEL, encoding="utf-8")
+    for prepare, expected in ((write_no_files, "0 1"), (None, "0 1"), (None, "1 0")):
+        counts, said = started(tmp_path, "int64", prepare=prepare).communicate(timeout=120)
         assert counts.split() == expected.split(), said
