@@ -1,0 +1,185 @@
+"""``egparse parse`` on pipes and terminals: answers as they are due, and progress."""
+
+from __future__ import annotations
+
+import os
+import queue
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from cli.conftest import Trained
+from cli.program import COMMAND, ENVIRONMENT
+
+from egparse.cli.annotating import progress as progress_module
+from egparse.cli.annotating.arguments import InputFile
+from egparse.cli.annotating.documents import Document, Joined
+from egparse.cli.annotating.progress import Progress
+from egparse.cli.annotating.run import Options, Run, annotate
+from egparse.cli.annotating.source import Input
+from egparse.cli.outputs import Amount
+from egparse.pipeline.model import Model
+
+LONG = 60.0
+"""Seconds after which a test has failed: no answer takes so long, on whatever machine."""
+
+ROWS = "1\tMary\t_\t_\t_\t_\t_\t_\t_\t_\n2\tlives\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
+
+
+class Answers(Joined):
+    """Keeps what has been handed over."""
+
+    def __init__(self) -> None:
+        super().__init__(StringIO(), [])
+        self.handed_over: queue.Queue[str] = queue.Queue()
+        self._written: list[str] = []
+
+    def write(self, document: Document, data: bytes) -> None:
+        self._written.append(data.decode())
+
+    def flush(self) -> None:
+        if self._written:
+            self.handed_over.put("".join(self._written))
+            self._written = []
+
+
+@contextmanager
+def conversation(model: Model) -> Iterator[tuple[int, Answers]]:
+    """A pipe that is parsed, and what comes out."""
+    reader, writer = os.pipe()
+    file = InputFile(Path(f"/dev/fd/{reader}"), Path("pipe"))
+    answers = Answers()
+    run = Run(model, [file], Options(), answers, Progress([file], None), lambda _: None)
+    thread = threading.Thread(target=annotate, args=(run,), daemon=True)
+    thread.start()
+    try:
+        yield writer, answers
+    finally:
+        os.close(writer)
+        thread.join(LONG)
+        os.close(reader)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "forms"),
+    [
+        ([b"Hi.\n\n"], ["Hi", "."]),
+        ([b"H", b"i", b".\r\n", b"\r\n"], ["Hi", "."]),
+        ([b"A.\n\nB"], ["A."]),  # of B more may come
+        ([ROWS.encode()], ["Mary", "lives"]),
+        ([b"# newdoc\n", *(bytes([byte]) for byte in ROWS.encode())], ["Mary", "lives"]),
+    ],
+)
+def test_what_is_complete_is_answered_at_once(
+    trained: Trained, pieces: list[bytes], forms: list[str]
+) -> None:
+    with conversation(Model.load(trained.model)) as (writer, answers):
+        for piece in pieces:
+            os.write(writer, piece)
+        first = answers.handed_over.get(timeout=LONG)
+        rows = [line.split("\t") for line in first.splitlines() if line[:1].isdigit()]
+        assert [row[1] for row in rows] == forms
+
+
+def test_each_paragraph_has_its_answer(trained: Trained) -> None:
+    with conversation(Model.load(trained.model)) as (writer, answers):
+        for number in (1, 2, 3):
+            os.write(writer, b"It left.\n\n")
+            assert answers.handed_over.get(timeout=LONG).startswith(f"# sent_id = {number}\n")
+            assert answers.handed_over.empty()
+
+
+def test_it_is_a_coprocess(trained: Trained) -> None:
+    command = [*COMMAND, "parse", str(trained.model), "-"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ENVIRONMENT
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for text in (b"Hi there.\n\n", b"Bye.\n\n"):
+            process.stdin.write(text)
+            process.stdin.flush()
+            lines = iter(process.stdout.readline, b"\n")  # up to the blank line
+            assert b"# text = " + text.rstrip() + b"\n" in list(lines)
+        process.stdin.close()
+        assert process.stdout.read() == b""
+    assert process.returncode == 0
+
+
+def test_waiting_is_not_counted_as_work(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    waiting = threading.Event()
+    with Input(Path(f"/dev/fd/{reader}"), before_waiting=waiting.set) as source:
+        thread = threading.Thread(target=lambda: (waiting.wait(LONG), os.write(writer, b"x")))
+        thread.start()
+        assert source.read() == b"x"
+        thread.join(LONG)
+        os.close(writer)
+        assert source.read() == b""
+        assert source.waited > 0
+        assert source.taken == 1
+    os.close(reader)
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"xyz")
+    with Input(path, before_waiting=pytest.fail) as source:
+        assert source.read() == b"xyz"
+        assert source.waited == 0
+
+
+@pytest.fixture
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Progress is shown at every change."""
+    monkeypatch.setattr(progress_module, "_DELAY", 0.0)
+    monkeypatch.setattr(progress_module, "_INTERVAL", 0.0)
+
+
+def lines_shown(
+    folder: Path, names: list[str], columns: int, patch: pytest.MonkeyPatch
+) -> list[str]:
+    """What stands on a terminal after each of some files."""
+    patch.setenv("COLUMNS", str(columns))
+    files = []
+    for name in names:
+        (folder / name).write_bytes(b"x" * 1000)
+        files.append(InputFile(folder / name, Path(name)))
+    stream = StringIO()
+    progress = Progress(files, stream)
+    for file in files:
+        with Input(file.path) as source:
+            progress.open(source)
+            progress.begin()
+            source.read()
+            progress.add(Amount(100, 1234))
+            progress.close()
+    progress.clear()
+    *lines, last = [line for line in stream.getvalue().split("\r") if line]
+    assert last.strip() == ""
+    return [line.rstrip() for line in lines]
+
+
+@pytest.mark.usefixtures("unhurried")
+def test_progress_says_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = lines_shown(tmp_path, ["a.txt", "b.txt"], 100, monkeypatch)
+    assert first.startswith("1/2 a.txt | 50 % | 1,234 words | ")
+    assert first.endswith(" words/s | 0.0 s left")
+    assert second.startswith("2/2 b.txt | 100 % | 2,468 words | ")
+
+
+@pytest.mark.usefixtures("unhurried")
+@pytest.mark.parametrize("columns", [10, 20, 40, 60, 100])
+def test_progress_fits_the_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    names = ["a" * 90 + ".txt", "語" * 60 + ".txt", "\x1b[31m.txt"]
+    lines = lines_shown(tmp_path, names, columns, monkeypatch)
+    assert len(lines) == 3
+    for line in lines:
+        assert sum(1 if letter.isascii() else 2 for letter in line) < columns
+        assert line.isprintable()
+    if columns >= 40:
+        assert " % | " in lines[0]
+        assert " left" in lines[0]
