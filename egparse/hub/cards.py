@@ -6,7 +6,6 @@ measured here.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -49,9 +48,9 @@ def card(path: Path, facts: CardMetadata, name: str | None = None) -> str:
     Raises:
         ModelFileError: not a model, damaged, or of a newer format.
     """
-    from egparse.storage.model_file import read_header
+    from egparse.storage.header import read_model_header
 
-    header = read_header(path)
+    header = read_model_header(path)
     sections = [
         f"# {name or path.stem}",
         facts.description or description_of(header),
@@ -73,14 +72,20 @@ def layers_of(header: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def changed_settings(configuration: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """The settings that differ from their defaults, by the full names that ``--set`` takes."""
+    """The settings that differ from their defaults, by the full names that ``--set`` takes; the
+    language, which differs always, is a fact of the model.
+    """
     from egparse.fitting.config import defaults_for
     from egparse.fitting.config_files import config_as_table
 
     order = configuration.get("parser", {}).get("order", 2)
     config = defaults_for(order)
     defaults = dict(_flat(config_as_table(config)))
-    return [(name, value) for name, value in _flat(configuration) if defaults.get(name) != value]
+    return [
+        (name, value)
+        for name, value in _flat(configuration)
+        if name != "language" and defaults.get(name) != value
+    ]
 
 
 def _flat(configuration: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -100,6 +105,8 @@ def description_of(header: Mapping[str, Any]) -> str:
 def _overview(
     path: Path, header: Mapping[str, Any], facts: CardMetadata
 ) -> Iterator[tuple[str, str]]:
+    from egparse.storage.model_file import digest_of
+
     layers = [LAYER_NAMES.get(layer, layer) for layer in layers_of(header)]
     commit = f", commit {facts.commit}" if facts.commit else ""
     yield "Language", f"`{header['language']}`"
@@ -108,7 +115,7 @@ def _overview(
     if facts.author or facts.address:
         yield "Author", _link(facts.author or facts.address, facts.address)
     yield "Size", f"{path.stat().st_size / 1e6:.1f} MB"
-    yield "SHA-256", f"`{hashlib.sha256(path.read_bytes()).hexdigest()}`"
+    yield "SHA-256", f"`{digest_of(path)}`"
     yield "SHA-256 of the content, as `egparse inspect` shows it", f"`{header['payload_sha256']}`"
     yield "Trained with", f"egparse {header['package_version']}{commit}"
     yield "Read by", f"egparse {header['needs_egparse']} or later"

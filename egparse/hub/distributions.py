@@ -16,6 +16,9 @@ from pathlib import Path
 from egparse.errors import EgparseError
 from egparse.toml_text import toml_value
 
+_OTHER_NAMES = {"LGPL-LR": "LGPLLR"}
+"""Other name of a licence -> its SPDX identifier."""
+
 BUILD_SYSTEM = '[build-system]\nrequires = ["flit_core>=4"]\nbuild-backend = "flit_core.buildapi"\n'
 
 
@@ -45,17 +48,20 @@ def build_sdist(folder: Path, output: Path) -> Path:
 
 def licence_expression(licence: str) -> str:
     """A licence as ``pyproject.toml`` requires it: an SPDX expression (in ``licence``, blanks may
-    stand for its hyphens), or else a ``LicenseRef``.
+    stand for its hyphens, and ``LGPL-LR``, as treebanks write it, is known), or else a
+    ``LicenseRef``.
 
     >>> licence_expression("CC BY-SA 4.0")
     'CC-BY-SA-4.0'
     >>> licence_expression("LGPL-LR")
-    'LicenseRef-LGPL-LR'
+    'LGPLLR'
+    >>> licence_expression("Ask us")
+    'LicenseRef-Ask-us'
     """
     from flit_core.config import ConfigError, normalise_compound_license_expr
 
     dashed = "-".join(licence.split())
-    for text in (licence, dashed):
+    for text in (_OTHER_NAMES.get(dashed, licence), dashed):
         try:
             return str(normalise_compound_license_expr(text))
         except ConfigError:

@@ -24,16 +24,21 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"\w[\w.-]*", re.ASCII)
 
 
-def load(name_or_path: str | os.PathLike[str]) -> Model:
+def load(name_or_path: str | os.PathLike[str], *, sha256: str | None = None) -> Model:
     """Read a model by its path or its name; see ``find_model`` and ``Model.load``.
 
+    With ``sha256`` only the file with that digest is read: 64 hexadecimal digits, as ``sha256sum``
+    prints them and ``egparse inspect`` and the card of a model show them. A model that was looked
+    at and tried stays the one that is used, whatever takes its name or its place.
+
     Raises:
-        ModelFileError: no such model, not a model, damaged, or of a newer format.
+        ModelFileError: no such model, not a model, damaged, of a newer format, or of another
+            digest.
     """
     path = find_model(name_or_path)  # before numba is imported
     from egparse.pipeline.model import Model
 
-    return Model.load(path)
+    return Model.load(path, sha256=sha256)
 
 
 def find_model(name_or_path: str | os.PathLike[str]) -> Path:

@@ -171,6 +171,17 @@ def read_header(path: str | Path) -> dict[str, Any]:
         return _read_header(file, file_size)
 
 
+def digest_of(path: str | Path) -> str:
+    """The SHA-256 digest of a file as a whole, as ``sha256sum`` prints it and ``read_model`` takes
+    it.
+
+    Raises:
+        ModelFileError: the file cannot be read.
+    """
+    with _faults_of(path, "read"), _opened(path) as (file, _):
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 # --- the file -------------------------------------------------------------------------------------
 
 

@@ -116,7 +116,15 @@ def test_a_soak_that_holds_ends_well_and_without_more_words(tmp_path: Path) -> N
     assert (done.returncode, done.stdout) == (0, "== soak: seed 7, 1000 examples\n")
 
 
-@pytest.mark.parametrize("option", ["--seed", "--examples"])
+def test_a_soak_of_models_runs_them_alone(tmp_path: Path) -> None:
+    done = run_with(tmp_path / "python", 'echo "$@"', "soak", "--models", "50", "--seed", "7")
+    assert (done.returncode, done.stdout) == (
+        0,
+        "== soak: seed 7, 50 crafted models\n-m storage.hostile_models 50 --seed 7\n",
+    )
+
+
+@pytest.mark.parametrize("option", ["--seed", "--examples", "--models"])
 @pytest.mark.parametrize("value", [["many"], []])
 def test_a_soak_names_a_number_that_is_none(tmp_path: Path, option: str, value: list[str]) -> None:
     done = run_with(tmp_path / "python", "exit 0", "soak", option, *value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from pathlib import Path
 
@@ -154,3 +155,17 @@ def test_the_catalogue_is_whole() -> None:
     assert find_entry("UD_French-Sequoia").files[0].address == (  # type: ignore[union-attr]
         "https://raw.githubusercontent.com/UniversalDependencies/UD_French-Sequoia/r2.16/fr_sequoia-ud-train.conllu"
     )
+
+
+def test_a_model_can_be_signed_off_by_its_digest(tmp_path: Path) -> None:
+    path = tmp_path / "model.msgpack"
+    quick_model().save(path)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    assert egparse.load(path, sha256=digest.upper()).layers == quick_model().layers
+    other = digest[::-1]
+    with pytest.raises(ModelFileError) as caught:
+        egparse.load(path, sha256=other)
+    assert str(caught.value) == f"{path}: expected the SHA-256 digest {other}, got {digest}"
+    for text in ("", "ab12", digest + "0"):
+        with pytest.raises(ModelFileError, match="a SHA-256 digest of 64 hexadecimal digits, got"):
+            egparse.load(path, sha256=text)

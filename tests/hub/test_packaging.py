@@ -382,7 +382,7 @@ def test_scores_have_the_names_of_spacy() -> None:
         ("CC BY-SA 4.0", "CC-BY-SA-4.0"),
         ("mit", "MIT"),
         ("MIT OR Apache-2.0", "MIT OR Apache-2.0"),
-        ("LGPL-LR", "LicenseRef-LGPL-LR"),
+        ("LGPL-LR", "LGPLLR"),
         ("Ask us (nicely)", "LicenseRef-Ask-us-nicely"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,7 +15,9 @@ from egparse.cli.exit_codes import reported
 from egparse.cli.files.arguments import check_output, require_file
 from egparse.cli.files.kinds import Kind
 from egparse.cli.options import FactsOption, JsonOption, ModelArgument, examples
+from egparse.cli.task_progress import without_bound
 from egparse.errors import EgparseError
+from egparse.layers import LAYERS
 
 EPILOG = examples(
     "egparse inspect model.msgpack",
@@ -38,10 +41,11 @@ def inspect(model: Path, *, features: int = 10, layer: str | None = None) -> dic
         ModelFileError: not a model, damaged, or of a newer format.
     """
     from egparse.hub.resolve import find_model
-    from egparse.storage.model_file import read_header
+    from egparse.storage.header import read_model_header
+    from egparse.storage.model_file import digest_of
 
     path = find_model(model)
-    header = read_header(path)  # refuses other files before numba is imported
+    header = read_model_header(path)  # refuses other files before numba is imported
     from egparse.pipeline.model import Model
 
     loaded = Model.load(path)
@@ -51,6 +55,7 @@ def inspect(model: Path, *, features: int = 10, layer: str | None = None) -> dic
     return {
         "path": str(path),
         "bytes": path.stat().st_size,
+        "sha256": digest_of(path),
         **{key: header[key] for key in ("format", "version", "package_version", "payload_sha256")},
         "language": loaded.language,
         "layers": list(loaded.layers),
@@ -137,14 +142,15 @@ def _described(found: Mapping[str, Any]) -> Iterator[str]:
                 f"{found['format']} {found['version']}, written by egparse "
                 f"{found['package_version']}",
             ),
-            ("SHA-256", found["payload_sha256"]),
+            ("SHA-256", found["sha256"]),
+            ("of its content", found["payload_sha256"]),
             ("language", found["language"]),
         ]
     )
     yield tables.section("Layers", _size_table(found["sizes"]))
     for name, labels in found["labels"].items():
         yield tables.section(f"Labels of {name} ({len(labels):,})", _wrapped(labels))
-    yield tables.section("Training", _training(found["record"]))
+    yield tables.section("Training", _training(found["record"], found["configuration"]))
     yield tables.section(
         "Settings that differ from the default", _configuration(found["configuration"])
     )
@@ -165,7 +171,7 @@ def _size_table(sizes: Mapping[str, Mapping[str, int]]) -> str:
     return tables.table(("layer", "labels", "attributes", "weights", "memory"), rows, "lrrrr")
 
 
-def _training(record: Mapping[str, Any]) -> str:
+def _training(record: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
     facts = [
         (name.replace("_", " "), _shown(value))
         for name, value in record.items()
@@ -190,7 +196,22 @@ def _training(record: Mapping[str, Any]) -> str:
     ]
     headings = ("layer", "pass", "primal", "dual", "gap %", "dev", "stopped after")
     parts = [tables.record(facts)] if facts else []
-    return "\n\n".join([*parts, *([tables.table(headings, rows, "lrrrrrl")] if rows else [])])
+    bounds = without_bound(
+        {layer: _learner(layer, settings) for layer, task in tasks.items() if _is_open(task)}
+    )
+    table = [tables.table(headings, rows, "lrrrrrl")] if rows else []
+    return "\n\n".join([*parts, "\n".join([*table, *([bounds] if bounds else [])])])
+
+
+def _is_open(task: Mapping[str, Any]) -> bool:
+    """Whether the learner of a task has no dual."""
+    return not math.isfinite(task["dual"])
+
+
+def _learner(layer: str, settings: Mapping[str, Any]) -> str:
+    """The learner of a layer, by the stored settings."""
+    section = LAYERS[layer].section if layer in LAYERS else layer
+    return str(settings.get(section, {}).get("learner", tables.NOTHING))
 
 
 def _feature_table(features: Sequence[Mapping[str, Any]]) -> str:

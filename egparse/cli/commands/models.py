@@ -61,10 +61,11 @@ def models_cli(as_json: JsonOption = False) -> None:
 
 def _described(path: Path) -> dict[str, Any]:
     """Facts from the header of a model file, or ``fault``: why it cannot be used."""
-    from egparse.storage.model_file import read_header
+    from egparse.storage.header import read_model_header
+    from egparse.storage.model_file import digest_of
 
     try:
-        header, size = read_header(path), path.stat().st_size
+        header, digest, size = read_model_header(path), digest_of(path), path.stat().st_size
     except EgparseError as error:
         return {"fault": str(error)}
     record = header.get("record", {})
@@ -72,7 +73,7 @@ def _described(path: Path) -> dict[str, Any]:
     return {
         "language": header.get("language"),
         "bytes": size,
-        "sha256": header["payload_sha256"],
+        "sha256": digest,
         "layers": header.get("layers", []),
         "development_scores": {layer: scores.get(layer) for layer in header.get("layers", [])},
         "record": {name: value for name, value in record.items() if name != "tasks"},
