@@ -252,6 +252,24 @@ def test_an_experiment_replaces_only_its_files(tmp_path: Path) -> None:
     assert said.startswith(f"{path}: expected JSON to replace")
 
 
+def test_annotation_may_replace_the_corpus_that_it_was_made_from_and_nothing_else(
+    trained: Trained, corpus: Path, tmp_path: Path
+) -> None:
+    model, text = tmp_path / "m.msgpack", tmp_path / "text.txt"
+    model.write_bytes(trained.model.read_bytes())
+    text.write_text("A cat sat.\n")
+    for command in (
+        ("parse", model, corpus, "--output", model, "--force"),
+        ("parse", model, corpus, trained.dev, "--output", corpus, "--force"),
+    ):
+        assert complaint(*command).endswith(DESTROY)
+    said = complaint("parse", model, text, "--output", text)
+    assert said.endswith("got text; --force replaces it")
+    assert text.read_text() == "A cat sat.\n"
+    run("parse", model, corpus, "--output", corpus, "--quiet")
+    assert kind_of(corpus) is Kind.CORPUS
+
+
 def test_two_processes_do_not_train_one_model(corpus: Path, tmp_path: Path) -> None:
     model = tmp_path / "m.msgpack"
     with History(model) as other:

@@ -157,6 +157,8 @@ def _documents(
         inputs = [model, *(file.path for file in files)]
         separate = Separate(output_dir, files, asked=format, inputs=inputs, force=force)
         return stack.enter_context(separate)
-    inputs_by_name = {f"the input {file.path}": file.path for file in files} | {"the model": model}
+    # One corpus may be replaced by its annotation, which keeps all that it holds.
+    others = [] if output is not None and len(files) == 1 else files
+    inputs_by_name = {f"the input {file.path}": file.path for file in others} | {"the model": model}
     check_output(output, Kind.CORPUS, inputs_by_name, force=force, regular=False)
     return Joined(stack.enter_context(outputs.opened(output)), files)
