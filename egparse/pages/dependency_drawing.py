@@ -42,6 +42,8 @@ _COLUMN_WIDTH, _LETTER_WIDTH = 9, 7
 _GAP, _ARC_GAP = 16, 32
 """Pixels between two words or tags, and from a label to the words that its arc connects."""
 _NARROWEST = 64
+_ROOT_GAP = 5
+"""Pixels from an arrow from above to its label."""
 _LEVEL = 19
 """Pixels from one level of arcs to the next: a label's line."""
 _ARROW_SPACING, _ARROW_WIDTH = 10, 6
@@ -94,14 +96,16 @@ def draw(
     for place, (group, arc, level) in enumerate(zip(groups, drawn, levels, strict=True)):
         _finish_arc(group, f"s{number}-a{place}", ends - level * _LEVEL)
         _annotate_arc(group, sentence, arc, compared)
+    right = 0.0
     for arc in arcs:
         if not 0 < arc.head <= words:
+            right = max(right, centres[arc.word] + _ROOT_GAP + len(arc.label) * _LETTER_WIDTH)
             arrow = _root_arrow(centres[arc.word], top, ends, arc.label)
             annotated = _annotate_arc(arrow, sentence, arc, compared)
             if arc.head:
                 annotated.attrib["class"] += " beyond"
             svg.append(annotated)
-    _fit(svg, centres, top, ends + _WORD_SPACING + _ROOM_BELOW)
+    _fit(svg, centres, top, ends + _WORD_SPACING + _ROOM_BELOW, right)
     return svg
 
 
@@ -265,7 +269,7 @@ def _root_arrow(centre: float, top: float, foot: float, label: str) -> Element:
         ),
         node(
             "text",
-            {"x": f"{centre + 5:g}", "y": f"{top + 12:g}", "direction": "ltr"},
+            {"x": f"{centre + _ROOT_GAP:g}", "y": f"{top + 12:g}", "direction": "ltr"},
             node("tspan", {"class": "displacy-label"}, label),
         ),
         node(
@@ -310,10 +314,13 @@ def _annotate_arc(
     return group
 
 
-def _fit(svg: Element, centres: Sequence[float], top: float, bottom: float) -> None:
-    """Crop the drawing to its contents, and leave colours and fonts to the page."""
+def _fit(svg: Element, centres: Sequence[float], top: float, bottom: float, right: float) -> None:
+    """Crop the drawing to its contents, which reach at least to ``right``, and leave colours and
+    fonts to the page.
+    """
     slot = abs(centres[1] - centres[0]) if len(centres) > 1 else 2 * centres[0]
-    left, width, height = min(centres) - slot / 2, len(centres) * slot, bottom - top
+    left, height = min(centres) - slot / 2, bottom - top
+    width = max(len(centres) * slot, right - left)
     svg.attrib = {
         "class": "displacy",
         "role": "img",

@@ -27,6 +27,7 @@ from egparse.learners.problem import VectorProblem
 from egparse.parsing.arc_problem import Trees
 from egparse.parsing.arc_training import GOLD_THETA as ARC_THETA
 from egparse.parsing.arc_training import ArcParserTask, GoldHeads, crossing_arcs
+from egparse.parsing.training_pieces import training_pieces
 from egparse.sentences import Sentence
 from egparse.tagging.fit_sequence import GOLD_THETA as LABEL_THETA
 from egparse.tagging.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence
@@ -132,7 +133,7 @@ def parser(sample: Sample, *, trees: Trees, bits: int, arc_share: float = 0.0) -
             snapshot(_Scaled(1.0)), _tagged(columns, sample.dev, ("heads",)), _heads(sample.dev)
         )
 
-    lengths = np.maximum(1, np.diff(words.starts))
+    lengths = np.maximum(1, [piece.end - piece.first for piece in training_pieces(heads)])
     return Setup(
         "parsing",
         problem,
