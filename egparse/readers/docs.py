@@ -44,10 +44,17 @@ else at its last blank.
 MAX_CHARACTERS = 100_000
 """A longer paragraph is cut at a blank. It is a tenth of spaCy's limit; memory is proportional."""
 
+MAX_UNBROKEN = 1_000_000
+"""Text without blanks is cut into paragraphs after so many characters."""
+
 MAX_RUN = 250
-"""Text without blanks is cut after so many characters, because spaCy's time for splitting off
-punctuation is quadratic (10 s for 8,000 brackets).
+"""Text without blanks is split into words in pieces of so many characters, because spaCy's time for
+splitting off punctuation is quadratic (10 s for 8,000 brackets). A word of several pieces is joined
+again.
 """
+
+_NEIGHBOURHOOD = 20
+"""Characters on both sides of a cut that show whether it cuts a word."""
 
 MAX_STRINGS = 200_000
 """The size of spaCy's vocabulary at which it is discarded. spaCy's memory zones would discard it
@@ -60,6 +67,8 @@ CLAUSE_ENDS = frozenset(",;:)]\u2013\u2014\u2026\u060c\uff1b\uff1a\uff0c\u3001")
 OPENING = frozenset("\"'([{\u2018\u201c\u201e\u00ab\u00bf\u00a1")
 
 _BLANK_LINE = re.compile(r"\n\s*\n")
+_BLANK = re.compile(r"[ \n]")
+_LONG_RUN = re.compile(rf"\S{{{MAX_RUN + 1},}}")
 
 
 class _Word(NamedTuple):
@@ -170,14 +179,19 @@ def _checked(texts: Iterable[str], path: str) -> Iterator[str]:
 
 
 def _paragraphs(texts: Iterable[str]) -> Iterator[str]:
-    """The texts between blank lines; one that is longer than ``MAX_CHARACTERS`` is cut at a
-    blank.
+    """The texts between blank lines; one that is longer than ``MAX_CHARACTERS`` is cut at blanks.
+
+    The parts do not depend on where the texts are cut.
     """
     begun = ""
     for text in texts:
-        *finished, begun = _BLANK_LINE.split(begun + text)
-        for paragraph in finished:
-            yield from _cut_paragraph(paragraph)
+        unseen = len(begun.rstrip())  # there was no blank line before
+        begun += text
+        start = 0
+        for blank_line in _BLANK_LINE.finditer(begun, unseen):
+            yield from _cut_paragraph(begun[start : blank_line.start()])
+            start = blank_line.end()
+        begun = begun[start:]
         if len(begun) > MAX_CHARACTERS:
             *finished, begun = _cut_paragraph(begun)
             yield from finished
@@ -185,34 +199,36 @@ def _paragraphs(texts: Iterable[str]) -> Iterator[str]:
 
 
 def _cut_paragraph(text: str) -> list[str]:
-    """The text in parts of at most ``MAX_CHARACTERS``, cut at blanks if possible; parts that are
-    blank are dropped.
+    """The text in parts of at most ``MAX_CHARACTERS``, cut at blanks, or of at most
+    ``MAX_UNBROKEN`` where there are none.
     """
     parts = []
     start = 0
     while len(text) - start > MAX_CHARACTERS:
         end = start + MAX_CHARACTERS
-        blank = max(text.rfind(" ", start + 1, end), text.rfind("\n", start + 1, end))
-        end = blank if blank > 0 else end
-        parts.append(text[start:end])
-        start = end
+        cut = max(text.rfind(" ", start + 1, end), text.rfind("\n", start + 1, end))
+        if cut < 0:
+            later = _BLANK.search(text, end, start + MAX_UNBROKEN)
+            if later is None and len(text) - start <= MAX_UNBROKEN:
+                break
+            cut = start + MAX_UNBROKEN if later is None else later.start()
+        parts.append(text[start:cut])
+        start = cut
     parts.append(text[start:])
-    return [part for part in parts if part.strip()] or [""]
+    return parts
 
 
-def _cut_runs(text: str) -> list[str]:
-    """The text in parts, usually one, in which no run without blanks is longer than ``MAX_RUN``."""
+def _run_cuts(text: str) -> list[int]:
+    """The positions, usually none, that cut the text so that no run without blanks is longer than
+    ``MAX_RUN``.
+    """
     if max(map(len, text.split()), default=0) <= MAX_RUN:
-        return [text]
-    parts = []
-    start = run = 0  # where the part and the run without blanks start
-    for position, character in enumerate(text):
-        if character.isspace():
-            run = position + 1
-        elif position - run == MAX_RUN:
-            parts.append(text[start:position])
-            start = run = position
-    return [*parts, text[start:]]
+        return []
+    return [
+        cut
+        for run in _LONG_RUN.finditer(text)
+        for cut in range(run.start() + MAX_RUN, run.end(), MAX_RUN)
+    ]
 
 
 def _sentences(
@@ -224,7 +240,7 @@ def _sentences(
 ) -> Iterator[Sentence]:
     number = first_id - 1
     for paragraph in paragraphs:
-        if not paragraph:
+        if not paragraph or paragraph.isspace():
             continue
         if splitter is None:
             words = _words(_doc(paragraph, _rules(language)))
@@ -248,14 +264,33 @@ def _doc(paragraph: str, nlp: Language) -> Doc:
 
 
 def _tokens(paragraph: str, nlp: Language) -> Doc:
-    parts = _cut_runs(paragraph)
-    if len(parts) == 1:
+    cuts = _run_cuts(paragraph)
+    if not cuts:
         return nlp.make_doc(paragraph)
     from spacy.tokens import Doc
 
-    tokens = [token for part in parts for token in nlp.tokenizer(part)]
-    return Doc(
-        nlp.vocab, [token.text for token in tokens], [bool(token.whitespace_) for token in tokens]
+    pieces: list[list[str]] = []  # of each token
+    spaces: list[bool] = []
+    for start, end in zip([0, *cuts], [*cuts, len(paragraph)], strict=True):
+        goes_on = start > 0 and not _ends_token(paragraph, start, nlp)
+        for token in nlp.tokenizer(paragraph[start:end]):
+            if goes_on:
+                pieces[-1].append(token.text)
+                spaces[-1] = bool(token.whitespace_)
+                goes_on = False
+            else:
+                pieces.append([token.text])
+                spaces.append(bool(token.whitespace_))
+    return Doc(nlp.vocab, ["".join(one) for one in pieces], spaces)
+
+
+def _ends_token(text: str, cut: int, nlp: Language) -> bool:
+    """Whether a token would end at ``cut`` if the run around it were not cut, by its
+    neighbourhood.
+    """
+    first = max(0, cut - _NEIGHBOURHOOD)
+    return any(
+        token.idx == cut - first for token in nlp.tokenizer(text[first : cut + _NEIGHBOURHOOD])
     )
 
 

@@ -160,4 +160,6 @@ def test_archives_and_other_files_are_named(tmp_path: Path) -> None:
         tar.add(tmp_path / "a.conllu")
     assert fault((tmp_path / "a.zip").read_bytes()).endswith("got a zip archive: unpack it first")
     assert fault((tmp_path / "a.tgz").read_bytes()).endswith("got a tar archive: unpack it first")
-    assert fault(b"\x89egp\r\n\x1a\n...").endswith("expected text, got a model file, to which an input is missing")
+    assert fault(b"\x89egp\r\n\x1a\n...").endswith(
+        "expected text, got a model file, to which an input is missing"
+    )

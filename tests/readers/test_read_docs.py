@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lines_run import lines_run
 from properties import examples
 
 from egparse.errors import CorpusError, EgparseError
@@ -96,7 +97,7 @@ def test_long_sentences_are_cut_after_clauses_or_at_blanks() -> None:
 def test_long_runs_and_paragraphs_are_cut() -> None:
     run = "x" * (2 * MAX_RUN + 5)
     (sentence,) = read_text(f"a {run} end.")
-    assert sentence.forms == ("a", run[:MAX_RUN], run[:MAX_RUN], "xxxxx", "end", ".")
+    assert sentence.forms == ("a", run, "end", ".")
     assert spoken(sentence) == f"a {run} end. "
     paragraph = "wort " * (MAX_CHARACTERS // 4)
     assert sum(map(len, read_text(paragraph, "xx"))) == MAX_CHARACTERS // 4
@@ -146,3 +147,46 @@ def test_no_letter_is_lost(text: str) -> None:
     assert all(form.strip() for s in sentences for form in s.forms)
     runs = "".join(spoken(s) for s in sentences).split()
     assert runs == text.split()
+
+
+@pytest.mark.parametrize("letter", ["x", "\u0301", "字"])
+def test_an_unbroken_word_is_one_word(letter: str) -> None:
+    (sentence,) = read_text(letter * 200_000 + "\n", "xx")
+    assert sentence.forms == (letter * 200_000,)
+
+
+def test_runs_of_punctuation_are_many_words_wherever_they_are_cut() -> None:
+    for length in (MAX_RUN - 1, MAX_RUN, MAX_RUN + 1, 2 * MAX_RUN + 7):
+        assert sum(map(len, read_text("(" * length))) == length
+
+
+class Trickling(io.StringIO):
+    """A stream that gives a few characters at a time."""
+
+    def __init__(self, text: str, size: int) -> None:
+        super().__init__(text)
+        self._size = size
+
+    def read(self, _: int | None = -1) -> str:
+        return super().read(self._size)
+
+
+@pytest.mark.parametrize("size", [1, 7, 100])
+def test_paragraphs_do_not_depend_on_how_the_text_comes(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("egparse.readers.docs.MAX_CHARACTERS", 50)
+    monkeypatch.setattr("egparse.readers.docs.MAX_UNBROKEN", 90)
+    text = "\n \n".join(
+        ["one two", "a b " * 60, "x" * 300, "y" * 70 + " z", " " * 200, "end\r\n\t\r\nof it\n"]
+    )
+    whole = list(read_text(io.StringIO(text), "xx"))
+    assert "".join(form for one in whole for form in one.forms) == "".join(text.split())
+    assert list(read_text(Trickling(text, size), "xx")) == whole
+
+
+def test_text_without_line_ends_takes_linear_time() -> None:
+    def run(length: int) -> int:
+        return lines_run(lambda: list(read_text("ab cd" * (length // 5), "xx")))
+
+    assert run(400_000) < 5 * run(100_000)

@@ -5,10 +5,12 @@ Time counts from the first sentence that is read, without loading and without wa
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TextIO
 
 from egparse.cli import tables
@@ -24,6 +26,7 @@ _INTERVAL = 0.2
 """Seconds between two states that are shown."""
 
 
+_USUAL_COLUMNS = 80
 _MIN_NAME = 8
 _WIDE = 0x1100
 """The first character that may take two cells."""
@@ -74,7 +77,7 @@ class Progress:
             return
         if now - self._begun >= _DELAY and now - self._shown_at >= _INTERVAL:
             self._shown_at = now
-            self._show(self._line(shutil.get_terminal_size().columns - 1))
+            self._show(self._line(_columns(self._stream) - 1))
 
     def clear(self) -> None:
         """Take the line off the terminal, for another one."""
@@ -131,6 +134,14 @@ class Progress:
         self._stream.write(f"\r{line}{blanks}\r")
         self._stream.flush()
         self._shown = line
+
+
+def _columns(stream: TextIO) -> int:
+    """The width of a terminal; COLUMNS says it where it is set, as for other programs."""
+    if not os.environ.get("COLUMNS", "").isdigit():
+        with suppress(OSError, ValueError):  # shutil would ask standard output, which may be a file
+            return os.get_terminal_size(stream.fileno()).columns or _USUAL_COLUMNS
+    return shutil.get_terminal_size((_USUAL_COLUMNS, 24)).columns
 
 
 def _shortened(name: str, width: int) -> str:

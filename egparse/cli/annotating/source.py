@@ -25,7 +25,7 @@ from egparse.readers.encodings import UTF_8
 STANDARD = Path("-")
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_PIECE = 1 << 16
+_PIECE = 1 << 14
 """Bytes that are read at a time: few, so that progress moves smoothly."""
 
 
