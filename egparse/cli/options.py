@@ -94,7 +94,7 @@ EncodingOption: TypeAlias = Annotated[
     typer.Option(
         "--encoding",
         metavar="NAME",
-        help="Encoding of the input, by one of Python's names, such as utf-16 or latin-1.",
+        help="Encoding of corpora and texts, by one of Python's names, such as utf-16 or latin-1.",
     ),
 ]
 

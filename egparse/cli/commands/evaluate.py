@@ -17,6 +17,7 @@ from egparse.cli.files.kinds import Kind
 from egparse.cli.kernel_cache import announce_compilation
 from egparse.cli.notices import warnings_shown
 from egparse.cli.options import (
+    EncodingOption,
     FormatOption,
     GoldTagsOption,
     JsonOption,
@@ -67,6 +68,7 @@ class _Options(NamedTuple):
     seed: int
     details: bool
     format: str | None
+    encoding: str
 
 
 def evaluate_cli(
@@ -119,6 +121,7 @@ def evaluate_cli(
         int, typer.Option("--seed", metavar="N", min=0, help="Random seed of the resamples.")
     ] = 0,
     format: FormatOption = None,
+    encoding: EncodingOption = "utf-8",
     as_json: JsonOption = False,
 ) -> None:
     """Score a model, or predictions in a file, against a gold corpus.
@@ -138,10 +141,10 @@ def evaluate_cli(
         # Models are looked up before a corpus is read: a wrong name fails at once.
         system = _System(str(predicted), predicted, False) if predicted else _model(first)
         other = None if against is None else _model_or_predictions(against)
-        options = _Options(gold_tags, bootstrap, seed, details, format)
+        options = _Options(gold_tags, bootstrap, seed, details, format, encoding)
         _check_files(gold_path, [system, *([other] if other else [])])
         with warnings_shown(quiet=as_json):
-            gold = _sentences(gold_path, format)
+            gold = _sentences(gold_path, options)
             report = _report(system, gold, options)
             if other is None:
                 compared = None
@@ -250,7 +253,7 @@ def _report(system: _System, gold: list[Sentence], options: _Options) -> Report:
     if not system.is_model:
         from egparse.evaluation.report import evaluate
 
-        return evaluate(gold, _sentences(system.path, options.format), **shared)
+        return evaluate(gold, _sentences(system.path, options), **shared)
     return _load(system.path).evaluate(gold, gold_tags=options.gold_tags, **shared)
 
 
@@ -266,13 +269,20 @@ def _named(system: _System) -> Iterator[None]:
         ) from None
 
 
-def _sentences(path: Path, format: str | None) -> list[Sentence]:
+def _sentences(path: Path, options: _Options) -> list[Sentence]:
     """All sentences of a corpus; trees may have several roots or lack heads, as evaluation can
     score them.
     """
     from egparse.readers.whole_corpus import read_whole
 
-    return read_whole(path, format, multiple_roots=True, whole_trees=False).sentences
+    corpus = read_whole(
+        path,
+        options.format,
+        encoding=options.encoding,
+        multiple_roots=True,
+        whole_trees=False,
+    )
+    return corpus.sentences
 
 
 def _load(path: Path) -> Model:

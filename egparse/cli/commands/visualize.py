@@ -17,6 +17,7 @@ from egparse.cli.files.kinds import Kind
 from egparse.cli.kernel_cache import announce_compilation
 from egparse.cli.notices import say, warnings_shown
 from egparse.cli.options import (
+    EncodingOption,
     GoldTagsOption,
     InputFormat,
     InputFormatOption,
@@ -150,6 +151,7 @@ def visualize_cli(
         ),
     ] = False,
     format: InputFormatOption = InputFormat.AUTO,
+    encoding: EncodingOption = "utf-8",
     gold_tags: GoldTagsOption = False,
     force: ForceOption = False,
     quiet: QuietOption = False,
@@ -170,7 +172,7 @@ def visualize_cli(
         path = _found(model) if model else None  # before numba is imported
         inputs = {"the input": input, "the model": path}
         check_output(output, Kind.PAGE, inputs, force=force, regular=False)
-        with Input(input) as source, warnings_shown(quiet):
+        with Input(input, encoding) as source, warnings_shown(quiet):
             found = visualize(
                 source,
                 _loaded(path, quiet) if path else None,
