@@ -5,13 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 
 
+_LONGEST = 2000
+"""Characters of a message; a path may have many."""
+
+_LONGEST_NAME = 60
+"""Characters of the ID of a sentence in a message."""
+
+
 class EgparseError(Exception):
     """The base of all errors in input or options; its text is meant for the user.
 
-    It is one line: line ends, control characters and others that do not show are escaped.
+    It is one line: line ends, control characters and others that do not show are escaped, and
+    what makes it endless is left out of its middle.
     """
 
     def __init__(self, text: str = "") -> None:
+        if len(text) > _LONGEST:
+            text = f"{text[: _LONGEST // 2]}...{text[-_LONGEST // 2 :]}"
         super().__init__(one_line(text))
 
 
@@ -34,7 +44,10 @@ class CorpusError(EgparseError):
         self.expected = expected
         self.got = got
         self.sentence_id = sentence_id
-        where = f"sentence {sentence_id}: " if sentence_id else ""
+        name = sentence_id or ""
+        if len(name) > _LONGEST_NAME:
+            name = f"{name[:_LONGEST_NAME]}..."
+        where = f"sentence {name}: " if name else ""
         super().__init__(f"{path}:{line}: {where}expected {expected}, got {got}")
 
 

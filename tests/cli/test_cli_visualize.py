@@ -350,7 +350,7 @@ def test_what_cannot_be_shown_is_said_in_one_line(trained: Trained, write: Any) 
         complaint("visualize", trained.model, empty)
         == f"{empty}: expected at least one sentence to draw, got an empty input"
     )
-    assert complaint("visualize", text).startswith(f"{text}: expected an annotated corpus")
+    assert complaint("visualize", text).startswith(f"{text}:1: expected an annotated corpus")
     assert complaint("visualize", trained.model).endswith(
         "expected text, got a model file, to which an input is missing"
     )

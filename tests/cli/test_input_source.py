@@ -58,3 +58,22 @@ def test_what_is_asked_for_decides_before_all(tmp_path: Path) -> None:
     path.write_bytes(ROW)
     with Input(path) as source:
         assert source.format(InputFormat.TEXT) is InputFormat.TEXT
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        (b"One.\n", ":1"),
+        (b"# a\n\n# b\nOne.\n", ":4"),
+        (b"\n\nNo end", ":3"),
+        (b"\n" * 40_000 + b"# c\nOne.", ":40002"),
+        (b"# text = a\n", ":1"),
+        (b"", ""),
+    ],
+)
+def test_the_place_of_the_line_that_decides(tmp_path: Path, content: bytes, line: str) -> None:
+    path = tmp_path / "input.txt"
+    path.write_bytes(content)
+    with Input(path) as source:
+        source.format(InputFormat.AUTO)
+        assert source.place == f"{path}{line}"

@@ -206,7 +206,7 @@ class _Texts:
 def _sentences(source: Input, run: Run, texts: _Texts) -> Iterator[Sentence]:
     """The sentences of an input as they are read."""
     format = source.format(run.options.format)
-    reading = _reading(source.name, format, run)
+    reading = _reading(source, format, run)
     if format is InputFormat.TEXT:
         return texts.sentences(source)
     run.progress.begin()
@@ -217,7 +217,7 @@ def _written(
     source: Input, run: Run, texts: _Texts, model_path: Path, jobs: int
 ) -> Generator[Written, None, None]:
     format = source.format(run.options.format)
-    reading = _reading(source.name, format, run)
+    reading = _reading(source, format, run)
     jobs = jobs or all_cores()
     annotation = run.options.of_annotation
     if format is InputFormat.TEXT:
@@ -236,7 +236,7 @@ def _written(
     )
 
 
-def _reading(name: str, format: InputFormat | None, run: Run) -> dict[str, Any]:
+def _reading(source: Input, format: InputFormat | None, run: Run) -> dict[str, Any]:
     """Options of ``read_corpus``: the annotation of the input is either kept or not read at all, so
     that its faults do not matter.
 
@@ -247,7 +247,7 @@ def _reading(name: str, format: InputFormat | None, run: Run) -> dict[str, Any]:
         return {"trees": False, "spans_key": None}
     if format not in (None, InputFormat.CONLLU, InputFormat.CONLLX):
         expected = "expected CoNLL-U or CoNLL-X, which have cells to fill, for --respect-input"
-        raise EgparseError(f"{name}: {expected}, got {format}")
+        raise EgparseError(f"{source.place}: {expected}, got {format}")
     parser = run.model.parser
     return {
         "trees": parser is not None,

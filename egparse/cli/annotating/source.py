@@ -32,7 +32,8 @@ _PIECE = 1 << 14
 class Input(AbstractContextManager["Input"]):
     """An open stream of bytes of UTF-8, whatever the encoding and compression of the source.
 
-    ``name`` is for messages. ``read`` returns first the bytes that ``format`` has read ahead, then
+    ``name`` is for messages, ``place`` too: it has the line that shows the format, once one does.
+    ``read`` returns first the bytes that ``format`` has read ahead, then
     those that the source has available. ``taken`` counts the bytes of the source so far, ``waited``
     the seconds that a pipe or a terminal had nothing.
     """
@@ -45,6 +46,7 @@ class Input(AbstractContextManager["Input"]):
         before_waiting: Callable[[], None] | None = None,
     ) -> None:
         self.name = "<stdin>" if path == STANDARD else str(path)
+        self.place = self.name
         self.taken = 0
         self.waited = 0.0
         self._before_waiting = before_waiting
@@ -87,15 +89,19 @@ class Input(AbstractContextManager["Input"]):
 
     def _looks_like(self) -> InputFormat | None:
         """The format by the first comment of CoNLL-U or the first other line that is no comment."""
-        begun = b""
+        begun, number = b"", 1
         for piece in self._pieces:
             self._head.append(piece)
             *lines, begun = (begun + piece).removeprefix(_BYTE_ORDER_MARK).split(b"\n")
-            for line in lines:
+            for number, line in enumerate(lines, number):  # noqa: B020  # goes on after a piece
                 if line.strip() and (line[:1] != b"#" or is_conllu_comment(_as_text(line))):
+                    self.place = f"{self.name}:{number}"
                     return _by_line(line)
+            number += bool(lines)
             if len(begun) > CHUNK:  # no corpus has such a line
                 break
+        if begun.strip():
+            self.place = f"{self.name}:{number}"
         return _by_line(begun)
 
     def _source(self) -> Iterator[bytes]:

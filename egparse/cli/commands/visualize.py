@@ -211,11 +211,11 @@ def _views(
     from egparse.pages.certainty import with_probabilities_of_misc
 
     if model is None:
-        _require_corpus(source.name, format, "or MODEL and INPUT")
+        _require_corpus(source.place, format, "or MODEL and INPUT")
         found = map(with_probabilities_of_misc, _corpus(source, format))
         return (View(number, sentence) for number, sentence in enumerate(found, 1))
     if compare:
-        _require_corpus(source.name, format, "for --compare")
+        _require_corpus(source.place, format, "for --compare")
     as_text = format is InputFormat.TEXT
     read = _text(source, model.language) if as_text else _corpus(source, format, annotated=compare)
     if compare:
@@ -259,10 +259,10 @@ def _text(source: Input, language: str) -> Iterator[Sentence]:
     return chain([first], sentences)
 
 
-def _require_corpus(name: str, format: InputFormat | None, purpose: str) -> None:
+def _require_corpus(place: str, format: InputFormat | None, purpose: str) -> None:
     if format is InputFormat.TEXT:
         expected = f"expected an annotated corpus (name column files with --format), {purpose}"
-        raise EgparseError(f"{name}: {expected}, got what looks like none")
+        raise EgparseError(f"{place}: {expected}, got what looks like none")
 
 
 def _least_certain(views: Iterable[View], limit: int, name: str) -> tuple[list[View], int]:
