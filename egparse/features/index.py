@@ -90,9 +90,12 @@ class KeyIndex:
 
         Keys that were made to collide would take quadratic time.
         """
-        mixed = (self.keys ^ (self.keys >> np.uint64(29))) * _GOLDEN_RATIO
-        blocks = (mixed >> np.uint64(32)) & np.uint64(self.size - 1)
-        blocks >>= np.uint64(_BLOCK.bit_length() - 1)
+        # the blocks of ``slot_of``, in place
+        blocks = self.keys >> np.uint64(29)
+        blocks ^= self.keys
+        blocks *= _GOLDEN_RATIO
+        blocks >>= np.uint64(32 + _BLOCK.bit_length() - 1)
+        blocks &= np.uint64((self.size - 1) // _BLOCK)
         return bool(np.bincount(blocks.view(np.int64), minlength=1).max() <= _BLOCK)
 
     def numbers(self, keys: UInt64s) -> Ints:

@@ -66,7 +66,9 @@ def unpack_weights(stored: Mapping[str, Any]) -> Singles:
     for plain in pieces(stored["deflated"]):
         if done + len(plain) > count:
             raise ValueError(f"expected {count} bytes, got more")
-        weights[done : done + len(plain)] = values[np.frombuffer(plain, dtype=np.uint8)]
+        steps = np.frombuffer(plain, dtype=np.uint8)
+        # "clip" takes each value at once; bytes are within range in any mode
+        np.take(values, steps, out=weights[done : done + len(plain)], mode="clip")
         done += len(plain)
     if done != count:
         raise ValueError(f"expected {count} bytes, got {done}")

@@ -548,7 +548,7 @@ def _list(stored: Stored, least: int, most: int) -> list[Any]:
     if not least <= len(stored.value) <= most:
         bound = f"at least {least}" if len(stored.value) < least else f"at most {most}"
         raise stored.fault(f"a list of {bound}", len(stored.value))
-    return list(stored.value)
+    return stored.value if isinstance(stored.value, list) else list(stored.value)
 
 
 def _map(stored: Stored) -> Mapping[str, Any]:

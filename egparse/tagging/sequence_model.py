@@ -193,7 +193,9 @@ class SequenceModel:
         )
         _check_keys(stored, index, len(templates.texts))
         stored.require(
-            ascend_within(rows.labels, rows.starts), "row_labels", "ascending labels in each row"
+            ascend_within(read["row_labels"], rows.starts),
+            "row_labels",
+            "ascending labels in each row",
         )
         return cls(
             templates,
