@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.errors import EgparseError
-from egparse.evaluation.words import name_of
+from egparse.evaluation.words import name_of, place_of
 from egparse.sentences import Sentence
 from egparse.types import Longs
 
@@ -172,7 +172,7 @@ def _tokens(sentence: Sentence, number: int) -> list[_Token]:
     for first, last, form in multiword_tokens(sentence):
         if not done < first <= last <= len(sentence):
             raise EgparseError(
-                f"{name_of(sentence, number)}: expected multiword token {first}-{last} "
+                f"{place_of(sentence, number)}: expected multiword token {first}-{last} "
                 f"to span words from {done + 1} to {len(sentence)}"
             )
         tokens += _single_words(sentence, number, done, first - 1)
@@ -196,7 +196,7 @@ def _without_blanks(form: str, sentence: Sentence, number: int) -> str:
     )
     if not stripped:
         raise EgparseError(
-            f"{name_of(sentence, number)}: expected a form that is not blank, got {form!r}"
+            f"{place_of(sentence, number)}: expected a form that is not blank, got {form!r}"
         )
     return stripped
 

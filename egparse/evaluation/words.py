@@ -125,6 +125,16 @@ def name_of(sentence: Sentence, number: int) -> str:
     return f"sentence number {number + 1}"
 
 
+def place_of(sentence: Sentence, number: int) -> str:
+    """The beginning of a message about a sentence: its place in a file, if it has one, and its name
+    as ``name_of`` gives it.
+    """
+    if sentence.sentence_id and sentence.source is not None:
+        place = f"{sentence.source.path}:{sentence.source.first_line}"
+        return f"{place}: sentence {sentence.sentence_id}"
+    return name_of(sentence, number)
+
+
 def _column(sentence: Sentence, column: Column) -> Sequence[str]:
     values: Sequence[str] = getattr(sentence, column)
     if not len(values):
@@ -140,6 +150,6 @@ def _outside(sentences: Sequence[Sentence], flat: Longs, word: int) -> str:
     place = word - int(lengths(sentences)[:number].sum())
     form, size = sentence.forms[place], len(sentence)
     return (
-        f"{name_of(sentence, number)}: expected the head of word {place + 1} ({form!r}) "
+        f"{place_of(sentence, number)}: expected the head of word {place + 1} ({form!r}) "
         f"to be from 0 to {size}, got {flat[word]}"
     )

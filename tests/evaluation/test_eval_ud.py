@@ -242,6 +242,14 @@ def test_a_blank_form_is_an_error_where_texts_are_aligned() -> None:
         score([Sentence(forms=["\u00a0"])], [Sentence(forms=["a"])])
 
 
+def test_faults_where_texts_are_aligned_name_file_and_line() -> None:
+    blank = ("# sent_id = x", "1\t\u00a0\t_\t_\t_\t_\t_\t_\t_\t_")
+    source = Source("gold.conllu", 7, blank, [1])
+    gold = Sentence(forms=["\u00a0"], sentence_id="x", source=source)
+    with pytest.raises(EgparseError, match=r"^gold\.conllu:7: sentence x: expected a form"):
+        score([gold], [Sentence(forms=["a"])])
+
+
 def test_a_multiword_token_without_its_words_is_an_error() -> None:
     gold = parse(WORDS)
     lines = ["5-7\tcat.s\t_\t_\t_\t_\t_\t_\t_\t_", *WORDS.strip().split("\n")]
