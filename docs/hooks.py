@@ -99,6 +99,19 @@ def settings() -> str:
     return "\n\n".join(pages)
 
 
+def options() -> str:
+    """The options of every learner that has some: a row for each, with its range."""
+    from egparse.fitting.learner_options import OPTIONS
+    from egparse.fitting.settings import range_of
+
+    rows = [
+        (f"`{learner}`" if first else "", f"`{option}`", range_of(hint))
+        for learner, own in OPTIONS.items()
+        for first, (option, hint) in zip([True] + [False] * len(own), own.items(), strict=False)
+    ]
+    return _table(("learner", "option", "range"), rows)
+
+
 def _defaults(setting: Any) -> str:
     shown = _value(setting.default)
     if setting.default_order_1 is not None:
@@ -112,7 +125,11 @@ def _value(text: str) -> str:
     return f"`{text}`" if text else ""
 
 
-GENERATED: dict[str, Callable[[], str]] = {"commands": commands, "settings": settings}
+GENERATED: dict[str, Callable[[], str]] = {
+    "commands": commands,
+    "options": options,
+    "settings": settings,
+}
 
 
 def _prose(text: str | None) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +24,13 @@ _SHOWN_FAULTS = 5
 
 
 def read(
-    path: Path, name: str, config: TrainConfig, format: str | None, skip_bad: bool, say: Say
+    path: Path,
+    name: str,
+    config: TrainConfig,
+    format: str | None,
+    skip_bad: bool,
+    say: Say,
+    encoding: str = "utf-8",
 ) -> WholeCorpus:
     """Read a corpus for training, and say what was found in it.
 
@@ -32,7 +40,9 @@ def read(
     from egparse.readers.whole_corpus import read_whole
 
     multiple_roots = None if config.parser.single_root else True
-    corpus = read_whole(path, format, skip_bad=skip_bad, multiple_roots=multiple_roots)
+    corpus = read_whole(
+        path, format, encoding=encoding, skip_bad=skip_bad, multiple_roots=multiple_roots
+    )
     for fault in corpus.skipped[:_SHOWN_FAULTS]:
         say(f"skipped      {fault}")
     if len(corpus.skipped) > _SHOWN_FAULTS:
@@ -43,11 +53,36 @@ def read(
     return corpus
 
 
-def held_out(share: float) -> str:
-    """What is said where no development part is named."""
-    if share:
+def with_language(config: TrainConfig, sentences: Sequence[Sentence], say: Say) -> TrainConfig:
+    """The settings with the language of the corpus, and say which it is and why; say too where the
+    rules of another language than the one that was set fit the corpus much better.
+    """
+    from egparse.fitting.config import AUTO
+    from egparse.splitting.language import better_language, find_language
+
+    if config.language != AUTO:
+        say(f"language     {config.language}, as set")
+        better = better_language(config.language, sentences)
+        if better is not None:
+            say(f"warning      {better}")
+        return config
+    found = find_language(sentences)
+    if found.sure:
+        say(f"language     {found.code}, {found.reason}; --language names another")
+    else:
+        say(f"language     {found.code}, rules of no language ({found.reason}): set --language")
+    return replace(config, language=found.code)
+
+
+def held_out(sentences: int, share: float) -> str:
+    """What is said where no development part is named, for so many sentences in all."""
+    from egparse.training.run import held_out_of
+
+    count = held_out_of(sentences, share)
+    if count:
         return (
-            f"development  {100 * share:g} % of the sentences, held out; --dev names a file instead"
+            f"development  {100 * share:g} % of the sentences, held out: {count:,}; --dev names a "
+            "file instead"
         )
     return (
         "development  none: so few sentences are all needed to learn from; --dev names a file "

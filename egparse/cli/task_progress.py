@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -82,6 +84,14 @@ class Standing:
         }
 
 
+def without_bound(tasks: Mapping[str, str]) -> str:
+    """Why ``-`` stands for dual and gap of these tasks, learner by task: a line, or nothing."""
+    if not tasks:
+        return ""
+    listed = ", ".join(f"{task} ({learner})" for task, learner in tasks.items())
+    return f"No dual and gap for {listed}: no lower bound of the objective is known."
+
+
 class Standings:
     """A listener that keeps the progress of each task, in the order in which tasks begin."""
 
@@ -104,6 +114,14 @@ class Standings:
         else:
             standing.add_step(event)
         return standing
+
+    def without_bound(self) -> list[str]:
+        """The tasks whose learner has no dual."""
+        return [
+            standing.task
+            for standing in self.trained()
+            if standing.best is not None and not math.isfinite(standing.best.dual)
+        ]
 
     def trained(self) -> list[Standing]:
         """The tasks with at least one finished pass."""

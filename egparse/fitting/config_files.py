@@ -29,6 +29,9 @@ from egparse.fitting.faults import (
     unknown_key,
 )
 
+_NO_TOML = (ValueError, RecursionError)
+"""What ``tomllib`` raises for other text, numbers of thousands of digits and nested brackets."""
+
 _NO_OPTIONS = ("c", "seed", "loss")
 _EG_ONLINE_ONLY = ("anneal_from", "anneal_decay", "search", "prioritise_below_gain")
 
@@ -52,7 +55,10 @@ def load_table(path: Path | None = None, overrides: Sequence[str] = ()) -> dict[
     if path is not None:
         try:
             table = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise ConfigError(f"{path}: expected a configuration in TOML: {reason}") from error
+        except _NO_TOML as error:
             raise ConfigError(f"{path}: expected a configuration in TOML, got: {error}") from error
     for override in overrides:
         _override(table, override)
@@ -285,7 +291,7 @@ def _override(table: dict[str, Any], text: str) -> None:
     key, separator, value = text.partition("=")
     try:
         parsed = tomllib.loads(f"value = {value}")["value"] if separator else None
-    except tomllib.TOMLDecodeError:
+    except _NO_TOML:
         parsed = value  # a bare word is a string
     if not separator or not key.strip():
         raise ConfigError(f"expected an override such as parser.c=5, got {text!r}")
@@ -302,5 +308,7 @@ def put(table: dict[str, Any], key: str, value: Any) -> None:
     for section in sections:
         table = table.setdefault(section, {})
         if not isinstance(table, dict):
-            raise ConfigError(f"{key}: expected {section} to be a section, got a value")
+            raise ConfigError(
+                f"{key}: expected {section} to be a section, got a value, {shown(table)}"
+            )
     table[last] = value

@@ -128,10 +128,10 @@ def _is_registered(code: str) -> bool:
 
 
 def _folder() -> Path:
-    found = find_spec("spacy.lang")
+    found = find_spec("spacy")
     assert found is not None
     assert found.submodule_search_locations
-    return Path(found.submodule_search_locations[0])
+    return Path(found.submodule_search_locations[0]) / "lang"
 
 
 def _by_file_name(sentences: Sequence[Sentence]) -> Found | None:

@@ -34,7 +34,7 @@ from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
 from egparse.tagging.tree_columns import tree_column_names
 from egparse.tagging.warm_start import extend_model
-from egparse.training.checks import check_for_corpus, check_settings
+from egparse.training.checks import check_for_corpus, check_settings, with_language
 from egparse.training.columns import annotated_layers, count_forms, named_columns
 from egparse.training.columns_with_base import extend_columns, in_lower_case
 from egparse.training.run import Corpus, CountForms, Run, Trained, hold_out, layers_to_train
@@ -126,7 +126,7 @@ def continue_training(
         ConfigError: a learner that does not fit its task, or cannot continue from a base; raised
             before anything is trained.
     """
-    config = check_settings(config)
+    config = with_language(check_settings(config), sentences)
     kept = [sentence for sentence in sentences if len(sentence)]
     layers = layers_to_continue(base.model, kept, config)
     check_for_corpus(config, kept, layers)

@@ -60,6 +60,7 @@ CountForms = Callable[[Mask | None], FormStatistics]
 
 _STATISTICS_FOLDS = 5
 _PIECES = 40
+_LEAST_TO_HOLD_OUT = 20
 
 
 class Trained(NamedTuple):
@@ -172,14 +173,19 @@ def hold_out(sentences: Sequence[Item], share: float, seed: int) -> tuple[list[I
     """Split off a random development part of the given share, both parts in corpus order; empty for
     very small corpora.
     """
-    count = int(len(sentences) * share)
-    if count == 0 or len(sentences) < 20:
+    count = held_out_of(len(sentences), share)
+    if count == 0:
         return list(sentences), []
     chosen = set(np.random.default_rng(seed).permutation(len(sentences))[:count].tolist())
     return (
         [sentence for number, sentence in enumerate(sentences) if number not in chosen],
         [sentence for number, sentence in enumerate(sentences) if number in chosen],
     )
+
+
+def held_out_of(sentences: int, share: float) -> int:
+    """The number of sentences that are held out for development; none of very few."""
+    return int(sentences * share) if sentences >= _LEAST_TO_HOLD_OUT else 0
 
 
 def layers_to_train(sentences: Sequence[Sentence], config: TrainConfig) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from egparse.cli.options import (
     ConfigOption,
     CorpusArgument,
     DevOption,
+    EncodingOption,
     FormatOption,
     JsonOption,
     QuietOption,
@@ -30,7 +31,7 @@ from egparse.cli.options import (
     examples,
 )
 from egparse.cli.scores import score_table
-from egparse.cli.task_progress import FINAL_HEADINGS, HEADINGS, Standings
+from egparse.cli.task_progress import FINAL_HEADINGS, HEADINGS, Standings, without_bound
 from egparse.cli.terminal import completion
 from egparse.cli.terminal.signals import interruptible, uninterrupted
 
@@ -43,9 +44,9 @@ if TYPE_CHECKING:
     from egparse.training.run import Trained
 
 EPILOG = examples(
-    "egparse train corpora/en_sample-train.conllu --dev corpora/en_sample-dev.conllu",
+    "egparse train en_ewt-ud-train.conllu --dev en_ewt-ud-dev.conllu",
     "egparse train train.txt --format conll2000 --output chunker.msgpack",
-    "egparse train corpus.conllu --config configs/max-margin.toml --set parser.c=5",
+    "egparse train corpus.conllu --set parser.c=5 --set upos.loss=max-margin",
     "egparse train corpus.conllu --learner perceptron",
     "egparse train corpus.conllu --learner hmm --set 'layers=[\"upos\"]'",
     'egparse train corpus.conllu --set \'layers=["upos", "heads"]\' --seed 7',
@@ -78,6 +79,7 @@ def train(
     *,
     dev: Path | None = None,
     format: str | None = None,
+    encoding: str = "utf-8",
     skip_bad: bool = False,
     base: Base | None = None,
     say: Say = silence,
@@ -95,10 +97,16 @@ def train(
         KeyboardInterrupt: interrupted before anything has been trained.
     """
     begun = time.process_time()
-    read = corpora.read(corpus, "corpus", config, format, skip_bad, say)
-    dev_read = corpora.read(dev, "development", config, format, skip_bad, say) if dev else None
+    from egparse.training.checks import check_settings
+
+    config = check_settings(config)
+    read = corpora.read(corpus, "corpus", config, format, skip_bad, say, encoding)
+    dev_read = (
+        corpora.read(dev, "development", config, format, skip_bad, say, encoding) if dev else None
+    )
     if dev_read is None and base is None and config.hold_out > 0:
-        say(corpora.held_out(config.hold_out))
+        say(corpora.held_out(len(read.sentences), config.hold_out))
+    config = corpora.with_language(config, read.sentences, say)
     announce_compilation(say)
     from egparse.training import run as training
 
@@ -113,7 +121,7 @@ def train(
         )
 
         if dev_read is None and config.hold_out > 0:
-            say(corpora.held_out(share_held_out(len(read.sentences), config)))
+            say(corpora.held_out(len(read.sentences), share_held_out(len(read.sentences), config)))
         layers = layers_to_continue(base.model, read.sentences, config)
         say(
             f"base         {base.name}: {', '.join(base.model.layers)}; training continues for "
@@ -246,6 +254,7 @@ def train_cli(
         ),
     ] = False,
     format: FormatOption = None,
+    encoding: EncodingOption = "utf-8",
     seed: Annotated[
         int | None,
         typer.Option(
@@ -324,6 +333,7 @@ def train_cli(
                 settings,
                 dev=dev,
                 format=format,
+                encoding=encoding,
                 skip_bad=skip_bad,
                 base=source,
                 say=silence if quiet else say,
@@ -342,10 +352,15 @@ def train_cli(
 def summary(done: Training) -> str:
     """The final tables: tasks, development scores, files."""
     rows = [standing.final_row() for standing in done.standings.trained()]
+    table = tables.table(FINAL_HEADINGS, rows, "l" + "r" * len(HEADINGS))
+    settings = done.trained.model.config_table
+    bounds = without_bound(
+        {task: settings[task]["learner"] for task in done.standings.without_bound()}
+    )
     parts = [
         tables.section(
             "Training: the pass that is kept (objective in nats), CPU time of all",
-            tables.table(FINAL_HEADINGS, rows, "l" + "r" * len(HEADINGS)),
+            "\n".join([table, *([bounds] if bounds else [])]),
         )
     ]
     if done.report is not None:

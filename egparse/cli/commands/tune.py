@@ -29,6 +29,7 @@ from egparse.cli.options import (
     ConfigOption,
     CorpusArgument,
     DevOption,
+    EncodingOption,
     FormatOption,
     JsonOption,
     QuietOption,
@@ -88,6 +89,7 @@ def tune(
     *,
     dev: Path | None = None,
     format: str | None = None,
+    encoding: str = "utf-8",
     skip_bad: bool = False,
     say: Say = silence,
     listener: Listener | None = None,
@@ -100,10 +102,15 @@ def tune(
         KeyboardInterrupt: interrupted before anything has been measured.
     """
     begun = time.process_time()
-    read = corpora.read(corpus, "corpus", config, format, skip_bad, say)
-    dev_read = corpora.read(dev, "development", config, format, skip_bad, say) if dev else None
+    from egparse.training.checks import check_settings
+
+    config = check_settings(config)
+    read = corpora.read(corpus, "corpus", config, format, skip_bad, say, encoding)
+    dev_read = (
+        corpora.read(dev, "development", config, format, skip_bad, say, encoding) if dev else None
+    )
     if dev_read is None and config.hold_out > 0:
-        say(corpora.held_out(config.hold_out))
+        say(corpora.held_out(len(read.sentences), config.hold_out))
     for task, path in paths.items():
         say(f"{task:<11}  {_range_described(path)}")
     announce_compilation(say)
@@ -207,6 +214,7 @@ def tune_cli(
         ),
     ] = None,
     format: FormatOption = None,
+    encoding: EncodingOption = "utf-8",
     seed: Annotated[
         int | None,
         typer.Option(
@@ -253,6 +261,7 @@ def tune_cli(
                 paths,
                 dev=dev,
                 format=format,
+                encoding=encoding,
                 skip_bad=skip_bad,
                 say=silence if quiet else say,
                 listener=listener,

@@ -1,0 +1,112 @@
+"""What ``egparse train`` finds out, says and refuses before it trains."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cli.program import CONFIGS, CORPORA, complaint, first_sentences, run
+
+from egparse.pipeline.model import Model
+
+QUICK = (
+    "--config",
+    CONFIGS / "quick.toml",
+    *("--set", 'layers=["upos"]'),
+    *("--set", "splitter.train=false"),
+)
+
+
+@pytest.fixture
+def nameless(tmp_path: Path) -> Path:
+    """A corpus whose name says nothing."""
+    return first_sentences(CORPORA / "en_sample-train.conllu", 30, tmp_path / "mine.conllu")
+
+
+def line_of(text: str, start: str) -> str:
+    return next(line for line in text.splitlines() if line.startswith(start))
+
+
+def test_the_language_is_found_out_and_said(nameless: Path, tmp_path: Path) -> None:
+    done = run("train", nameless, "-o", tmp_path / "m", *QUICK)
+    said = line_of(done.stderr, "language ")
+    assert said == "language     en, by its most frequent words; --language names another"
+    assert Model.load(tmp_path / "m").language == "en"
+
+
+def test_the_name_of_a_treebank_says_it(nameless: Path, tmp_path: Path) -> None:
+    treebank = nameless.rename(tmp_path / "fr_mine-ud-train.conllu")
+    done = run("train", treebank, "-o", tmp_path / "m", *QUICK)
+    assert line_of(done.stderr, "language ").startswith("language     fr, by the name of the file")
+    assert Model.load(tmp_path / "m").language == "fr"
+    assert line_of(run("inspect", tmp_path / "m").stdout, "language ").split() == ["language", "fr"]
+
+
+def test_a_language_that_nothing_tells_is_left_open(tmp_path: Path) -> None:
+    corpus = tmp_path / "mine.conllu"
+    rows = [f"{k}\tw{k}\t_\tX\t_\t_\t_\t_\t_\t_\n" for k in range(1, 4)]
+    corpus.write_text("".join([*rows, "\n"] * 3), encoding="utf-8")
+    done = run("train", corpus, "-o", tmp_path / "m", *QUICK)
+    said = line_of(done.stderr, "language ")
+    assert said == "language     xx, rules of no language (not found out): set --language"
+    assert Model.load(tmp_path / "m").language == "xx"
+    said = line_of(done.stderr, "development ")
+    assert said.startswith("development  none: so few sentences are all needed")
+
+
+def test_a_language_that_fits_much_worse_is_warned_of(tmp_path: Path) -> None:
+    nameless = first_sentences(CORPORA / "en_sample-dev.conllu", 85, tmp_path / "mine.conllu")
+    done = run("train", nameless, "-o", tmp_path / "m", *QUICK, "--language", "de")
+    assert line_of(done.stderr, "language ") == "language     de, as set"
+    said = line_of(done.stderr, "warning ")
+    assert said.startswith(
+        "warning      the rules of de split the text into the words of the corpus"
+    )
+    assert "those of en (by its most frequent words)" in said
+    assert Model.load(tmp_path / "m").language == "de"
+    done = run("train", nameless, "-o", tmp_path / "n", *QUICK, "--language", "en")
+    assert "warning" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (("--learner", "egg"), "did you mean eg-online?"),
+        (("--language", "xx_yy"), "language: expected the code of a language"),
+        (("--set", "parser.cc=5"), "did you mean parser.c?"),
+        (
+            ("--set", "seed=1", "--set", "seed.x=2"),
+            "seed.x: expected seed to be a section, got a value, 1",
+        ),
+        (("--set", "seed.x=2", "--set", "seed=1", "--set", "upos=3"), "upos: expected a section"),
+        (("--set", "upos=3", "--set", "upos.c=2"), "upos.c: expected upos to be a section"),
+        (("--seed", "99999999999999999999"), "seed: expected an integer from 0 to 1e18"),
+        (("--set", 'upos.templates=["form[99999999999999999999]"]'), "-999 to 999"),
+        (("--set", "x=" + "[" * 5000), "x: expected a setting"),
+        (("--set", "seed=" + "9" * 5000), "seed: expected an integer"),
+        (("--config", "nowhere.toml"), "nowhere.toml"),
+    ],
+)
+def test_what_is_misspelt_is_refused_before_the_corpus_is_read(
+    options: tuple[str, ...], expected: str, tmp_path: Path
+) -> None:
+    faulty = tmp_path / "faulty.conllu"
+    faulty.write_text("1\tno corpus\n", encoding="utf-8")
+    said = complaint("train", faulty, "-o", tmp_path / "m", *options)
+    assert expected in said
+    assert len(said) < 500
+
+
+def test_a_missing_bound_is_explained(nameless: Path, tmp_path: Path) -> None:
+    done = run("train", nameless, "-o", tmp_path / "m", *QUICK, "--learner", "dca")
+    expected = "No dual and gap for upos (dca): no lower bound of the objective is known."
+    assert expected in done.stdout
+    assert expected in run("inspect", tmp_path / "m").stdout
+    done = run("train", nameless, "-o", tmp_path / "n", *QUICK)
+    assert "No dual" not in done.stdout
+
+
+def test_help_names_no_file_that_only_the_repository_has() -> None:
+    said = run("train", "--help").stdout + run("tune", "--help").stdout
+    assert "corpora/" not in said
+    assert "configs/" not in said
