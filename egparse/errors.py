@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-
 _LONGEST = 2000
 """Characters of a message; a path may have many."""
 
