@@ -20,6 +20,7 @@ from egparse.storage.schema import (
     Maybe,
     Measure,
     Misfit,
+    Plain,
     Record,
     Stored,
     Strings,
@@ -31,6 +32,10 @@ _COUNT = Integer(0, (1 << 63) - 1)
 _LINE = Text(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]{0,1000}", "one line of at most 1,000 characters")
 _LAYERS = ListOf(Choice(tuple(LAYERS)), most=len(LAYERS))
 _LABELLED = [name for name, layer in LAYERS.items() if layer.kind != "head"]
+
+_TABLE = Record({}, others=True)
+_SECTIONS = ("jackknife", *dict.fromkeys(layer.section for layer in LAYERS.values()))
+_SECTIONS = (*_SECTIONS, "pruner", "second_order", SPLITTER)
 
 _TASK = Record(
     {
@@ -64,13 +69,13 @@ HEADER = Record(
         "probabilistic": _LAYERS,
         "labels": TableOf(Strings(least=1, most=(1 << 16) - 1, labels=True), _LABELLED),
         "record": Record(_RECORD_FIELDS, absent=dict.fromkeys(_RECORD_FIELDS), others=True),
-        "config": Record({}, others=True),
+        "config": Record(dict.fromkeys(_SECTIONS, _TABLE), dict.fromkeys(_SECTIONS), others=True),
     },
     absent={"probabilistic": None},  # in files of format 1
     others=True,
 )
 """The header of a model, apart from ``model_file.FORMAT_KEYS``. Its record may hold more, and its
-settings are checked where they are used, by ``fitting.config_files``.
+settings are checked where they are used, by ``fitting.config_files``; both are plain data.
 """
 
 
@@ -95,3 +100,4 @@ def check_header(header: Mapping[str, Any]) -> None:
         Misfit: content that the declaration does not allow.
     """
     Stored(header).read(HEADER)
+    Stored({key: header[key] for key in ("record", "config")}).read(Plain())

@@ -20,8 +20,8 @@ A checksum guards against accidents, not against a malicious author. Hence ``_Le
 over the lengths that a file claims before msgpack allocates memory for any of them: msgpack
 allocates each claimed list at once, so that a thousand nested lists that each claim as many
 elements as the file has bytes take a thousand times its size. A file that passes takes memory in
-proportion to its size: twice for a file of arrays, 25 times for one of the shortest strings, and
-beyond that at most the 7 MB of ``MAX_CONTAINERS`` empty maps.
+proportion to its size: twice for a file of arrays, eleven times for one of strings, and beyond that
+at most the 64 MB of ``MAX_VALUES`` short strings and the 7 MB of ``MAX_CONTAINERS`` empty maps.
 """
 
 from __future__ import annotations
@@ -76,6 +76,11 @@ MAX_DEPTH = 64
 MAX_CONTAINERS = 100_000
 """The total number of lists and maps. An empty one takes 1 byte on disk and 64 in memory; a model
 has some hundreds.
+"""
+MAX_VALUES = 1_000_000
+BYTES_OF_VALUE = 6
+"""The total number of values, and one more for so many bytes of the file. A text of two letters
+takes 3 bytes on disk and 64 in memory; a model has some 200,000, of 7 bytes and more.
 """
 MAX_DIMENSIONS = 32
 
@@ -406,6 +411,7 @@ class _LengthCheck:
         self.data = data
         self.arrays = arrays
         self.containers = 0
+        self.values = 0
 
     def check(self) -> None:
         """Raise ``_Fault`` unless the data passes."""
@@ -453,6 +459,13 @@ class _LengthCheck:
         if self.containers > MAX_CONTAINERS:
             raise _Fault(f"altered: it holds more than {MAX_CONTAINERS} lists and maps")
 
+    def _count_values(self, count: int) -> None:
+        """Count the values of a list or a map whose end is known, so that they are there."""
+        self.values += count
+        most = MAX_VALUES + len(self.data) // BYTES_OF_VALUE
+        if self.values > most:
+            raise _Fault(f"altered: it holds more than {most} values, too many for its length")
+
     def _end_of_list(self, position: int, length: int, depth: int) -> int:
         self._count_container(depth)
         data, sizes = self.data, _FIXED_SIZES
@@ -460,6 +473,7 @@ class _LengthCheck:
             # without a call for numbers and short strings, which long lists hold
             size = sizes[data[position]]
             position = position + size if size else self._end_of_value(position, depth + 1)
+        self._count_values(length)
         return position
 
     def _end_of_map(self, position: int, length: int, depth: int) -> int:
@@ -468,4 +482,5 @@ class _LengthCheck:
             if self.data[position] not in _TEXT:
                 raise _Fault("altered: it holds a map with a key that is not text")
             position = self._end_of_value(self._end_of_value(position, depth), depth + 1)
+        self._count_values(2 * length)
         return position

@@ -237,7 +237,7 @@ TEMPERATURE = Number(1e-9, 1e9)
 @dataclass(frozen=True)
 class Strings:
     """A list of texts. ``size`` names their number; ``most`` and ``longest`` bound it and each of
-    them. ``labels`` are not empty and hold nothing that ends a line or a cell of a corpus.
+    them. ``labels`` hold nothing that ends a line or a cell of a corpus.
     """
 
     size: str = ""
@@ -259,9 +259,8 @@ class Strings:
             raise stored.fault(f"texts of at most {self.longest} characters", "a longer one")
         if self.labels:
             ends = set("\t\n\r").intersection("".join(texts))
-            if ends or "" in texts:
-                got = f"one with {min(ends)!a}" if ends else "an empty one"
-                raise stored.fault("labels without tabs and line ends", got)
+            if ends:
+                raise stored.fault("labels without tabs and line ends", f"one with {min(ends)!a}")
         if self.size:
             _agree(stored, self.size, len(texts), sizes)
         return texts
@@ -475,6 +474,25 @@ class HashedWeights:
             return unpack_weights(parts)
         except ValueError as error:
             raise Misfit(stored.name, "a table of weights", error) from None
+
+
+@dataclass(frozen=True)
+class Plain:
+    """Texts, numbers, truth values and nothing, in lists and maps: what JSON and TOML can hold."""
+
+    def read(self, stored: Stored, sizes: Sizes) -> Any:
+        """The value."""
+        value = stored.value
+        if isinstance(value, Mapping):
+            for key, item in value.items():
+                self.read(stored.part(key, item), sizes)
+        elif isinstance(value, list | tuple):
+            for item in value:
+                if not isinstance(item, str | int | float):
+                    self.read(stored.part("0", item), sizes)
+        elif value is not None and not isinstance(value, str | int | float):
+            raise stored.fault("a text, a number, a truth value, a list or a map", shown(value))
+        return value
 
 
 @dataclass(frozen=True)

@@ -116,6 +116,15 @@ def test_a_file_takes_memory_in_proportion_to_its_size(tmp_path: Path, element: 
     assert peak < 25 * len(payload)
 
 
+def test_millions_of_short_values_are_refused(tmp_path: Path) -> None:
+    """Two letters take 3 bytes on disk and 64 in memory."""
+    count = 3_000_000
+    payload = b"\x81\xa1x\xdd" + struct.pack(">I", count) + b"\xa2ab" * count
+    peak, fault = peak_of_reading(write_crafted(tmp_path / "m", payload))
+    assert fault.endswith("altered: it holds more than 2500001 values, too many for its length")
+    assert peak < 3 * len(payload)
+
+
 def test_a_file_of_arrays_takes_twice_its_size(tmp_path: Path) -> None:
     payload = msgpack.packb({"w": array_of("float32", (MEGABYTE,), bytes(4 * MEGABYTE))})
     peak, fault = peak_of_reading(write_crafted(tmp_path / "m", payload))

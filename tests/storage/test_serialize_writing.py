@@ -79,8 +79,8 @@ def test_an_interrupt_half_way_through_the_bytes_leaves_the_earlier_file(
     class Half:
         """A file whose second write is interrupted after half of it."""
 
-        def __init__(self, *arguments: Any) -> None:
-            self.file = real_open(*arguments)
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            self.file = real_open(*arguments, **options)
             self.writes = 0
 
         def __enter__(self) -> Half:
