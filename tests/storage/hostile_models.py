@@ -1,7 +1,7 @@
 """Crafted model files in a process that loads them and annotates: what they may never do.
 
 As a program (``python -m storage.hostile_models RUNS``, by ``tests/soak --models RUNS``) it tries
-mutants of a small model and of the shipped one.
+mutants of a small model, of one with other parts and of the shipped one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from storage.mutations import Mutant, mutants
-from storage.small_model import SHIPPED, small_model
+from storage.small_model import SHIPPED, other_model, small_model
 
 from egparse.storage.model_file import read_model
 
@@ -127,17 +127,19 @@ def try_mutants(
 
 
 def main() -> int:
-    """Try mutants of both models and print what became of them."""
+    """Try mutants of the models and print what became of them."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("runs", type=int)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--shipped", type=int, default=10, help="per cent of the shipped model")
     options = parser.parse_args()
     of_shipped = options.runs * options.shipped // 100
+    of_other = options.runs // 10
     status = 0
     with tempfile.TemporaryDirectory() as folder:
         for name, model, runs in (
-            ("small model", small_model(), options.runs - of_shipped),
+            ("small model", small_model(), options.runs - of_other - of_shipped),
+            ("another", other_model(), of_other),
             (SHIPPED.name, read_model(SHIPPED), of_shipped),
         ):
             counts, faults, most = try_mutants(*model, runs, options.seed, Path(folder))

@@ -27,6 +27,21 @@ def small_model() -> tuple[dict[str, Any], dict[str, Any]]:
     return copy_of(header), copy_of(payload)
 
 
+def other_model() -> tuple[dict[str, Any], dict[str, Any]]:
+    """The small model with what the shipped one does not have: an arc-factored parser of trees
+    whose arcs may cross, words that became known in a second training, label trigrams.
+    """
+    header, payload = small_model()
+    parser = payload["parser"]["pruner"]
+    beyond = np.array([9_000, 9_001, 9_010], dtype=np.int32)
+    parser["columns"] = parser["columns"] | {"beyond": {"lower": beyond, "stem": beyond[:1]}}
+    payload["parser"] = parser | {"trees": "non-projective", "single_root": False}
+    spans = payload["taggers"]["spans"]["model"]
+    n_labels = len(spans["opening"])
+    spans["longer"] = [np.zeros((n_labels,) * 3, dtype=np.float32)]
+    return header, payload
+
+
 @cache
 def _small_model() -> tuple[dict[str, Any], dict[str, Any]]:
     header, payload = read_model(SHIPPED)
