@@ -15,7 +15,10 @@ from storage.mutations import Mutant
 from storage.small_model import packed, plain, small_model
 
 from egparse.errors import ModelFileError
+from egparse.hub.card_metadata import CardMetadata
+from egparse.hub.cards import card
 from egparse.pipeline.model import Model
+from egparse.storage.header import read_model_header
 from egparse.storage.model_file import read_model
 from egparse.storage.schema import Allowance
 
@@ -352,6 +355,36 @@ def test_a_wrong_field_is_named(tmp_path: Path, field: str, change: Change, expe
         assert text.startswith(expected)
     else:
         assert text == expected
+
+
+def test_a_faulty_header_is_refused_without_the_payload(tmp_path: Path) -> None:
+    header, payload = small_model()
+    header["record"]["tasks"]["upos"] = []
+    path = Mutant("", header, payload).write(tmp_path / "m")
+    for use in (read_model_header, lambda path: card(path, CardMetadata())):
+        with pytest.raises(ModelFileError) as caught:
+            use(path)
+        assert str(caught.value) == f"{path}: record.tasks.upos: expected a map, got []"
+
+
+def test_keys_of_unknown_values_are_described(tmp_path: Path) -> None:
+    """Reading such a file is harmless, and so is showing it."""
+    header, payload = small_model()
+    spans = payload["taggers"]["spans"]["model"]
+    keys = plain(spans["keys"]).copy()
+    keys |= np.uint64((1 << 57) - 1)
+    spans["keys"] = packed(np.unique(keys))
+    count = len(np.unique(keys))
+    lengths = np.ones(count, dtype=np.uint16)
+    spans |= {
+        "row_lengths": packed(lengths),
+        "row_labels": packed(np.zeros(count, dtype=np.uint8)),
+        "row_weights": np.ones(count, dtype=np.float16),
+    }
+    model = Model.load(Mutant("", header, payload).write(tmp_path / "m"))
+    shown = [attribute for attribute, _, _ in model.strongest("spans", count)]
+    assert "form[0]=<unknown>" in shown
+    assert any(attribute.startswith("casing[0]=unseen") for attribute in shown)
 
 
 def test_compressed_content_takes_no_more_memory_than_is_in_proportion(tmp_path: Path) -> None:
