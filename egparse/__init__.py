@@ -7,7 +7,25 @@ asked for.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # so that type checkers know what ``__getattr__`` returns
+    from egparse.api import train as train
+    from egparse.errors import ConfigError as ConfigError
+    from egparse.errors import CorpusError as CorpusError
+    from egparse.errors import EgparseError as EgparseError
+    from egparse.errors import ModelFileError as ModelFileError
+    from egparse.evaluation.report import Report as Report
+    from egparse.fitting.settings import settings as settings
+    from egparse.hub.resolve import load as load
+    from egparse.pipeline.constraints import Constraints as Constraints
+    from egparse.pipeline.model import Model as Model
+    from egparse.pipeline.model import ScoredSentence as ScoredSentence
+    from egparse.readers.corpus import read_corpus as read_corpus
+    from egparse.readers.corpus import write_corpus as write_corpus
+    from egparse.sentences import Sentence as Sentence
+    from egparse.spacy_components.doc_conversion import doc_from_sentences as doc_from_sentences
+    from egparse.spacy_components.doc_conversion import sentences_from_doc as sentences_from_doc
 
 __version__ = "0.2.0"
 

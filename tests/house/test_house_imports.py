@@ -15,7 +15,18 @@ RECORDS = {"errors", "sentences", "schemes", "layers", "types", "similar"}
 PREDICTORS = KERNELS | RECORDS | {"features", "structures", "learners", "losses", "storage"}
 
 MAY_IMPORT: dict[str, set[str]] = {
-    "__init__": {"api"},
+    # what it exports: imported when it is asked for, and for type checkers
+    "__init__": {
+        "api",
+        "errors",
+        "evaluation",
+        "fitting",
+        "hub",
+        "pipeline",
+        "readers",
+        "sentences",
+        "spacy_components",
+    },
     "__main__": {"cli"},
     "errors": set(),
     "types": {"numpy"},
