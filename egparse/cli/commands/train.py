@@ -5,7 +5,6 @@ scores.
 from __future__ import annotations
 
 import json
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -129,18 +128,19 @@ def train(
         )
         train_on = partial(continue_training, base)
     standings = Standings()
-    with History(output) as history:
+    with interruptible(), History(output) as history:
         listeners: list[Listener] = [standings, history, *([listener] if listener else [])]
         try:
             dev_sentences = dev_read.sentences if dev_read else None
-            with interruptible():
-                trained = train_on(read.sentences, dev_sentences, config, _all_of(listeners))
+            trained = train_on(read.sentences, dev_sentences, config, _all_of(listeners))
         except KeyboardInterrupt:
             say("Nothing has been trained yet, so nothing is written.")
             raise
         with uninterrupted():
             trained.model.save(output)
             history.keep()
+            if trained.interrupted:  # before the evaluation, which may be interrupted too
+                complain(f"interrupted; the best model so far is in {output}")
     return Training(
         output=output,
         history=history.path,
@@ -344,8 +344,6 @@ def train_cli(
         else:
             print(summary(done))
         if done.trained.interrupted:
-            sys.stdout.flush()
-            complain(f"interrupted; the best model so far is in {output}")
             raise typer.Exit(INTERRUPTED)
 
 
