@@ -86,9 +86,10 @@ class KeyIndex:
 
     def is_spread(self) -> bool:
         """Whether the keys are spread over the table: no block of ``_BLOCK`` slots is the first
-        choice of more keys than it has slots.
+        choice of more than 7/8 as many keys.
 
-        Keys that were made to collide would take quadratic time.
+        Keys that were made to collide would take quadratic time. With an eighth of each block free,
+        a run of filled slots is at most some thousand long.
         """
         # the blocks of ``slot_of``, in place
         blocks = self.keys >> np.uint64(29)
@@ -96,7 +97,7 @@ class KeyIndex:
         blocks *= _GOLDEN_RATIO
         blocks >>= np.uint64(32 + _BLOCK.bit_length() - 1)
         blocks &= np.uint64((self.size - 1) // _BLOCK)
-        return bool(np.bincount(blocks.view(np.int64), minlength=1).max() <= _BLOCK)
+        return bool(np.bincount(blocks.view(np.int64), minlength=1).max() <= _BLOCK * 7 // 8)
 
     def numbers(self, keys: UInt64s) -> Ints:
         """The number of each key in an array of any shape, ``ABSENT`` where it is not indexed."""

@@ -138,9 +138,9 @@ def _new_rules(language: str) -> Language:
 
     try:
         nlp = spacy.blank(language)
-    except ImportError as error:
+    except (ImportError, AttributeError) as error:  # the latter: a module that is no language
         reason = str(error).splitlines()[0]
-        if "E048" in reason:
+        if "E048" in reason or isinstance(error, AttributeError):
             reason = "spaCy has no tokenisation rules for it"
         hint = "expected a code like en or de, or xx for rules of no language"
         raise EgparseError(f"language {language!r}: {reason}; {hint}") from error

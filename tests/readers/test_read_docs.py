@@ -62,10 +62,12 @@ def test_sources(tmp_path: Path) -> None:
 
 
 def test_faults(tmp_path: Path) -> None:
-    with pytest.raises(
-        EgparseError, match="language 'zz': spaCy has no tokenisation rules for it; expected a code"
-    ):
-        read_text("a", "zz")
+    for code in ("zz", "lex_attrs"):  # the second is a module of spaCy, but no language
+        with pytest.raises(
+            EgparseError,
+            match=f"language '{code}': spaCy has no tokenisation rules for it; expected a code",
+        ):
+            read_text("a", code)
     with pytest.raises(EgparseError, match=r"none\.txt: cannot be read: No such file"):
         list(read_text(tmp_path / "none.txt"))
     with pytest.raises(CorpusError, match="t:3: expected UTF-8 text, got the byte 0xe4"):
