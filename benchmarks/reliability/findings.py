@@ -24,6 +24,9 @@ def parser_for(text: str | None, *, seed: bool = True) -> argparse.ArgumentParse
         description=text, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write figures and failures too")
+    parser.add_argument(
+        "--at-most", type=float, default=float("inf"), metavar="MINUTES", help="stop then"
+    )
     if seed:
         parser.add_argument("--seed", type=int, default=0, help="of all that is drawn")
     return parser

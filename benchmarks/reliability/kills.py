@@ -87,7 +87,7 @@ def main() -> None:
         }
         for chosen in options.command:
             trial = Trial(works[chosen], scratch, random.Random(f"{options.seed}/{chosen}"))
-            trial.all(options.kills)
+            trial.all(options.kills, time.monotonic() + 60 * options.at_most)
             figures |= {f"{chosen}: {name}": count for name, count in trial.counts.items()}
             failures += [f"{chosen}, seed {options.seed}: {text}" for text in trial.failures]
     finish(figures, failures, options.json)
@@ -104,8 +104,8 @@ class Trial:
         self.failures: list[str] = []
         self._old: Content = {}
 
-    def all(self, kills: int) -> None:
-        """Measure a run without a signal, then end others."""
+    def all(self, kills: int, end: float) -> None:
+        """Measure a run without a signal, then end others, until ``end`` at most."""
         work = self.work
         self._lay()
         run(work.arguments, self._said)
@@ -119,7 +119,7 @@ class Trial:
         counts: Counter[str] = Counter()
         ended: Counter[str] = Counter()
         k = 0
-        while sum(ended.values()) < kills and k < 3 * kills:
+        while sum(ended.values()) < kills and k < 3 * kills and time.monotonic() < end:
             number = SIGNALS[k % len(SIGNALS)]
             fresh = k % FRESH == FRESH - 1
             moment = self._draw.random() * usual.seconds

@@ -47,9 +47,10 @@ def main() -> None:
     parser.add_argument("--figure", type=Path, help="draw memory")
     options = parser.parse_args()
     texts = short_sentences_of(options.corpora)
-    ways = {"with memory zones": options.documents, "without": options.without_zone}
+    ways = {"without": options.without_zone, "with memory zones": options.documents}
+    end = time.monotonic() + 60 * options.at_most
     found = {
-        way: in_process(options.model, texts, count, options.seed, way == "without")
+        way: in_process(options.model, texts, count, options.seed, end, way == "without")
         for way, count in ways.items()
         if count
     }
@@ -63,8 +64,8 @@ def main() -> None:
         figures[f"{way}: memory at the end, MB"] = memory[-1][1]
         figures[f"{way}: strings before and after"] = f"{strings[0]:,}, {strings[1]:,}"
         failures += [f"{way}: {text}" for text in result["different"]]
-    if "with memory zones" in found and options.documents >= 10 * STEP:
-        values = [memory for _, memory in found["with memory zones"]["memory"]]
+    values = [memory for _, memory in found.get("with memory zones", {}).get("memory", ())]
+    if len(values) >= 10:
         fifth = len(values) // 5
         early = statistics.median(values[fifth : 2 * fifth + 1])
         late = statistics.median(values[-fifth - 1 :])
@@ -77,7 +78,7 @@ def main() -> None:
 
 
 def in_process(
-    model: str, texts: Sequence[str], count: int, seed: int, without: bool
+    model: str, texts: Sequence[str], count: int, seed: int, end: float, without: bool
 ) -> dict[str, Any]:
     """What ``run`` returns, from a process of its own: its memory is that of this way alone."""
     with tempfile.NamedTemporaryFile("r", suffix=".json") as file:
@@ -85,7 +86,7 @@ def in_process(
         if child == 0:
             status = 1
             try:
-                Path(file.name).write_text(json.dumps(run(model, texts, count, seed, without)))
+                Path(file.name).write_text(json.dumps(run(model, texts, count, seed, end, without)))
                 status = 0
             finally:
                 sys.stderr.flush()
@@ -96,18 +97,24 @@ def in_process(
     return result
 
 
-def run(model: str, texts: Sequence[str], count: int, seed: int, without: bool) -> dict[str, Any]:
-    """Annotate documents; their number, words, memory after each step, and what differs."""
+def run(
+    model: str, texts: Sequence[str], count: int, seed: int, end: float, without: bool
+) -> dict[str, Any]:
+    """Annotate documents until ``end`` at most, the first step apart; their number, words, memory
+    after each step, and what differs.
+    """
     nlp, alone = pipeline(model), pipeline(model)
     answer(nlp, texts[0])
     strings = len(nlp.vocab.strings)
-    memory: list[tuple[float, float]] = []
+    memory: list[tuple[int, float]] = []
     different: list[str] = []
     words = compared = 0
     documents = documents_of(texts, count, seed)
     begun = time.process_time()
     spared = 0.0  # the comparison takes no part
     for done in range(0, count, STEP):
+        if done and time.monotonic() > end:
+            break
         batch = [next(documents) for _ in range(min(STEP, count - done))]
         with nullcontext() if without else nlp.memory_zone():
             for place, doc in enumerate(nlp.pipe(batch), start=done):
@@ -122,7 +129,7 @@ def run(model: str, texts: Sequence[str], count: int, seed: int, without: bool) 
         memory.append((done + len(batch), memory_of(os.getpid())))
     seconds = time.process_time() - begun - spared
     return {
-        "documents": count,
+        "documents": memory[-1][0],
         "words": words,
         "compared": compared,
         "CPU seconds": seconds,

@@ -228,7 +228,7 @@ def _lengthen_word(draw: random.Random, content: bytes) -> bytes:
     letters = draw.choice(
         ("a", "\u00e9", "\u0301", "1", ".", "'", "\U0001f600", "Aa", "-", "\u4e2d")
     )
-    return _in_word(draw, content, letters.encode() * draw.choice((50, 500, 5_000, 20_000)))
+    return _in_word(draw, content, letters.encode() * draw.choice((50, 300, 1500)))
 
 
 def _in_word(draw: random.Random, content: bytes, piece: bytes) -> bytes:
@@ -330,7 +330,7 @@ FAULTS: dict[str, Callable[[random.Random, bytes], bytes]] = {
     "mixed": _mix,
 }
 RARE = {
-    "long word": 0.3,
+    "long word": 0.15,
     "long sentence": 0.1,
     "empty": 0.15,
     "any bytes": 0.2,

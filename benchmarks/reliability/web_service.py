@@ -92,7 +92,7 @@ def main() -> None:
     parser = parser_for(__doc__)
     parser.add_argument("corpora", nargs="+", type=Path, help="CoNLL-U, or texts of a line each")
     parser.add_argument("--model", default="en_ewt")
-    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--minutes", type=float, default=10.0, help="of requests")
     parser.add_argument("--processes", type=int, default=4)
     parser.add_argument("--threads", type=int, default=8, help="of each process")
     parser.add_argument("--clients", type=int, default=32, help="that ask at the same time")
