@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from egparse.compilation import njit
 from egparse.features.vocabulary import FIRST_VALUE
 from egparse.storage.schema import Array, Record, Stored, Strings
 from egparse.types import Ints, Longs, Mask, UInt16s
@@ -30,6 +31,7 @@ _SHARES = np.array([0.05, 0.3, 0.7, 0.95])  # of capitals, between the five word
 _USUALLY = ("lower", "mostly lower", "mixed", "mostly capital", "capital")
 _CASINGS = ("unseen", *(usually + few for usually in _USUALLY for few in ("", " (rare)")))
 _SETTINGS = ("", " in a title", " among capitals")
+_N_KINDS, _N_SETTINGS = len(_KINDS), len(_SETTINGS)
 _SPAN_SHARES = np.array([0.2, 0.7])  # of words in spans, between the three words of _LEVELS
 _OUTSIDE_CODES = ("unseen", "outside", "outside (rare)")
 _RARE_OUTSIDE = 2
@@ -116,15 +118,10 @@ class FormStatistics:
         rows = np.array(
             [self._rows.get(form.lower(), -1) for form in text.distinct], dtype=np.int64
         )
-        known = rows >= 0
-        codes = np.zeros((2, len(rows)), dtype=np.int64)
-        codes[:, known] = np.stack([self.casing, self.history])[:, rows[known]]
-        casing, history = codes[:, text.form_ids]
+        values = np.empty((len(text.form_ids), len(COLUMNS)), dtype=np.int32)
         kinds, opens, settings = _casing_of(text)
-        casing = ((casing * len(_KINDS) + kinds) * 2 + opens) * len(_SETTINGS) + settings
-        return (np.stack([casing, history * len(_KINDS) + kinds], axis=1) + FIRST_VALUE).astype(
-            np.int32
-        )
+        _fill_values(rows, text.form_ids, self.casing, self.history, kinds, opens, settings, values)
+        return values
 
     def describe(self, column: str, value: int) -> str:
         """A value of a column in words."""
@@ -188,15 +185,55 @@ class _Casing(NamedTuple):
 
 
 def _casing_of(text: Text) -> _Casing:
-    kinds = np.array([_kind(form) for form in text.distinct], dtype=np.int64)[text.form_ids]
-    lengths = np.diff(text.starts)
-    opens = np.zeros(len(kinds), dtype=bool)
-    opens[text.starts[:-1][lengths > 0]] = True
-    letters = _sentence_counts(kinds != _OTHER, text.starts)
-    upper = _sentence_counts(kinds == _UPPER, text.starts)
-    capital = _sentence_counts(kinds >= _TITLE, text.starts)
-    settings = np.where(2 * upper > letters, 2, np.where(capital > _MOST * letters, 1, 0))
-    return _Casing(kinds, opens, np.repeat(settings, lengths))
+    of_forms = np.array([_kind(form) for form in text.distinct], dtype=np.int64)
+    n_words = len(text.form_ids)
+    casing = _Casing(
+        np.empty(n_words, dtype=np.int64),
+        np.zeros(n_words, dtype=np.bool_),
+        np.empty(n_words, dtype=np.int64),
+    )
+    _fill_casing(of_forms, text.form_ids, text.starts, *casing)
+    return casing
+
+
+@njit
+def _fill_casing(
+    of_forms: Longs, form_ids: Ints, starts: Longs, kinds: Longs, opens: Mask, settings: Longs
+) -> None:
+    """Fill the arrays of ``_Casing`` from the kinds of forms."""
+    for i in range(starts.shape[0] - 1):
+        letters = upper = capital = 0
+        for k in range(starts[i], starts[i + 1]):
+            kind = of_forms[form_ids[k]]
+            kinds[k] = kind
+            letters += kind != _OTHER
+            upper += kind == _UPPER
+            capital += kind >= _TITLE
+        setting = 2 if 2 * upper > letters else 1 if capital > _MOST * letters else 0
+        for k in range(starts[i], starts[i + 1]):
+            opens[k] = k == starts[i]
+            settings[k] = setting
+
+
+@njit
+def _fill_values(
+    rows: Longs,
+    form_ids: Ints,
+    casing: UInt16s,
+    history: UInt16s,
+    kinds: Longs,
+    opens: Mask,
+    settings: Longs,
+    values: Ints,
+) -> None:
+    """Fill the columns ``COLUMNS`` of words; ``rows`` are those of forms, -1 for none."""
+    for k in range(values.shape[0]):
+        row = rows[form_ids[k]]
+        usual = np.int64(casing[row]) if row >= 0 else 0
+        seen = np.int64(history[row]) if row >= 0 else 0
+        place = (usual * _N_KINDS + kinds[k]) * 2 + opens[k]
+        values[k, 0] = place * _N_SETTINGS + settings[k] + FIRST_VALUE
+        values[k, 1] = seen * _N_KINDS + kinds[k] + FIRST_VALUE
 
 
 def _kind(form: str) -> int:
@@ -204,12 +241,6 @@ def _kind(form: str) -> int:
     if first.isupper():
         return _UPPER if len(form) > 1 and form.isupper() else _TITLE
     return _LOWER if first.isalpha() else _OTHER
-
-
-def _sentence_counts(chosen: Mask, starts: Longs) -> Longs:
-    """The number of chosen words of each sentence."""
-    before = np.concatenate([[0], np.cumsum(chosen)])
-    return np.asarray(before[starts[1:]] - before[starts[:-1]])
 
 
 def _casing_codes(lower: Longs, capital: Longs) -> UInt16s:

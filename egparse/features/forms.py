@@ -117,16 +117,20 @@ class Lexicon:
     def encode(self, forms: Sequence[str]) -> Ints:
         """Values of shape (forms, observables)."""
         rows = np.array([self._rows.get(form, -1) for form in forms], dtype=np.int64)
-        known = rows[rows >= 0]
-        missing = np.unique(known[~self._is_computed[known]])
-        if len(missing):
+        is_known = rows >= 0
+        known = rows[is_known]
+        computed = self._is_computed[known]
+        if not computed.all():
+            missing = np.unique(known[~computed])
             # other threads may compute the same rows: they write the same values, and a row is
             # marked only after it is written
             self._table[missing] = self._compute([self.forms[row] for row in missing.tolist()])
             self._is_computed[missing] = True
+        if len(known) == len(forms):
+            return self._table[rows]
         values = np.empty((len(forms), len(self.names)), dtype=np.int32)
-        values[rows >= 0] = self._table[known]
-        unknown = np.flatnonzero(rows < 0).tolist()
+        values[is_known] = self._table[known]
+        unknown = (~is_known).nonzero()[0].tolist()
         values[unknown] = self._compute([forms[k] for k in unknown])
         return values
 

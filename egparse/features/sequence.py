@@ -60,6 +60,10 @@ def rows_of(pairs: Longs, n_attributes: int, n_labels: int) -> WeightRows:
     return WeightRows(starts.astype(np.int32), labels, np.zeros(len(pairs), dtype=np.float32))
 
 
+_WORDS = 16
+"""Words whose rows are asked for at a time."""
+
+
 @njit
 def score_candidates(
     attributes: Ints,
@@ -68,21 +72,41 @@ def score_candidates(
     candidates: UInt16s,
     buffer: Floats,
     scores: Floats,
-) -> None:
+) -> float:
     """Score the candidate labels of each word of one sentence.
 
     ``attributes`` is (n, templates), -1 where absent. The candidates of word ``k`` are
     ``candidates[starts[k]:starts[k + 1]]``, and the same slice of ``scores`` gets their scores.
     ``buffer`` (n_labels,) is scratch space.
+
+    Most rows are not in the cache, and one at a time they would take most of the time. So all
+    bounds and then the first cells of the rows of some words are read before they are added up:
+    none of these reads waits for another. What is returned has no meaning; without it the compiler
+    would leave these reads out.
     """
     # taken out of the tuple before the loops: numba counts a reference for each access to a field
     row_starts, labels, weights = rows.starts, rows.labels, rows.weights
-    for k in range(attributes.shape[0]):
-        buffer[:] = 0.0
-        for t in range(attributes.shape[1]):
-            a = attributes[k, t]
-            if a >= 0:
-                for r in range(row_starts[a], row_starts[a + 1]):
+    n, n_templates = attributes.shape
+    begins = np.empty((_WORDS, n_templates), dtype=np.int32)
+    ends = np.empty((_WORDS, n_templates), dtype=np.int32)
+    seen = 0.0
+    for first in range(0, n, _WORDS):
+        last = min(first + _WORDS, n)
+        for k in range(first, last):
+            for t in range(n_templates):
+                a = attributes[k, t]
+                begins[k - first, t] = row_starts[max(a, 0)]
+                ends[k - first, t] = row_starts[a + 1] if a >= 0 else 0
+        if weights.shape[0] > 0:
+            for k in range(last - first):
+                for t in range(n_templates):
+                    place = min(begins[k, t], weights.shape[0] - 1)
+                    seen += weights[place] + labels[place]
+        for k in range(first, last):
+            buffer[:] = 0.0
+            for t in range(n_templates):
+                for r in range(begins[k - first, t], ends[k - first, t]):
                     buffer[labels[r]] += weights[r]
-        for c in range(starts[k], starts[k + 1]):
-            scores[c] = buffer[candidates[c]]
+            for c in range(starts[k], starts[k + 1]):
+                scores[c] = buffer[candidates[c]]
+    return seen

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate, chain
 from typing import NamedTuple
 
 import numpy as np
 
+from egparse.compilation import njit
 from egparse.features.forms import shape
 from egparse.types import Ints, Longs, Mask, UInt16s
 
@@ -39,10 +41,9 @@ class AllowedLabels(NamedTuple):
 
 def all_labels(n_words: int, n_labels: int) -> Candidates:
     """Candidates that are every label for every word."""
-    return Candidates(
-        np.tile(np.arange(n_labels, dtype=np.uint16), n_words),
-        np.arange(n_words + 1, dtype=np.int64) * n_labels,
-    )
+    labels = np.empty((n_words, n_labels), dtype=np.uint16)
+    labels[:] = np.arange(n_labels, dtype=np.uint16)
+    return Candidates(labels.reshape(-1), np.arange(n_words + 1, dtype=np.int64) * n_labels)
 
 
 def restrict(candidates: Candidates, constraint: AllowedLabels) -> Candidates:
@@ -171,10 +172,19 @@ def _in_order(words: Longs, labels: UInt16s, n_words: int) -> Candidates:
 
 def lay_out(lists: Sequence[Sequence[int]], form_ids: Ints) -> Candidates:
     """The candidates of words; word ``k`` has the labels ``lists[form_ids[k]]``."""
-    lengths = np.array([len(labels) for labels in lists], dtype=np.int64)
-    flat = np.array([label for labels in lists for label in labels], dtype=np.uint16)
-    begins = np.concatenate([[0], np.cumsum(lengths)])
+    begins = np.array([0, *accumulate(map(len, lists))], dtype=np.int64)
+    flat = np.fromiter(chain.from_iterable(lists), dtype=np.uint16, count=int(begins[-1]))
     starts = np.zeros(len(form_ids) + 1, dtype=np.int64)
-    np.cumsum(lengths[form_ids], out=starts[1:])
-    indices = np.arange(starts[-1]) - np.repeat(starts[:-1] - begins[form_ids], lengths[form_ids])
-    return Candidates(flat[indices], starts)
+    (begins[1:] - begins[:-1])[form_ids].cumsum(out=starts[1:])
+    labels = np.empty(int(starts[-1]), dtype=np.uint16)
+    _gather(flat, begins, form_ids, starts, labels)
+    return Candidates(labels, starts)
+
+
+@njit
+def _gather(flat: UInt16s, begins: Longs, ids: Ints, starts: Longs, labels: UInt16s) -> None:
+    """Write the list ``flat[begins[i]:begins[i + 1]]`` of each word's ``i`` to its place."""
+    for k in range(ids.shape[0]):
+        begin = begins[ids[k]]
+        for place in range(starts[k], starts[k + 1]):
+            labels[place] = flat[begin + place - starts[k]]

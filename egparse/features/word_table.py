@@ -71,10 +71,11 @@ class Columns:
         self.scheme = scheme
         self.statistics = statistics
         self.names = (*lexicon.names, *_PLACES, *STATISTICS, *TAG_LAYERS)
+        self._numbers = {name: number for number, name in enumerate(self.names)}
 
     def number(self, name: str) -> int:
         """The place of a column."""
-        return self.names.index(name)
+        return self._numbers[name]
 
     def words(self, sentences: Sequence[Sequence[str]]) -> Words:
         """The words of sentences of forms; their tag columns are 0."""
@@ -82,7 +83,7 @@ class Columns:
         values = np.zeros((len(text.form_ids), len(self.names)), dtype=np.int32)
         n_observables = len(self.lexicon.names)
         values[:, :n_observables] = self.lexicon.encode(text.distinct)[text.form_ids]
-        long = np.diff(text.starts) > 0
+        long = text.starts[1:] > text.starts[:-1]
         values[text.starts[:-1][long], n_observables] = FIRST_VALUE
         values[text.starts[1:][long] - 1, n_observables + 1] = FIRST_VALUE
         if self.statistics is not None:

@@ -158,21 +158,25 @@ class ArcColumns:
         ``starts[i] + i``.
         """
         n = len(words.form_ids)
-        copied = {name: words.values[:, self._columns.number(name)] for name in _COPIED.values()}
+        copied = {
+            name: words.values[:, self._columns.number(name)].copy() for name in _COPIED.values()
+        }
         for name, limit in self._limits.items():
             unknown = copied[name] > limit
             if name in self._beyond:
                 unknown &= ~np.isin(copied[name], self._beyond[name])
-            copied[name] = np.where(unknown, UNKNOWN, copied[name]).astype(np.int32)
+            copied[name][unknown] = UNKNOWN
         context = np.zeros((n, len(CONTEXT)), dtype=np.int32)
-        upos, xpos, feats, forms = (
-            np.ascontiguousarray(copied[name]) for name in ("upos", "xpos", "feats", "lower")
-        )
+        upos, xpos, feats, forms = (copied[name] for name in ("upos", "xpos", "feats", "lower"))
         fill_context(upos, xpos, feats, forms, words.starts, self._kinds, context)
-        out = np.full((n + words.n_sentences, len(self.names)), _ROOT, dtype=np.int32)
-        out[:, : len(_COPIED)] = BOUNDARY
-        rows = np.arange(n) + np.repeat(np.arange(1, words.n_sentences + 1), np.diff(words.starts))
-        out[rows, : len(_COPIED)] = np.stack(list(copied.values()), axis=1)
+        out = np.empty((n + words.n_sentences, len(self.names)), dtype=np.int32)
+        roots = words.starts[:-1] + np.arange(words.n_sentences)
+        out[roots, : len(_COPIED)], out[roots, len(_COPIED) :] = BOUNDARY, _ROOT
+        is_word = np.ones(len(out), dtype=np.bool_)
+        is_word[roots] = False
+        rows = is_word.nonzero()[0]
+        for place, column in enumerate(copied.values()):
+            out[rows, place] = column
         out[rows, len(_COPIED) :] = context
         return out
 

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from threading import local
 from typing import NamedTuple
+from weakref import ReferenceType, ref
 
 import numpy as np
 
@@ -40,7 +43,7 @@ class Predictors:
     parser: Parser | SecondOrderParser | None = None
     labeller: Labeller | None = None
 
-    @property
+    @cached_property
     def layers(self) -> tuple[str, ...]:
         """The layers that are predicted, in the order of prediction."""
         heads = ("heads",) if self.parser else ()
@@ -121,32 +124,35 @@ def predict_tags(
     """The layers of tags alone, see ``predict``; a tagger runs only where a tag is not given."""
     values: dict[str, Ints] = {}
     probabilities: dict[str, Floats] = {}
+    words = words.copy()
     for layer in TAG_LAYERS:
         kept = given.get(layer)
         if layer not in model.taggers or layer not in layers:
             if kept is not None:
-                words = model.columns.with_tags(words, layer, kept)
+                model.columns.put_tags(words, layer, kept)
             continue
         restricted = None if constraints is None else constraints.labels.get(layer)
         if kept is not None and restricted is not None:
             kept = kept.copy()
             kept[restricted.fixed] = ABSENT
-        if kept is not None and restricted is None and not (kept == ABSENT).any():
-            labels, found = kept, np.full(words.n_words, np.nan)
+        if kept is not None and restricted is None and not np.count_nonzero(kept == ABSENT):
+            labels, found = kept, None
         else:
             allowed = None if restricted is None else restricted.allowed
             labels, found = _tag(model, layer, words, allowed, layer in asked)
             if constraints is not None and restricted is not None:
                 constraints.check(layer, labels, "a sequence")
                 labels[list(restricted.unknown)] = -1
-                found[list(restricted.unknown)] = np.nan
+                if found is not None:
+                    found[list(restricted.unknown)] = np.nan
             if kept is not None:
-                found = np.where(kept == ABSENT, found, np.nan)
+                if found is not None:
+                    found = np.where(kept == ABSENT, found, np.nan)
                 labels = np.where(kept == ABSENT, labels, kept)
-        words = model.columns.with_tags(words, layer, labels)
+        model.columns.put_tags(words, layer, labels)
         values[layer] = labels
         if layer in asked:
-            probabilities[layer] = found
+            probabilities[layer] = np.full(words.n_words, np.nan) if found is None else found
     return TaggedWords(words, Prediction(values, probabilities))
 
 
@@ -162,7 +168,7 @@ def predict_forms(
     parts = [
         predict(
             model,
-            model.columns.words(sentences[chosen]),
+            _numbered(model.columns, sentences[chosen]),
             layers,
             {layer: labels[words] for layer, labels in given.items()},
             asked,
@@ -182,17 +188,46 @@ def predict_forms(
     )
 
 
+class _Numbered(NamedTuple):
+    """Sentences of forms and their words over some columns."""
+
+    columns: ReferenceType[Columns]
+    sentences: Sequence[Sequence[str]]
+    words: Words
+
+
+class _Latest(local):
+    """What a thread has numbered last."""
+
+    numbered: _Numbered | None = None
+
+
+_LATEST = _Latest()
+
+
+def _numbered(columns: Columns, sentences: Sequence[Sequence[str]]) -> Words:
+    """The words of sentences, not numbered anew if they are those of the last call: the components
+    of a pipeline annotate the same sentences one after the other.
+    """
+    latest = _LATEST.numbered
+    if latest is not None and latest.columns() is columns and latest.sentences == sentences:
+        return latest.words
+    words = columns.words(sentences)
+    _LATEST.numbered = _Numbered(ref(columns), sentences, words)
+    return words
+
+
 def _tag(
     model: Predictors,
     layer: str,
     words: Words,
     allowed: AllowedLabels | None,
     with_probabilities: bool,
-) -> tuple[Ints, Floats]:
-    """The labels of a layer of tags, with their probabilities or NaN."""
+) -> tuple[Ints, Floats | None]:
+    """The labels of a layer of tags, with their probabilities or None."""
     tagger = model.taggers[layer]
     if not with_probabilities:
-        return tagger.predict(words, allowed), np.full(words.n_words, np.nan)
+        return tagger.predict(words, allowed), None
     kinds = iob2_kinds(model.columns.labels[layer].strings) if layer == "spans" else None
     labels, probabilities = tagger.predict_with_probabilities(words, allowed, kinds)
     return labels, probabilities

@@ -129,7 +129,8 @@ class EgparsePipe(LearningPipe, Pipe):
         return {
             layer: self.tables.numbers(layer, values[batch.places])
             for layer, attribute in zip(WORD_TAGS, TAG_ATTRIBUTES, strict=True)
-            if layer in self.required_model.columns.labels and (values := batch.held[attribute]).any()
+            if layer in self.required_model.columns.labels
+            and np.count_nonzero(values := batch.held[attribute])
         }
 
     @property

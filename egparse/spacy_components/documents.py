@@ -5,10 +5,11 @@ and the others are predicted.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, pairwise
+from threading import local
 from typing import Any, NamedTuple, cast
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 import numpy.typing as npt
@@ -59,18 +60,21 @@ class Batch(NamedTuple):
         self, values: npt.NDArray[Any], blank: Any, dtype: npt.DTypeLike = np.uint64
     ) -> npt.NDArray[Any]:
         """Values of words as values of tokens, shape (tokens,), with ``blank`` for white space."""
+        if len(self.places) == self.n_tokens:
+            return values.astype(dtype)
         spread = np.full(self.n_tokens, blank, dtype=dtype)
         spread[self.places] = values
         return spread
 
     def put(self, attributes: Sequence[str], columns: Sequence[UInt64s]) -> None:
         """Write columns of shape (tokens,) into the Docs."""
-        table = np.stack(columns, axis=1)
+        table = np.empty((self.n_tokens, len(columns)), dtype=np.uint64)
+        for number, column in enumerate(columns):
+            table[:, number] = column
         numbers = [IDS[attribute] for attribute in attributes]
-        ends = self.token_starts.tolist()
-        for doc, first, end in zip(self.docs, ends, ends[1:], strict=False):
-            if end > first:
-                doc.from_array(numbers, cast("Any", table[first:end]))  # typed as signed
+        for doc, tokens in self.slices():
+            if len(doc):
+                doc.from_array(numbers, cast("Any", table[tokens]))  # typed as signed
 
     def slices(self) -> Iterator[tuple[Doc, slice]]:
         """Each Doc with its tokens."""
@@ -84,6 +88,8 @@ class Batch(NamedTuple):
         White space belongs to the word before it, or to the one after it at the start of a Doc or
         of a given sentence; -1 in a Doc without words.
         """
+        if len(self.places) == self.n_tokens:
+            return self.places
         is_word = np.zeros(self.n_tokens, dtype=np.bool_)
         is_word[self.places] = True
         doc_of = np.repeat(np.arange(len(self.docs)), np.diff(self.token_starts))
@@ -127,62 +133,127 @@ def read(
     """
     token_starts = _ends(map(len, docs))
     held = columns_of(docs, (*_READ, *attributes))
-    orths = held["ORTH"]
-    distinct, numbers = np.unique(orths, return_inverse=True)
-    strings = [docs[0].vocab.strings[orth] for orth in distinct.tolist()] if docs else []
-    blank = (
-        np.array([not form.strip() for form in strings], dtype=np.bool_)[numbers]
-        if strings
-        else orths > 0
-    )
-    places = np.flatnonzero(~blank)
-    forms = [strings[number] for number in numbers[places].tolist()]
-    word_starts = np.searchsorted(places, token_starts)
+    layout = _layout(docs, held["ORTH"])
     given = held["SENT_START"].view(np.int64)
     if not keep_starts:
         given = np.zeros_like(given)
-    opens = blank & (given == 1)
+    key = token_starts.tobytes() + given.tobytes()
+    if _LATEST.layout is layout and _LATEST.key == key and _LATEST.splitter() is splitter:
+        return _LATEST.batch._replace(docs=docs, held=held)
+    batch = _split_into_sentences(docs, token_starts, layout, given, held, splitter)
+    _LATEST.layout, _LATEST.key = layout, key
+    _LATEST.splitter = _nothing if splitter is None else ref(splitter)
+    _LATEST.batch = batch._replace(docs=(), held={})
+    return batch
+
+
+def _split_into_sentences(
+    docs: Sequence[Doc],
+    token_starts: Longs,
+    layout: _Layout,
+    given: Longs,
+    held: Mapping[str, UInt64s],
+    splitter: Splitter | None,
+) -> Batch:
+    """The batch of Docs that are laid out, ``given`` their values of SENT_START."""
+    blank, breaks, places, forms = layout
+    word_starts = places.searchsorted(token_starts)
     state = given[places]
-    if opens.any():
-        state = np.where(_between(opens, places) > 0, 1, state)
-    state[word_starts[:-1][np.diff(word_starts) > 0]] = 1
+    opens = blank
+    if len(forms) < len(blank):
+        opens = blank & (given == 1)
+        if opens.any():
+            state = np.where(_between(opens, places) > 0, 1, state)
+    state[word_starts[:-1][word_starts[1:] > word_starts[:-1]]] = 1
     starts = state == 1
     batch = Batch(docs, token_starts, word_starts, places, forms, places, opens, held)
-    unknown = np.flatnonzero(state == 0)
+    unknown = (state == 0).nonzero()[0]
     if len(unknown):
-        breaks = (
-            np.array([bool(BLANK_LINE.search(form)) for form in strings], dtype=np.bool_)[numbers]
-            & blank
-        )
-        chosen = np.unique(np.searchsorted(word_starts, unknown, side="right") - 1)
-        predicted = _predicted_starts(batch, chosen, splitter, orths, given, breaks, blank)
+        chosen = sorted(set((word_starts.searchsorted(unknown, side="right") - 1).tolist()))
+        predicted = _predicted_starts(batch, chosen, splitter, given, breaks, blank)
         starts |= predicted & (state == 0)
         starts = longest_pieces(starts, forms, state == 0)
-    return batch._replace(starts=np.append(np.flatnonzero(starts), len(forms)))
+    return batch._replace(starts=np.append(starts.nonzero()[0], len(forms)))
+
+
+class _Layout(NamedTuple):
+    """Tokens as words and white space: whether each token is ``blank``, and a blank line that
+    ``breaks`` paragraphs, (tokens,); ``places`` and ``forms`` of the words.
+    """
+
+    blank: Mask
+    breaks: Mask
+    places: Longs
+    forms: list[str]
+
+
+def _nothing() -> None:
+    """In place of a reference to no splitter."""
+
+
+class _Latest(local):
+    """What a thread has read last: components read the same Docs one after the other. ``laid_out``
+    is the layout of tokens with these ORTH; ``batch`` is that of ``layout`` with the sentence
+    starts of ``key`` and by ``splitter``, without its Docs.
+    """
+
+    orths: bytes | None = None
+    laid_out: _Layout | None = None
+    layout: _Layout | None = None
+    key: bytes = b""
+    splitter: Callable[[], Splitter | None] = _nothing
+    batch: Batch
+
+
+_LATEST = _Latest()
+
+
+def _layout(docs: Sequence[Doc], orths: UInt64s) -> _Layout:
+    """The layout of tokens, not made anew if they are those of the last call."""
+    key = orths.tobytes()
+    if _LATEST.laid_out is not None and _LATEST.orths == key:
+        return _LATEST.laid_out
+    numbers: dict[int, int] = {}
+    ids = np.array([numbers.setdefault(o, len(numbers)) for o in orths.tolist()], dtype=np.int64)
+    strings = [docs[0].vocab.strings[orth] for orth in numbers] if docs else []
+    is_blank = [not form.strip() for form in strings]
+    if any(is_blank):
+        blank = np.array(is_blank, dtype=np.bool_)[ids]
+        is_break = [bool(BLANK_LINE.search(form)) for form in strings]
+        breaks = np.array(is_break, dtype=np.bool_)[ids] & blank
+    else:
+        blank = breaks = np.zeros(len(orths), dtype=np.bool_)
+    places = (~blank).nonzero()[0]
+    forms = [strings[number] for number in ids[places].tolist()]
+    layout = _Layout(blank, breaks, places, forms)
+    _LATEST.orths, _LATEST.laid_out = key, layout
+    return layout
 
 
 def columns_of(docs: Sequence[Doc], attributes: Sequence[str]) -> dict[str, UInt64s]:
     """The values of attributes in Docs, concatenated, each of shape (tokens,)."""
     numbers = [IDS[attribute] for attribute in attributes]
     tables = [doc.to_array(numbers).reshape(len(doc), -1) for doc in docs if len(doc)]
-    table = np.concatenate(tables) if tables else np.zeros((0, len(numbers)), dtype=np.uint64)
+    if len(tables) == 1:
+        table = tables[0]
+    else:
+        table = np.concatenate(tables) if tables else np.zeros((0, len(numbers)), dtype=np.uint64)
     columns = np.ascontiguousarray(table.T)
     return dict(zip(attributes, columns, strict=True))
 
 
 def _predicted_starts(
     batch: Batch,
-    chosen: Longs,
+    chosen: Sequence[int],
     splitter: Splitter | None,
-    orths: UInt64s,
     given: Longs,
     breaks: Mask,
     blank: Mask,
 ) -> Mask:
     """The sentence starts of the chosen Docs, predicted as if none were given; shape (words,)."""
-    starts = np.zeros(len(batch.forms), dtype=np.bool_)
+    starts, orths = np.zeros(len(batch.forms), dtype=np.bool_), batch.held["ORTH"]
     new: list[tuple[Doc, slice, _CachedStarts]] = []
-    for number in chosen.tolist():
+    for number in chosen:
         doc = batch.docs[number]
         tokens = slice(*batch.token_starts[number : number + 2].tolist())
         words = slice(*batch.word_starts[number : number + 2].tolist())
@@ -230,12 +301,10 @@ def _spaced(batch: Batch, blank: Mask) -> Mask:
 
 def _between(marked: Mask, places: Longs) -> Longs:
     """The number of marked tokens, all of them white space, directly before each word."""
-    counts = np.cumsum(marked)[places]
-    return np.diff(counts, prepend=0)
+    counts = marked.cumsum()[places]
+    counts[1:] -= counts[:-1].copy()
+    return counts
 
 
 def _ends(lengths: Iterable[int]) -> Longs:
-    sizes = list(lengths)
-    ends = np.zeros(len(sizes) + 1, dtype=np.int64)
-    np.cumsum(sizes, out=ends[1:])
-    return ends
+    return np.array([0, *accumulate(lengths)], dtype=np.int64)

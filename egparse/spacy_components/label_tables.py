@@ -57,23 +57,16 @@ class LabelTables:
         if "deprels" in strings:
             self.of["deprels"] = _hashes(add(to_spacy(label)) for label in strings["deprels"])
         self.spans = span_tags(strings["spans"], add) if "spans" in strings else None
-        self._sorted: Mapping[str, tuple[UInt64s, Ints]] = {
-            layer: _by_hash(hashes) for layer, hashes in self.of.items()
+        self._numbers: Mapping[str, dict[int, int]] = {
+            layer: _numbers_of(hashes) for layer, hashes in self.of.items()
         }
 
     def numbers(self, layer: str, values: UInt64s) -> Ints:
         """The label numbers of values in a Doc: ``UNKNOWN`` for labels that the model lacks,
         ``ABSENT`` where the Doc has none.
         """
-        # Here, because it imports numba: the conversion of Docs needs this module without it.
-        from egparse.pipeline.annotate import ABSENT
-
-        hashes, order = self._sorted[layer]
-        if not len(hashes):
-            return np.where(values == 0, ABSENT, UNKNOWN).astype(np.int32)
-        places = np.minimum(np.searchsorted(hashes, values), len(hashes) - 1)
-        found = np.where(hashes[places] == values, order[places], UNKNOWN)
-        return np.where(values == 0, ABSENT, found).astype(np.int32)
+        get = self._numbers[layer].get
+        return np.array([get(value, UNKNOWN) for value in values.tolist()], dtype=np.int32)
 
 
 def to_spacy(deprel: str) -> str:
@@ -101,11 +94,14 @@ def span_tags(labels: Sequence[str], add: Callable[[str], int]) -> SpanTags:
     )
 
 
+def _numbers_of(hashes: UInt64s) -> dict[int, int]:
+    # Here, because it imports numba: the conversion of Docs needs this module without it.
+    from egparse.pipeline.annotate import ABSENT
+
+    # Several labels may be the same to spaCy: then the first one.
+    numbered = reversed(list(enumerate(hashes.tolist())))
+    return {**{value: number for number, value in numbered}, 0: ABSENT}
+
+
 def _hashes(values: Iterable[int]) -> UInt64s:
     return np.array(list(values), dtype=np.uint64)
-
-
-def _by_hash(hashes: UInt64s) -> tuple[UInt64s, Ints]:
-    # Several labels may be the same to spaCy: then the first one.
-    kept, first = np.unique(hashes, return_index=True)
-    return kept, first.astype(np.int32)

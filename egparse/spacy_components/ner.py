@@ -64,8 +64,11 @@ def entity_columns(batch: Batch, labels: Ints, spans: SpanTags) -> tuple[UInt64s
     goes_on = (
         ~first[1:] & (codes[:-1] != OUTSIDE) & ~spans.ends[labels[:-1]] & (types[1:] == types[:-1])
     )
-    inside = np.concatenate([[False], (codes[1:] == INSIDE) & goes_on])[: len(labels)]
-    codes = np.where((codes == INSIDE) & ~inside, BEGINS, codes).astype(np.uint64)
+    lost = codes == INSIDE
+    lost[1:] &= ~goes_on
+    codes[lost] = BEGINS
+    if len(labels) == batch.n_tokens:
+        return codes, types
     owners = batch.owners()
     is_word = np.zeros(batch.n_tokens, dtype=np.bool_)
     is_word[batch.places] = True

@@ -55,6 +55,8 @@ def longest_pieces(
 
     Sentences are cut only at words that ``may_cut``; all arrays have shape (words,).
     """
+    if len(forms) <= longest:
+        return starts
     places = np.append(np.flatnonzero(starts), len(forms))
     long = np.flatnonzero(np.diff(places) > longest)
     if not len(long):

@@ -67,7 +67,7 @@ class Splitter:
             labels = self.model.choose(values, places, _candidates(len(values)))
             starts = labels == 1
             starts[_first_words(places)] = True  # whatever the scores say
-            masks += np.split(starts, places[1:-1])
+            masks += [starts] if len(batch) == 1 else np.split(starts, places[1:-1])
         return masks
 
     def probabilities(self, forms: Sequence[str], spaced: Sequence[bool]) -> Floats:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,10 @@ class SequenceModel:
         """The size of the label set."""
         return len(self.opening)
 
+    @cached_property
+    def _slack(self) -> float:
+        return batch.slack_of(self.transitions)
+
     def choose(self, values: Ints, starts: Longs, candidates: Candidates) -> Ints:
         """The labels of the best label sequence of each sentence."""
         scores = self._scores(values, starts, candidates)
@@ -93,7 +98,7 @@ class SequenceModel:
             ngrams = (self.transitions, *self.longer)
             higher_order_batch.best_sequences(*shared, ngrams, self.opening, None, chosen)
         else:
-            batch.best_sequences(*shared, self.transitions, self.opening, chosen)
+            batch.best_sequences(*shared, self.transitions, self.opening, self._slack, chosen)
         return chosen
 
     def probabilities(

@@ -59,24 +59,55 @@ def tree_values(words: Words, heads: Ints, columns: Columns) -> Ints:
     n = len(words.form_ids)
     begins = np.repeat(words.starts[:-1], np.diff(words.starts))
     kin = _find_kin(begins + np.maximum(heads, 0) - 1, heads <= 0, words.starts)
-    rows = np.vstack([words.values, np.full((1, len(columns.names)), BOUNDARY, dtype=np.int32)])
-    of_head = rows[kin.head][:, [columns.number(name) for name in _OF_HEAD]]
-    numbers = [columns.number(name) for name in _OF_KIN]
-    of_kin = [rows[getattr(kin, relative)][:, numbers] for relative in _RELATIVES]
-    place = np.arange(n)
-    side = np.where(kin.head == n, 2, np.where(kin.head < place, 1, 0))
-    distance = np.where(kin.head == n, 0, np.searchsorted(_DISTANCES, np.abs(kin.head - place)))
-    measures = [side, 3 * distance + side, np.minimum(kin.lefts, 4), np.minimum(kin.rights, 4)]
-    return np.ascontiguousarray(
-        np.hstack(
-            [
-                words.values,
-                of_head,
-                *of_kin,
-                *[(measure + FIRST_VALUE)[:, None] for measure in measures],
-            ]
-        ).astype(np.int32)
+    values = np.empty((n, len(columns.names) + len(TREE_COLUMNS)), dtype=np.int32)
+    relatives = (kin.grand, kin.inner, kin.outer, kin.first, kin.last)
+    _fill_values(
+        words.values,
+        np.array([columns.number(name) for name in _OF_HEAD], dtype=np.int64),
+        np.array([columns.number(name) for name in _OF_KIN], dtype=np.int64),
+        kin.head,
+        relatives,
+        kin.lefts,
+        kin.rights,
+        values,
     )
+    return values
+
+
+@njit
+def _fill_values(
+    words: Ints,
+    of_head: Longs,
+    of_kin: Longs,
+    heads: Longs,
+    relatives: tuple[Longs, Longs, Longs, Longs, Longs],
+    lefts: Longs,
+    rights: Longs,
+    values: Ints,
+) -> None:
+    """Fill the columns of words and of the tree; ``of_head`` and ``of_kin`` are the columns of
+    words that are repeated from relatives.
+    """
+    n, n_columns = words.shape
+    for k in range(n):
+        values[k, :n_columns] = words[k]
+        place = n_columns
+        for column in of_head:
+            values[k, place] = words[heads[k], column] if heads[k] < n else BOUNDARY
+            place += 1
+        for rows in relatives:
+            for column in of_kin:
+                values[k, place] = words[rows[k], column] if rows[k] < n else BOUNDARY
+                place += 1
+        side, distance = 2, 0
+        if heads[k] < n:
+            side = 1 if heads[k] < k else 0
+            while distance < _DISTANCES.shape[0] and _DISTANCES[distance] < abs(heads[k] - k):
+                distance += 1
+        values[k, place] = side + FIRST_VALUE
+        values[k, place + 1] = 3 * distance + side + FIRST_VALUE
+        values[k, place + 2] = min(lefts[k], 4) + FIRST_VALUE
+        values[k, place + 3] = min(rights[k], 4) + FIRST_VALUE
 
 
 def _find_kin(heads: Longs, at_root: Mask, starts: Longs) -> _Kin:

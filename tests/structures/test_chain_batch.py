@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles.sequences import sequence_facts
 
-from egparse.structures.chains.batch import best_sequences
+from egparse.structures.chains.batch import best_sequences, slack_of
 
 
 @given(
@@ -35,9 +35,8 @@ def test_the_best_score_is_that_of_enumeration(
     labels = np.concatenate(lists).astype(np.uint16)
     unary = generator.normal(scale=spread, size=len(labels))
     chosen = np.empty(len(lists), dtype=np.int32)
-    best_sequences(
-        unary, starts, labels, sentences, transitions, np.zeros(n_labels, dtype=np.float32), chosen
-    )
+    opening, slack = np.zeros(n_labels, dtype=np.float32), slack_of(transitions)
+    best_sequences(unary, starts, labels, sentences, transitions, opening, slack, chosen)
     for first, end in itertools.pairwise(sentences):
         own = [unary[starts[k] : starts[k + 1]].tolist() for k in range(first, end)]
         facts = sequence_facts(own, lists[first:end], transitions.astype(float))

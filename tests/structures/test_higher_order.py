@@ -19,6 +19,7 @@ from tolerances import DOUBLE, score_rounding
 from egparse.structures.chains import chain
 from egparse.structures.chains import higher_order as higher
 from egparse.structures.chains.batch import best_sequences as best_of_order_one
+from egparse.structures.chains.batch import slack_of
 from egparse.structures.chains.chain import BestSequence, Floats, Ints
 from egparse.structures.chains.higher_order_batch import best_sequences
 from egparse.structures.chains.higher_order_k_best import k_best
@@ -377,7 +378,8 @@ def test_the_decoder_agrees_with_the_structure(
 def test_the_decoder_of_order_one_and_two_agree_where_trigrams_say_nothing() -> None:
     own = batch(3, [12, 1, 30], 6, 1, 1.0)
     chosen = np.empty((3, len(own.candidates)), dtype=np.int32)
-    best_of_order_one(*own[:4], own.ngrams[0], own.opening, chosen[0])
+    slack = slack_of(own.ngrams[0])
+    best_of_order_one(*own[:4], own.ngrams[0], own.opening, slack, chosen[0])
     best_sequences(*own[:6], None, chosen[1])
     best_sequences(
         *own[:4], [own.ngrams[0], np.zeros((6, 6, 6), np.float32)], own.opening, None, chosen[2]

@@ -82,7 +82,7 @@ class Decoder:
         """Parse the waiting sentences, over the given ``candidates`` if there are any."""
         parse_batch(batch, candidates, self.model, self.work)
         out_of_range = batch.states == OUT_OF_RANGE
-        if out_of_range.any():
+        if np.count_nonzero(out_of_range):
             batch.states[out_of_range] = WAITING
             work = self.work._replace(scaled=None, logarithms=True)
             parse_batch(batch, candidates, self.model, work)

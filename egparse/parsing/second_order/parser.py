@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -117,7 +118,7 @@ class SecondOrderParser:
         risk). A sentence gets the tree of the pruner if the arcs that the pruner keeps have no
         tree, or if ``constraints`` allow no projective tree over them.
         """
-        return self._predict(words, constraints, self.kernel_model())[0]
+        return self._predict(words, constraints, self._kernel_model)[0]
 
     def predict_with_probabilities(
         self, words: Words, constraints: ArcConstraints | None = None
@@ -177,13 +178,17 @@ class SecondOrderParser:
             self.temperature if with_probabilities else 0.0,
         )
 
+    @cached_property
+    def _kernel_model(self) -> KernelModel:
+        return self.kernel_model()
+
     def _predict(
         self, words: Words, constraints: ArcConstraints | None, model: KernelModel
     ) -> tuple[Ints, Floats]:
         """Heads and probabilities (words,): of sentences of up to ``LONGEST`` words all at once,
         then of constrained ones, then of long ones in pieces, and of what is left by the pruner.
         """
-        n_words, lengths = len(words.form_ids), np.diff(words.starts)
+        n_words, lengths = len(words.form_ids), words.starts[1:] - words.starts[:-1]
         is_constrained: Mask = (
             np.zeros(len(lengths), dtype=np.bool_)
             if constraints is None
@@ -204,10 +209,10 @@ class SecondOrderParser:
         if constraints is not None:
             for i in np.flatnonzero(is_short & is_constrained):
                 parsed[i] = self._parse_constrained(batch, int(i), constraints, decoder)
-        for i in np.flatnonzero(is_long & ~is_constrained):
+        for i in (is_long & ~is_constrained).nonzero()[0]:
             parsed[i] = self._parse_in_pieces(batch, int(i), model)
         left = np.repeat(~parsed, lengths)
-        if left.any():
+        if np.count_nonzero(left):
             by_pruner = self.pruner.predict_with_probabilities(words, constraints)
             batch.heads[left] = by_pruner.heads[left]
             batch.probabilities[left] = by_pruner.probabilities[left]

@@ -83,6 +83,14 @@ def _sentence_marginals(
     )
 
 
+def slack_of(transitions: Singles) -> float:
+    """By how much a candidate of a word may score below the best one and still be on a best path:
+    a word has a transition at each side. Infinite or nan where a transition is forbidden.
+    """
+    highest, lowest = transitions.max(initial=-np.inf), transitions.min(initial=np.inf)
+    return 2.0 * (float(highest) - float(lowest))
+
+
 @njit
 def best_sequences(
     unary: Floats,
@@ -91,17 +99,16 @@ def best_sequences(
     sentences: Longs,
     transitions: Singles,
     opening: Singles,
+    slack: float,
     chosen: Ints,
 ) -> None:
     """Write the label of each word to ``chosen`` (words,).
 
     Word k has the candidates ``labels[starts[k]:starts[k + 1]]`` with ``unary`` scores in the same
     places; sentence i has the words ``sentences[i]:sentences[i + 1]``. ``transitions[previous,
-    next]`` may be -inf; ``opening[label]`` is the score of a label at the first word. Where no
-    sequence is allowed, the words get their first candidates.
+    next]`` may be -inf, ``slack`` is ``slack_of(transitions)``; ``opening[label]`` is the score of
+    a label at the first word. Where no sequence is allowed, the words get their first candidates.
     """
-    lowest, highest = _range_of(transitions)
-    slack = 2.0 * (highest - lowest)  # a word has a transition at each side
     forbids = not np.isfinite(slack)
     best = np.empty(unary.shape[0])
     pointers = np.empty(unary.shape[0], dtype=np.int32)
@@ -132,16 +139,6 @@ def best_sequences(
         for k in range(last - 1, first - 1, -1):
             chosen[k] = labels[kept[c]]
             c = pointers[c]
-
-
-@njit
-def _range_of(table: Singles) -> tuple[float, float]:
-    lowest, highest = np.inf, -np.inf
-    for p in range(table.shape[0]):
-        for q in range(table.shape[1]):
-            lowest = min(lowest, np.float64(table[p, q]))
-            highest = max(highest, np.float64(table[p, q]))
-    return lowest, highest
 
 
 @njit
