@@ -82,11 +82,6 @@ def doc_from_sentences(sentences: Iterable[Sentence], vocab: Vocab) -> Doc:
     return doc
 
 
-def entity_tags(doc: Doc) -> list[str]:
-    """The IOB2 tags of the words of a Doc; O also where nothing is annotated."""
-    return [_entity_tag(token) if token.ent_iob else NO_SPAN for token in doc if not token.is_space]
-
-
 # -- from a Doc ------------------------------------------------------------------------------------
 
 

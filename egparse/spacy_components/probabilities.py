@@ -1,37 +1,80 @@
-"""Probabilities of predicted values: an array for each layer in ``Doc.user_data``, and extension
-attributes that read it.
+"""Probabilities of predicted values: arrays in ``Doc.user_data``, and extension attributes that
+read them.
 
-``Doc.user_data`` survives ``to_bytes`` and the processes of ``nlp.pipe``. Values set in ``token._``
-would take a dictionary entry for each token.
+``Doc.user_data`` survives ``to_bytes`` and the processes of ``nlp.pipe``. An entry holds the
+probabilities of a layer and the characters of the tokens that they belong to. Its key has the form
+of those that spaCy makes for values at a place in the text, so that ``Doc.from_docs`` and
+``Span.as_doc(copy_user_data=True)`` move the place. A token has a probability as long as it has the
+same characters: other tokens may be merged or split.
 """
 
 from __future__ import annotations
 
+import math
+import warnings
+from bisect import bisect_left
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
+from spacy.attrs import LENGTH, SPACY
 from spacy.tokens import Doc, Span, Token
+
+from egparse.types import Longs
 
 _OF_TOKENS = ("tag", "pos", "morph", "ent", "head", "dep")
 
+_PLACED = "._."
+"""What spaCy's keys of values at a place begin with; then a name and the characters."""
 
-class Interval(NamedTuple):
-    """The tokens ``start`` to ``end - 1``."""
+_MANY = "s"
+"""What the name of an entry adds to that of its attribute, whose values spaCy would look for under
+the same name.
+"""
 
-    start: int
-    end: int
+
+class ProbabilityWarning(UserWarning):
+    """Probabilities of a Doc that has none."""
+
+
+class _Aligned(NamedTuple):
+    """The probabilities of one layer in a Doc, by token: nan for none; ``starts`` and ``ends`` are
+    the characters of the tokens. They were found among ``n_entries`` entries.
+    """
+
+    n_entries: int
+    starts: list[int]
+    ends: list[int]
+    values: list[float]
+
+    def fits(self, doc: Doc, first: int, end: int) -> bool:
+        """Whether a Doc still has these tokens, at least from ``first`` to ``end - 1``."""
+        if self.n_entries != len(doc.user_data) or len(self.values) != len(doc):
+            return False
+        last = doc[end - 1]
+        return self.starts[first] == doc[first].idx and self.ends[end - 1] == last.idx + len(last)
+
+
+_ALIGNED: WeakKeyDictionary[Doc, dict[str, _Aligned]] = WeakKeyDictionary()
 
 
 def key_of(name: str) -> str:
-    """The key in ``Doc.user_data``, which is also the name of the attribute."""
+    """The name of the attribute."""
     return f"egparse_{name}_prob"
 
 
 def put(doc: Doc, name: str, probabilities: npt.NDArray[np.floating]) -> None:
     """Store the probabilities of tokens, shape (tokens,), as float32; nan for none."""
-    doc.user_data[key_of(name)] = probabilities.astype(np.float32)
+    key = key_of(name)
+    for start in _entries(doc, key):
+        del _data(doc)[(_PLACED, key + _MANY, start, None)]
+    _data(doc)[(_PLACED, key + _MANY, 0, None)] = [
+        _characters(doc).astype(np.int32),
+        probabilities.astype(np.float32),
+    ]
+    _ALIGNED.pop(doc, None)
 
 
 def register() -> None:
@@ -48,17 +91,73 @@ def register() -> None:
 
 
 def _of_token(key: str, token: Token) -> float | None:
-    return _least(token.doc, key, Interval(token.i, token.i + 1))
+    return _least(token.doc, key, token.i, token.i + 1)
 
 
 def _of_entity(span: Span) -> float | None:
-    return _least(span.doc, key_of("ent"), Interval(span.start, span.end))
+    return _least(span.doc, key_of("ent"), span.start, span.end)
 
 
-def _least(doc: Doc, key: str, tokens: Interval) -> float | None:
-    values = doc.user_data.get(key)
-    if values is None or len(values) != len(doc):  # a Doc whose tokens were merged or split since
+def _least(doc: Doc, key: str, first: int, end: int) -> float | None:
+    """The least of the known probabilities of tokens, at least one."""
+    if first >= end:
         return None
-    chosen = values[tokens.start : tokens.end]
-    known = chosen[~np.isnan(chosen)]
-    return float(known.min()) if len(known) else None
+    layers = _ALIGNED.setdefault(doc, {})
+    found = layers.get(key)
+    if found is None or not found.fits(doc, first, end):
+        found = layers[key] = _align(doc, key)
+    return min((value for value in found.values[first:end] if not math.isnan(value)), default=None)
+
+
+def _align(doc: Doc, key: str) -> _Aligned:
+    """The probabilities of a layer for the tokens that a Doc has now.
+
+    An entity that was merged into one token has the least probability of its parts; every other
+    token that the model has not seen has none.
+    """
+    starts, ends = _characters(doc).T.tolist()
+    parts = {
+        start + first: (start + end, value)
+        for start, (characters, values) in _entries(doc, key).items()
+        for (first, end), value in zip(characters.tolist(), values.tolist(), strict=True)
+    }
+    if not parts and len(doc):
+        warnings.warn(
+            f"expected a Doc with probabilities for {key}, got one without any: they are set by "
+            "components with the setting 'probabilities', and kept by Span.as_doc with "
+            "copy_user_data=True",
+            ProbabilityWarning,
+            stacklevel=5,
+        )
+    places, of_tokens = sorted(parts), []
+    for start, end in zip(starts, ends, strict=True):
+        stop, value = parts.get(start, (end, math.nan))
+        if stop < end and key == key_of("ent"):
+            inside = places[bisect_left(places, start) : bisect_left(places, end)]
+            stop = parts[inside[-1]][0]
+            known = [parts[place][1] for place in inside if not math.isnan(parts[place][1])]
+            value = min(known, default=math.nan)
+        of_tokens.append(value if stop == end else math.nan)
+    return _Aligned(len(doc.user_data), starts, ends, of_tokens)
+
+
+def _entries(doc: Doc, key: str) -> dict[int, Any]:
+    """The entries of a layer: characters of tokens (tokens, 2) and probabilities (tokens,), by the
+    character that the former count from.
+    """
+    return {
+        entry[2]: value
+        for entry, value in _data(doc).items()
+        if isinstance(entry, tuple) and len(entry) == 4 and entry[:2] == (_PLACED, key + _MANY)
+    }
+
+
+def _data(doc: Doc) -> dict[Any, Any]:
+    return cast("dict[Any, Any]", doc.user_data)  # typed with keys of strings
+
+
+def _characters(doc: Doc) -> Longs:
+    """The first character of each token and the one after its last, shape (tokens, 2)."""
+    lengths, spaces = doc.to_array([LENGTH, SPACY]).reshape(len(doc), 2).astype(np.int64).T
+    ends = (lengths + spaces).cumsum() - spaces
+    return np.stack([ends - lengths, ends], axis=1)

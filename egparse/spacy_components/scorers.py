@@ -8,8 +8,10 @@ and ``conll_las`` are those of CoNLL 2018, over all words, with labels up to the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import accumulate
 from typing import Any
 
+from spacy.tokens import Doc
 from spacy.training import Example
 
 Scores = dict[str, Any]
@@ -73,13 +75,17 @@ def senter_score(examples: Iterable[Example], **settings: Any) -> Scores:
 
 
 def ner_score(examples: Iterable[Example], **settings: Any) -> Scores:
-    """``ents_p/r/f``, ``ents_per_type``; ``conll_ents_p/r/f``, None where gold and predicted tokens
-    differ.
+    """``ents_p/r/f``, ``ents_per_type``; ``conll_ents_p/r/f``, None where no gold is annotated.
+
+    As conlleval has it, an entity is correct if its type and both its ends are. Ends are compared
+    as places among the characters that are not white space, because gold and predicted tokens may
+    differ: an entity that begins or ends inside of a gold token is wrong. So are all entities of a
+    Doc with other characters than gold. (spaCy's ``ents_f`` widens entities to whole gold tokens
+    and leaves out what gold does not annotate.)
     """
     from spacy.scorer import get_ner_prf
 
-    from egparse.evaluation.spans import score_spans
-    from egparse.spacy_components.doc_conversion import entity_tags
+    from egparse.evaluation.scores import Score
 
     examples = list(examples)
     scores: Scores = get_ner_prf(examples, **settings)
@@ -88,15 +94,36 @@ def ner_score(examples: Iterable[Example], **settings: Any) -> Scores:
         for example in examples
         if example.reference.has_annotation("ENT_IOB") and len(example.reference)
     ]
-    pairs = [(entity_tags(each.reference), entity_tags(each.predicted)) for each in annotated]
-    scored: tuple[float | None, float | None, float | None] = (None, None, None)
-    if pairs and all(len(gold) == len(system) for gold, system in pairs):
-        micro = score_spans([gold for gold, _ in pairs], [system for _, system in pairs]).micro
-        scored = (micro.precision / 100, micro.recall / 100, micro.f1 / 100)
+    correct = gold = system = 0
+    for example in annotated:
+        wanted, found = _entities(example.reference), _entities(example.predicted)
+        gold, system = gold + len(wanted), system + len(found)
+        if _characters(example.reference) == _characters(example.predicted):
+            correct += len(wanted & found)
+    score = Score(correct, gold, system)
+    rates = (score.precision, score.recall, score.f1)
     return {
         **scores,
-        **dict(zip(("conll_ents_p", "conll_ents_r", "conll_ents_f"), scored, strict=True)),
+        **{
+            key: rate / 100 if annotated else None
+            for key, rate in zip(
+                ("conll_ents_p", "conll_ents_r", "conll_ents_f"), rates, strict=True
+            )
+        },
     }
+
+
+def _characters(doc: Doc) -> str:
+    """The characters that are not white space."""
+    return "".join(doc.text.split())
+
+
+def _entities(doc: Doc) -> set[tuple[str, int, int]]:
+    """The type of each entity, its first character and the one after its last, among the
+    characters that are not white space.
+    """
+    before = [0, *accumulate(not character.isspace() for character in doc.text)]
+    return {(each.label_, before[each.start_char], before[each.end_char]) for each in doc.ents}
 
 
 def _conll(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import spacy
 from sample_treebank import quick_model
 from spacy.language import Language
+
+from egparse.pipeline.model import Model
 
 ALL = ("egparse_tagger", "egparse_ner", "egparse_parser")
 
@@ -26,6 +29,12 @@ def blank(model_path: Path, *names: str, **config: object) -> Language:
     for name in names or ALL:
         nlp.add_pipe(name, config={"model": str(model_path), **config})
     return nlp
+
+
+def without_trees() -> Model:
+    """A model that tags and finds entities, and does not parse."""
+    layers = ("upos", "xpos", "feats", "spans")
+    return replace(quick_model(), parser=None, labeller=None, probabilistic=layers)
 
 
 @pytest.fixture

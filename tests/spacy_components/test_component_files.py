@@ -20,7 +20,7 @@ from house.package import ROOT
 from sample_treebank import quick_model
 from spacy.cli.package import package
 from spacy.language import Language
-from spacy_components.conftest import ALL, blank
+from spacy_components.conftest import ALL, blank, without_trees
 from spacy_components.texts import TEXTS, said
 
 from egparse.errors import EgparseError, ModelFileError
@@ -226,7 +226,7 @@ def test_overrides_of_the_model_are_obeyed_or_refused(
 ) -> None:
     nlp.to_disk(tmp_path / "saved")
     other = tmp_path / "other.msgpack"
-    replace(quick_model(), parser=None, labeller=None, record={}).save(other)
+    without_trees().save(other)
     key = "components.egparse_tagger.model"
     loaded = spacy.load(tmp_path / "saved", config={key: str(other)})
     assert loaded.get_pipe("egparse_tagger").model.parser is None

@@ -15,7 +15,7 @@ import spacy
 from house.package import ROOT
 from sample_treebank import sample
 from spacy.language import Language
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 from spacy_components.conftest import ALL, blank
 from spacy_components.texts import TEXTS, said
@@ -24,6 +24,7 @@ from egparse.errors import ConfigError, EgparseError
 from egparse.evaluation.ud import score
 from egparse.sentences import Sentence
 from egparse.spacy_components.doc_conversion import sentences_from_doc
+from egparse.spacy_components.scorers import ner_score
 from egparse.storage.model_file import NEEDS_EGPARSE
 
 QUICK = {
@@ -202,6 +203,23 @@ def test_scores_are_those_of_the_shared_tasks(trained: Language) -> None:
         assert scores[f"conll_{name}"] == pytest.approx(totals[metric].f1 / 100)
     assert scores["dep_las"] != scores["conll_las"]
     assert scores["conll_ents_f"] == pytest.approx(scores["ents_f"])
+
+
+def test_entities_are_scored_where_tokens_differ(trained: Language) -> None:
+    """In characters other than white space: gold has other tokens, and more blanks."""
+    gold = Doc(trained.vocab, words=["Kim", "Smith", "saw", "New York", "and", "Bob's"])
+    gold.ents = [Span(gold, 0, 2, "PER"), Span(gold, 3, 4, "LOC"), Span(gold, 5, 6, "PER")]
+    found = Doc(trained.vocab, words=["Kim", "Smith", "saw", "New", "York", "and", "Bob", "'s"])
+    found.ents = [Span(found, 0, 2, "PER"), Span(found, 3, 5, "LOC"), Span(found, 6, 7, "PER")]
+    scores = ner_score([Example(found, gold)])
+    assert scores["conll_ents_p"] == pytest.approx(2 / 3)
+    assert scores["conll_ents_r"] == pytest.approx(2 / 3)
+    other = Doc(trained.vocab, words=["Kim", "Smith"], ents=["B-PER", "I-PER"])
+    scores = ner_score([Example(found, gold), Example(other, gold)])
+    assert scores["conll_ents_p"] == pytest.approx(2 / 4)
+    assert scores["conll_ents_r"] == pytest.approx(2 / 6)
+    plain = trained.make_doc("A dog barks.")
+    assert ner_score([Example(plain, plain.copy())])["conll_ents_f"] is None
 
 
 def test_what_gold_does_not_say_is_not_scored(trained: Language) -> None:

@@ -16,7 +16,7 @@ import spacy
 from sample_treebank import quick_model, sample
 from spacy.language import Language
 from spacy.tokens import Doc, Span
-from spacy_components.conftest import blank
+from spacy_components.conftest import blank, without_trees
 from spacy_components.texts import TEXTS, check_sound, said
 
 from egparse.errors import EgparseError
@@ -362,7 +362,7 @@ def test_a_configuration_with_a_misspelt_model_fails(model_path: Path, tmp_path:
 
 
 def test_a_model_without_the_layer_is_refused(tmp_path: Path) -> None:
-    replace(quick_model(), parser=None, labeller=None).save(tmp_path / "tagger.msgpack")
+    without_trees().save(tmp_path / "tagger.msgpack")
     message = "^egparse_parser: expected a model with heads or deprels, got one with upos"
     with pytest.raises(EgparseError, match=message):
         blank(tmp_path / "tagger.msgpack", "egparse_parser")

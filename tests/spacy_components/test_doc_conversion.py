@@ -16,7 +16,6 @@ from egparse.readers.corpus import read_corpus
 from egparse.sentences import MISSING_HEAD, Sentence
 from egparse.spacy_components.doc_conversion import (
     doc_from_sentences,
-    entity_tags,
     sentences_from_doc,
 )
 
@@ -112,8 +111,6 @@ def test_entities() -> None:
     doc = Doc(new_vocab(), words=["New", " ", "York", "is", "big"], sent_starts=[1, -1, -1, -1, -1])
     doc.ents = [Span(doc, 0, 3, label="LOC")]
     assert sentences_from_doc(doc)[0].spans == ("B-LOC", "I-LOC", "O", "O")
-    assert entity_tags(doc) == ["B-LOC", "I-LOC", "O", "O"]
-    assert entity_tags(Doc(new_vocab(), words=["New", "York"])) == ["O", "O"]
     doc = Doc(new_vocab(), words=["New", "York"], sent_starts=[1, 1], ents=["B-LOC", "I-LOC"])
     assert [own.spans for own in sentences_from_doc(doc)] == [("B-LOC",), ("B-LOC",)]
 

@@ -12,6 +12,7 @@ from spacy.tokens import Doc, DocBin
 from spacy_components.conftest import blank
 
 from egparse.sentences import Sentence
+from egparse.spacy_components.probabilities import ProbabilityWarning, put
 
 
 @pytest.fixture
@@ -53,7 +54,8 @@ def test_blanks_have_none_and_nothing_is_kept_unasked(sure: Language, nlp: Langu
     assert [token._.egparse_head_prob is None for token in doc] == [t.is_space for t in doc]
     plain = nlp("A dog  barks.")
     assert plain.user_data == {}
-    assert plain[0]._.egparse_head_prob is None
+    with pytest.warns(ProbabilityWarning, match="egparse_head_prob, got one without any"):
+        assert plain[0]._.egparse_head_prob is None
     assert sure("").user_data == {}
 
 
@@ -68,7 +70,7 @@ def test_they_survive_bytes_and_processes(sure: Language) -> None:
     assert [t._.egparse_head_prob for t in next(stored)] == [one for one, _, _ in told]
     (other,) = sure.pipe(["A dog  barks in London."], n_process=2)
     assert [t._.egparse_head_prob for t in other] == [one for one, _, _ in told]
-    assert {value.dtype for value in doc.user_data.values()} == {np.dtype(np.float32)}
+    assert {values.dtype for _, values in doc.user_data.values()} == {np.dtype(np.float32)}
 
 
 def test_kept_tags_have_none(model_path: Path) -> None:
@@ -79,11 +81,59 @@ def test_kept_tags_have_none(model_path: Path) -> None:
     assert [t._.egparse_tag_prob is None for t in doc] == [False, True, False, False]
 
 
-def test_they_go_when_tokens_are_merged(sure: Language) -> None:
-    doc = sure("A dog barks in London.")
+def told_of(doc: Doc) -> dict[str, tuple[float | None, ...]]:
+    """Some probabilities of each word; every word occurs once."""
+    return {
+        t.text: (t._.egparse_head_prob, t._.egparse_tag_prob, t._.egparse_ent_prob) for t in doc
+    }
+
+
+def test_they_stay_with_the_tokens_that_are_not_merged_or_split(sure: Language) -> None:
+    doc = sure("A dog  barks in London.")
+    before = told_of(doc)
     with doc.retokenize() as retokenizer:
         retokenizer.merge(doc[0:2])
-    assert {t._.egparse_head_prob for t in doc} == {None}
+        retokenizer.split(doc[5], ["Lon", "don"], heads=[(doc[5], 1), doc[4]])
+    after = told_of(doc)
+    assert {after.pop(text)[:2] for text in ("A dog", "Lon", "don")} == {(None, None)}
+    assert after
+    assert after == {text: before[text] for text in after}
+    again = Doc(sure.vocab).from_bytes(doc.to_bytes())
+    assert told_of(again) == told_of(doc)
+
+
+def test_a_merged_entity_has_the_probability_of_the_entity(model_path: Path) -> None:
+    nlp = blank(model_path, "egparse_ner", "egparse_tagger", probabilities=True)
+    words = [form for own in sample("test")[:30] for form in own.forms]
+    doc = Doc(nlp.vocab, words=words)
+    doc = nlp.get_pipe("egparse_ner")(doc)
+    entities = [entity for entity in doc.ents if len(entity) > 1]
+    assert entities
+    expected = [entity._.egparse_ent_prob for entity in doc.ents]
+    doc = nlp.create_pipe("merge_entities")(doc)
+    assert [entity._.egparse_ent_prob for entity in doc.ents] == expected
+    tagged = nlp.get_pipe("egparse_tagger")(doc)  # the merged tokens are seen by the tagger
+    assert all(token._.egparse_tag_prob for token in tagged)
+    assert [entity._.egparse_ent_prob for entity in tagged.ents] == expected
+
+
+def test_they_go_with_spans_and_into_joined_docs(sure: Language) -> None:
+    first, second = sure("A dog  barks in London."), sure("Two cats sleep here!")
+    joined = Doc.from_docs([first, second])  # warnings are errors here
+    assert told_of(joined) == {**told_of(first), **told_of(second)}
+    assert told_of(Doc.from_docs([joined, sure("They ran")]))["sleep"] == told_of(second)["sleep"]
+    span = joined[3:9]
+    cut = span.as_doc(copy_user_data=True)
+    assert told_of(cut) == {token.text: told_of(joined)[token.text] for token in span}
+    with pytest.warns(ProbabilityWarning, match="copy_user_data=True"):
+        assert told_of(span.as_doc())["cats"] == (None, None, None)
+
+
+def test_new_probabilities_replace_old_ones(sure: Language) -> None:
+    doc = Doc.from_docs([sure("A dog barks."), sure("Cats sleep.")])
+    put(doc, "head", np.linspace(0.1, 0.8, len(doc)))
+    assert [t._.egparse_head_prob for t in doc] == pytest.approx(np.linspace(0.1, 0.8, len(doc)))
+    assert doc[:0]._.egparse_ent_prob is None
 
 
 def test_k_best_trees_are_those_of_the_model(nlp: Language) -> None:
