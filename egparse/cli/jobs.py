@@ -24,7 +24,7 @@ from egparse.cli.workers import FORKS, map_in_order
 from egparse.errors import CorpusError, EmptyCorpusError
 from egparse.pipeline.annotate import BATCH_WORDS
 from egparse.pipeline.model import Model, batches
-from egparse.readers.blocks import Block, pieces_of, read_blocks
+from egparse.readers.blocks import MAX_BLOCK, Block, pieces_of, read_blocks, too_long
 from egparse.readers.columns import LAYOUTS
 from egparse.readers.corpus import read_corpus
 from egparse.readers.detection import detect_format
@@ -122,7 +122,7 @@ def annotate_corpus(
     Raises:
         EgparseError: the error that reading and annotating in one process would raise.
     """
-    chunks = split(source, size)
+    chunks = split(source, size, name)
     seen: list[Chunk] = []
     if format is None:
         blocks = chain.from_iterable(_blocks(chunk, name) for chunk in _remembered(chunks, seen))
@@ -155,10 +155,13 @@ def write_bytes(results: Generator[Written, None, None], stream: TextIO) -> Amou
     return Amount(sentences, words)
 
 
-def split(source: IO[bytes], size: int) -> Iterator[Chunk]:
+def split(source: IO[bytes], size: int, name: str = "<stream>") -> Iterator[Chunk]:
     """The input, cut at blank lines into chunks of at least ``size`` bytes (but for the last one).
 
     It is not cut at the blank line after ``-DOCSTART-``, which belongs to the following sentence.
+
+    Raises:
+        CorpusError: twice ``MAX_BLOCK`` bytes without a blank line.
     """
     line = 1
     begun: list[bytes] = []
@@ -173,6 +176,8 @@ def split(source: IO[bytes], size: int) -> Iterator[Chunk]:
             yield Chunk(line, data[:cut])
             line += data.count(b"\n", 0, cut)
         begun, length = [data[cut:]], len(data) - cut
+        if length > 2 * MAX_BLOCK:
+            raise too_long(name, line)
         wanted = max(size, 2 * length)  # a long sentence is not searched again with every piece
     if data := b"".join(begun):
         yield Chunk(line, data)

@@ -28,9 +28,10 @@ ones exceed the processor's cache.
 
 
 MAX_BLOCK = 1 << 26
-"""Characters of a block. Sentences of a million words have half as many; a file without blank lines
-would fill the memory.
-"""
+"""Characters of a block: a file without blank lines would fill the memory."""
+
+MAX_LINES = 1_000_000
+"""Lines of a block: annotation takes up to 2 KB of memory for each."""
 
 
 class Block(NamedTuple):
@@ -75,7 +76,7 @@ def read_blocks(
     Raises:
         EgparseError: the file cannot be read, or the encoding is unknown.
         CorpusError: compressed data are damaged, bytes do not fit an encoding other than UTF-8
-            (in UTF-8 see ``Block``), or a block is longer than ``MAX_BLOCK``.
+            (in UTF-8 see ``Block``), or a block is longer than ``MAX_BLOCK`` or ``MAX_LINES``.
     """
     path = name or name_of(source)
     number = 1  # of the first line of the chunk
@@ -97,8 +98,8 @@ def read_blocks(
                 begun_at, begun_size, begun_undecodable = number + start, 0, False
             begun += lines[start:]
             begun_size += sum(map(len, lines[start:]))
-            if begun_size > MAX_BLOCK:
-                raise _too_long(path, begun_at)
+            if begun_size > MAX_BLOCK or len(begun) > MAX_LINES:
+                raise too_long(path, begun_at)
             begun_undecodable = begun_undecodable or undecodable
         number += len(lines)
     if begun:
@@ -188,6 +189,14 @@ def text_pieces(pieces: Iterator[bytes], encoding: str, path: str) -> Iterator[b
     return as_utf8(decompressed(pieces, path), encoding, path)
 
 
+def too_long(path: str, line: int) -> CorpusError:
+    """The error for a block that begins in a line and does not end within the limits."""
+    expected = (
+        f"a blank line after the sentence, within {MAX_LINES:,} lines and {MAX_BLOCK:,} characters"
+    )
+    return CorpusError(path, line, expected, "none")
+
+
 def _rejoin(first: AnyStr, rest: Iterator[Any]) -> Iterator[AnyStr]:
     yield first
     yield from rest
@@ -210,14 +219,9 @@ def _whole_lines(
             begun.append(piece)
             size += len(piece)
             if size > MAX_BLOCK:
-                raise _too_long(path, line)
+                raise too_long(path, line)
     if last := empty.join(begun):
         yield last
-
-
-def _too_long(path: str, line: int) -> CorpusError:
-    expected = f"a blank line after the sentence, within {MAX_BLOCK:,} characters"
-    return CorpusError(path, line, expected, "none")
 
 
 def _decoded(pieces: Iterable[bytes]) -> Iterator[tuple[list[str], bool]]:

@@ -14,6 +14,7 @@ from operator import itemgetter
 from typing import TypeVar
 
 from egparse.readers.blocks import Block, shown
+from egparse.readers.enhanced import renewed_deps, without_edges
 from egparse.readers.trees import find_missing_head, find_tree_fault
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence, Source
 
@@ -103,7 +104,8 @@ def without_rows(cells: Sequence[Cell], rows: Sequence[int], stride: int = STRID
 def refill(sentence: Sentence, source: Source, misc: Sequence[str] | None = None) -> list[str]:
     """The lines of the source, in which the annotated columns are those of the sentence.
 
-    A column that the sentence lacks is not changed; ``misc`` replaces the last column.
+    A column that the sentence lacks is not changed; ``misc`` replaces the last column. DEPS of
+    CoNLL-U is renewed or dropped where the tree has changed (``enhanced``).
 
     Raises:
         ValueError: source and sentence differ in the number of words.
@@ -114,11 +116,17 @@ def refill(sentence: Sentence, source: Source, misc: Sequence[str] | None = None
         raise ValueError(
             f"{source.path}:{source.first_line}: the source does not have the sentence's words"
         )
+    lines = list(source.lines)
+    before = _basic(cells) if sentence.heads and _has_deps(cells, source) else None
     _fill_annotation(cells, sentence)
+    if before is not None:
+        deps = renewed_deps(cells[DEPS::STRIDE], before, _basic(cells))
+        if deps is not None:
+            cells[DEPS::STRIDE] = deps
+            without_edges(lines)
     if misc is not None:
         cells[MISC::STRIDE] = misc
     filled = _join(cells).split(SEPARATOR)
-    lines = list(source.lines)
     if isinstance(source.word_lines, range):
         lines[source.word_lines.start : source.word_lines.stop] = filled
     else:
@@ -150,6 +158,17 @@ def escape(text: str) -> str:
     In a cell or a comment they would corrupt the file.
     """
     return text.translate(_ESCAPES)
+
+
+def _has_deps(cells: Sequence[str], source: Source) -> bool:
+    """Whether a word has enhanced dependencies; other formats have another column there."""
+    return source.format == "conllu" and any(cell != MISSING for cell in cells[DEPS::STRIDE])
+
+
+def _basic(cells: Sequence[str]) -> list[str]:
+    """Head and label of each word as they stand in DEPS."""
+    pairs = zip(cells[HEAD::STRIDE], cells[DEPREL::STRIDE], strict=True)
+    return [f"{head}:{label}" for head, label in pairs]
 
 
 def _fill_annotation(cells: list[str], sentence: Sentence) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 from pathlib import Path
 
@@ -12,7 +13,8 @@ from cli.conftest import Trained
 from cli.program import complaint, run
 
 from egparse.cli.annotating.arguments import input_files, output_path
-from egparse.errors import EgparseError
+from egparse.cli.jobs import split
+from egparse.errors import CorpusError, EgparseError
 
 ROWS = "1\tMary\t_\t_\t_\t_\t_\t_\t_\t_\n2\tlives\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
 
@@ -244,3 +246,9 @@ def test_links_to_nothing_are_named_and_pipes_are_no_inputs(tmp_path: Path) -> N
 )
 def test_names_of_outputs(name: str, format: str, output: str) -> None:
     assert output_path(Path("out"), Path(name), format) == Path("out") / output
+
+
+def test_chunks_for_jobs_end_where_memory_would(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("egparse.cli.jobs.MAX_BLOCK", 1000)
+    with pytest.raises(CorpusError, match="^a:3: expected a blank line after the sentence"):
+        list(split(io.BytesIO(b"a\n\n" + b"x" * 5000), 1, "a"))

@@ -121,9 +121,20 @@ def test_a_line_without_end_is_refused_before_it_fills_the_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("egparse.readers.blocks.MAX_BLOCK", 1_000_000)
-    expected = "expected a blank line after the sentence, within 1,000,000 characters, got none"
+    expected = (
+        "expected a blank line after the sentence, within 1,000,000 lines and 1,000,000 "
+        "characters, got none"
+    )
     assert fault(gzip.compress(b"\n\n" + b"x" * 3_000_000)) == f"c.gz:3: {expected}"
     assert fault(gzip.compress(b"\n# a\n" + b"1\tx\n" * 700_000)) == f"c.gz:2: {expected}"
+
+
+def test_a_sentence_of_too_many_lines_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("egparse.readers.blocks.MAX_LINES", 100_000)
+    rows = "".join(f"{k}\tx\t_\t_\t_\t_\t_\t_\t_\t_\n" for k in range(1, 99_999)).encode()
+    (sentence,) = read_corpus(io.BytesIO(rows))
+    assert len(sentence) == 99_998
+    assert fault(b"\n" + rows + rows).startswith("c.gz:2: expected a blank line after the sentence")
 
 
 def test_an_xz_file_that_asks_for_much_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
