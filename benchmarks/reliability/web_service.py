@@ -31,12 +31,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from findings import finish, parser_for, percentile
 from processes import Point, children_of, cpu_seconds_of, draw_memory, memory_of
-from spacy.language import Language
 from texts import paragraphs_of
+
+if TYPE_CHECKING:
+    from spacy.language import Language
 
 COMPONENTS = ("egparse_tagger", "egparse_parser", "egparse_ner")
 GROWTH = 1.05
