@@ -404,6 +404,20 @@ def test_an_interrupt_ends_all_processes(trained: Trained, tmp_path: Path) -> No
 
 
 @forks
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda one: one.name)
+def test_a_stopped_worker_does_not_hold_the_end_up(
+    trained: Trained, tmp_path: Path, number: signal.Signals
+) -> None:
+    with running(trained, tmp_path) as process:
+        os.kill(children(process.pid)[0], signal.SIGSTOP)
+        process.send_signal(number)
+        process.communicate(timeout=20)
+        assert process.returncode == 128 + number
+        until(lambda: is_gone(process.pid), 2)
+        assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+@forks
 def test_a_killed_worker_is_told(trained: Trained, tmp_path: Path) -> None:
     with running(trained, tmp_path) as process:
         os.kill(children(process.pid)[1], signal.SIGKILL)

@@ -22,6 +22,8 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import NoReturn
 
+from egparse.storage.temporary import remove_unfinished
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 PATIENCE = 1.0
@@ -97,8 +99,6 @@ def _end_from_handler(number: int, frame: FrameType | None) -> None:
 def _end(number: int) -> NoReturn:
     """Put away what this process has begun, and leave."""
     _ending.acquire()  # never released: the other thread waits here for the end
-    from egparse.storage.temporary import remove_unfinished
-
     remove_unfinished()
     if "multiprocessing.process" in sys.modules:
         for child in sys.modules["multiprocessing.process"].active_children():
