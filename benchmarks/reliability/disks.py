@@ -72,7 +72,7 @@ class FullDisk:
             return io.TextIOWrapper(stream, encoding, errors, newline, buffering == 1)
 
         builtins.open = opened
-        io.open = opened  # type: ignore[assignment]
+        io.open = opened
         for name in ("mkdir", "write", "fsync", "sendfile"):
             setattr(os, name, self._costly(getattr(os, name)))
         os.open = self._creating(os.open)

@@ -34,7 +34,7 @@ class Running:
     def __init__(self, process: int, folder: Path, begun: float) -> None:
         self.process, self._folder, self.begun = process, folder, begun
 
-    def wait(self, seconds: float = 120.0) -> Ended:
+    def wait(self, seconds: float = 600.0) -> Ended:
         """Wait for its end. Raises TimeoutError; the process is killed then."""
         while True:
             ended, status = os.waitpid(self.process, os.WNOHANG)

@@ -251,7 +251,7 @@ def warm_up(bench: Bench) -> None:
             models[key] = load(path, *arguments, **options)
         return models[key]
 
-    Model.load = load_once  # type: ignore[method-assign,assignment]
+    Model.load = load_once  # type: ignore[method-assign]
     plain = first_sentences(20, bench.folder / "warm.conllu", "test")
     for command in COMMANDS:
         plain.with_name("output").unlink(missing_ok=True)
@@ -333,7 +333,7 @@ def call(arguments: Sequence[str], standard_input: bytes) -> tuple[int, str, str
         sys.stdin = kept
     with suppress(ValueError, OSError):
         said.flush()
-    return status, said.buffer.getvalue().decode("utf-8", "surrogatepass"), trace  # type: ignore[attr-defined]
+    return status, said.buffer.getvalue().decode("utf-8", "surrogatepass"), trace
 
 
 def _read(arguments: Sequence[str]) -> int:
