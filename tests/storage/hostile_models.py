@@ -28,6 +28,10 @@ BYTES = 80_000_000
 """A model may take this memory besides ten times the size of its file: ``Allowance.ROOM``."""
 
 
+STEP = 500
+"""After so many mutants of a model their outcomes are told."""
+
+
 class Run(NamedTuple):
     """What became of a mutant; ``outcome`` is ``accepted`` or ``refused``, or else a fault."""
 
@@ -123,7 +127,15 @@ def try_mutants(
             fault = judged(run, path.stat().st_size)
             if fault:
                 faults.append(f"run {number}, {mutant.name}: {fault}")
+            if number % STEP == STEP - 1:
+                tell(f"... {dict(counts)}, {len(faults)} faults")
     return counts, faults, most
+
+
+def tell(*lines: str) -> None:
+    """Print lines at once."""
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    sys.stdout.flush()
 
 
 def main() -> int:
@@ -144,12 +156,7 @@ def main() -> int:
         ):
             counts, faults, most = try_mutants(*model, runs, options.seed, Path(folder))
             outcomes = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
-            lines = [
-                f"{name}: {runs} mutants: {outcomes}; at most {most / 1e6:.0f} MB each",
-                *faults,
-            ]
-            sys.stdout.write("".join(f"{line}\n" for line in lines))
-            sys.stdout.flush()
+            tell(f"{name}: {runs} mutants: {outcomes}; at most {most / 1e6:.0f} MB each", *faults)
             status = status or bool(faults)
     return status
 
