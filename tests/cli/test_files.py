@@ -137,6 +137,8 @@ def test_standard_output_that_is_an_input_is_noticed(trained: Trained, corpus: P
     done = shell('egparse visualize "$1" >> "$1"', corpus)
     assert (done.returncode, corpus.read_bytes()) == (2, before)
     assert done.stderr.startswith("egparse: standard output: expected another file")
+    done = shell('egparse train "$1" -o "$1.msgpack" >> "$1"', corpus)
+    assert (done.returncode, corpus.read_bytes()) == (2, before)
     done = shell('egparse visualize - < "$1" > "$1"', corpus)
     assert done.stderr.startswith("egparse: standard output: expected another file")
 

@@ -12,7 +12,8 @@ import typer
 
 from egparse.cli import tables
 from egparse.cli.exit_codes import reported
-from egparse.cli.files.arguments import check_folder, require_file
+from egparse.cli.files.arguments import check_folder, check_output, require_file
+from egparse.cli.files.kinds import Kind
 from egparse.cli.notices import say
 from egparse.cli.options import FactsOption, JsonOption, ModelArgument, QuietOption, examples
 
@@ -45,6 +46,7 @@ def package(
     from egparse.storage.model_file import read_header
 
     path = find_model(model)
+    check_output(None, Kind.TEXT, {"the model": path, "the facts": facts})
     check_folder(output)
     if facts is not None:
         require_file(facts, "facts of a model in TOML")

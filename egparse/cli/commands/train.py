@@ -170,6 +170,7 @@ def check_files(
     if config is not None:
         require_file(config, "a configuration in TOML")
     inputs = {"the corpus": corpus, "the development corpus": dev, "the configuration": config}
+    check_output(None, Kind.TEXT, inputs)
     check_output(output, Kind.MODEL, inputs, force=force)
     history = history_path(output)
     check_output(history, Kind.HISTORY, inputs, force=force)

@@ -342,6 +342,7 @@ def check_files(
     if config is not None:
         require_file(config, "a configuration in TOML")
     inputs = {"the corpus": corpus, "the development corpus": dev, "the configuration": config}
+    check_output(None, Kind.TEXT, inputs)
     if output is not None:
         check_output(output, Kind.JSON, inputs, force=force)
     if plot is not None:
