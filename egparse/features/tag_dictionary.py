@@ -93,7 +93,7 @@ class TagDictionary:
         rare = {form: counts for form, counts in by_form.items() if counts.total() < frequent}
         by_suffix: defaultdict[str, Counter[int]] = defaultdict(Counter)
         for form, counts in (rare or by_form).items():  # unknown forms need candidates
-            for suffix in _suffixes(form):
+            for suffix in suffixes_of(form):
                 by_suffix[suffix].update(counts)
         suffixes = {
             suffix: [
@@ -134,7 +134,7 @@ class TagDictionary:
         They depend on its longest known suffix only, so that they are cached by that suffix and the
         cache is no larger than the dictionary.
         """
-        longest = next((suffix for suffix in _suffixes(form) if suffix in self.by_suffix), None)
+        longest = next((suffix for suffix in suffixes_of(form) if suffix in self.by_suffix), None)
         if longest is None:
             return ()
         guess = self._guesses.get(longest)
@@ -145,14 +145,14 @@ class TagDictionary:
     def _by_suffixes(self, form: str, size: int) -> list[int]:
         """Labels of the longest known suffix, then of shorter ones, until there are ``size``."""
         labels: dict[int, None] = {}  # an ordered set
-        for suffix in _suffixes(form):
+        for suffix in suffixes_of(form):
             labels.update(dict.fromkeys(self.by_suffix.get(suffix, ())))
             if len(labels) >= size:
                 break
         return list(labels)[:size]
 
 
-def _suffixes(form: str) -> list[str]:
+def suffixes_of(form: str) -> list[str]:
     """The suffixes from the longest to the empty one, each after the shape of the first character;
     last the empty string, which every form has.
     """

@@ -20,7 +20,7 @@ from egparse.fitting.task import Outcomes, Part
 from egparse.tagging.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence
 from egparse.tagging.sequence_model import SequenceModel, without_small_weights
 from egparse.tagging.tagger import Tagger, candidates_of, iob2_kinds
-from egparse.tagging.warm_start import extend_dictionary
+from egparse.tagging.warm_start import with_seen
 from egparse.types import Floats, Ints
 
 
@@ -102,13 +102,13 @@ class TaggerTask:
     def _dictionary(self, gold: Ints) -> TagDictionary | None:
         """The tag dictionary, for large tag sets and if the base has one."""
         config, base, words = self.config, self.base, self.train.words
-        dictionary = None
-        if len(self.labels) > config.dictionary_above or (base and base.dictionary):
-            forms = [words.distinct[number] for number in words.form_ids]
-            dictionary = TagDictionary.build(
-                forms, gold.tolist(), frequent=config.frequent, size=config.dictionary_size
-            )
-        return dictionary if base is None else extend_dictionary(base.dictionary, dictionary)
+        if base is None and len(self.labels) <= config.dictionary_above:
+            return None
+        forms, size = [words.distinct[number] for number in words.form_ids], config.dictionary_size
+        if base is not None:
+            known = base.dictionary
+            return known and with_seen(known, forms, gold.tolist(), size)
+        return TagDictionary.build(forms, gold.tolist(), frequent=config.frequent, size=size)
 
     def as_stored(self, tagger: Tagger) -> Tagger:
         """The tagger as it will be stored, without small weights and invalid sequences of span

@@ -8,6 +8,7 @@ model has the sum of both over all attributes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from egparse.features.index import KeyIndex
 from egparse.features.sequence import WeightRows, rows_of
-from egparse.features.tag_dictionary import TagDictionary
+from egparse.features.tag_dictionary import TagDictionary, suffixes_of
 from egparse.features.templates import compile_templates
 from egparse.learners.offset_problem import scores_of
 from egparse.tagging.sequence_model import SequenceModel
@@ -28,9 +29,6 @@ and finite in every product.
 """
 
 Sorted = TypeVar("Sorted", UInt64s, Longs)
-
-_MORE_LABELS = 4
-"""Labels that a suffix of a tag dictionary may get in addition to the base's."""
 
 
 def extend_model(model: SequenceModel, columns: tuple[str, ...], n_labels: int) -> SequenceModel:
@@ -151,30 +149,37 @@ def warm_start_of(base: SequenceModel, index: KeyIndex, rows: WeightRows) -> War
     )
 
 
-def extend_dictionary(
-    base: TagDictionary | None, new: TagDictionary | None
-) -> TagDictionary | None:
-    """The base's candidates, extended by a dictionary of other sentences; None if either is None.
+def with_seen(
+    base: TagDictionary, forms: Sequence[str], labels: Sequence[int], size: int
+) -> TagDictionary:
+    """The base's candidates and, for the form of each word, the label that it was seen with. That
+    is a candidate of words with the same suffixes too, if these have fewer than ``size`` labels or
+    the base has it nowhere.
 
-    A form gets the labels of both, among them those that the base gives its suffixes. A suffix
-    keeps the base's labels and gets only the most frequent new ones, so that the number of
-    candidates stays small.
+    The counts of a few sentences say nothing about the other labels of their forms and suffixes,
+    and labels that were no candidates in training have never been told apart there: of every
+    candidate more, others that are wrong would be chosen
+    (docs/decisions/learning-in-steps.md).
     """
-    if base is None or new is None:
-        return None
-    seen = list(new.by_form)
-    guessed = base.candidates(seen, np.arange(len(seen), dtype=np.int32))
-    by_form = dict(base.by_form)
-    for k, form in enumerate(seen):
-        known_labels = guessed.labels[guessed.starts[k] : guessed.starts[k + 1]].tolist()
-        by_form[form] = tuple(sorted({*known_labels, *new.by_form[form]}))
-    by_suffix = dict(base.by_suffix)
-    for suffix, labels in new.by_suffix.items():
-        known = by_suffix.get(suffix, ())
-        by_suffix[suffix] = (
-            *known,
-            *[label for label in labels if label not in known][: _MORE_LABELS if known else None],
-        )
+    distinct = list(dict.fromkeys(forms))
+    guessed = base.candidates(distinct, np.arange(len(distinct), dtype=np.int32))
+    of_form = {
+        form: {*guessed.labels[first:end].tolist()}
+        for form, first, end in zip(distinct, guessed.starts, guessed.starts[1:], strict=False)
+    }
+    pairs = zip(forms, labels, strict=True)
+    missing = dict.fromkeys((form, label) for form, label in pairs if label not in of_form[form])
+    if not missing:
+        return base
+    known = set().union(*base.by_form.values(), *base.by_suffix.values())
+    by_form, by_suffix = dict(base.by_form), dict(base.by_suffix)
+    for form, label in missing:
+        of_form[form].add(label)
+        by_form[form] = tuple(sorted(of_form[form]))
+        for suffix in suffixes_of(form):
+            others = by_suffix.get(suffix, ())
+            if label not in others and (len(others) < size or label not in known):
+                by_suffix[suffix] = (*others, label)
     return TagDictionary(by_form, by_suffix)
 
 

@@ -61,6 +61,9 @@ Learning = TypeVar("Learning", bound=LearningConfig)
 SAMPLE = 1000
 """Sentences that an empty parser's columns and candidates are chosen from; steps extend both."""
 
+STRENGTH = 3.0
+"""The strength for a model that was trained to its end (docs/decisions/learning-in-steps.md)."""
+
 _NO_HEADS = np.empty(0, dtype=np.int32)
 
 
@@ -74,12 +77,16 @@ class Learned(NamedTuple):
 class StepLearner:
     """A model that learns from batches.
 
-    It keeps the weights in full; ``model`` is what a model file of them would hold. A learner is
-    not made for several threads at once.
+    It keeps the weights in full; ``model`` is what a model file of them would hold. ``strength``
+    multiplies each C: the greater it is, the closer the weights stay. None: 1 for a model that has
+    only learned in steps, ``STRENGTH`` for one that was trained to its end. A learner is not made
+    for several threads at once.
     """
 
-    def __init__(self, model: Model) -> None:
-        self.origin = model
+    def __init__(self, model: Model, *, strength: float | None = None) -> None:
+        if strength is None:
+            strength = STRENGTH if model.record.get("tasks") else 1.0
+        self.origin, self.strength = model, strength
         self.config = check_config(model.config_table, "the model")
         self.predictors = Predictors(model.columns, model.taggers, model.parser, model.labeller)
         self.steps = self.sentences = 0
@@ -173,7 +180,7 @@ class StepLearner:
         part = _annotated(part, (layer,))
         if not part.sentences:
             return {}
-        settings = in_steps(getattr(self.config, layer))
+        settings = in_steps(getattr(self.config, layer), self.strength)
         task = TaggerTask(
             layer,
             self.predictors.columns,
@@ -214,7 +221,7 @@ class StepLearner:
             arcs = self._arc_task(part, heads, parser, self.config)
             return _step(arcs.prepare(), parser)
         pruning = self._arc_task(part, heads, parser.pruner, self.config)
-        pruning = replace(pruning, pruner=in_steps(self.config.pruner))
+        pruning = replace(pruning, pruner=in_steps(self.config.pruner, self.strength))
         pruner = _step(pruning.prepare(), parser.pruner).predictor
         task = SecondOrderTask(
             part,
@@ -222,7 +229,7 @@ class StepLearner:
             heads,
             pruner,
             self.config.pruner,
-            in_steps(self.config.parser),
+            in_steps(self.config.parser, self.strength),
             self._seed,
             parser,
             in_full=True,
@@ -237,7 +244,7 @@ class StepLearner:
             part,
             _nothing(self.predictors.columns),
             heads,
-            in_steps(config.parser),
+            in_steps(config.parser, self.strength),
             base.trees,
             self._seed,
             base=base,
@@ -246,7 +253,12 @@ class StepLearner:
 
     def _labeller_task(self, part: Part, heads: GoldHeads, base: Labeller | None) -> LabellerTask:
         return _labeller_task(
-            self.predictors.columns, part, heads, in_steps(self.config.labeller), self._seed, base
+            self.predictors.columns,
+            part,
+            heads,
+            in_steps(self.config.labeller, self.strength),
+            self._seed,
+            base,
         )
 
     @property
@@ -373,7 +385,7 @@ def _splitter(sentences: Sequence[Sentence], config: TrainConfig) -> Splitter | 
     return fit(SplitterTask(parts, config.splitter, config.seed), lambda event: None).predictor
 
 
-def in_steps(config: Learning) -> Learning:
+def in_steps(config: Learning, strength: float = 1.0) -> Learning:
     """The settings of a task for a step: the same loss, minimised by dual coordinate ascent without
     averaging, over all attributes of the batch, however rare.
 
@@ -385,6 +397,7 @@ def in_steps(config: Learning) -> Learning:
         gamma = 1.0
     changes: dict[str, Any] = {
         "learner": "dca",
+        "c": strength * config.c,
         "options": {"averaged": False},
         "loss": "auto",
         "beta": beta,

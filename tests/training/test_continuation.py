@@ -27,7 +27,7 @@ from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
 from egparse.storage.model_file import read_model, write_model
-from egparse.tagging.warm_start import extend_dictionary
+from egparse.tagging.warm_start import with_seen
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.run import train
 
@@ -427,14 +427,18 @@ def test_statistics_of_seldom_forms_come_from_the_new_corpus() -> None:
     assert old.extended(None, ["a", "b", "c", "d"]).casing.tolist() == [1, 2, 0, 0]
 
 
-def test_tag_dictionaries_are_put_together() -> None:
-    old = TagDictionary({"dog": (0,)}, {"": (0, 1), "xg": (0,)})
-    new = TagDictionary({"dog": (2,), "cat": (3,)}, {"": (3, 1, 2), "xt": (3,)})
-    both = extend_dictionary(old, new)
-    assert both is not None
-    assert both.by_form == {"dog": (0, 2), "cat": (0, 1, 3)}
-    assert both.by_suffix == {"": (0, 1, 3, 2), "xg": (0,), "xt": (3,)}
-    assert extend_dictionary(None, new) is None
+def test_a_tag_dictionary_learns_the_labels_that_were_seen() -> None:
+    """A suffix gets a label if it has room, or if the label is new everywhere."""
+    old = TagDictionary({"dog": (0,)}, {"": (0, 1), "x": (0, 1), "xg": (0,)})
+    assert with_seen(old, ["dog", "fog"], [0, 1], 2) is old
+    both = with_seen(old, ["dog", "dog", "hut"], [0, 1, 0], 2)
+    assert both.by_form == {"dog": (0, 1)}
+    assert both.by_suffix == {"": (0, 1), "x": (0, 1), "xg": (0, 1), "xog": (1,), "xdog": (1,)}
+    new = with_seen(old, ["cat"], [3], 2)
+    assert new.by_form == {"dog": (0,), "cat": (0, 1, 3)}
+    assert new.by_suffix["x"] == (0, 1, 3)
+    assert new.by_suffix["xg"] == (0,)
+    assert new.by_suffix["xcat"] == (3,)
 
 
 def test_arc_filters_and_label_dictionaries_keep_what_the_base_knows() -> None:
