@@ -38,7 +38,7 @@ from egparse.hub.distributions import build_sdist, build_wheel, licence_expressi
 from egparse.hub.model_paths import ENTRY_POINTS, SUFFIX
 from egparse.pipeline.model import Model
 from egparse.spacy_components import shared_models as models
-from egparse.storage.model_file import read_header
+from egparse.storage.header import read_model_header
 from egparse.storage.temporary import temporary_folder
 
 MAKER = "egparse"
@@ -241,7 +241,7 @@ def _write(
     shutil.copyfile(path, stored)
     nlp = _pipeline(model, stored)
     components = tuple(nlp.pipe_names)
-    meta = {**nlp.meta, **_meta(read_header(stored), facts, name, version)}
+    meta = {**nlp.meta, **_meta(read_model_header(stored), facts, name, version)}
     nlp.to_disk(pipeline, exclude=components)
     config = nlp.config.copy()
     for component in components:

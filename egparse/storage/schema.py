@@ -40,13 +40,15 @@ LARGEST_WEIGHT = 1e9
 
 _ANY = 1 << 31
 _SHOWN = 60
+_NAME = 200
 
 
 class Misfit(ValueError):
     """Content that its declaration does not allow; its text is ``field: expected ..., got ...``."""
 
     def __init__(self, name: str, expected: str, got: object) -> None:
-        super().__init__(f"{name}: expected {expected}, got {got}")
+        shown_name = name if len(name) <= _NAME else f"{name[:_NAME]}..."
+        super().__init__(f"{shown_name}: expected {expected}, got {got}")
 
 
 class Allowance:

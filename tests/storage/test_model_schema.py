@@ -367,6 +367,16 @@ def test_a_faulty_header_is_refused_without_the_payload(tmp_path: Path) -> None:
         assert str(caught.value) == f"{path}: record.tasks.upos: expected a map, got []"
 
 
+def test_names_that_come_from_the_file_are_cut(tmp_path: Path) -> None:
+    header, payload = small_model()
+    header["config"]["x" * 100_000] = b""
+    path = Mutant("", header, payload).write(tmp_path / "m")
+    with pytest.raises(ModelFileError) as caught:
+        Model.load(path)
+    assert str(caught.value).startswith(f"{path}: config.xxx")
+    assert len(str(caught.value)) < 600
+
+
 def test_keys_of_unknown_values_are_described(tmp_path: Path) -> None:
     """Reading such a file is harmless, and so is showing it."""
     header, payload = small_model()

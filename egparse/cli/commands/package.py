@@ -43,14 +43,14 @@ def package(
     """
     from egparse.hub.card_metadata import metadata_of
     from egparse.hub.resolve import find_model
-    from egparse.storage.model_file import read_header
+    from egparse.storage.header import read_model_header
 
     path = find_model(model)
     check_output(None, Kind.TEXT, {"the model": path, "the facts": facts})
     check_folder(output)
     if facts is not None:
         require_file(facts, "facts of a model in TOML")
-    read_header(path)  # refuses other files before spaCy is imported
+    read_model_header(path)  # refuses other files before spaCy is imported
     known = metadata_of(path, facts)
     if licence is not None:
         known = replace(known, licence=licence)
