@@ -25,22 +25,26 @@ def silence(text: str) -> None:
 
 @contextmanager
 def warnings_shown(quiet: bool) -> Iterator[None]:
-    """Within the block, write each warning of a long sentence once, as one line; none if ``quiet``.
+    """Within the block, write each warning of a long sentence or of DEPS once, as one line; none if
+    ``quiet``.
 
     Other warnings are shown as usual.
     """
     from egparse.parsing.long_sentences import LongSentenceWarning
+    from egparse.readers.enhanced import DepsWarning
 
+    ours = (LongSentenceWarning, DepsWarning)
     usual = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
-        if issubclass(category, LongSentenceWarning):
+        if issubclass(category, ours):
             complain(str(message))
         else:
             usual(message, category, *rest, **more)
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore" if quiet else "once", LongSentenceWarning)
+        for category in ours:
+            warnings.simplefilter("ignore" if quiet else "once", category)
         # The documented hook for the text of warnings. Python's own text has the file and line of
         # this library, which say nothing to users of the command. Leaving the block restores it.
         warnings.showwarning = show

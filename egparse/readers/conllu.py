@@ -130,7 +130,8 @@ def format_sentence(sentence: Sentence, spans_key: str = SPANS_KEY) -> str:
 
     A sentence that was read from CoNLL-U keeps its lines: only UPOS, XPOS, FEATS, HEAD and DEPREL
     of its words are replaced, as far as the sentence has these layers, and the spans in MISC if
-    they differ from those of the lines. Any other sentence gets new lines, with the comment
+    they differ from those of the lines; DEPS is renewed or dropped where the tree has changed
+    (``enhanced``). Any other sentence gets new lines, with the comment
     ``# sent_id`` and, if it has MISC, which tells whether a blank follows a word, ``# text``.
     ``Sentence.probabilities`` are appended to MISC, with three decimals; earlier ones are removed.
     """

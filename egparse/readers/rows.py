@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import TypeVar
 
 from egparse.readers.blocks import Block, shown
-from egparse.readers.enhanced import renewed_deps, without_edges
+from egparse.readers.enhanced import renewed_deps
 from egparse.readers.trees import find_missing_head, find_tree_fault
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence, Source
 
@@ -120,10 +120,9 @@ def refill(sentence: Sentence, source: Source, misc: Sequence[str] | None = None
     before = _basic(cells) if sentence.heads and _has_deps(cells, source) else None
     _fill_annotation(cells, sentence)
     if before is not None:
-        deps = renewed_deps(cells[DEPS::STRIDE], before, _basic(cells))
+        deps = renewed_deps(cells[DEPS::STRIDE], before, _basic(cells), lines)
         if deps is not None:
             cells[DEPS::STRIDE] = deps
-            without_edges(lines)
     if misc is not None:
         cells[MISC::STRIDE] = misc
     filled = _join(cells).split(SEPARATOR)

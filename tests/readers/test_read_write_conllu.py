@@ -41,7 +41,9 @@ def test_empty_layers_keep_their_cells() -> None:
     assert changed_lines(FULL, **layers) == {}
 
 
+@pytest.mark.filterwarnings("ignore::egparse.readers.enhanced.DepsWarning")
 def test_layers_are_replaced_in_their_cells_only() -> None:
+    """And DEPS, which is of another tree."""
     changed = changed_lines(
         FULL,
         upos="PQRST",
@@ -51,9 +53,11 @@ def test_layers_are_replaced_in_their_cells_only() -> None:
         deprels="vwxyz",
     )
     assert changed == {
-        4: "1\tDe\tde\tP\ta\t_\t2\tv\t3:case\t_",
+        4: "1\tDe\tde\tP\ta\t_\t2\tv\t_\t_",
         5: "2\tel\tel\tQ\tb\tX=Y\t0\tw\t_\t_",
         6: "3\tvamos\tir\tR\tc\t_\t2\tx\t_\tGloss=go|NE=B-X",
+        7: "3.1\te\t_\t_\t_\t_\t_\t_\t_\t_",
+        8: "3.2\tf\t_\t_\t_\t_\t_\t_\t_\t_",
         9: "4\ta\t_\tS\td\t_\t_\ty\t_\tNE=I-X|SpaceAfter=No",
         10: "5\tRoma\t_\tT\te\t_\t3\tz\t_\tNE=I-LOC",
     }

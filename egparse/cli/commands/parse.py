@@ -78,9 +78,11 @@ def parse_cli(
     """Annotate corpora, or plain text.
 
     A CoNLL-U file keeps its comments, multiword tokens, empty nodes and MISC; only the columns that
-    the model predicts are filled (and MISC, for entities and --marginals). Input that does not look
-    like a corpus is taken as text: it is split into words by spaCy's rules for the model's language
-    and into sentences by the model, or by rule if the model has no splitter, and becomes CoNLL-U.
+    the model predicts are filled (and MISC, for entities and --marginals). DEPS of a sentence whose
+    tree changes is dropped, or written anew if it only repeats HEAD and DEPREL. Input that does not
+    look like a corpus is taken as text: it is split into words by spaCy's rules for the model's
+    language and into sentences by the model, or by rule if the model has no splitter, and becomes
+    CoNLL-U.
 
     Several inputs are joined in one output, where '# newdoc id' names each of them in CoNLL-U, or
     written to a folder. Of folders, files ending in .txt, .text, .conllu, .conllx or .conll are
