@@ -136,9 +136,8 @@ class EgparsePipe(LearningPipe, Pipe):
     @property
     def layers(self) -> tuple[str, ...]:
         """The layers of the model that this component predicts or looks at."""
-        return tuple(
-            layer for layer in self.required_model.layers if layer in {*self.predicts, *self.uses}
-        )
+        wanted = (*self.predicts, *self.uses)
+        return tuple(layer for layer in self.required_model.layers if layer in wanted)
 
     @property
     def asked(self) -> tuple[str, ...]:

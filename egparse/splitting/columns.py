@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -107,6 +107,8 @@ def _character_tables(
 ) -> tuple[UInt8s, UInt32s]:
     """The kind and the lower case of each character that occurs, by its code."""
     size = int(codes.max(initial=0)) + 1
+    if size <= _ASCII:
+        return _ascii_tables()
     occurs = np.zeros(size, dtype=np.bool_)
     occurs[codes] = True
     kinds = np.zeros(size, dtype=np.uint8)
@@ -114,6 +116,16 @@ def _character_tables(
     for code in np.flatnonzero(occurs).tolist():
         kinds[code], small[code] = _character(code)
     return kinds, small
+
+
+_ASCII = 128
+
+
+@cache
+def _ascii_tables() -> tuple[UInt8s, UInt32s]:
+    """The tables of all characters of ASCII, which most texts consist of."""
+    kinds, small = zip(*map(_character, range(_ASCII)), strict=True)
+    return np.array(kinds, dtype=np.uint8), np.array(small, dtype=np.uint32)
 
 
 @lru_cache(maxsize=1 << 14)

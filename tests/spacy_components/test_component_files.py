@@ -241,6 +241,26 @@ def test_overrides_of_the_model_are_obeyed_or_refused(
         spacy.load(tmp_path / "saved", config={"components.egparse_parser.model": str(other)})
 
 
+def test_the_pipeline_of_a_package_takes_the_model_of_the_package(
+    nlp: Language, model_path: Path, tmp_path: Path
+) -> None:
+    """Packages of ``egparse package`` have no folders of components; here without their ``load``,
+    by the path of the pipeline.
+    """
+    module = tmp_path / "en_egparse_mine"
+    module.mkdir()
+    nlp.to_disk(module / "en_egparse_mine-1.0.0", exclude=ALL)
+    config = nlp.config.copy()
+    for name in ALL:
+        config["components"][name]["model"] = "en_mine"
+    config.to_disk(module / "en_egparse_mine-1.0.0" / "config.cfg")
+    (module / "en_mine.msgpack").write_bytes(model_path.read_bytes())
+    with pytest.raises(ModelFileError, match="expected the folder of the component"):
+        spacy.load(module / "en_egparse_mine-1.0.0")
+    (module / "__init__.py").touch()
+    assert everything(spacy.load(module / "en_egparse_mine-1.0.0")) == everything(nlp)
+
+
 def test_a_folder_is_read_into_components_made_by_hand(
     nlp: Language, model_path: Path, tmp_path: Path
 ) -> None:

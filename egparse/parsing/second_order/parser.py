@@ -189,27 +189,27 @@ class SecondOrderParser:
         then of constrained ones, then of long ones in pieces, and of what is left by the pruner.
         """
         n_words, lengths = len(words.form_ids), words.starts[1:] - words.starts[:-1]
-        is_constrained: Mask = (
-            np.zeros(len(lengths), dtype=np.bool_)
-            if constraints is None
-            else constraints.constrained
-        )
-        is_short = (lengths <= LONGEST) & (lengths > 0)
         is_long = lengths > LONGEST
+        is_short = (lengths > 0) & ~is_long
+        is_free: Mask = is_short
+        if constraints is not None:
+            is_free, is_long = (each & ~constraints.constrained for each in (is_short, is_long))
+        states = np.full(len(lengths), SKIPPED, dtype=np.uint8)
+        states[is_free] = WAITING
         decoder = Decoder(model, int(lengths[is_short].max(initial=1)))
         batch = Batch(
             self.pruner.columns.values(words),
             words.starts,
-            np.where(is_short & ~is_constrained, WAITING, SKIPPED).astype(np.uint8),
+            states,
             np.full(n_words, NO_HEAD, dtype=np.int32),
             np.ones(n_words),
         )
         decoder.parse(batch)
         parsed = batch.states == PARSED
         if constraints is not None:
-            for i in np.flatnonzero(is_short & is_constrained):
+            for i in (is_short & ~is_free).nonzero()[0]:
                 parsed[i] = self._parse_constrained(batch, int(i), constraints, decoder)
-        for i in (is_long & ~is_constrained).nonzero()[0]:
+        for i in is_long.nonzero()[0]:
             parsed[i] = self._parse_in_pieces(batch, int(i), model)
         left = np.repeat(~parsed, lengths)
         if np.count_nonzero(left):
