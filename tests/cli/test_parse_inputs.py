@@ -209,6 +209,17 @@ def test_outputs_replace_no_input(trained: Trained, folder: Path, tmp_path: Path
     assert output.read_text().startswith("# sent_id")
 
 
+def test_one_corpus_may_be_annotated_in_place(trained: Trained, folder: Path) -> None:
+    corpus, text = folder / "a.conllu", folder / "b.txt"
+    expected = run("parse", trained.model, corpus).stdout
+    run("parse", trained.model, corpus, "--output", corpus)
+    assert corpus.read_text() == expected
+    packed = folder / "more" / "a.TXT.gz"
+    for path in (text, packed):
+        said = complaint("parse", trained.model, path, "--output", path, "--force")
+        assert said.endswith("which it would destroy")
+
+
 def test_arguments_that_are_no_inputs(trained: Trained, tmp_path: Path) -> None:
     assert complaint("parse", trained.model, tmp_path / "none.txt") == (
         f"{tmp_path / 'none.txt'}: cannot be read: No such file or directory"
@@ -250,5 +261,5 @@ def test_names_of_outputs(name: str, format: str, output: str) -> None:
 
 def test_chunks_for_jobs_end_where_memory_would(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("egparse.cli.jobs.MAX_BLOCK", 1000)
-    with pytest.raises(CorpusError, match="^a:3: expected a blank line after the sentence"):
+    with pytest.raises(CorpusError, match=r"^a:3: expected a blank line after the sentence"):
         list(split(io.BytesIO(b"a\n\n" + b"x" * 5000), 1, "a"))

@@ -153,14 +153,15 @@ def _documents(
     """The outputs, checked and opened before anything is read."""
     from egparse.cli.annotating.documents import Joined, Separate
     from egparse.cli.files.arguments import check_output
-    from egparse.cli.files.kinds import Kind
+    from egparse.cli.files.kinds import Kind, kind_of
 
     if output_dir is not None:
         inputs = [model, *(file.path for file in files)]
         separate = Separate(output_dir, files, asked=format, inputs=inputs, force=force)
         return stack.enter_context(separate)
     # One corpus may be replaced by its annotation, which keeps all that it holds.
-    others = [] if output is not None and len(files) == 1 else files
+    alone = output is not None and len(files) == 1 and kind_of(files[0].path) is Kind.CORPUS
+    others = [] if alone else files
     inputs_by_name = {f"the input {file.path}": file.path for file in others} | {"the model": model}
     check_output(output, Kind.CORPUS, inputs_by_name, force=force, regular=False)
     return Joined(stack.enter_context(outputs.opened(output)), files)
