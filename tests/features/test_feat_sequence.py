@@ -14,7 +14,7 @@ from properties import examples
 from egparse.features.packed import add_words, pack, place, score_words, unpack
 from egparse.features.sequence import WeightRows, score_candidates, supported_rows
 
-WORDS, TEMPLATES, ATTRIBUTES = 7, 3, 9
+WORDS, TEMPLATES, ATTRIBUTES = 37, 3, 9
 
 
 class Drawn:

@@ -142,6 +142,41 @@ def test_one_model_does_not_tag_twice(nlp: Language, monkeypatch: pytest.MonkeyP
     assert len(runs) == 4  # UPOS, XPOS, FEATS, spans
 
 
+def test_components_read_and_number_a_doc_once(
+    nlp: Language, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from egparse.features.word_table import Columns
+    from egparse.splitting.splitter import Splitter
+
+    runs: list[str] = []
+    for kind, name in ((Columns, "words"), (Splitter, "split")):
+        method = getattr(kind, name)
+
+        def counted(self: Any, *rest: Any, method: Any = method, name: str = name) -> Any:
+            runs.append(name)
+            return method(self, *rest)
+
+        monkeypatch.setattr(kind, name, counted)
+    nlp("A dog barks at  the mat. It sleeps.")
+    assert sorted(runs) == ["split", "words"]
+
+
+def test_docs_with_equal_words_are_told_apart_by_their_sentences(nlp: Language) -> None:
+    words = ["A", "dog", "barks", "the", "cat", "sleeps"]
+    whole, split = ([1, -1, -1, -1, -1, -1], [1, -1, -1, 1, -1, -1])
+
+    def read(starts: list[int]) -> list[list[int]]:
+        return said(annotate(nlp, Doc(nlp.vocab, words=words, sent_starts=starts)))
+
+    expected = [read(whole), said(nlp("Another text.")), read(split)]
+    assert expected[0] != expected[2]
+    assert [read(whole), read(split)] == [expected[0], expected[2]]
+    halves = [Doc(nlp.vocab, words=words[:3]), Doc(nlp.vocab, words=words[3:])]
+    assert [said(doc) for doc in nlp.pipe(halves)] == [
+        said(annotate(nlp, Doc(nlp.vocab, words=half))) for half in (words[:3], words[3:])
+    ]
+
+
 def test_pipe_says_what_calls_say(nlp: Language) -> None:
     texts = TEXTS * 3
     alone = [said(nlp(text)) for text in texts]
