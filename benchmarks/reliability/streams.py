@@ -106,6 +106,9 @@ def main() -> None:
                 moments = sorted(draw.random() * seconds for _ in range(1 + k % 2))
                 figures["runs with signals"] += 1
                 status, said = interrupted(command.text, number, moments)
+                if "Fatal Python error: init" in said or (status == 1 and "/egparse" not in said):
+                    figures["interrupted while Python itself started"] += 1
+                    continue
                 codes = (0, 2, SIGNALS[number], -number)  # before the program handles it, it kills
                 where = f"{name}, {number.name} after {moments}"
                 failures += judged(where, status, said, codes)
