@@ -106,12 +106,12 @@ def check_learners(config: TrainConfig, layers: Iterable[str]) -> None:
     layers = tuple(layers)
     sections = {layer: section_of(layer) for layer in layers}
     learning_of = {layer: getattr(config, section) for layer, section in sections.items()}
-    for learning in learning_of.values():
+    for layer, learning in learning_of.items():
         check_installed(learning.learner)
-        check_learner_settings(learning)
+        check_learner_settings(sections[layer], learning)
     if "heads" in sections and config.parser.order == 2:
         check_pruner(config.pruner)
-        check_learner_settings(config.pruner)
+        check_learner_settings("pruner", config.pruner)
     misfits = [layer for layer in layers if not fits(learning_of[layer])]
     if not misfits:
         return
@@ -142,11 +142,16 @@ def check_learners(config: TrainConfig, layers: Iterable[str]) -> None:
     raise ConfigError(f"{_wanted(name)}, and cannot train {tasks}: {'; or '.join(ways)}")
 
 
-def check_learner_settings(config: LearningConfig, seed: int = 1) -> None:
-    """Raise ConfigError for a loss or options that the learner refuses whatever its problem."""
-    beta, gamma = loss_of(config)
-    common = LearnerConfig(beta=beta, gamma=gamma, c=config.c, seed=seed)
-    check_settings(config.learner, common, dict(config.options))
+def check_learner_settings(section: str, config: LearningConfig) -> None:
+    """Raise ConfigError, which names the section, for a loss or options that the learner refuses
+    whatever its problem.
+    """
+    try:
+        beta, gamma = loss_of(config)
+        common = LearnerConfig(beta=beta, gamma=gamma, c=config.c)
+        check_settings(config.learner, common, dict(config.options))
+    except ConfigError as error:
+        raise ConfigError(f"{section}: {error}") from error
 
 
 def check_pruner(config: PrunerConfig) -> None:

@@ -75,7 +75,7 @@ def check_splitter(config: TrainConfig) -> None:
             "splitter.learner: expected one that learns label sequences, got "
             f"{config.splitter.learner!r}"
         )
-    check_learner_settings(config.splitter)
+    check_learner_settings("splitter", config.splitter)
 
 
 def with_language(config: TrainConfig, sentences: Sequence[Sentence]) -> TrainConfig:

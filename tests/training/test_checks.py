@@ -83,7 +83,7 @@ def test_languages_of_spacy_are_known(language: str) -> None:
         (['upos.templates=["xpos[-1]"]'], "upos.templates: expected layers that are predicted"),
         (['xpos.templates=["xpos[-1]"]'], "xpos.templates: expected layers that are predicted"),
         (["upos.loss=softmax-margin"], "exponentiated gradient expects the loss"),
-        (["splitter.loss=softmax-margin"], "exponentiated gradient expects the loss"),
+        (["splitter.loss=softmax-margin"], "^splitter: exponentiated gradient expects the loss"),
         (["pruner.options.order=cyclic"], "expected round_fraction = 1 with the cyclic order"),
         (["splitter.learner=gis"], "splitter.learner: expected one that learns label sequences"),
     ],
