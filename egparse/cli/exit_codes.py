@@ -11,7 +11,7 @@ from typing import NoReturn
 import typer
 
 from egparse.cli.terminal.streams import abandon_stdout
-from egparse.errors import EgparseError
+from egparse.errors import EgparseError, one_line
 
 USER_ERROR = 2
 INTERRUPTED = 130
@@ -52,7 +52,7 @@ def fail(text: str) -> NoReturn:
 
 def complain(text: str) -> None:
     """Write one line to standard error, whose encoding may lack some characters."""
-    line = f"egparse: {text}\n"
+    line = f"egparse: {one_line(text)}\n"
     encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
     sys.stderr.write(line.encode(encoding, "backslashreplace").decode(encoding))
 

@@ -36,6 +36,15 @@ def test_what_a_user_can_cause(
     assert capsys.readouterr().err == line
 
 
+def test_messages_are_one_line_whatever_files_are_called(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(typer.Exit), reported():
+        raise FileNotFoundError(2, "No such file or directory", "a\n\x1b[2Jb.txt")
+    expected = "egparse: a\\n\\x1b[2Jb.txt: No such file or directory\n"
+    assert capsys.readouterr().err == expected
+
+
 def test_faults_of_the_program_pass() -> None:
     with pytest.raises(ValueError, match="a bug"), reported():
         raise ValueError("a bug")
