@@ -21,6 +21,7 @@ MAX_BYTES = 1 << 30
 """No array of a model is larger; one that claims to be is not decompressed."""
 
 _PIECE = 1 << 16
+_SHARED = 256  # Python has one object for each integer up to this
 _TYPES = frozenset(("int8", "uint8", "uint16", "uint64"))
 
 
@@ -117,8 +118,9 @@ def lists_by_string(
     """The lists by string, from the decompressed content that ``compress_lists`` returned: string k
     has the next ``lengths[k]`` of the numbers.
     """
-    # one object for each number, not for each of its occurrences
-    integers = np.arange(int(numbers.max(initial=0)) + 1).astype(object)
-    flat = tuple(integers[numbers].tolist())
-    ends = accumulate(lengths.tolist(), initial=0)
-    return dict(zip(strings, (flat[a:b] for a, b in pairwise(ends)), strict=True))
+    most = int(numbers.max(initial=0))
+    if most > _SHARED:  # one object for each number, not for each of its occurrences
+        numbers = np.arange(most + 1).astype(object)[numbers]
+    flat = tuple(numbers.tolist())
+    ends = [0, *accumulate(lengths.tolist())]
+    return dict(zip(strings, [flat[a:b] for a, b in pairwise(ends)], strict=True))

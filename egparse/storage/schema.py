@@ -27,7 +27,7 @@ import numpy.typing as npt
 from egparse.errors import ConfigError
 from egparse.storage.compressed_arrays import MAX_BYTES, decompress_array
 from egparse.storage.quantised_weights import MAX_BITS, MIN_BITS, unpack_weights
-from egparse.types import Longs, Singles
+from egparse.types import Ints, Singles
 
 Sizes = dict[str, int]
 """The sizes that a section has named so far."""
@@ -407,8 +407,9 @@ class Array:
 
     def _check_floats(self, stored: Stored, array: npt.NDArray[Any]) -> None:
         if self.dtype == "float16" and self.low <= -65504 and self.high >= 65504:
-            # every finite number will do; half precision has no fast comparisons
-            is_right = not np.any((array.view(np.uint16) & 0x7C00) == 0x7C00)
+            # every finite number will do; as integers, infinity and NaN are the largest of a sign
+            bits = array.view(np.int16)
+            is_right = bits.max(initial=0) < 0x7C00 and bits.view(np.uint16).max(initial=0) < 0xFC00
         else:
             smallest, largest = np.min(array, initial=np.inf), np.max(array, initial=-np.inf)
             if self.forbids and smallest == -np.inf:
@@ -508,9 +509,9 @@ class Blob:
         return stored.value
 
 
-def starts_of(lengths: npt.NDArray[Any]) -> Longs:
+def starts_of(lengths: npt.NDArray[Any]) -> Ints:
     """Where rows of these lengths start in one long array, and where the last one ends."""
-    starts = np.zeros(len(lengths) + 1, dtype=np.int64)
+    starts = np.zeros(len(lengths) + 1, dtype=np.int32)
     np.cumsum(lengths, out=starts[1:])
     return starts
 

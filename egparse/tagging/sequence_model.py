@@ -192,7 +192,7 @@ class SequenceModel:
             templates = compile_templates(read["templates"], columns, read["pads"])
         index = KeyIndex(read["keys"])
         rows = WeightRows(
-            starts_of(read["row_lengths"]).astype(np.int32),
+            starts_of(read["row_lengths"]),
             read["row_labels"].astype(np.uint16),
             read["row_weights"].astype(np.float32),
         )
