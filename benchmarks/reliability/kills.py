@@ -52,7 +52,7 @@ class Work:
 
     ``old`` lays the older result; ``whole`` says of the contents of a folder whether they are a
     whole new result, although not the usual one; ``same`` whether they are the usual one;
-    ``partial`` of a file whether a run that is ended may leave it.
+    ``partial`` of a file whether a run that is ended may leave it; ``sound`` what else must hold.
     """
 
     name: str
@@ -61,6 +61,7 @@ class Work:
     old: Callable[[], None]
     whole: Callable[[Content], bool] = lambda content: False
     partial: Callable[[str], bool] = lambda name: False
+    sound: Callable[[Content], bool] = lambda content: True
     same: Callable[[Content, Content], bool] = lambda normal, after: normal == after
     normal: Content = field(default_factory=dict)
 
@@ -169,6 +170,8 @@ class Trial:
             self.failures.append(
                 f"{where}: neither the old result nor a new one: {_changes(self._old, after)}"
             )
+        if not work.sound(after):
+            self.failures.append(f"{where}: a file of the new result is not whole: {sorted(after)}")
         known = {*self._old, *work.normal}
         extra = [file for file in after if file not in known and not work.partial(file)]
         if extra:
@@ -259,7 +262,11 @@ def training(scratch: Path) -> Work:
     test = first_sentences(20, scratch / "test.conllu", "test")
     expected: list[tuple[int, str]] = []
     arguments = ["train", str(corpus), *options, "--seed", "2"]
-    return Work("train", folder, arguments, old, whole, lambda name: name.endswith(".part"), same)
+
+    def partial(name: str) -> bool:
+        return name.endswith(".part")
+
+    return Work("train", folder, arguments, old, whole, partial, same=same)
 
 
 def parsing(scratch: Path, model: Path) -> Work:
@@ -285,7 +292,7 @@ def parsing(scratch: Path, model: Path) -> Work:
 
 
 def downloading(scratch: Path) -> Work:
-    """Downloads the parts of a treebank, of which the first is there."""
+    """Downloads the parts of a treebank beside somebody's file."""
     folder = scratch / "downloads"
 
     def old() -> None:
@@ -294,14 +301,14 @@ def downloading(scratch: Path) -> Work:
     def partial(name: str) -> bool:
         return name.endswith((".part", ".lock", ".sha256")) or name in parts
 
-    def whole(content: Content) -> bool:
+    def sound(content: Content) -> bool:
         """Each part that has its name is whole."""
         return all(content.get(part, sums[part]) == sums[part] for part in sums)
 
     parts = {Path(path).name: data for path, data in served().items()}
     sums = {name: hashlib.sha256(data).hexdigest() for name, data in parts.items()}
     arguments = ["download", "UD_French-Sequoia", "--output", str(folder), "--quiet"]
-    return Work("download", folder, arguments, old, whole, partial)
+    return Work("download", folder, arguments, old, partial=partial, sound=sound)
 
 
 def packaging(scratch: Path, model: Path) -> Work:
