@@ -125,8 +125,11 @@ def mutate(tree: Any, place: Place, generator: random.Random) -> str:
     changes = list(_changes(tree[last], generator))
     if last == "exact":  # inference that is not exact has kernels that take a minute to compile
         changes = [(name, change) for name, change in changes if change() is not False]
-    name, change = generator.choice(changes)
-    tree[last] = change()
+    name, change = generator.choice(changes or [("nothing", lambda: None)])
+    try:
+        tree[last] = change()
+    except (TypeError, ValueError, zlib.error):  # of what an earlier change has left
+        tree[last] = None
     if isinstance(tree, dict) and generator.random() < 0.03:
         del tree[last]
         name = "removed"
