@@ -127,7 +127,8 @@ def mutate(tree: Any, place: Place, generator: random.Random) -> str:
         changes = [(name, change) for name, change in changes if change() is not False]
     name, change = generator.choice(changes or [("nothing", lambda: None)])
     try:
-        tree[last] = change()
+        with np.errstate(all="ignore"):
+            tree[last] = change()
     except (TypeError, ValueError, zlib.error):  # of what an earlier change has left
         tree[last] = None
     if isinstance(tree, dict) and generator.random() < 0.03:
