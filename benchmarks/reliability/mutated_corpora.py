@@ -156,6 +156,7 @@ class Run:
 
     def _watched(self, child: int) -> str:
         """Wait for the child; how it ended, empty if well."""
+        seen: tuple[int, float, float] | None = None
         while True:
             ended, status = os.waitpid(child, os.WNOHANG)
             if ended:
@@ -163,11 +164,11 @@ class Run:
                 if code == 0:
                     return ""
                 return f"ended by {signal.Signals(-code).name}" if code < 0 else f"exit {code}"
-            seen = HEADER.unpack_from(self.shared, 0)
+            seen, before = HEADER.unpack_from(self.shared, 0), seen
             at, begun, used = seen
             worked = cpu_seconds_of(child) - used
             too_long = worked > SECONDS or time.monotonic() - begun > WAITING
-            if at >= 0 and too_long and seen == HEADER.unpack_from(self.shared, 0):
+            if at >= 0 and too_long and seen == before:  # seen twice: it is written field by field
                 os.kill(child, signal.SIGKILL)
                 os.waitpid(child, 0)
                 return f"took more than {worked:.0f} CPU s"
