@@ -270,7 +270,7 @@ def test_an_order_that_cannot_be_is_refused_by_name(overrides: list[str], text: 
 def test_a_configuration_made_in_python_is_refused_in_training() -> None:
     config = quick('layers=["upos"]', "hold_out=0")
     config = replace(config, upos=replace(config.upos, order=2, bigrams=False))
-    with pytest.raises(ConfigError, match="order: expected 1 where upos.bigrams is false, got 2"):
+    with pytest.raises(ConfigError, match=r"order: expected 1 where upos\.bigrams is false, got 2"):
         train(sample("train")[:5], None, config)
 
 
