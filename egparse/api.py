@@ -42,8 +42,8 @@ def train(
     ``egparse.splitting.language`` finds it out, ``Model.language`` holds it. With a ``base``, a
     model or its path or name, training continues from it. ``settings``, which ``egparse.settings``
     lists, are nested tables or full keys: ``train(..., seed=7, parser={"c": 20.0},
-    **{"upos.c": 1.0})``. ``listener`` gets an event for each pass (``egparse.fitting.progress``). Ctrl-C ends training
-    with what has been trained so far.
+    **{"upos.c": 1.0})``. ``listener`` gets an event for each pass (``egparse.fitting.progress``).
+    Ctrl-C ends training with what has been trained so far.
 
     Raises:
         CorpusError: a faulty sentence in a corpus that is given as a path.
