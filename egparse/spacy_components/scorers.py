@@ -79,9 +79,9 @@ def ner_score(examples: Iterable[Example], **settings: Any) -> Scores:
 
     As conlleval has it, an entity is correct if its type and both its ends are. Ends are compared
     as places among the characters that are not white space, because gold and predicted tokens may
-    differ: an entity that begins or ends inside of a gold token is wrong. So are all entities of a
-    Doc with other characters than gold. (spaCy's ``ents_f`` widens entities to whole gold tokens
-    and leaves out what gold does not annotate.)
+    differ: an entity that begins or ends inside of a gold token is wrong. (spaCy's ``ents_f``
+    widens entities to whole gold tokens and leaves out what gold does not annotate; it refuses Docs
+    with other characters than gold.)
     """
     from spacy.scorer import get_ner_prf
 

@@ -39,7 +39,11 @@ _BEGINNINGS = {
 
 
 def kind_of(path: Path) -> Kind:
-    """The kind of a regular file; text is what is nothing else."""
+    """The kind of a regular file; text is what is nothing else. A pipe is not opened: what it holds
+    can be read only once.
+    """
+    if path.exists() and not path.is_file():
+        return Kind.UNREADABLE
     try:
         with open(path, "rb") as file:
             data = file.read(_LOOKED_AT)
