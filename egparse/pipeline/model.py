@@ -364,6 +364,12 @@ class Model(Predictors):
         with _collector_paused():
             write_model(Path(path), header, payload, check=_loadable(path))
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Model:
+        """The model itself, which does not change: ``nlp.resume_training`` copies those of all
+        components.
+        """
+        return self
+
     @classmethod
     def load(cls, path: Path | str, *, sha256: str | None = None) -> Model:
         """Read a model file; with ``sha256`` only the file of that SHA-256 digest.

@@ -96,6 +96,23 @@ def test_two_interrupts_are_as_one(file: Path) -> None:
     assert (process.returncode, said) == (130, SAID[signal.SIGINT])
 
 
+def test_a_second_interrupt_while_the_first_is_handled_ends_the_program(file: Path) -> None:
+    body = """
+    remove, again = signals.remove_unfinished, [__import__("signal").raise_signal]
+    def remove_interrupted():
+        while again:
+            again.pop()(2)
+        remove()
+    signals.remove_unfinished = remove_interrupted
+    time.sleep(60)
+"""
+    with running(body, file) as process:
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=20)
+    assert (process.returncode, said) == (130, SAID[signal.SIGINT])
+    assert list(file.parent.iterdir()) == [file]
+
+
 def test_an_interrupt_waits_for_the_end_of_what_must_not_be_interrupted(file: Path) -> None:
     body = """
     with signals.uninterrupted():

@@ -123,7 +123,9 @@ def test_a_frozen_component_stays_as_it_is(model_path: Path) -> None:
 
 def test_components_say_that_they_can_learn(nlp: Language) -> None:
     assert all(nlp.get_pipe(name).is_trainable for name in ALL)
+    models = [nlp.get_pipe(name).model for name in ALL]
     optimizer = nlp.resume_training()
+    assert nlp.get_pipe(ALL[0])._rehearsal_model is models[0]
     losses = nlp.update(examples_of(nlp, "test", 3), sgd=optimizer)
     assert all(losses[name] > 0 for name in ALL)
 

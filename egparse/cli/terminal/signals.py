@@ -31,7 +31,10 @@ PATIENCE = 1.0
 
 _USUAL = (signal.SIG_DFL, signal.default_int_handler)
 _SHOW_CURSOR = b"\x1b[?25h"
-_ending = threading.Lock()
+_ending = threading.RLock()
+"""Of the thread that ends the process. It may take it again: a second signal calls the handler
+within the first call.
+"""
 
 
 def end_on_signals() -> None:
