@@ -198,6 +198,17 @@ def test_what_was_trained_to_its_end_is_not_learned_again(caplog: pytest.LogCapt
     assert nlp.get_pipe("egparse_tagger").model is not model
 
 
+def test_a_component_that_the_examples_have_nothing_for_stays_without_a_model() -> None:
+    nlp = spacy.blank("en")
+    for name in ("egparse_tagger", "egparse_parser"):
+        nlp.add_pipe(name)
+    nlp.config["initialize"]["components"] = {"egparse_tagger": {"training": QUICK}}
+    examples = [Example(one.predicted, without_trees(one)) for one in examples_of(nlp, count=30)]
+    nlp.initialize(lambda: examples)
+    assert nlp.get_pipe("egparse_tagger").model.layers == ("upos", "xpos", "feats")
+    assert nlp.get_pipe("egparse_parser").model is None
+
+
 def test_sentences_whose_words_do_not_match_are_those_of_the_gold() -> None:
     """A word of the gold that is two tokens leaves its dependents without a head."""
     nlp = spacy.blank("en")

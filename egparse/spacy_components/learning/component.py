@@ -92,16 +92,17 @@ class LearningPipe(ModelHolder):
                 )
             return
         self._start_with(shared)
+        having: list[LearningPipe] = [self]
         for partner in partners:
             try:
                 partner._start_with(shared)
             except EgparseError:
                 continue  # the Examples have nothing for it
             partner._initialized_by = get_examples
+            having.append(partner)
         if by_steps:
             return
-        for pipe in (self, *partners):
-            pipe._known = pipe._fingerprints(given)
+        _know(having, given)
         if nlp is not None:
             initial.end_training_loop(nlp, (self, *partners))
 
@@ -110,14 +111,6 @@ class LearningPipe(ModelHolder):
         added, self._added = self._added, ()
         for label in added:
             self.add_label(label)
-
-    def _fingerprints(self, given: Corpora) -> frozenset[int]:
-        from egparse.spacy_components.learning.steps import fingerprint, sentences_to_learn
-
-        layers = self._own_layers
-        return frozenset(
-            fingerprint(sentence, layers) for sentence in sentences_to_learn(given.train)
-        )
 
     @property
     def _own_layers(self) -> tuple[str, ...]:
@@ -258,3 +251,13 @@ class LearningPipe(ModelHolder):
         if layer == "deprels":
             label = from_spacy(label)
         return self._on_branch().add_labels(layer, [label])
+
+
+def _know(pipes: Sequence[LearningPipe], given: Corpora) -> None:
+    """Let components remember the sentences that their model was trained on to its end."""
+    from egparse.spacy_components.learning.steps import fingerprint, sentences_to_learn
+
+    sentences = sentences_to_learn(given.train)
+    for pipe in pipes:
+        layers = pipe._own_layers
+        pipe._known = frozenset(fingerprint(sentence, layers) for sentence in sentences)
