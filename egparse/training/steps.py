@@ -47,6 +47,7 @@ from egparse.splitting.training import SplitterTask
 from egparse.storage.quantised_weights import quantise
 from egparse.tagging.labeller import Labeller
 from egparse.tagging.labeller_task import DevelopmentTrees, LabellerTask
+from egparse.tagging.sequence_model import without_small_weights
 from egparse.tagging.tagger import Tagger
 from egparse.tagging.tagger_task import TaggerTask
 from egparse.training.columns import build_columns
@@ -211,16 +212,20 @@ class StepLearner:
             losses["heads"] = learned.loss
         labeller = self.predictors.labeller
         if "deprels" in layers and labeller is not None:
-            learned = _step(self._labeller_task(part, heads, labeller).prepare(), labeller)
+            settings = in_steps(self.config.labeller, self.strength)
+            task = _labeller_task(
+                self.predictors.columns, part, heads, settings, self._seed, labeller
+            )
+            learned = _step(task.prepare(), labeller)
             self.predictors = replace(self.predictors, labeller=learned.predictor)
             losses["deprels"] = learned.loss
         return losses
 
     def _attach(self, parser: Parser | SecondOrderParser, part: Part, heads: GoldHeads) -> Learned:
         if isinstance(parser, Parser):
-            arcs = self._arc_task(part, heads, parser, self.config)
+            arcs = self._arc_task(part, heads, parser)
             return _step(arcs.prepare(), parser)
-        pruning = self._arc_task(part, heads, parser.pruner, self.config)
+        pruning = self._arc_task(part, heads, parser.pruner)
         pruning = replace(pruning, pruner=in_steps(self.config.pruner, self.strength))
         pruner = _step(pruning.prepare(), parser.pruner).predictor
         task = SecondOrderTask(
@@ -236,29 +241,17 @@ class StepLearner:
         )
         return _step(task.prepare(), parser)
 
-    def _arc_task(
-        self, part: Part, heads: GoldHeads, base: Parser, config: TrainConfig
-    ) -> ArcParserTask:
+    def _arc_task(self, part: Part, heads: GoldHeads, base: Parser) -> ArcParserTask:
         return ArcParserTask(
             self.predictors.columns,
             part,
             _nothing(self.predictors.columns),
             heads,
-            in_steps(config.parser, self.strength),
+            in_steps(self.config.parser, self.strength),
             base.trees,
             self._seed,
             base=base,
             in_full=True,
-        )
-
-    def _labeller_task(self, part: Part, heads: GoldHeads, base: Labeller | None) -> LabellerTask:
-        return _labeller_task(
-            self.predictors.columns,
-            part,
-            heads,
-            in_steps(self.config.labeller, self.strength),
-            self._seed,
-            base,
         )
 
     @property
@@ -268,12 +261,8 @@ class StepLearner:
 
     def _as_stored(self) -> Model:
         """The model with weights as a model file holds them."""
-        columns, taggers, parser, labeller = (
-            self.predictors.columns,
-            self.predictors.taggers,
-            self.predictors.parser,
-            self.predictors.labeller,
-        )
+        columns, taggers = self.predictors.columns, self.predictors.taggers
+        parser, labeller = self.predictors.parser, self.predictors.labeller
         nothing = _nothing(columns)
         stored = {
             layer: TaggerTask(
@@ -284,8 +273,8 @@ class StepLearner:
             for layer, tagger in taggers.items()
         }
         if labeller is not None:
-            heads = GoldHeads([], _NO_HEADS, False)
-            labeller = self._labeller_task(nothing, heads, None).as_stored(labeller)
+            threshold = self.config.labeller.weight_threshold
+            labeller = replace(labeller, model=without_small_weights(labeller.model, threshold))
         if isinstance(parser, SecondOrderParser):
             pruner = replace(parser.pruner, weights=quantise(parser.pruner.weights))
             parser = replace(parser, pruner=pruner, weights=quantise(parser.weights))

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from egparse.cli.annotating.source import STANDARD
+from egparse.cli.files.arguments import STANDARD, identity
 from egparse.errors import EgparseError
 from egparse.readers.compression import SUFFIXES, without_compression
 from egparse.readers.detection import FORMATS, format_of_name
@@ -75,14 +75,14 @@ def check_outputs(outputs: Mapping[InputFile, Path], inputs: Iterable[Path]) -> 
         EgparseError: one of them would.
     """
     owners: dict[str, InputFile] = {}
-    kept = {_identity(path) for path in inputs} - {None}
+    kept = {identity(path) for path in inputs} - {None}
     for file, path in outputs.items():
         other = owners.setdefault(os.path.realpath(path), file)
         if other is not file:
             raise EgparseError(
                 f"{path}: expected one input for each output, got {other.label} and {file.label}"
             )
-        if _identity(path) in kept:
+        if identity(path) in kept:
             raise EgparseError(
                 f"{path}: expected another file for the output, got an input, which it would "
                 "destroy"
@@ -120,12 +120,3 @@ def _walk(folder: Path) -> Iterator[Path]:
             # a link to nothing is taken, and complained of; pipes are not
             if known and not name.startswith(".") and (path.is_file() or not path.exists()):
                 yield path
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    """Device and number of a file; None if there is none."""
-    try:
-        found = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return found.st_dev, found.st_ino

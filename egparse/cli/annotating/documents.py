@@ -17,8 +17,7 @@ from egparse.cli.annotating.arguments import (
     expected_format,
     output_path,
 )
-from egparse.cli.annotating.source import STANDARD
-from egparse.cli.files.arguments import check_output
+from egparse.cli.files.arguments import STANDARD, check_output
 from egparse.cli.files.kinds import Kind
 from egparse.errors import EgparseError, one_line
 

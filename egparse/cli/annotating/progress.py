@@ -15,7 +15,8 @@ from typing import TextIO
 
 from egparse.cli import tables
 from egparse.cli.annotating.arguments import InputFile
-from egparse.cli.annotating.source import STANDARD, Input, size_of
+from egparse.cli.annotating.source import Input, size_of
+from egparse.cli.files.arguments import STANDARD
 from egparse.cli.outputs import Amount
 from egparse.errors import one_line
 

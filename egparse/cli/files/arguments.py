@@ -118,11 +118,11 @@ def check_distinct(outputs: Collection[Path]) -> None:
 
 def _check_inputs(output: Path | None, inputs: Inputs) -> None:
     """Raise EgparseError if an output is one of the inputs."""
-    found = _identity(_STDOUT if output is None else output)
+    found = identity(_STDOUT if output is None else output)
     if found is None:
         return
     for what, path in inputs.items():
-        if path is not None and found == _identity(_STDIN if path == STANDARD else path):
+        if path is not None and found == identity(_STDIN if path == STANDARD else path):
             name = "standard output" if output is None else output
             same = "" if path == output else f", {path}"
             raise EgparseError(
@@ -131,7 +131,7 @@ def _check_inputs(output: Path | None, inputs: Inputs) -> None:
             )
 
 
-def _identity(file: Path | int) -> tuple[int, int] | None:
+def identity(file: Path | int) -> tuple[int, int] | None:
     """Device and number of a regular file or a named pipe; None if there is no such thing."""
     try:
         found = os.stat(file)
