@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.compilation import njit
+from egparse.features.copying import copy_numbers
 from egparse.features.labelled_arcs import ArcLabels
 from egparse.sentences import MISSING
 from egparse.types import Ints, Longs, Shorts, UInt8s
@@ -193,7 +194,10 @@ def with_correct(candidates: ArcLabels, arcs: Shorts, heads: Ints, ranks: Ints) 
         rank, first, end = ranks[dependent - 1], starts[a], starts[a]
         if rank != NO_LABEL:
             end += candidates.starts[a + 1] - candidates.starts[a]
-            labels[first:end] = candidates.labels[candidates.starts[a] : candidates.starts[a + 1]]
+            copy_numbers(
+                candidates.labels[candidates.starts[a] : candidates.starts[a + 1]],
+                labels[first:end],
+            )
         starts[a + 1] = end
         if first == end or heads[dependent - 1] != arcs[a, 0]:
             continue

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from egparse.compilation import njit
+from egparse.features.copying import copy_numbers
 from egparse.features.packed import PackedRows, add_words, score_words
 from egparse.learners.eg.step import (
     DualVariables,
@@ -66,9 +67,9 @@ def score_sentence(
     buffer[:] = 0.0
     n_labels, rest = sentence.n_labels, scores[starts[starts.shape[0] - 1] :]
     if n_labels == weights.n_labels:  # all labels: vectors instead of look-ups
-        rest[:] = ngrams
+        copy_numbers(ngrams, rest)
         return
-    codes[:n_labels] = labels
+    copy_numbers(labels, codes)
     begin, table, rows, whole = 0, 0, n_labels, weights.n_labels
     for m in range(1, sentence.order + 1):
         for r in range(rows):
@@ -101,7 +102,7 @@ def add_sentence(
     n_labels, rest = sentence.n_labels, changes[starts[starts.shape[0] - 1] :]
     if n_labels == weights.n_labels:
         return norm_change + _add_all(ngrams, support, rest)
-    codes[:n_labels] = labels
+    copy_numbers(labels, codes)
     begin, table, rows, whole = 0, 0, n_labels, weights.n_labels
     for m in range(1, sentence.order + 1):
         for r in range(rows):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.compilation import njit
+from egparse.features.copying import copy_numbers
 from egparse.features.vocabulary import BOUNDARY, FIRST_VALUE
 from egparse.features.word_table import Columns, Words
 from egparse.types import Ints, Longs, Mask
@@ -90,7 +91,7 @@ def _fill_values(
     """
     n, n_columns = words.shape
     for k in range(n):
-        values[k, :n_columns] = words[k]
+        copy_numbers(words[k], values[k, :n_columns])
         place = n_columns
         for column in of_head:
             values[k, place] = words[heads[k], column] if heads[k] < n else BOUNDARY

@@ -23,6 +23,7 @@ from egparse.features.arcs import (
     encode_arcs,
     score_arcs,
 )
+from egparse.features.copying import copy_numbers
 from egparse.features.labelled_arcs import ArcLabels, visit_labels
 from egparse.features.pairs import (
     GRANDPARENT_PLACES,
@@ -162,15 +163,6 @@ def visit_parts(
         codes.labels, templates.labels, graph.arcs, parts.labels, weights, of_labels, is_change
     )
     return float(norm_change)
-
-
-@njit
-def copy_numbers(numbers: Floats | Ints, out: Floats | Ints) -> None:
-    """out[:] = numbers, of which numba would also compile the error message for unequal shapes: two
-    seconds of a first run.
-    """
-    for r in range(numbers.shape[0]):
-        out[r] = numbers[r]
 
 
 @njit

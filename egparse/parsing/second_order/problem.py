@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from egparse.compilation import njit
+from egparse.features.copying import copy_numbers
 from egparse.parsing.arc_problem import Trees
 from egparse.parsing.label_candidates import NO_LABEL
 from egparse.parsing.second_order.decode import ANNEALING
@@ -224,7 +225,7 @@ def _mark(parts: Parts, heads: Ints, ranks: Ints, gold: Singles) -> None:
     n = graph.pairs[-1]
     whole = np.empty(heads.shape[0] + 1, dtype=np.int32)
     whole[0] = -1
-    whole[1:] = heads
+    copy_numbers(heads, whole[1:])
     marked = np.zeros(n)
     mark_tree(graph, whole, marked)
     gold[:] = 0.0

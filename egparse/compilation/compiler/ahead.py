@@ -1,0 +1,113 @@
+"""Kernels compiled for types of arguments that are known by name, when the package is built or
+before it is used.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from egparse.compilation import processors, stored
+from egparse.compilation.compiler import lowering, machine_code, wrapper
+from egparse.compilation.kernel import Kernel
+from egparse.compilation.signatures import ArgumentType, as_text, from_text
+
+_PACKAGE = Path(__file__).parents[2]
+
+
+def compile_kernel(
+    kernel: Kernel, types: tuple[ArgumentType, ...], levels: Sequence[str]
+) -> list[stored.CompiledKernel]:
+    """The code of a kernel for some types of arguments, for each of the levels of processors."""
+    text = as_text(types)
+    symbol = "egparse_" + stored.KernelName(kernel.full_name, text, "").digest
+    lowered = lowering.lower(kernel, types)
+    written = wrapper.Wrapper(lowered, symbol)
+    ir = written.text()
+    sources = {path: stored.digest_of(path) for path in sources_of(kernel.__module__)}
+    return [
+        stored.CompiledKernel(
+            kernel.full_name,
+            level,
+            symbol,
+            written.classes,
+            sources,
+            machine_code.emit(
+                lowering.link(lowered, ir),
+                {symbol, symbol + wrapper.CLASSES},
+                processors.llvm_processor(level),
+            ),
+        )
+        for level in levels
+    ]
+
+
+def compile_to(folder: Path, line: str, levels: Sequence[str]) -> None:
+    """Compile what a line names, as ``egparse.structures.logsumexp.log_sum(f8[1])``, into a folder.
+
+    Raises:
+        OSError: a file cannot be written.
+    """
+    kernel, types = kernel_of(line)
+    for compiled in compile_kernel(kernel, types, levels):
+        name = stored.KernelName(kernel.full_name, as_text(types), compiled.level)
+        stored.write(folder, name, compiled)
+
+
+def kernel_of(line: str) -> tuple[Kernel, tuple[ArgumentType, ...]]:
+    """The kernel that a line names, and the types of its arguments."""
+    full_name, bracket, types = line.partition("(")
+    module, _, name = full_name.rpartition(".")
+    kernel = getattr(importlib.import_module(module), name)
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"expected a kernel, got {full_name}")
+    return kernel, from_text(bracket + types)
+
+
+def known_variants() -> list[str]:
+    """The kernels and types that the package is built with, one a line."""
+    return (Path(__file__).parent / "variants.txt").read_text(encoding="utf-8").splitlines()
+
+
+@functools.cache
+def sources_of(module: str) -> list[str]:
+    """The files of the package that a module imports, and they import, by their paths within it.
+
+    A kernel contains the kernels that it calls, the constants that it names and the layout of the
+    classes of its arguments: all of them come from these files.
+    """
+    seen: set[str] = set()
+    waiting = [module, __name__]
+    while waiting:
+        name = waiting.pop()
+        file = _file_of(name)
+        if file is not None and file not in seen:
+            seen.add(file)
+            waiting += _imports_of(_PACKAGE / file)
+    return sorted(seen)
+
+
+def _file_of(module: str) -> str | None:
+    """The file of a module of the package, by its path within it; None if there is none."""
+    path = Path(*module.split(".")[1:])
+    for candidate in (path.with_suffix(".py") if path.name else path, path / "__init__.py"):
+        if (_PACKAGE / candidate).is_file():
+            return candidate.as_posix()
+    return None
+
+
+def _imports_of(path: Path) -> Iterator[str]:
+    """The modules of the package that a file imports when it is imported."""
+    waiting: list[ast.AST] = [ast.parse(path.read_bytes())]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "egparse":
+            yield str(node.module)
+            yield from (f"{node.module}.{name.name}" for name in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (n.name for n in node.names if n.name.split(".")[0] == "egparse")
+        elif not isinstance(node, ast.FunctionDef):
+            waiting += ast.iter_child_nodes(node)

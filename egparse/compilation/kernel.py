@@ -1,0 +1,91 @@
+"""Kernels: functions that are compiled, ahead of time or when they are first called."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from typing import Any, TypeVar, cast, overload
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+"""Whether kernels stay plain Python functions, as numba's setting asks for."""
+
+
+class Kernel:
+    """A compiled function. Called from Python it runs the code for the types of its arguments,
+    which was compiled before or is compiled now; called in another kernel it becomes part of that
+    one.
+    """
+
+    def __init__(self, function: Callable[..., Any], *, fast: bool, inline: bool) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func = function
+        self.fast = fast
+        self.inline = inline
+        self.full_name = f"{function.__module__}.{function.__qualname__}"
+        self._variants: tuple[Callable[..., Any], ...] = ()
+
+    def __call__(self, *arguments: Any) -> Any:
+        for variant in self._variants:
+            result = variant(*arguments)
+            if result is not NotImplemented:
+                return result
+        return self._call_first(arguments)
+
+    def __reduce__(self) -> str:
+        return self.py_func.__qualname__  # pickled by its name, as functions are
+
+    def _call_first(self, arguments: tuple[Any, ...]) -> Any:
+        """Call the kernel with arguments of types that it has not met in this form."""
+        from egparse.compilation import signatures, variants
+
+        arguments = signatures.normalised(arguments)
+        for variant in self._variants:
+            result = variant(*arguments)
+            if result is not NotImplemented:
+                return result
+        variant = variants.variant_for(self, arguments)
+        self._variants = (variant, *self._variants)
+        result = variant(*arguments)
+        if result is NotImplemented:
+            raise TypeError(f"{self.full_name}: its code does not take {arguments!r:.200}")
+        return result
+
+    # What numba asks of a kernel that another one calls:
+
+    @property
+    def targetoptions(self) -> dict[str, str]:
+        """Whether numba is to inline the kernel."""
+        return {"inline": "always" if self.inline else "never"}
+
+    @property
+    def _numba_type_(self) -> Any:
+        """The kernel in numba's type inference."""
+        from egparse.compilation.compiler.lowering import numba_function
+
+        return numba_function(self)
+
+
+@overload
+def njit(function: Function) -> Function:  # noqa: D418
+    """As a plain decorator."""
+
+
+@overload
+def njit(*, fast: bool = ..., inline: bool = ...) -> Callable[[Function], Function]:  # noqa: D418
+    """As a decorator with options."""
+
+
+def njit(function: Function | None = None, *, fast: bool = False, inline: bool = False) -> Any:
+    """Make ``function`` a kernel, which runs without the interpreter lock.
+
+    ``fast`` permits ``SAFE_FASTMATH`` (reassociation, so that sums are vectorised). ``inline`` lets
+    numba inline the function into its callers, for small functions in hot loops.
+    """
+
+    def kernel(target: Function) -> Function:
+        return target if INTERPRETED else cast(Function, Kernel(target, fast=fast, inline=inline))
+
+    return kernel if function is None else kernel(function)

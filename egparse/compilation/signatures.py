@@ -1,0 +1,151 @@
+"""The types of a kernel's arguments, as plain values with a text form: the name under which
+compiled code is kept.
+
+| text | argument |
+|---|---|
+| `int`, `uint`, `float`, `bool`, `none` | int64, uint64, float64, a truth value, None |
+| `f8[2]` | array of float64 with two axes, contiguous by rows |
+| `i4[1:]` | the same of int32 with one axis, with any strides |
+| `(int, f8[1])` | tuple |
+| `egparse.parsing.label_candidates.Labels(i8[1], i2[1])` | NamedTuple, by module and class |
+
+A kernel does not know whether an array may be written to: the same code serves both. Scalars of
+numpy count as those of Python.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+
+class ArrayType(NamedTuple):
+    """An array: its type of elements as numpy spells it (``f8``), and its number of axes."""
+
+    element: str
+    axes: int
+    contiguous: bool
+
+
+class TupleType(NamedTuple):
+    """A tuple or NamedTuple; ``class_name`` is empty for a tuple, else module and class."""
+
+    class_name: str
+    items: tuple[ArgumentType, ...]
+
+
+ArgumentType: TypeAlias = "str | ArrayType | TupleType"
+"""The type of one argument: a scalar by its name, an array or a tuple."""
+
+SCALARS = ("int", "uint", "float", "bool", "none")
+"""The names of scalar types."""
+
+ELEMENTS = ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "b1")
+"""The types of elements that kernels take, as numpy spells them."""
+
+_ELEMENT_OF = {np.dtype(element): element for element in ELEMENTS}
+
+
+class UnsupportedArgument(TypeError):
+    """An argument that no kernel can take."""
+
+
+def type_of(value: Any) -> ArgumentType:
+    """The type of an argument.
+
+    Raises UnsupportedArgument for what kernels cannot take.
+    """
+    if isinstance(value, np.ndarray):
+        element = _ELEMENT_OF.get(value.dtype)
+        if element is None or not value.flags.aligned:
+            raise UnsupportedArgument(
+                f"expected an array of {', '.join(ELEMENTS)} in native order, got {value.dtype}"
+            )
+        return ArrayType(element, value.ndim, value.flags.c_contiguous)
+    if isinstance(value, tuple):
+        named = hasattr(value, "_fields")
+        class_name = f"{type(value).__module__}.{type(value).__qualname__}" if named else ""
+        return TupleType(class_name, tuple(type_of(item) for item in value))
+    if value is None:
+        return "none"
+    if isinstance(value, bool | np.bool_):
+        return "bool"
+    if isinstance(value, int | np.integer):
+        return "uint" if isinstance(value, np.uint64) or value >= 1 << 63 else "int"
+    if isinstance(value, float | np.floating):
+        return "float"
+    raise UnsupportedArgument(f"expected an array, a number, a tuple or None, got {value!r:.80}")
+
+
+def types_of(arguments: tuple[Any, ...]) -> tuple[ArgumentType, ...]:
+    """The types of all arguments of a call."""
+    return tuple([type_of(value) for value in arguments])
+
+
+def normalised(value: Any) -> Any:
+    """An argument in the one form of its type that compiled kernels take: no subclass of arrays, no
+    second name of a type of elements (``longlong`` for ``int64``), scalars of Python.
+    """
+    if isinstance(value, np.ndarray):
+        element = _ELEMENT_OF.get(value.dtype)
+        return value if element is None else np.asarray(value).view(np.dtype(element))
+    if isinstance(value, tuple):
+        items = [normalised(item) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    if isinstance(value, np.generic):
+        return value.item()
+    return value
+
+
+def as_text(types: tuple[ArgumentType, ...]) -> str:
+    """The types of all arguments of a call, as text."""
+    return "(" + ", ".join(map(_type_as_text, types)) + ")"
+
+
+def _type_as_text(type_: ArgumentType) -> str:
+    if isinstance(type_, ArrayType):
+        return f"{type_.element}[{type_.axes}{'' if type_.contiguous else ':'}]"
+    if isinstance(type_, TupleType):
+        return type_.class_name + as_text(type_.items)
+    return type_
+
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<array>[a-z]\d\[(?P<axes>\d+)(?P<strided>:?)\])|(?P<name>[\w.]+)|(?P<mark>[(),]))"
+)
+
+
+def from_text(text: str) -> tuple[ArgumentType, ...]:
+    """The reverse of ``as_text``."""
+    parsed, end = _parse(text, 0)
+    if end != len(text) or not isinstance(parsed, TupleType):
+        raise ValueError(f"expected the types of arguments, got {text!r}")
+    return parsed.items
+
+
+def _parse(text: str, start: int) -> tuple[ArgumentType, int]:
+    """One type from ``start`` on, and where it ends."""
+    token = _TOKEN.match(text, start)
+    if token is None:
+        raise ValueError(f"expected a type at {start} of {text!r}")
+    if token["array"]:
+        return (
+            ArrayType(token["array"][:2], int(token["axes"]), not token["strided"]),
+            token.end(),
+        )
+    name, end = token["name"] or "", token.end() if token["name"] else start
+    opening = _TOKEN.match(text, end)
+    if opening is None or opening["mark"] != "(":
+        return name, end
+    items: list[ArgumentType] = []
+    end = opening.end()
+    while (mark := _TOKEN.match(text, end)) is not None and mark["mark"] != ")":
+        if mark["mark"] == ",":
+            end = mark.end()
+        item, end = _parse(text, end)
+        items.append(item)
+    if mark is None:
+        raise ValueError(f"expected a closing bracket at {end} of {text!r}")
+    return TupleType(name, tuple(items)), mark.end()

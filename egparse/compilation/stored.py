@@ -1,0 +1,111 @@
+"""Compiled kernels as files: one file for one kernel and types of arguments, with a check that it
+fits.
+
+A file is used only if it was compiled from the sources that are there now, for the operating system
+and processor at hand, and is whole; any other is as if it were not there.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import msgpack
+
+FORMAT = 1
+"""The version of these files and of how compiled kernels are called."""
+
+SUFFIX = ".kernel"
+
+_PACKAGE = Path(__file__).parents[1]
+_CHECK_BYTES = 16
+
+
+class CompiledKernel(NamedTuple):
+    """The object code of one kernel for some types of arguments.
+
+    ``symbol`` is the function to call in it; ``classes`` are the NamedTuples that it makes;
+    ``sources`` are the files of the package that it was made from, with their digests.
+    """
+
+    kernel: str
+    level: str
+    symbol: str
+    classes: list[str]
+    sources: dict[str, bytes]
+    code: bytes
+
+
+class KernelName(NamedTuple):
+    """What a compiled kernel is compiled for: module and name of the function, types of arguments,
+    level of the processor.
+    """
+
+    kernel: str
+    types: str
+    level: str
+
+    @property
+    def digest(self) -> str:
+        """The name as a short hexadecimal number."""
+        text = "\n".join((str(FORMAT), *self, system()))
+        return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
+
+
+def system() -> str:
+    """Operating system and processor family, as ``linux-x86_64``."""
+    import platform
+
+    return f"{sys.platform}-{platform.machine().lower()}"
+
+
+def read(folder: Path, name: KernelName) -> CompiledKernel | None:
+    """The compiled kernel of a name in a folder; None if there is none that fits."""
+    try:
+        data = (folder / (name.digest + SUFFIX)).read_bytes()
+    except OSError:
+        return None
+    check, content = data[:_CHECK_BYTES], data[_CHECK_BYTES:]
+    if check != _check(content):  # a file that was cut or changed
+        return None
+    found = CompiledKernel(**msgpack.unpackb(content))
+    is_current = all(digest_of(path) == digest for path, digest in found.sources.items())
+    return found if is_current else None
+
+
+def write(folder: Path, name: KernelName, compiled: CompiledKernel) -> None:
+    """Write a compiled kernel; the file appears whole or not at all.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    content = msgpack.packb(compiled._asdict())
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(dir=folder)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(_check(content) + content)
+        os.replace(temporary, folder / (name.digest + SUFFIX))
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _check(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=_CHECK_BYTES).digest()
+
+
+@functools.cache
+def digest_of(path: str) -> bytes:
+    """The digest of a file of the package, by its path within it; empty if it cannot be read."""
+    try:
+        return hashlib.blake2b((_PACKAGE / path).read_bytes(), digest_size=8).digest()
+    except OSError:
+        return b""
