@@ -27,14 +27,24 @@ ARRAY_DATA, ARRAY_AXES, ARRAY_DIMENSIONS, ARRAY_STRIDES, ARRAY_DESCRIPTOR, ARRAY
 )  # fmt: skip
 """Byte offsets of fields."""
 
-CONTIGUOUS = 1
-"""The flag of arrays that are contiguous by rows (``NPY_ARRAY_C_CONTIGUOUS``)."""
+DESCRIPTOR_BYTE_ORDER, DESCRIPTOR_NUMBER = 26, 28
+"""Byte offsets of fields of NumPy's type of elements (``PyArray_Descr``)."""
 
-TYPE_NUMBERS = {
-    np.dtype(name).name: np.dtype(name).num
-    for name in ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "b1")
+CONTIGUOUS, ALIGNED = 0x1, 0x100
+"""The flags of arrays that are contiguous by rows (``NPY_ARRAY_C_CONTIGUOUS``), and of those whose
+elements lie where the processor wants them (``NPY_ARRAY_ALIGNED``).
+"""
+
+_ELEMENTS = {
+    dtype.name: dtype
+    for dtype in map(np.dtype, ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "b1"))
 }
+
+TYPE_NUMBERS = {name: dtype.num for name, dtype in _ELEMENTS.items()}
 """NumPy's numbers of types of elements, by name."""
+
+BYTE_ORDERS = {name: ord(dtype.byteorder) for name, dtype in _ELEMENTS.items()}
+"""NumPy's characters for the byte order of this machine, by the type of elements."""
 
 _OBJECTS = {
     "None": None,
@@ -46,7 +56,7 @@ _OBJECTS = {
     "float": float,
     "float64": np.float64,
     "ndarray": np.ndarray,
-} | {name: np.dtype(name) for name in TYPE_NUMBERS}
+}
 
 ENTRIES = (*_OBJECTS, "PyArray_New")
 """What the table holds the addresses of."""
@@ -80,6 +90,7 @@ def is_known() -> bool:
 
     strides = field(array, ARRAY_STRIDES, ctypes.c_int64)
     dimensions = field(array, ARRAY_DIMENSIONS, ctypes.c_int64)
+    descriptor = id(array.dtype)
     items = (array, None)
     return (
         field(array, OBJECT_TYPE, ctypes.c_int64) == id(np.ndarray)
@@ -89,7 +100,9 @@ def is_known() -> bool:
         == [3, 4]
         and [ctypes.c_int64.from_address(strides + 8 * axis).value for axis in range(2)] == [10, 2]
         and field(array, ARRAY_DESCRIPTOR, ctypes.c_int64) == id(np.dtype(np.int16))
-        and field(array, ARRAY_FLAGS, ctypes.c_int32) & CONTIGUOUS == 0
+        and ctypes.c_int32.from_address(descriptor + DESCRIPTOR_NUMBER).value == array.dtype.num
+        and ctypes.c_char.from_address(descriptor + DESCRIPTOR_BYTE_ORDER).value == b"="
+        and field(array, ARRAY_FLAGS, ctypes.c_int32) & (CONTIGUOUS | ALIGNED) == ALIGNED
         and field(np.zeros(3), ARRAY_FLAGS, ctypes.c_int32) & CONTIGUOUS == CONTIGUOUS
         and field(items, TUPLE_SIZE, ctypes.c_int64) == 2
         and field(items, TUPLE_ITEMS, ctypes.c_int64) == id(array)

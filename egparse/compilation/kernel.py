@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import time
 from collections.abc import Callable
 from typing import Any, TypeVar, cast, overload
 
@@ -11,6 +12,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 """Whether kernels stay plain Python functions, as numba's setting asks for."""
+
+IMPORTED_AT = time.time()
+"""When this process began to import kernels, in seconds as files have them."""
 
 
 class Kernel:
@@ -25,6 +29,7 @@ class Kernel:
         self.fast = fast
         self.inline = inline
         self.full_name = f"{function.__module__}.{function.__qualname__}"
+        self.variants: dict[str, Callable[..., Any]] = {}
         self._variants: tuple[Callable[..., Any], ...] = ()
 
     def __call__(self, *arguments: Any) -> Any:
@@ -47,7 +52,8 @@ class Kernel:
             if result is not NotImplemented:
                 return result
         variant = variants.variant_for(self, arguments)
-        self._variants = (variant, *self._variants)
+        if variant not in self._variants:
+            self._variants = (variant, *self._variants)
         result = variant(*arguments)
         if result is NotImplemented:
             raise TypeError(f"{self.full_name}: its code does not take {arguments!r:.200}")

@@ -36,40 +36,54 @@ _kept: list[Any] = []
 
 
 @functools.cache
-def _engine() -> llvm.ExecutionEngine:
-    """The linker of this process."""
+def _machine() -> llvm.TargetMachine:
+    """The processor of this process, to LLVM."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
+    llvm.add_symbol(interpreter.INTERPRETER, ctypes.addressof(interpreter.table()))
+    return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
         reloc="pic", codemodel="default", jit=True
     )
-    llvm.add_symbol(interpreter.INTERPRETER, ctypes.addressof(interpreter.table()))
-    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
 
 
-def load_object(code: bytes) -> None:
-    """Link object code into this process."""
+def _new_engine() -> llvm.ExecutionEngine:
+    """A linker, with symbols of its own."""
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+    _kept.append(engine)
+    return engine
+
+
+_engines: list[tuple[llvm.ExecutionEngine, set[str]]] = []
+"""The linkers of this process, with the symbols of each."""
+
+
+def _engine_without(symbol: str) -> llvm.ExecutionEngine:
+    """A linker that has no such symbol yet: it would go on to find the first of that name.
+
+    One linker is enough, unless a module that defines a kernel is loaded anew.
+    """
+    for engine, symbols in _engines:
+        if symbol not in symbols:
+            symbols.add(symbol)
+            return engine
+    _engines.append((_new_engine(), {symbol}))
+    return _engines[-1][0]
+
+
+def linked(code: bytes, symbol: str, classes: list[type]) -> Callable[..., Any]:
+    """The builtin function of a symbol of object code, which makes NamedTuples of ``classes``."""
     with _lock:
-        engine = _engine()
+        engine = _engine_without(symbol)
         engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         engine.finalize_object()
-    _kept.append(code)
-
-
-def function(symbol: str, classes: list[type]) -> Callable[..., Any]:
-    """The builtin function of a symbol of linked object code, which makes NamedTuples of
-    ``classes``.
-    """
-    engine = _engine()
-    table = engine.get_global_value_address(symbol + ".classes")
+        table = engine.get_global_value_address(symbol + ".classes")
+        address = engine.get_function_address(symbol)
     for i, class_ in enumerate(classes):
         ctypes.c_void_p.from_address(table + 8 * i).value = id(class_)
-    definition = _MethodDefinition(
-        symbol.encode(), engine.get_function_address(symbol), _FASTCALL, None
-    )
+    definition = _MethodDefinition(symbol.encode(), address, _FASTCALL, None)
     new_function = ctypes.pythonapi.PyCFunction_NewEx
     new_function.restype = ctypes.py_object
     new_function.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
     builtin: Callable[..., Any] = new_function(ctypes.addressof(definition), None, None)
-    _kept.append((definition, classes))
+    _kept.append((code, definition, classes))
     return builtin

@@ -65,9 +65,7 @@ def type_of(value: Any) -> ArgumentType:
             )
         return ArrayType(element, value.ndim, value.flags.c_contiguous)
     if isinstance(value, tuple):
-        named = hasattr(value, "_fields")
-        class_name = f"{type(value).__module__}.{type(value).__qualname__}" if named else ""
-        return TupleType(class_name, tuple(type_of(item) for item in value))
+        return TupleType(_class_name(value), tuple(type_of(item) for item in value))
     if value is None:
         return "none"
     if isinstance(value, bool | np.bool_):
@@ -77,6 +75,18 @@ def type_of(value: Any) -> ArgumentType:
     if isinstance(value, float | np.floating):
         return "float"
     raise UnsupportedArgument(f"expected an array, a number, a tuple or None, got {value!r:.80}")
+
+
+def _class_name(value: tuple[Any, ...]) -> str:
+    """Module and name of the class of a NamedTuple; empty for a tuple."""
+    if not hasattr(value, "_fields"):
+        return ""
+    class_ = type(value)
+    if "." in class_.__qualname__:  # within a class or function, where it cannot be imported
+        raise UnsupportedArgument(
+            f"expected a NamedTuple of a module, got {class_.__module__}.{class_.__qualname__}"
+        )
+    return f"{class_.__module__}.{class_.__qualname__}"
 
 
 def types_of(arguments: tuple[Any, ...]) -> tuple[ArgumentType, ...]:
@@ -96,7 +106,7 @@ def normalised(value: Any) -> Any:
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     if isinstance(value, np.generic):
         return value.item()
-    return value
+    return float(value) if isinstance(value, float) else value
 
 
 def as_text(types: tuple[ArgumentType, ...]) -> str:

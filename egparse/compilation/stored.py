@@ -18,6 +18,8 @@ from typing import NamedTuple
 
 import msgpack
 
+from egparse.compilation.kernel import IMPORTED_AT
+
 FORMAT = 1
 """The version of these files and of how compiled kernels are called."""
 
@@ -31,7 +33,8 @@ class CompiledKernel(NamedTuple):
     """The object code of one kernel for some types of arguments.
 
     ``symbol`` is the function to call in it; ``classes`` are the NamedTuples that it makes;
-    ``sources`` are the files of the package that it was made from, with their digests.
+    ``sources`` are the files of the package that it was made from, with their digests; an empty one
+    stands for code that no file of the package accounts for.
     """
 
     kernel: str
@@ -72,10 +75,10 @@ def read(folder: Path, name: KernelName) -> CompiledKernel | None:
     except OSError:
         return None
     check, content = data[:_CHECK_BYTES], data[_CHECK_BYTES:]
-    if check != _check(content):  # a file that was cut or changed
+    if check != _check(name, content):  # a file that was cut, changed or renamed
         return None
     found = CompiledKernel(**msgpack.unpackb(content))
-    is_current = all(digest_of(path) == digest for path, digest in found.sources.items())
+    is_current = all(digest == digest_of(path) != b"" for path, digest in found.sources.items())
     return found if is_current else None
 
 
@@ -90,7 +93,7 @@ def write(folder: Path, name: KernelName, compiled: CompiledKernel) -> None:
     descriptor, temporary = tempfile.mkstemp(dir=folder)
     try:
         with open(descriptor, "wb") as file:
-            file.write(_check(content) + content)
+            file.write(_check(name, content) + content)
         os.replace(temporary, folder / (name.digest + SUFFIX))
     except BaseException:
         with suppress(OSError):
@@ -98,8 +101,8 @@ def write(folder: Path, name: KernelName, compiled: CompiledKernel) -> None:
         raise
 
 
-def _check(content: bytes) -> bytes:
-    return hashlib.blake2b(content, digest_size=_CHECK_BYTES).digest()
+def _check(name: KernelName, content: bytes) -> bytes:
+    return hashlib.blake2b(name.digest.encode() + content, digest_size=_CHECK_BYTES).digest()
 
 
 @functools.cache
@@ -109,3 +112,14 @@ def digest_of(path: str) -> bytes:
         return hashlib.blake2b((_PACKAGE / path).read_bytes(), digest_size=8).digest()
     except OSError:
         return b""
+
+
+def digest_as_imported(path: str) -> bytes:
+    """The digest of a file that this process has imported a module from; empty if the file has
+    changed since then, so that the module is not what the file says.
+    """
+    try:
+        status = (_PACKAGE / path).stat()
+    except OSError:
+        return b""
+    return digest_of(path) if max(status.st_mtime, status.st_ctime) < IMPORTED_AT else b""

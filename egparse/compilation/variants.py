@@ -5,17 +5,22 @@ compiled now.
 from __future__ import annotations
 
 import importlib
+import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from egparse.compilation import linking, places, processors, stored
+from egparse.compilation import interpreter, linking, places, processors, stored
 from egparse.compilation.signatures import ArgumentType, as_text, type_of
 
 if TYPE_CHECKING:
     from egparse.compilation.kernel import Kernel
+
+JUST_IN_TIME = os.environ.get("EGPARSE_JIT", "0") not in ("", "0")
+"""Whether numba compiles, links and calls all kernels itself, in each process anew: the way for
+interpreters that compiled kernels do not know, and a check of the other way.
+"""
 
 _lock = threading.RLock()
 
@@ -33,47 +38,66 @@ def variant_for(kernel: Kernel, arguments: tuple[Any, ...]) -> Callable[..., Any
         UnsupportedArgument: an argument that no kernel takes.
     """
     types = tuple([type_of(value) for value in arguments])
-    name, text = kernel.full_name, as_text(types)
+    text = as_text(types)
+    with _lock:
+        if text not in kernel.variants:
+            kernel.variants[text] = _new_variant(kernel, types, text)
+        return kernel.variants[text]
+
+
+def _new_variant(kernel: Kernel, types: tuple[ArgumentType, ...], text: str) -> Callable[..., Any]:
+    """The function for types of arguments that are new in this process."""
+    name = kernel.full_name
     for listen in requested:
         listen(name, text)
-    with _lock:
-        compiled = find(name, text)
-        if compiled is None:
-            compiled = compile_now(kernel, types)
-        linking.load_object(compiled.code)
-        return linking.function(
-            compiled.symbol, [find_class(class_name) for class_name in compiled.classes]
-        )
+    if JUST_IN_TIME or not interpreter.is_known():
+        from egparse.compilation.compiler.lowering import just_in_time
+
+        _announce(name)
+        return just_in_time(kernel)
+    compiled = find(name, text)
+    if compiled is None:
+        compiled = compile_now(kernel, types)
+    classes = [find_class(class_name) for class_name in compiled.classes]
+    return linking.linked(compiled.code, compiled.symbol, classes)
 
 
 def find(kernel: str, types: str) -> stored.CompiledKernel | None:
     """A compiled kernel that fits this processor, if there is one."""
     for level in processors.levels():
         name = stored.KernelName(kernel, types, level)
-        for folder in _folders():
+        for folder in (places.SHIPPED, places.user_folder()):
             found = stored.read(folder, name)
             if found is not None:
                 return found
     return None
 
 
-def _folders() -> Iterator[Path]:
-    yield places.SHIPPED
-    yield places.user_folder()
+def is_compiled(kernel: str, types: str, level: str) -> bool:
+    """Whether a kernel is there for a level of processors."""
+    name = stored.KernelName(kernel, types, level)
+    folders = (places.SHIPPED, places.user_folder())
+    return any(stored.read(folder, name) is not None for folder in folders)
 
 
 def compile_now(kernel: Kernel, types: tuple[ArgumentType, ...]) -> stored.CompiledKernel:
     """Compile a kernel for this processor, and keep it for the next process if that is possible."""
     from egparse.compilation.compiler.ahead import compile_kernel
 
-    for listen in listeners:
-        listen(kernel.full_name)
+    _announce(kernel.full_name)
     [compiled] = compile_kernel(kernel, types, processors.levels()[:1])
+    if not all(compiled.sources.values()):  # it would fit sources that it was not made from
+        return compiled
     with suppress(OSError):  # a disk that is full or cannot be written to
         places.claim_user_folder()
         name = stored.KernelName(kernel.full_name, as_text(types), compiled.level)
         stored.write(places.user_folder(), name, compiled)
     return compiled
+
+
+def _announce(kernel: str) -> None:
+    for listen in listeners:
+        listen(kernel)
 
 
 def find_class(name: str) -> type:

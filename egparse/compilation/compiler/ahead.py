@@ -13,7 +13,7 @@ from pathlib import Path
 from egparse.compilation import processors, stored
 from egparse.compilation.compiler import lowering, machine_code, wrapper
 from egparse.compilation.kernel import Kernel
-from egparse.compilation.signatures import ArgumentType, as_text, from_text
+from egparse.compilation.signatures import ArgumentType, TupleType, as_text, from_text
 
 _PACKAGE = Path(__file__).parents[2]
 
@@ -27,7 +27,7 @@ def compile_kernel(
     lowered = lowering.lower(kernel, types)
     written = wrapper.Wrapper(lowered, symbol)
     ir = written.text()
-    sources = {path: stored.digest_of(path) for path in sources_of(kernel.__module__)}
+    sources = sources_of(kernel, types)
     return [
         stored.CompiledKernel(
             kernel.full_name,
@@ -59,12 +59,18 @@ def compile_to(folder: Path, line: str, levels: Sequence[str]) -> None:
 
 def kernel_of(line: str) -> tuple[Kernel, tuple[ArgumentType, ...]]:
     """The kernel that a line names, and the types of its arguments."""
-    full_name, bracket, types = line.partition("(")
+    full_name, types = split(line)
     module, _, name = full_name.rpartition(".")
     kernel = getattr(importlib.import_module(module), name)
     if not isinstance(kernel, Kernel):
         raise TypeError(f"expected a kernel, got {full_name}")
-    return kernel, from_text(bracket + types)
+    return kernel, from_text(types)
+
+
+def split(line: str) -> tuple[str, str]:
+    """The name of the kernel and the types of its arguments in a line that names both."""
+    kernel, bracket, types = line.partition("(")
+    return kernel, bracket + types
 
 
 def known_variants() -> list[str]:
@@ -72,12 +78,34 @@ def known_variants() -> list[str]:
     return (Path(__file__).parent / "variants.txt").read_text(encoding="utf-8").splitlines()
 
 
-@functools.cache
-def sources_of(module: str) -> list[str]:
-    """The files of the package that a module imports, and they import, by their paths within it.
+def sources_of(kernel: Kernel, types: tuple[ArgumentType, ...]) -> dict[str, bytes]:
+    """The files of the package that a kernel is made from, with their digests.
 
     A kernel contains the kernels that it calls, the constants that it names and the layout of the
-    classes of its arguments: all of them come from these files.
+    classes of its arguments: all of them come from the modules of these and what they import.
+    Functions within functions may contain values that are in no file.
+    """
+    modules = {kernel.__module__, *_modules_of_classes(types)}
+    outside = {module for module in modules if module.partition(".")[0] != "egparse"}
+    if "<locals>" in kernel.full_name:
+        outside.add(kernel.full_name)
+    files = {path for module in modules - outside for path in _files_of(module)}
+    digests = {path: stored.digest_as_imported(path) for path in sorted(files)}
+    return digests | dict.fromkeys(sorted(outside), b"")
+
+
+def _modules_of_classes(types: tuple[ArgumentType, ...]) -> Iterator[str]:
+    for type_ in types:
+        if isinstance(type_, TupleType):
+            if type_.class_name:
+                yield type_.class_name.rpartition(".")[0]
+            yield from _modules_of_classes(type_.items)
+
+
+@functools.cache
+def _files_of(module: str) -> list[str]:
+    """The files of the package that a module and what it imports come from, and the compiler, by
+    their paths within the package.
     """
     seen: set[str] = set()
     waiting = [module, __name__]

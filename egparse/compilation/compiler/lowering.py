@@ -8,7 +8,7 @@ of these alone, is left out: ``machine_code`` does that once, for all kernels of
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -39,7 +39,7 @@ _SCALARS = {
 
 
 @functools.cache
-def _dispatcher_of(kernel: Kernel) -> Any:
+def _dispatcher_of(kernel: Kernel, is_called_from_python: bool = False) -> Any:
     """numba's object for a kernel."""
     return numba.njit(
         nogil=True,
@@ -48,9 +48,15 @@ def _dispatcher_of(kernel: Kernel) -> Any:
         # that happens to compile it first
         fastmath=SAFE_FASTMATH if kernel.fast else False,
         inline="always" if kernel.inline else "never",
-        no_cpython_wrapper=True,
+        no_cpython_wrapper=not is_called_from_python,
         no_cfunc_wrapper=True,
     )(kernel.py_func)
+
+
+def just_in_time(kernel: Kernel) -> Callable[..., Any]:
+    """The kernel as numba compiles, links and calls it by itself."""
+    function: Callable[..., Any] = _dispatcher_of(kernel, is_called_from_python=True)
+    return function
 
 
 def numba_function(kernel: Kernel) -> types.Type:
@@ -82,6 +88,17 @@ class _UncompiledLibrary(codegen.JITCodeLibrary):
 
     def add_linking_library(self, library: Any) -> None:
         self._linking_libraries.append(library)
+
+    def _get_module_for_linking(self) -> Any:
+        """The function with all that it calls, for other users of numba in this process: numba
+        shares its functions, such as ``np.median``, among all that call them.
+        """
+        whole = super()._get_module_for_linking().clone()
+        for library in _libraries_from(self):
+            if library is not self:
+                part = super(codegen.JITCodeLibrary, library)._get_module_for_linking()
+                whole.link_in(part, preserve=True)
+        return whole
 
     def get_pointer_to_function(self, name: str) -> int:
         return 0
@@ -124,19 +141,24 @@ def lower(kernel: Kernel, argument_types: tuple[ArgumentType, ...]) -> LoweredKe
 
 def link(lowered: LoweredKernel, wrapper: str) -> llvm.ModuleRef:
     """One module of a kernel, all that it calls, and its wrapper (as IR)."""
-    seen: dict[int, Any] = {}
-    waiting = [lowered.result.library]
-    while waiting:
-        library = waiting.pop()
-        if library is not rtsys.library and id(library) not in seen:
-            seen[id(library)] = library
-            waiting += library._linking_libraries
     empty = cpu_target.target_context.codegen()._create_empty_module("egparse")
     program = llvm.parse_assembly(str(empty))
-    for library in seen.values():
+    for library in _libraries_from(lowered.result.library):
         is_uncompiled = isinstance(library, _UncompiledLibrary)
         part = library._final_module if is_uncompiled else library._get_module_for_linking()
         program.link_in(part, preserve=True)
     for text in (wrapper, RUNTIME):
         program.link_in(llvm.parse_assembly(text))
     return program
+
+
+def _libraries_from(library: Any) -> list[Any]:
+    """A library of numba and those of the functions that it calls, without numba's runtime."""
+    seen: dict[int, Any] = {}
+    waiting = [library]
+    while waiting:
+        library = waiting.pop()
+        if library is not rtsys.library and id(library) not in seen:
+            seen[id(library)] = library
+            waiting += library._linking_libraries
+    return list(seen.values())

@@ -25,13 +25,17 @@ from numba.np import arrayobj
 
 from egparse.compilation.compiler.lowering import LoweredKernel
 from egparse.compilation.interpreter import (
+    ALIGNED,
     ARRAY_AXES,
     ARRAY_DATA,
     ARRAY_DESCRIPTOR,
     ARRAY_DIMENSIONS,
     ARRAY_FLAGS,
     ARRAY_STRIDES,
+    BYTE_ORDERS,
     CONTIGUOUS,
+    DESCRIPTOR_BYTE_ORDER,
+    DESCRIPTOR_NUMBER,
     ENTRIES,
     INTERPRETER,
     OBJECT_TYPE,
@@ -190,6 +194,8 @@ class Wrapper:
             name = "PyLong_AsLongLong" if type_.signed else "PyLong_AsUnsignedLongLong"
             value = self._call(name, object_)
             self._require_no_error(builder.icmp_signed("==", value, _long(-1)))
+            if not type_.signed:  # only what is too large for the other type
+                self._require(builder.icmp_signed("<", value, _long(0)))
             return value
         assert isinstance(type_, types.Float)
         kind = self._field(object_, OBJECT_TYPE, _pointer)
@@ -211,14 +217,20 @@ class Wrapper:
     def _unbox_array(self, type_: types.Array, object_: Any) -> Any:
         builder = self.builder
         self._require(self._is(self._field(object_, OBJECT_TYPE, _pointer), "ndarray"))
+        # not the address of the type: arrays that were pickled have types of their own
         descriptor = self._field(object_, ARRAY_DESCRIPTOR, _pointer)
-        self._require(self._is(descriptor, str(type_.dtype)))
+        number = self._field(descriptor, DESCRIPTOR_NUMBER, _int)
+        self._require(builder.icmp_signed("==", number, _int(TYPE_NUMBERS[str(type_.dtype)])))
+        order = self._field(descriptor, DESCRIPTOR_BYTE_ORDER, _byte)
+        self._require(builder.icmp_signed("==", order, _byte(BYTE_ORDERS[str(type_.dtype)])))
         axes = self._field(object_, ARRAY_AXES, _int)
         self._require(builder.icmp_signed("==", axes, _int(type_.ndim)))
-        if type_.layout == "C":
-            flags = self._field(object_, ARRAY_FLAGS, _int)
-            set_flags = builder.and_(flags, _int(CONTIGUOUS))
-            self._require(builder.icmp_unsigned("!=", set_flags, _int(0)))
+        # Contiguous arrays have code of their own. If code for any strides took them as well, the
+        # rounding of their sums would depend on which arrays came first.
+        flags = self._field(object_, ARRAY_FLAGS, _int)
+        expected = ALIGNED | (CONTIGUOUS if type_.layout == "C" else 0)
+        set_flags = builder.and_(flags, _int(ALIGNED | CONTIGUOUS))
+        self._require(builder.icmp_unsigned("==", set_flags, _int(expected)))
         dimensions = self._field(object_, ARRAY_DIMENSIONS, _pointer)
         shape = [self._field(dimensions, 8 * axis, _long) for axis in range(type_.ndim)]
         size = self.context.get_abi_sizeof(self.context.get_data_type(type_.dtype))
@@ -313,10 +325,19 @@ class Wrapper:
 
     def _box_tuple(self, type_: types.BaseTuple, value: Any) -> Any:
         builder = self.builder
+        items = [
+            self._box(item, builder.extract_value(value, i)) for i, item in enumerate(_items(type_))
+        ]
         tuple_ = self._call("PyTuple_New", _long(len(type_)))
-        for i, item in enumerate(_items(type_)):
-            boxed = self._box(item, builder.extract_value(value, i))
-            self._call("PyTuple_SetItem", tuple_, _long(i), boxed)
+        is_whole = cgutils.is_not_null(builder, tuple_)
+        for item in items:
+            is_whole = builder.and_(is_whole, cgutils.is_not_null(builder, item))
+        with builder.if_then(builder.not_(is_whole), likely=False):  # out of memory
+            for object_ in (tuple_, *items):
+                self._call("Py_DecRef", object_)
+            builder.ret(ir.Constant(_pointer, None))
+        for i, item in enumerate(items):
+            self._call("PyTuple_SetItem", tuple_, _long(i), item)
         if not isinstance(type_, types.BaseNamedTuple):
             return tuple_
         named = self._call("PyObject_CallObject", self._class(type_), tuple_)
