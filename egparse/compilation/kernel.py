@@ -46,6 +46,11 @@ class Kernel:
         """Call the kernel with arguments of types that it has not met in this form."""
         from egparse.compilation import signatures, variants
 
+        if len(arguments) != self.py_func.__code__.co_argcount:
+            raise TypeError(
+                f"{self.full_name}: expected {self.py_func.__code__.co_argcount} arguments, "
+                f"got {len(arguments)}"
+            )
         arguments = signatures.normalised(arguments)
         for variant in self._variants:
             result = variant(*arguments)

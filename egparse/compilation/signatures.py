@@ -3,7 +3,8 @@ compiled code is kept.
 
 | text | argument |
 |---|---|
-| `int`, `uint`, `float`, `bool`, `none` | int64, uint64, float64, a truth value, None |
+| `int`, `float`, `bool`, `none` | int64, float64, a truth value, None |
+| `uint` | uint64, of an integer that is too large for int64 |
 | `f8[2]` | array of float64 with two axes, contiguous by rows |
 | `i4[1:]` | the same of int32 with one axis, with any strides |
 | `(int, f8[1])` | tuple |
@@ -59,10 +60,12 @@ def type_of(value: Any) -> ArgumentType:
     """
     if isinstance(value, np.ndarray):
         element = _ELEMENT_OF.get(value.dtype)
-        if element is None or not value.flags.aligned:
+        if element is None:
             raise UnsupportedArgument(
                 f"expected an array of {', '.join(ELEMENTS)} in native order, got {value.dtype}"
             )
+        if not value.flags.aligned:
+            raise UnsupportedArgument(f"expected an aligned array, got {value!r:.80}")
         return ArrayType(element, value.ndim, value.flags.c_contiguous)
     if isinstance(value, tuple):
         return TupleType(_class_name(value), tuple(type_of(item) for item in value))
@@ -71,10 +74,16 @@ def type_of(value: Any) -> ArgumentType:
     if isinstance(value, bool | np.bool_):
         return "bool"
     if isinstance(value, int | np.integer):
-        return "uint" if isinstance(value, np.uint64) or value >= 1 << 63 else "int"
+        return _type_of_integer(int(value))
     if isinstance(value, float | np.floating):
         return "float"
     raise UnsupportedArgument(f"expected an array, a number, a tuple or None, got {value!r:.80}")
+
+
+def _type_of_integer(value: int) -> str:
+    if not -(1 << 63) <= value < 1 << 64:
+        raise UnsupportedArgument(f"expected an integer of 64 bits, got {value.bit_length()} bits")
+    return "int" if value < 1 << 63 else "uint"
 
 
 def _class_name(value: tuple[Any, ...]) -> str:
@@ -122,40 +131,41 @@ def _type_as_text(type_: ArgumentType) -> str:
     return type_
 
 
-_TOKEN = re.compile(
-    r"\s*(?:(?P<array>[a-z]\d\[(?P<axes>\d+)(?P<strided>:?)\])|(?P<name>[\w.]+)|(?P<mark>[(),]))"
-)
+_ARRAY = re.compile(rf"({'|'.join(ELEMENTS)})\[(\d+)(:?)\]")
+_NAME = re.compile(r"(\w+(\.\w+)*)?")
 
 
 def from_text(text: str) -> tuple[ArgumentType, ...]:
-    """The reverse of ``as_text``."""
+    """The reverse of ``as_text``.
+
+    Raises:
+        ValueError: other text.
+    """
     parsed, end = _parse(text, 0)
-    if end != len(text) or not isinstance(parsed, TupleType):
-        raise ValueError(f"expected the types of arguments, got {text!r}")
+    if end != len(text) or not isinstance(parsed, TupleType) or parsed.class_name:
+        raise ValueError(f"expected the types of arguments in brackets, got {text!r}")
     return parsed.items
 
 
 def _parse(text: str, start: int) -> tuple[ArgumentType, int]:
     """One type from ``start`` on, and where it ends."""
-    token = _TOKEN.match(text, start)
-    if token is None:
-        raise ValueError(f"expected a type at {start} of {text!r}")
-    if token["array"]:
-        return (
-            ArrayType(token["array"][:2], int(token["axes"]), not token["strided"]),
-            token.end(),
-        )
-    name, end = token["name"] or "", token.end() if token["name"] else start
-    opening = _TOKEN.match(text, end)
-    if opening is None or opening["mark"] != "(":
-        return name, end
+    if array := _ARRAY.match(text, start):
+        element, axes, strided = array.groups()
+        return ArrayType(element, int(axes), not strided), array.end()
+    name = _NAME.match(text, start)
+    assert name is not None  # it may be empty
+    end = name.end()
+    if not text.startswith("(", end):
+        if name[0] not in SCALARS:
+            raise ValueError(f"expected a type at {start} of {text!r}")
+        return name[0], end
+    end += 1
     items: list[ArgumentType] = []
-    end = opening.end()
-    while (mark := _TOKEN.match(text, end)) is not None and mark["mark"] != ")":
-        if mark["mark"] == ",":
-            end = mark.end()
+    while not text.startswith(")", end):
+        if items:
+            if not text.startswith(", ", end):
+                raise ValueError(f"expected a comma or closing bracket at {end} of {text!r}")
+            end += 2
         item, end = _parse(text, end)
         items.append(item)
-    if mark is None:
-        raise ValueError(f"expected a closing bracket at {end} of {text!r}")
-    return TupleType(name, tuple(items)), mark.end()
+    return TupleType(name[0], tuple(items)), end + 1

@@ -143,13 +143,32 @@ def link(lowered: LoweredKernel, wrapper: str) -> llvm.ModuleRef:
     """One module of a kernel, all that it calls, and its wrapper (as IR)."""
     empty = cpu_target.target_context.codegen()._create_empty_module("egparse")
     program = llvm.parse_assembly(str(empty))
+    defined: set[str] = set()
     for library in _libraries_from(lowered.result.library):
-        is_uncompiled = isinstance(library, _UncompiledLibrary)
-        part = library._final_module if is_uncompiled else library._get_module_for_linking()
-        program.link_in(part, preserve=True)
+        program.link_in(_part_of(library, defined), preserve=True)
     for text in (wrapper, RUNTIME):
         program.link_in(llvm.parse_assembly(text))
     return program
+
+
+def _part_of(library: Any, defined: set[str]) -> Any:
+    """The module of a library, without a function that is ``defined`` already; adds its functions.
+
+    Several libraries may define the same function, to format an error. Libraries that others have
+    had compiled in this process define functions that are left out unless they are known to be
+    called, and callers may come later.
+    """
+    is_uncompiled = isinstance(library, _UncompiledLibrary)
+    part = library._final_module if is_uncompiled else library._get_module_for_linking()
+    names = {function.name for function in part.functions if not function.is_declaration}
+    if not is_uncompiled or names & defined:
+        part = part.clone()
+        for name in names:
+            is_again = name in defined
+            linkage = llvm.Linkage.internal if is_again else llvm.Linkage.external
+            part.get_function(name).linkage = linkage
+    defined |= names
+    return part
 
 
 def _libraries_from(library: Any) -> list[Any]:

@@ -24,6 +24,7 @@ from numba.core.registry import cpu_target
 from numba.np import arrayobj
 
 from egparse.compilation.compiler.lowering import LoweredKernel
+from egparse.compilation.compiler.machine_code import CompilationError
 from egparse.compilation.interpreter import (
     ALIGNED,
     ARRAY_AXES,
@@ -190,7 +191,10 @@ class Wrapper:
             self._require(builder.or_(is_true, is_false))
             return is_true
         if isinstance(type_, types.Integer):
-            self._require(builder.not_(self._is_bool(object_)))
+            # what else counts as an integer: truth values, and arrays without axes
+            kind = self._field(object_, OBJECT_TYPE, _pointer)
+            is_other = builder.or_(self._is_bool(object_), self._is(kind, "ndarray"))
+            self._require(builder.not_(is_other))
             name = "PyLong_AsLongLong" if type_.signed else "PyLong_AsUnsignedLongLong"
             value = self._call(name, object_)
             self._require_no_error(builder.icmp_signed("==", value, _long(-1)))
@@ -295,12 +299,14 @@ class Wrapper:
                 return self._call("PyLong_FromLongLong", wide)
             wide = builder.zext(value, _long) if type_.bitwidth < 64 else value
             return self._call("PyLong_FromUnsignedLongLong", wide)
-        assert isinstance(type_, types.Float), type_
+        if not isinstance(type_, types.Float):
+            raise CompilationError(f"expected numbers or arrays as result, got {type_}")
         wide = builder.fpext(value, _double) if type_.bitwidth < 64 else value
         return self._call("PyFloat_FromDouble", wide)
 
     def _box_array(self, type_: types.Array, value: Any) -> Any:
-        assert type_.layout == "C", type_
+        if type_.layout != "C":
+            raise CompilationError(f"expected a contiguous array as result, got {type_}")
         builder = self.builder
         array = arrayobj.make_array(type_)(self.context, builder, value)
         dimensions = cgutils.alloca_once(builder, _long, size=_long(max(1, type_.ndim)))
