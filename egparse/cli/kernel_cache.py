@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from egparse.cli.notices import Say, say
-from egparse.compilation import variants
 
 NOTICE = "Compiling kernels for this machine: once, up to a minute."
 
 
 def announce_compilation(say: Say = say) -> None:
     """Write a notice when the first kernel is about to be compiled in this process."""
+    from egparse.compilation import variants  # imports NumPy, which help does not need
+
     is_said = False
 
     def announce(_kernel: str) -> None:

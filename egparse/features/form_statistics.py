@@ -65,7 +65,8 @@ class FormStatistics:
     _rows: dict[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_rows", {form: row for row, form in enumerate(self.forms)})
+        rows = dict(zip(self.forms, range(len(self.forms)), strict=True))
+        object.__setattr__(self, "_rows", rows)
 
     @classmethod
     def count(cls, text: Text, types: Sequence[str], spans: Ints, counted: Mask) -> FormStatistics:
@@ -156,7 +157,7 @@ class FormStatistics:
         Raises:
             Misfit: content that the declaration does not allow.
         """
-        lower = sorted({form.lower() for form in forms})
+        lower = sorted(set(map(str.lower, forms)))
         read = stored.read(STORED_STATISTICS, forms=len(lower))
         limit = len(_OUTSIDE_CODES) + 2 * len(_LEVELS) * len(read["types"])
         highest = int(read["history"].max(initial=0))

@@ -91,7 +91,7 @@ class Lexicon:
         self.vocabularies = dict(vocabularies)
         self.names = tuple(vocabularies)
         self.forms = tuple(forms)
-        self._rows = {form: row for row, form in enumerate(self.forms)}
+        self._rows = dict(zip(self.forms, range(len(self.forms)), strict=True))
         self._observe = [
             (OBSERVABLES[name], vocabulary.values) for name, vocabulary in self.vocabularies.items()
         ]
@@ -121,10 +121,10 @@ class Lexicon:
         known = rows[is_known]
         computed = self._is_computed[known]
         if not computed.all():
-            missing = np.unique(known[~computed])
+            missing = sorted(set(known[~computed].tolist()))  # np.unique imports masked arrays
             # other threads may compute the same rows: they write the same values, and a row is
             # marked only after it is written
-            self._table[missing] = self._compute([self.forms[row] for row in missing.tolist()])
+            self._table[missing] = self._compute([self.forms[row] for row in missing])
             self._is_computed[missing] = True
         if len(known) == len(forms):
             return self._table[rows]

@@ -73,8 +73,8 @@ class TagDictionary:
     def __init__(
         self, by_form: Mapping[str, Sequence[int]], by_suffix: Mapping[str, Sequence[int]]
     ) -> None:
-        self.by_form = {form: tuple(labels) for form, labels in by_form.items()}
-        self.by_suffix = {suffix: tuple(labels) for suffix, labels in by_suffix.items()}
+        self.by_form = dict(zip(by_form, map(tuple, by_form.values()), strict=True))
+        self.by_suffix = dict(zip(by_suffix, map(tuple, by_suffix.values()), strict=True))
         self._size = max(map(len, self.by_suffix.values()), default=1)
         self._guesses: dict[str, tuple[int, ...]] = {}
 

@@ -23,7 +23,8 @@ class Vocabulary:
 
     def __init__(self, strings: Sequence[str]) -> None:
         self.strings = tuple(strings)
-        self.values = {string: value for value, string in enumerate(self.strings, FIRST_VALUE)}
+        values = range(FIRST_VALUE, FIRST_VALUE + len(self.strings))
+        self.values = dict(zip(self.strings, values, strict=True))
 
     @classmethod
     def from_counts(cls, counts: Counter[str], min_count: int = 1) -> Vocabulary:

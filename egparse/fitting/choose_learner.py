@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from egparse.errors import ConfigError
 from egparse.fitting.config import (
-    DEFAULT_LEARNER,
     LabellerConfig,
     LearningConfig,
     ParserConfig,
@@ -17,10 +15,14 @@ from egparse.fitting.config import (
     TaggerConfig,
     TrainConfig,
 )
+from egparse.fitting.named_losses import (
+    DEFAULT_LEARNER,
+    LOSSES,
+    fits_probabilities,
+    named_loss,
+)
 from egparse.layers import LAYERS
 from egparse.learners.learner import Learner, LearnerConfig
-from egparse.learners.offset_problem import with_offsets
-from egparse.learners.problem import VectorProblem
 from egparse.learners.registry import (
     CONTINUING,
     LEARNERS,
@@ -31,13 +33,8 @@ from egparse.learners.registry import (
 )
 from egparse.types import Singles
 
-LOSSES = {
-    "log-linear": (1.0, 0.0),
-    "max-margin": (math.inf, 1.0),
-    "softmax-margin": (1.0, 1.0),
-    "perceptron": (math.inf, 0.0),
-}
-"""Name -> beta and gamma of the loss family (``egparse.losses``)."""
+if TYPE_CHECKING:
+    from egparse.learners.problem import VectorProblem
 
 SECOND_ORDER_MARGIN = 4.0
 """Gamma of the second-order parser learned by dual coordinate ascent, unless the settings say
@@ -71,6 +68,8 @@ def build_learner(
     beta, gamma = loss_of(config)
     common = LearnerConfig(beta=beta, gamma=gamma, c=config.c, seed=seed)
     if offsets is not None:
+        from egparse.learners.offset_problem import with_offsets
+
         check_continues(config)
         beta, gamma = LOSSES["perceptron"] if config.learner == "perceptron" else (beta, gamma)
         problem = with_offsets(problem, offsets, beta=beta, gamma=gamma)
@@ -196,18 +195,9 @@ def loss_of(config: LearningConfig) -> tuple[float, float]:
     Raises:
         ConfigError: a named loss that the learner does not minimise.
     """
-    beta, gamma = LOSSES["log-linear"]
-    entry = LEARNERS.get(config.learner)
-    only = None if entry is None else entry.loss
-    if config.loss != "auto":
-        if only is not None and config.loss != only:
-            raise ConfigError(
-                f"learner {config.learner}: expected loss = {only!r} or 'auto', got {config.loss!r}"
-            )
-        beta, gamma = LOSSES[config.loss]
-    elif only is not None:
-        beta, gamma = LOSSES[only]
-    elif isinstance(config, ParserConfig) and config.order == 2 and config.learner == "dca":
+    beta, gamma = named_loss(config.learner, config.loss)
+    second_order = isinstance(config, ParserConfig) and config.order == 2
+    if second_order and config.learner == "dca" and config.loss == "auto":
         beta, gamma = 1.0, SECOND_ORDER_MARGIN
     return (
         beta if config.beta is None else config.beta,
@@ -232,8 +222,7 @@ def is_probabilistic(config: LearningConfig) -> bool:
     """Whether exp(score) of the model is fitted as a probability; without that its marginals are no
     estimates of probabilities.
     """
-    entry = LEARNERS.get(config.learner)
-    return (entry is None or entry.probabilities) and math.isfinite(loss_of(config)[0])
+    return fits_probabilities(config.learner, config.loss, config.beta)
 
 
 def section_of(layer: str) -> str:

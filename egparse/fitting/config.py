@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 from annotated_types import Ge, Interval
 
 from egparse.features.default_templates import SPAN_TEMPLATES, SPLITTER_TEMPLATES, WORD_TEMPLATES
+from egparse.fitting.named_losses import DEFAULT_LEARNER, PARSER_LEARNER
 
 Loss = Literal["auto", "log-linear", "max-margin", "softmax-margin", "perceptron"]
 Trees = Literal["auto", "projective", "non-projective"]
@@ -35,8 +36,6 @@ Seed = Annotated[int, Interval(ge=0, le=10**18)]
 Folds = Annotated[int, Interval(ge=0, le=1000)]
 Share = Annotated[float, Interval(ge=0, lt=1)]
 Bits = Annotated[int, Interval(ge=8, le=28)]
-
-DEFAULT_LEARNER = "eg-online"
 
 
 def setting(default: Any, meaning: str) -> Any:
@@ -188,7 +187,7 @@ class ParserConfig(LearningConfig):
     sibling_templates: tuple[str, ...] = setting((), "order 2: templates of siblings")
     grandparent_templates: tuple[str, ...] = setting((), "order 2: templates of grandparents")
     label_templates: tuple[str, ...] = setting((), "order 2: templates of labelled arcs")
-    learner: str = "dca"
+    learner: str = PARSER_LEARNER
     c: Constant = 50.0
     stop: StopConfig = StopConfig(iterations=8)
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from egparse.errors import ConfigError
 from egparse.fitting.config import (
-    DEFAULT_LEARNER,
     ORDER_2_ONLY,
     LearningConfig,
     TaggerConfig,
@@ -28,6 +27,7 @@ from egparse.fitting.faults import (
     shown,
     unknown_key,
 )
+from egparse.fitting.named_losses import DEFAULT_LEARNER
 
 _NO_TOML = (ValueError, RecursionError)
 """What ``tomllib`` raises for other text, numbers of thousands of digits and nested brackets."""

@@ -12,7 +12,6 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib.resources import files
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -43,6 +42,8 @@ class CatalogueEntry(NamedTuple):
 @cache
 def entries() -> tuple[CatalogueEntry, ...]:
     """All entries: models, then treebanks."""
+    from importlib.resources import files  # not needed by a model that is on this machine
+
     catalogue = json.loads(
         files("egparse.hub").joinpath("catalogue.json").read_text(encoding="utf-8")
     )

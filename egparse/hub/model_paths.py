@@ -13,8 +13,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from importlib.metadata import entry_points
-from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -66,6 +64,10 @@ def _shipped() -> Path:
 
 def _package_folders() -> Iterator[tuple[str, Path]]:
     """Names and folders of installed model packages, without importing them or broken ones."""
+    # these take longer to import than a model of another place to find
+    from importlib.metadata import entry_points
+    from importlib.util import find_spec
+
     for module in sorted({point.module for point in entry_points(group=ENTRY_POINTS)}):
         with suppress(ImportError, ValueError, AttributeError):
             spec = find_spec(module)

@@ -10,12 +10,10 @@ from __future__ import annotations
 import errno
 import os
 import re
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from egparse.errors import ModelFileError
-from egparse.hub.catalogue import MODEL, entries, find_entry
 from egparse.hub.model_paths import SUFFIX, stored_models
 
 if TYPE_CHECKING:
@@ -72,12 +70,16 @@ def could_be_name(text: str) -> bool:
 
 def did_you_mean(name: str, known: list[str]) -> str:
     """The end of a message that suggests the known name most like ``name``; empty if none is."""
+    from difflib import get_close_matches
+
     folded = {other.casefold(): other for other in known}
     close = get_close_matches(name.casefold(), folded, n=1)
     return f"; did you mean {folded[close[0]]}?" if close else ""
 
 
 def _unknown(name: str) -> str:
+    from egparse.hub.catalogue import MODEL, entries, find_entry
+
     installed = sorted({stored.name for stored in stored_models()})
     available = [entry.name for entry in entries() if entry.kind == MODEL]
     text = (

@@ -7,7 +7,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from io import StringIO
 from itertools import islice
 from pathlib import Path
@@ -20,8 +20,7 @@ from egparse.features.form_statistics import FormStatistics
 from egparse.features.forms import OBSERVABLES, Lexicon
 from egparse.features.vocabulary import Vocabulary
 from egparse.features.word_table import Columns, Words
-from egparse.fitting.choose_learner import is_probabilistic, section_of
-from egparse.fitting.config import LearningConfig, ParserConfig
+from egparse.fitting.named_losses import probabilistic_layers
 from egparse.fitting.old_tables import config_table_of
 from egparse.layers import LAYERS, SPLITTER, TAG_LAYERS
 from egparse.parsing.arc_parser import Parser, ScoredTree
@@ -451,21 +450,6 @@ class Model(Predictors):
         if self.splitter is not None:
             models[SPLITTER] = self.splitter.model
         return models
-
-
-def probabilistic_layers(table: Mapping[str, Any], layers: Sequence[str]) -> tuple[str, ...]:
-    """The layers whose loss, by a table of checked settings, fits probabilities.
-
-    The settings are not checked again, which would need pydantic and a tenth of a second.
-    """
-    found = []
-    for layer in layers:
-        kind = ParserConfig if layer == "heads" else LearningConfig
-        section = table.get(section_of(layer), {})
-        names = {one.name for one in fields(kind)}
-        if is_probabilistic(kind(**{key: item for key, item in section.items() if key in names})):
-            found.append(layer)
-    return tuple(found)
 
 
 @contextmanager

@@ -21,7 +21,6 @@ MAX_BYTES = 1 << 30
 """No array of a model is larger; one that claims to be is not decompressed."""
 
 _PIECE = 1 << 16
-_SHARED = 256  # Python has one object for each integer up to this
 _TYPES = frozenset(("int8", "uint8", "uint16", "uint64"))
 
 
@@ -118,9 +117,10 @@ def lists_by_string(
     """The lists by string, from the decompressed content that ``compress_lists`` returned: string k
     has the next ``lengths[k]`` of the numbers.
     """
-    most = int(numbers.max(initial=0))
-    if most > _SHARED:  # one object for each number, not for each of its occurrences
-        numbers = np.arange(most + 1).astype(object)[numbers]
-    flat = tuple(numbers.tolist())
-    ends = [0, *accumulate(lengths.tolist())]
-    return dict(zip(strings, [flat[a:b] for a, b in pairwise(ends)], strict=True))
+    plain = numbers.astype(np.uint16, copy=False)
+    data = plain.tobytes()
+    ends = [0, *accumulate((lengths.astype(np.int64) * plain.itemsize).tolist())]
+    lists = [data[a:b] for a, b in pairwise(ends)]
+    # one object for each list, not for each of its occurrences: nine in ten have occurred before
+    tuples = {one: tuple(memoryview(one).cast("H")) for one in set(lists)}
+    return dict(zip(strings, map(tuples.__getitem__, lists), strict=True))

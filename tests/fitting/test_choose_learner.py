@@ -10,7 +10,7 @@ import pytest
 from sample_treebank import quick, sample
 
 from egparse.errors import ConfigError
-from egparse.fitting.choose_learner import LOSSES, check_learners, is_probabilistic, loss_of
+from egparse.fitting.choose_learner import check_learners, is_probabilistic, loss_of
 from egparse.fitting.config import (
     ORDER_1,
     TASK_SECTIONS,
@@ -19,6 +19,7 @@ from egparse.fitting.config import (
     PrunerConfig,
     TrainConfig,
 )
+from egparse.fitting.named_losses import LOSSES
 from egparse.fitting.progress import Iteration, Step
 from egparse.learners.registry import LEARNERS
 from egparse.training import checks

@@ -20,10 +20,11 @@ from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.kernels.functions import Gaussian, Kernel, Linear, Polynomial
 from egparse.experiments.kernels.perceptron import Training, Weighting
 from egparse.experiments.kernels.problem import KernelProblem
+from egparse.learners.builders import check_perceptron_loss
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.problem import VectorProblem
-from egparse.learners.registry import Options, check_perceptron_loss
+from egparse.learners.registry import Options
 from egparse.types import Floats
 
 KERNELS: dict[str, Callable[..., Kernel]] = {

@@ -16,10 +16,11 @@ import numpy as np
 from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.learners.processes import on_shards
 from egparse.experiments.learners.shards import compile_kernels, copy_weights, deal, shared_like
+from egparse.learners.builders import loss_of_family
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.problem import VectorProblem
-from egparse.learners.registry import Options, loss_of_family
+from egparse.learners.registry import Options
 from egparse.learners.vectors import read, write
 from egparse.losses import LOG_LINEAR, Loss
 from egparse.types import Floats, Longs
