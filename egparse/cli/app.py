@@ -20,6 +20,7 @@ from egparse.cli.commands import (
     train,
     tune,
     visualize,
+    warm,
 )
 from egparse.cli.exit_codes import reported
 from egparse.cli.options import examples
@@ -51,6 +52,7 @@ def _show_version(wanted: bool) -> None:
         "egparse package model.msgpack --name en_egparse_mine",
         "egparse settings parser",
         "egparse tune corpus.conllu --task parser",
+        "egparse warm",
         "egparse experiment all --quick",
         "",
         "egparse COMMAND --help explains each command.",
@@ -81,6 +83,7 @@ app.command("download", epilog=download.EPILOG)(download.download_cli)
 app.command("package", epilog=package.EPILOG)(package.package_cli)
 app.command("tune", epilog=tune.EPILOG)(tune.tune_cli)
 app.command("settings", epilog=settings.EPILOG)(settings.settings_cli)
+app.command("warm", epilog=warm.EPILOG)(warm.warm_cli)
 app.command("experiment", epilog=experiment.EPILOG)(experiment.experiment_cli)
 
 

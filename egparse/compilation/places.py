@@ -27,8 +27,12 @@ def user_folder() -> Path:
     Each installation has its own folder in there, so that two versions of a kernel do not replace
     each other all the time.
     """
-    mine = hashlib.blake2b(os.fsencode(_PACKAGE), digest_size=8).hexdigest()
-    return all_user_folders() / mine
+    return all_user_folders() / _folder_of(str(_PACKAGE))
+
+
+def _folder_of(installation: str) -> str:
+    """The name of the folder of an installation."""
+    return hashlib.blake2b(os.fsencode(installation), digest_size=8).hexdigest()
 
 
 def all_user_folders() -> Path:
@@ -37,12 +41,17 @@ def all_user_folders() -> Path:
         return Path(named)
     import platformdirs
 
-    return platformdirs.user_cache_path("egparse", appauthor=False) / "kernels"
+    cache = platformdirs.user_cache_path("egparse", appauthor=False)
+    if not cache.is_absolute():  # a user without a home: "~" would be a folder of this place
+        return Path(os.devnull) / "kernels"  # where nothing is, and nothing can be made
+    return cache / "kernels"
 
 
 @functools.cache
-def claim_user_folder() -> None:
-    """Write down whose folder it is, and remove those of installations that are gone.
+def claim_user_folder() -> Path:
+    """The folder for what this installation compiles, made if it is not there.
+
+    Writes down whose folder it is, and removes those of installations that are gone.
 
     Raises:
         OSError: the folder cannot be made.
@@ -51,9 +60,12 @@ def claim_user_folder() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     owner = folder / _OWNER
     if not owner.exists():
-        owner.write_text(str(_PACKAGE), encoding="utf-8")
+        owner.write_bytes(os.fsencode(_PACKAGE))
     with suppress(OSError):
         for other in folder.parent.iterdir():
-            with suppress(OSError, ValueError):
-                if not Path((other / _OWNER).read_text(encoding="utf-8")).exists():
+            with suppress(OSError):
+                installation = os.fsdecode((other / _OWNER).read_bytes())
+                # the name shows that it is not another folder which has such a file
+                if other.name == _folder_of(installation) and not Path(installation).exists():
                     shutil.rmtree(other)
+    return folder

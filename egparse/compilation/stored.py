@@ -94,6 +94,7 @@ def write(folder: Path, name: KernelName, compiled: CompiledKernel) -> None:
     try:
         with open(descriptor, "wb") as file:
             file.write(_check(name, content) + content)
+        os.chmod(temporary, 0o644)  # so far only this user may read it
         os.replace(temporary, folder / (name.digest + SUFFIX))
     except BaseException:
         with suppress(OSError):

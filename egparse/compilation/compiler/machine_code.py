@@ -93,7 +93,7 @@ def _require_known_names(program: llvm.ModuleRef) -> None:
     if unknown:
         raise CompilationError(
             f"expected a kernel that needs nothing of numba's runtime, got one with "
-            f"{', '.join(sorted(unknown))}; out[:] = values needs it, copy_numbers does not"
+            f"{', '.join(sorted(unknown))}"
         )
 
 

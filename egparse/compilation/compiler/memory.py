@@ -53,6 +53,21 @@ define linkonce_odr noalias ptr @NRT_MemInfo_alloc_safe_aligned(i64 %size, i32 %
   ret ptr %block
 }
 
+define linkonce_odr noalias ptr @NRT_MemInfo_alloc(i64 %size) {
+  %block = call ptr @egparse_allocate(i64 %size, i64 16)
+  ret ptr %block
+}
+
+define linkonce_odr noalias ptr @NRT_Allocate(i64 %size) {
+  %block = call ptr @malloc(i64 %size)
+  ret ptr %block
+}
+
+define linkonce_odr void @NRT_Free(ptr %block) {
+  call void @free(ptr %block)
+  ret void
+}
+
 define linkonce_odr void @NRT_incref(ptr %block) noinline {
   %none = icmp eq ptr %block, null
   br i1 %none, label %done, label %count

@@ -1,0 +1,98 @@
+"""``egparse warm``: compile beforehand what this installation can need."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from egparse.cli.exit_codes import reported
+from egparse.cli.notices import say, silence
+from egparse.cli.options import QuietOption, examples
+from egparse.errors import EgparseError
+
+EPILOG = examples(
+    "egparse warm",
+    "EGPARSE_KERNELS=/opt/kernels egparse warm --all-processors",
+)
+
+
+def warm(*, all_processors: bool = False, jobs: int | None = None, quiet: bool = False) -> int:
+    """Compile the kernels of everyday use that are not there; returns how many were compiled.
+
+    Raises:
+        EgparseError: the folder for compiled kernels cannot be written to.
+    """
+    from egparse.compilation import kernel, places, processors, variants
+    from egparse.compilation.compiler import ahead
+
+    tell = silence if quiet else say
+    if kernel.INTERPRETED:
+        raise EgparseError("egparse warm: kernels are not compiled while NUMBA_DISABLE_JIT is set")
+    levels = processors.levels_of_family() if all_processors else processors.levels()[:1]
+    known = ahead.known_variants()
+    missing = [
+        line
+        for line in known
+        if not all(variants.is_compiled(*ahead.split(line), level) for level in levels)
+    ]
+    tell(f"processor  {', '.join(levels)}")
+    tell(f"kernels    {len(known)} of everyday use, {len(known) - len(missing)} of them compiled")
+    if missing:
+        try:
+            folder = places.claim_user_folder()
+        except OSError as error:
+            raise EgparseError(
+                f"egparse warm: {error.filename}: {error.strerror}; EGPARSE_KERNELS names another "
+                "folder"
+            ) from error
+        _compile(missing, levels, jobs, quiet)
+        tell(f"compiled   {len(missing)}, in {folder}")
+    return len(missing)
+
+
+def _compile(missing: list[str], levels: tuple[str, ...], jobs: int | None, quiet: bool) -> None:
+    """Compile with a progress bar, if standard error is a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from egparse.compilation import places
+    from egparse.compilation.compiler.build import compile_all
+
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("compiling"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    is_shown = console.is_terminal and not quiet
+    with Progress(*columns, console=console, disable=not is_shown, transient=True) as progress:
+        task = progress.add_task("", total=len(missing))
+        for _ in compile_all(places.user_folder(), missing, levels, jobs):
+            progress.advance(task)
+
+
+def warm_cli(
+    all_processors: Annotated[
+        bool,
+        typer.Option(
+            "--all-processors",
+            help="Also for less capable processors of this family: for an image that is to run "
+            "elsewhere.",
+        ),
+    ] = False,
+    jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", "-j", min=1, metavar="N", help="Processes (default: all cores)."),
+    ] = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Compile beforehand what this installation can need.
+
+    A wheel for this platform has its kernels compiled; then there is nothing to do. Otherwise they
+    are compiled into the folder that EGPARSE_KERNELS names, or into the user's cache, from where
+    later processes load them.
+    """
+    with reported():
+        warm(all_processors=all_processors, jobs=jobs, quiet=quiet)
