@@ -17,6 +17,9 @@ SHIPPED = _PACKAGE / "compiled"
 FOLDER_VARIABLE = "EGPARSE_KERNELS"
 """The environment variable that names another folder for the kernels of this user."""
 
+_NOWHERE = Path(os.devnull)
+"""No folder: nothing is found in it, and nothing can be made."""
+
 _OWNER = "installation.txt"
 
 
@@ -41,10 +44,12 @@ def all_user_folders() -> Path:
         return Path(named)
     import platformdirs
 
-    cache = platformdirs.user_cache_path("egparse", appauthor=False)
-    if not cache.is_absolute():  # a user without a home: "~" would be a folder of this place
-        return Path(os.devnull) / "kernels"  # where nothing is, and nothing can be made
-    return cache / "kernels"
+    try:
+        cache = platformdirs.user_cache_path("egparse", appauthor=False)
+    except RuntimeError:
+        cache = Path()
+    # A user without a home; older versions make that a folder "~" in the working directory.
+    return (cache if cache.is_absolute() else _NOWHERE) / "kernels"
 
 
 @functools.cache

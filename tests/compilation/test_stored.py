@@ -1,0 +1,267 @@
+"""Files of compiled kernels: one that does not fit is as if it were not there."""
+
+from __future__ import annotations
+
+import math
+import os
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from egparse.compilation import njit, places, processors, stored, variants
+from egparse.compilation.compiler.ahead import compile_kernel
+from egparse.compilation.signatures import from_text
+from egparse.compilation.stored import SUFFIX, CompiledKernel, KernelName
+from egparse.structures import logsumexp
+
+pytestmark = pytest.mark.compiled_only
+
+LOG_SUM = "egparse.structures.logsumexp.log_sum"
+TYPES = "(f8[1])"
+TERMS = np.log([1.0, 2.0, 3.0])
+
+
+def name_of(level: str | None = None, kernel: str = LOG_SUM, types: str = TYPES) -> KernelName:
+    return KernelName(kernel, types, level or processors.levels()[0])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _sources_that_do_not_change() -> Iterator[None]:
+    """Whoever edits the package meanwhile."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stored, "IMPORTED_AT", math.inf)
+        yield
+
+
+@pytest.fixture(scope="module")
+def compiled(_sources_that_do_not_change: None) -> CompiledKernel:
+    """A small kernel."""
+    kernel: Any = logsumexp.log_sum
+    [found] = compile_kernel(kernel, from_text(TYPES), processors.levels()[:1])
+    return found
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of this user; nothing is shipped."""
+    monkeypatch.setattr(places, "SHIPPED", tmp_path / "shipped")
+    monkeypatch.setattr(places, "user_folder", lambda: tmp_path / "user")
+    monkeypatch.setattr(places, "claim_user_folder", lambda: tmp_path / "user")
+    return tmp_path / "user"
+
+
+@pytest.fixture
+def written(folder: Path, compiled: CompiledKernel) -> Path:
+    """The file of the kernel in this folder."""
+    stored.write(folder, name_of(), compiled)
+    return path_of(folder)
+
+
+@pytest.fixture
+def announced() -> Iterator[list[str]]:
+    """The kernels that are compiled meanwhile."""
+    seen: list[str] = []
+    variants.listeners.append(seen.append)
+    yield seen
+    variants.listeners.pop()
+
+
+def path_of(folder: Path, name: KernelName | None = None) -> Path:
+    return folder / ((name or name_of()).digest + SUFFIX)
+
+
+def call() -> float:
+    """Call the kernel as the first call of a process does."""
+    kernel: Any = njit(logsumexp.log_sum.py_func)  # type: ignore[attr-defined]
+    return float(kernel(TERMS))
+
+
+def test_what_is_written_is_read(folder: Path, written: Path, compiled: CompiledKernel) -> None:
+    assert stored.read(folder, name_of()) == compiled
+    assert [path.name for path in folder.iterdir()] == [written.name]
+    assert stat.S_IMODE(written.stat().st_mode) == 0o644
+
+
+def test_what_is_there_is_not_compiled(folder: Path, written: Path, announced: list[str]) -> None:
+    assert call() == pytest.approx(np.log(6.0))
+    assert announced == []
+
+
+def test_what_is_compiled_is_written(folder: Path, announced: list[str]) -> None:
+    assert call() == pytest.approx(np.log(6.0))
+    assert call() == pytest.approx(np.log(6.0))
+    assert announced == [LOG_SUM]
+    assert path_of(folder).exists()
+
+
+def test_what_is_shipped_is_taken(
+    folder: Path, compiled: CompiledKernel, announced: list[str]
+) -> None:
+    stored.write(places.SHIPPED, name_of(), compiled)
+    assert call() == pytest.approx(np.log(6.0))
+    assert announced == []
+    assert not folder.exists()
+
+
+def test_a_lower_level_is_taken_where_it_is_shipped(
+    folder: Path, compiled: CompiledKernel, announced: list[str]
+) -> None:
+    *_, level = processors.levels()
+    stored.write(places.SHIPPED, name_of(level), compiled._replace(level=level))
+    assert call() == pytest.approx(np.log(6.0))
+    assert announced == []
+
+
+def test_truncated_files_are_not_there(folder: Path, written: Path) -> None:
+    data = written.read_bytes()
+    assert len(data) > 1000
+    for length in (*range(0, len(data), 97), len(data) - 1):
+        written.write_bytes(data[:length])
+        assert stored.read(folder, name_of()) is None, length
+
+
+def test_changed_files_are_not_there(folder: Path, written: Path) -> None:
+    data = written.read_bytes()
+    for i in (*range(0, len(data), 97), len(data) - 1):
+        written.write_bytes(data[:i] + bytes([data[i] ^ 0x10]) + data[i + 1 :])
+        assert stored.read(folder, name_of()) is None, i
+    written.write_bytes(data + b"\0")
+    assert stored.read(folder, name_of()) is None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        name_of(kernel="egparse.structures.logsumexp.log_add"),
+        name_of(types="(f4[1])"),
+        name_of("x86-64-v9"),
+    ],
+)
+def test_files_of_another_name_are_not_there(
+    folder: Path, written: Path, other: KernelName
+) -> None:
+    written.rename(path_of(folder, other))
+    assert stored.read(folder, other) is None
+    assert stored.read(folder, name_of()) is None
+
+
+@pytest.mark.parametrize(("setting", "value"), [("FORMAT", 0), ("system", lambda: "plan9-vax")])
+def test_files_of_another_format_or_system_are_not_there(
+    folder: Path, written: Path, setting: str, value: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even under the name that they would have here."""
+    ours = written.read_bytes()
+    monkeypatch.setattr(stored, setting, value)
+    assert stored.read(folder, name_of()) is None
+    path_of(folder).write_bytes(ours)
+    assert stored.read(folder, name_of()) is None
+
+
+def test_files_of_other_sources_are_not_there(folder: Path, compiled: CompiledKernel) -> None:
+    assert {"structures/logsumexp.py", "compilation/compiler/wrapper.py"} <= {*compiled.sources}
+    for path in compiled.sources:
+        changed = compiled.sources | {path: b"12345678"}
+        stored.write(folder, name_of(), compiled._replace(sources=changed))
+        assert stored.read(folder, name_of()) is None, path
+
+
+@pytest.mark.parametrize("digest", [b"", b"12345678"])
+def test_files_of_sources_that_are_gone_are_not_there(
+    folder: Path, compiled: CompiledKernel, digest: bytes
+) -> None:
+    changed = compiled.sources | {"structures/gone.py": digest}
+    stored.write(folder, name_of(), compiled._replace(sources=changed))
+    assert stored.read(folder, name_of()) is None
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def replace_by_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def replace_by_loop(path: Path) -> None:
+    path.unlink()
+    path.symlink_to(path)
+
+
+def replace_by_stream(path: Path) -> None:
+    path.unlink()
+    path.symlink_to(os.devnull)
+
+
+def fill_with_rubbish(path: Path) -> None:
+    path.write_bytes(b"\x93" * 5000)
+
+
+@pytest.mark.parametrize("harm", [cut, fill_with_rubbish, replace_by_loop, replace_by_stream])
+def test_files_that_do_not_fit_are_compiled_anew_and_replaced(
+    folder: Path, written: Path, harm: Callable[[Path], None], announced: list[str]
+) -> None:
+    harm(written)
+    assert call() == pytest.approx(np.log(6.0))
+    assert announced == [LOG_SUM]
+    assert stored.read(folder, name_of()) is not None
+    assert [path.name for path in folder.iterdir()] == [written.name]
+
+
+def test_a_folder_in_the_place_of_a_file_is_left_alone(
+    folder: Path, written: Path, announced: list[str]
+) -> None:
+    replace_by_folder(written)
+    for _ in range(2):
+        assert call() == pytest.approx(np.log(6.0))
+    assert announced == [LOG_SUM] * 2
+    assert [path.name for path in folder.iterdir()] == [written.name]
+
+
+@pytest.mark.parametrize("error", [PermissionError, FileNotFoundError, InterruptedError])
+def test_files_that_cannot_be_read_are_compiled_anew(
+    folder: Path,
+    written: Path,
+    error: type[OSError],
+    announced: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(path: Path) -> bytes:
+        raise error(13, "simulated", str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_bytes", refuse)
+        patch.setattr(stored, "digest_of", lambda path: b"12345678")
+        assert call() == pytest.approx(np.log(6.0))
+    assert announced == [LOG_SUM]
+
+
+def test_a_writer_that_fails_leaves_the_old_file_and_nothing_else(
+    folder: Path, written: Path, compiled: CompiledKernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(KeyboardInterrupt):
+        stored.write(folder, name_of(), compiled._replace(level="other"))
+    assert stored.read(folder, name_of()) == compiled
+    assert [path.name for path in folder.iterdir()] == [written.name]
+
+
+def test_kernels_that_no_file_accounts_for_are_not_written(folder: Path) -> None:
+    """Functions within functions, and those of other packages."""
+    factor = 3.0
+
+    def times(number: float) -> float:
+        return factor * number
+
+    kernel: Any = njit(times)
+    assert kernel(2.0) == 6.0
+    times.__qualname__ = "times"
+    assert njit(times)(3.0) == 9.0
+    assert not folder.exists()
