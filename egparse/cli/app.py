@@ -105,4 +105,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 status = left.code
     except typer.Exit as left:
         status = left.exit_code
+    if arguments is None:
+        process.leave()
     raise SystemExit(status)
