@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 
-if numba.config.DISABLE_JIT:
+from egparse.compilation.kernel import INTERPRETED
+
+if INTERPRETED:
     # Compiled kernels let numbers overflow or vanish without a word; interpreted, numpy would warn.
     np.seterr(all="ignore")
 

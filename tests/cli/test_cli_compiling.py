@@ -3,46 +3,41 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
-from cli.program import COMMAND, CORPORA, ENVIRONMENT, run_python
+from cli.program import ENVIRONMENT, run_python
 
-from egparse.cli.kernel_cache import NOTICE, cache_has_kernels
+from egparse.cli.kernel_cache import NOTICE, announce_compilation
+from egparse.compilation import variants
 
-
-@pytest.mark.parametrize(
-    ("file", "cache", "found"),
-    [
-        ("package/features/__pycache__/arcs.visit-1.py311.nbi", None, True),
-        ("package/structures/chains/__pycache__/chain.forward-1.py311.nbi", None, True),
-        ("package/structures/chains/__pycache__/chain.cpython-311.pyc", None, False),
-        ("cache/chains_0123abcd/chain.forward-1.py311.nbi", "cache", True),
-        ("cache/another_0123abcd/chain.forward-1.py311.nbi", "cache", False),
-        ("package/structures/chains/__pycache__/chain.forward-1.py311.nbi", "cache", False),
-    ],
-)
-def test_where_kernels_are_looked_for(
-    tmp_path: Path, file: str, cache: str | None, found: bool
-) -> None:
-    module = tmp_path / "package" / "structures" / "chains" / "chain.py"
-    for path in (module, tmp_path / file):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
-    assert cache_has_kernels(tmp_path / "package", tmp_path / cache if cache else None) is found
+PARSE = """
+import pathlib, sys
+from egparse.compilation import places
+places.SHIPPED = pathlib.Path(sys.argv[1])
+from egparse.cli.app import main
+main(["parse", "en_ewt", "-"])
+"""
 
 
+@pytest.mark.compiled_only
 def test_the_first_run_says_so_before_it_compiles(tmp_path: Path) -> None:
     environment = ENVIRONMENT | {
-        "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+        "EGPARSE_KERNELS": str(tmp_path / "kernels"),
+        "EGPARSE_JIT": "0",
         "NUMBA_DISABLE_JIT": "0",
     }
-    corpus = str(CORPORA / "en_sample-train.conllu")
-    command = [*COMMAND, "train", corpus, "--output", str(tmp_path / "m.msgpack")]
+    command = [sys.executable, "-c", PARSE, str(tmp_path)]
     begun = time.monotonic()
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        assert process.stdin is not None
         assert process.stderr is not None
+        process.stdin.write("She waved.\n")
+        process.stdin.close()
         said = []
         while NOTICE not in said and time.monotonic() < begun + 60 and process.poll() is None:
             said.append(process.stderr.readline().rstrip("\n"))
@@ -50,9 +45,23 @@ def test_the_first_run_says_so_before_it_compiles(tmp_path: Path) -> None:
     assert NOTICE in said
 
 
-def test_interpreted_kernels_need_no_notice() -> None:
+def test_it_is_said_once_by_the_last_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    first: list[str] = []
+    last: list[str] = []
+    others: list[str] = []
+    monkeypatch.setattr(variants, "listeners", [others.append])
+    announce_compilation(first.append)
+    announce_compilation(last.append)
+    for kernel in ("one", "another"):
+        for listen in variants.listeners:
+            listen(kernel)
+    assert (first, last, others) == ([], [NOTICE], ["one", "another"])
+
+
+def test_interpreted_kernels_are_plain_functions() -> None:
     program = (
         "import os; os.environ['NUMBA_DISABLE_JIT'] = '1'\n"
-        "from egparse.cli.kernel_cache import kernels_are_compiled; print(kernels_are_compiled())"
+        "import sys; from egparse.structures.logsumexp import log_add\n"
+        "print(type(log_add).__name__, round(log_add(0.0, 0.0), 3), 'numba' in sys.modules)"
     )
-    assert run_python(program).stdout == "True\n"
+    assert run_python(program).stdout == "function 0.693 False\n"
