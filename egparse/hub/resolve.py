@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from egparse.errors import ModelFileError
 from egparse.hub.model_paths import SUFFIX, stored_models
+from egparse.storage.collector import collector_paused
 
 if TYPE_CHECKING:
     from egparse.pipeline.model import Model
@@ -33,8 +34,9 @@ def load(name_or_path: str | os.PathLike[str], *, sha256: str | None = None) -> 
         ModelFileError: no such model, not a model, damaged, of a newer format, or of another
             digest.
     """
-    path = find_model(name_or_path)  # before numba is imported
-    from egparse.pipeline.model import Model
+    path = find_model(name_or_path)  # before NumPy is imported
+    with collector_paused():
+        from egparse.pipeline.model import Model
 
     return Model.load(path, sha256=sha256)
 

@@ -4,9 +4,7 @@ a file and back.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from io import StringIO
 from itertools import islice
@@ -48,6 +46,7 @@ from egparse.pipeline.text import (
 from egparse.schemes import find_tag_fault
 from egparse.sentences import Sentence
 from egparse.splitting.splitter import Splitter
+from egparse.storage.collector import collector_paused
 from egparse.storage.header import check_header
 from egparse.storage.model_file import read_model, write_model
 from egparse.storage.schema import (
@@ -360,7 +359,7 @@ class Model(Predictors):
             "labeller": self.labeller and self.labeller.to_payload(),
             "splitter": self.splitter and self.splitter.to_payload(),
         }
-        with _collector_paused():
+        with collector_paused():
             write_model(Path(path), header, payload, check=_loadable(path))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Model:
@@ -376,7 +375,7 @@ class Model(Predictors):
         Raises:
             ModelFileError: not a model, damaged, of a newer format, or of another digest.
         """
-        with _collector_paused():
+        with collector_paused():
             header, payload = read_model(Path(path), sha256=sha256)
             try:
                 return cls._from_file(header, payload)
@@ -450,23 +449,6 @@ class Model(Predictors):
         if self.splitter is not None:
             models[SPLITTER] = self.splitter.model
         return models
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Pause the garbage collector while a model is loaded.
-
-    A model has some 100,000 objects, none of them garbage, and the collector would take a third of
-    the time. It belongs to the process: in threads that load at the same time it may resume early,
-    which only costs time.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _columns_of(read: Mapping[str, Any], labels: Mapping[str, Vocabulary]) -> Columns:

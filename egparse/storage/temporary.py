@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import secrets
 import shutil
 import stat
 import time
@@ -163,7 +162,7 @@ def _created(folder: Path) -> tuple[Path, int]:
 
 def _new_path(folder: Path) -> Path:
     # not the name of the target and more: that may be as long as the file system allows
-    return folder / f"{PREFIX}{_kernel()}-{os.getpid()}-{secrets.token_hex(8)}{SUFFIX}"
+    return folder / f"{PREFIX}{_kernel()}-{os.getpid()}-{os.urandom(8).hex()}{SUFFIX}"
 
 
 @cache
