@@ -35,6 +35,17 @@ PAGES = 2000
 """Of the small file system."""
 
 
+NOTHING_SHIPPED = """
+import pathlib
+from egparse.cli.app import main
+from egparse.compilation import places
+
+places.SHIPPED = pathlib.Path("/dev/null")
+main()
+"""
+"""A program that has to compile its kernels, if none are in its cache."""
+
+
 class Job(NamedTuple):
     """A command. Its files are in the folder that ``arguments`` puts at FOLDER, or its result is
     its standard output.
@@ -165,7 +176,7 @@ class Trial:
         self.figures |= {f"{job.name}, pages: {kind}": number for kind, number in kinds.items()}
 
     def cache(self, scratch: Path) -> None:
-        """Parsing by processes whose compiled kernels cannot be cached."""
+        """Parsing by processes that compile their kernels and cannot keep them."""
         model, test = scratch / "tags.msgpack", scratch / "test.conllu"
         layers = ["--set", 'layers=["upos"]', "--language", "en", "--quiet"]
         done = run(
@@ -174,14 +185,14 @@ class Trial:
         )
         if done.status:
             raise RuntimeError(done.said)
-        command = [sys.executable, "-m", "egparse", "parse", str(model), str(test), "--quiet"]
+        command = [sys.executable, "-c", NOTHING_SHIPPED, "parse", str(model), str(test), "--quiet"]
         expected = run(["parse", str(model), str(test), "--quiet"], self._said).output
         for size in (0, 20_000):
             empty = scratch / f"cache-{size}"
             empty.mkdir()
             found = subprocess.run(
                 command,
-                env=os.environ | {"NUMBA_CACHE_DIR": str(empty)},
+                env=os.environ | {"EGPARSE_KERNELS": str(empty)},
                 preexec_fn=file_size_limit(size),
                 capture_output=True,
                 text=True,
@@ -192,7 +203,7 @@ class Trial:
             with small_file_system(scratch / "cache", 64) as leave:
                 for free in (0, 2, 40):
                     leave(free)
-                    environment = os.environ | {"NUMBA_CACHE_DIR": str(scratch / "cache")}
+                    environment = os.environ | {"EGPARSE_KERNELS": str(scratch / "cache")}
                     found = subprocess.run(
                         command, env=environment, capture_output=True, text=True, check=False
                     )

@@ -151,7 +151,8 @@ class Training:
         made = np.concatenate(self._made)
         survived = np.concatenate([*self._ended, np.array([self._current], dtype=np.int64)])
         supports, support = np.unique(made[:, 0], return_inverse=True)
-        mistakes = Mistakes(support.reshape(-1), self._y[made[:, 0]], made[:, 1], survived)
+        predicted = made[:, 1].copy()  # contiguous, as after each choice of mistakes
+        mistakes = Mistakes(support.reshape(-1), self._y[made[:, 0]], predicted, survived)
         by_pass = tuple(len(mistakes_made) for mistakes_made in self._made[1:])
         return KernelModel(self._kernel, self._x[supports], mistakes, self._n_classes, by_pass)
 
