@@ -1,9 +1,10 @@
 """How the package is built: by hatchling, with compiled kernels in the wheel.
 
-A wheel holds the kernels of everyday use, compiled for this operating system and family of
-processors, so that nobody waits for a compiler. An editable installation has none: its kernels are
-compiled when they are first called. Where the compiler fails, or with ``EGPARSE_BUILD_KERNELS=0``,
-the wheel is one for all platforms without compiled kernels.
+A wheel holds the kernels of everyday use, compiled for this operating system and processor, so that
+nobody waits for a compiler. ``EGPARSE_BUILD_KERNELS=all`` compiles them for less capable processors
+of the family as well, for wheels that are given to others. With ``EGPARSE_BUILD_KERNELS=none``, or
+where the compiler fails, the wheel is one for all platforms, without compiled kernels. An editable
+installation has none either: its kernels are compiled when they are first called.
 """
 
 from __future__ import annotations
@@ -42,11 +43,18 @@ COMPILER = ["numba>=0.61", "numpy>=2.0", "msgpack>=1.1", "annotated-types>=0.6",
 
 def get_requires_for_build_wheel(config_settings: dict[str, Any] | None = None) -> list[str]:
     """The packages that a wheel is built with (PEP 517)."""
-    return [*get_requires_for_hatchling(config_settings), *(COMPILER if _is_wanted() else [])]
+    return [
+        *get_requires_for_hatchling(config_settings),
+        *(COMPILER if _extent() != "none" else []),
+    ]
 
 
-def _is_wanted() -> bool:
-    return os.environ.get("EGPARSE_BUILD_KERNELS", "1") != "0"
+def _extent() -> str:
+    """For which processors to compile: here, all or none."""
+    extent = os.environ.get("EGPARSE_BUILD_KERNELS", "here")
+    if extent not in ("here", "all", "none"):
+        raise SystemExit(f"EGPARSE_BUILD_KERNELS: expected here, all or none, got {extent!r}")
+    return extent
 
 
 class KernelBuildHook(BuildHookInterface[Any]):
@@ -54,15 +62,13 @@ class KernelBuildHook(BuildHookInterface[Any]):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile before the wheel is put together; ``version`` is "editable" or "standard"."""
-        if version == "editable" or not _is_wanted():
+        if version == "editable" or _extent() == "none":
             return
         self._folder = tempfile.TemporaryDirectory(prefix="egparse-kernels-")
-        command = [sys.executable, "-m", "egparse.compilation.compiler.build", self._folder.name]
-        paths = os.pathsep.join([self.root, *sys.path])
-        # numba must not look for its own caches, nor leave any
-        done = subprocess.run(
-            command, cwd=self.root, env=os.environ | {"PYTHONPATH": paths}, check=False
-        )
+        module = "egparse.compilation.compiler.build"
+        command = [sys.executable, "-m", module, self._folder.name, _extent()]
+        environment = {"PYTHONPATH": os.pathsep.join([self.root, *sys.path])}
+        done = subprocess.run(command, cwd=self.root, env=os.environ | environment, check=False)
         if done.returncode:
             self.app.display_warning("egparse: kernels were not compiled; they will be when called")
             return

@@ -23,11 +23,14 @@ class Kernel:
     one.
     """
 
-    def __init__(self, function: Callable[..., Any], *, fast: bool, inline: bool) -> None:
+    def __init__(
+        self, function: Callable[..., Any], *, fast: bool, inline: bool, separate: bool
+    ) -> None:
         functools.update_wrapper(self, function)
         self.py_func = function
         self.fast = fast
         self.inline = inline
+        self.separate = separate
         self.full_name = f"{function.__module__}.{function.__qualname__}"
         self.variants: dict[str, Callable[..., Any]] = {}
         self._variants: tuple[Callable[..., Any], ...] = ()
@@ -85,18 +88,30 @@ def njit(function: Function) -> Function:  # noqa: D418
 
 
 @overload
-def njit(*, fast: bool = ..., inline: bool = ...) -> Callable[[Function], Function]:  # noqa: D418
+def njit(  # noqa: D418
+    *, fast: bool = ..., inline: bool = ..., separate: bool = ...
+) -> Callable[[Function], Function]:
     """As a decorator with options."""
 
 
-def njit(function: Function | None = None, *, fast: bool = False, inline: bool = False) -> Any:
+def njit(
+    function: Function | None = None,
+    *,
+    fast: bool = False,
+    inline: bool = False,
+    separate: bool = False,
+) -> Any:
     """Make ``function`` a kernel, which runs without the interpreter lock.
 
     ``fast`` permits ``SAFE_FASTMATH`` (reassociation, so that sums are vectorised). ``inline`` lets
-    numba inline the function into its callers, for small functions in hot loops.
+    numba inline the function into its callers, for small functions in hot loops. ``separate`` keeps
+    its code apart, for functions that do much in a call: it is compiled once, not once more with
+    each caller.
     """
 
     def kernel(target: Function) -> Function:
-        return target if INTERPRETED else cast(Function, Kernel(target, fast=fast, inline=inline))
+        if INTERPRETED:
+            return target
+        return cast(Function, Kernel(target, fast=fast, inline=inline, separate=separate))
 
     return kernel if function is None else kernel(function)

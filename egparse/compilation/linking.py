@@ -8,7 +8,7 @@ import ctypes
 import functools
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from llvmlite import binding as llvm
 
@@ -70,20 +70,41 @@ def _engine_without(symbol: str) -> llvm.ExecutionEngine:
     return _engines[-1][0]
 
 
-def linked(code: bytes, symbol: str, classes: list[type]) -> Callable[..., Any]:
-    """The builtin function of a symbol of object code, which makes NamedTuples of ``classes``."""
+CLASSES, NEEDS, NATIVE = ".classes", ".needs", ".native"
+"""What follows the symbol of a kernel in the names of its tables: the classes of NamedTuples, the
+addresses of separate kernels that it calls, and its own address for kernels that call it.
+"""
+
+
+class Linked(NamedTuple):
+    """A kernel in this process: the builtin function, and the address for other kernels; 0 for
+    those that are not separate.
+    """
+
+    function: Callable[..., Any]
+    address: int
+
+
+def linked(code: bytes, symbol: str, classes: list[type], needs: list[int]) -> Linked:
+    """The kernel of a symbol of object code, which makes NamedTuples of ``classes`` and calls
+    separate kernels at the addresses ``needs``.
+    """
     with _lock:
         engine = _engine_without(symbol)
         engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         engine.finalize_object()
-        table = engine.get_global_value_address(symbol + ".classes")
+        table = engine.get_global_value_address(symbol + CLASSES)
+        calls = engine.get_global_value_address(symbol + NEEDS)
+        native = engine.get_global_value_address(symbol + NATIVE)
         address = engine.get_function_address(symbol)
     for i, class_ in enumerate(classes):
         ctypes.c_void_p.from_address(table + 8 * i).value = id(class_)
+    for i, called in enumerate(needs):
+        ctypes.c_void_p.from_address(calls + 8 * i).value = called
     definition = _MethodDefinition(symbol.encode(), address, _FASTCALL, None)
     new_function = ctypes.pythonapi.PyCFunction_NewEx
     new_function.restype = ctypes.py_object
     new_function.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
     builtin: Callable[..., Any] = new_function(ctypes.addressof(definition), None, None)
     _kept.append((code, definition, classes))
-    return builtin
+    return Linked(builtin, ctypes.c_int64.from_address(native).value if native else 0)

@@ -20,7 +20,7 @@ import msgpack
 
 from egparse.compilation.kernel import IMPORTED_AT
 
-FORMAT = 1
+FORMAT = 2
 """The version of these files and of how compiled kernels are called."""
 
 SUFFIX = ".kernel"
@@ -34,7 +34,9 @@ class CompiledKernel(NamedTuple):
 
     ``symbol`` is the function to call in it; ``classes`` are the NamedTuples that it makes;
     ``sources`` are the files of the package that it was made from, with their digests; an empty one
-    stands for code that no file of the package accounts for.
+    stands for code that no file of the package accounts for. ``needs`` are the separate kernels
+    that it calls, by name and types of arguments; they are called as this version of the
+    ``compiler`` calls functions, which must be theirs too.
     """
 
     kernel: str
@@ -42,6 +44,8 @@ class CompiledKernel(NamedTuple):
     symbol: str
     classes: list[str]
     sources: dict[str, bytes]
+    needs: list[str]
+    compiler: str
     code: bytes
 
 

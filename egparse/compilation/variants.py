@@ -7,12 +7,12 @@ from __future__ import annotations
 import importlib
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from egparse.compilation import interpreter, linking, places, processors, stored
-from egparse.compilation.signatures import ArgumentType, as_text, type_of
+from egparse.compilation.signatures import ArgumentType, as_text, from_text, type_of
 
 if TYPE_CHECKING:
     from egparse.compilation.kernel import Kernel
@@ -55,29 +55,63 @@ def _new_variant(kernel: Kernel, types: tuple[ArgumentType, ...], text: str) -> 
 
         _announce(name)
         return just_in_time(kernel)
-    compiled = find(name, text)
-    if compiled is None:
-        compiled = compile_now(kernel, types)
-    classes = [find_class(class_name) for class_name in compiled.classes]
-    return linking.linked(compiled.code, compiled.symbol, classes)
+    compiled = find(name, text, processors.levels())
+    return _link(compiled or compile_now(kernel, types)).function
 
 
-def find(kernel: str, types: str) -> stored.CompiledKernel | None:
-    """A compiled kernel that fits this processor, if there is one."""
-    for level in processors.levels():
+_linked: dict[tuple[str, str], linking.Linked] = {}
+"""Separate kernels in this process that others call, by name with types and by compiler."""
+
+
+def _link(compiled: stored.CompiledKernel) -> linking.Linked:
+    """A compiled kernel in this process, with the separate kernels that it calls."""
+    classes = [find_class(name) for name in compiled.classes]
+    needs = [_address_of(need, compiled.compiler) for need in compiled.needs]
+    return linking.linked(compiled.code, compiled.symbol, classes, needs)
+
+
+def _address_of(line: str, compiler: str) -> int:
+    """The address of a separate kernel, named with the types of its arguments."""
+    if (line, compiler) not in _linked:
+        compiled = find(*split(line), processors.levels(), compiler)
+        if compiled is None:  # the compiler at hand, or the kernel that needs it would not be here
+            kernel, types = kernel_of(line)
+            compiled = compile_now(kernel, types)
+        _linked[line, compiler] = _link(compiled)
+    return _linked[line, compiler].address
+
+
+def find(
+    kernel: str, types: str, levels: Sequence[str], compiler: str | None = None
+) -> stored.CompiledKernel | None:
+    """A compiled kernel for one of the ``levels`` of processors, the first that is there with all
+    that it needs; made by a version of the ``compiler``, or by any.
+    """
+    for level in levels:
         name = stored.KernelName(kernel, types, level)
         for folder in (places.SHIPPED, places.user_folder()):
             found = stored.read(folder, name)
-            if found is not None:
+            if found is None or compiler not in (None, found.compiler):
+                continue
+            if all(find(*split(need), levels, found.compiler) for need in found.needs):
                 return found
     return None
 
 
-def is_compiled(kernel: str, types: str, level: str) -> bool:
-    """Whether a kernel is there for a level of processors."""
-    name = stored.KernelName(kernel, types, level)
-    folders = (places.SHIPPED, places.user_folder())
-    return any(stored.read(folder, name) is not None for folder in folders)
+def split(line: str) -> tuple[str, str]:
+    """The name of the kernel and the types of its arguments in a line that names both."""
+    kernel, bracket, types = line.partition("(")
+    return kernel, bracket + types
+
+
+def kernel_of(line: str) -> tuple[Kernel, tuple[ArgumentType, ...]]:
+    """The kernel that a line names, and the types of its arguments."""
+    full_name, types = split(line)
+    module, _, name = full_name.rpartition(".")
+    kernel = getattr(importlib.import_module(module), name)
+    if not hasattr(kernel, "py_func"):
+        raise TypeError(f"expected a kernel, got {full_name}")
+    return kernel, from_text(types)
 
 
 def compile_now(kernel: Kernel, types: tuple[ArgumentType, ...]) -> stored.CompiledKernel:

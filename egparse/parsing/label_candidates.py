@@ -163,7 +163,7 @@ def _candidates_of(dictionary: ArcLabelDictionary, kind: int, n_tags: int) -> li
     return ranks
 
 
-@njit
+@njit(separate=True)
 def candidate_labels(values: Ints, arcs: Shorts, dictionary: ArcLabelDictionary) -> ArcLabels:
     """The candidate labels of the arcs of one sentence, row 0 of ``values`` being the root."""
     m = arcs.shape[0]

@@ -6,14 +6,13 @@ from __future__ import annotations
 
 import ast
 import functools
-import importlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from egparse.compilation import processors, stored
+from egparse.compilation import linking, stored
 from egparse.compilation.compiler import lowering, machine_code, wrapper
 from egparse.compilation.kernel import Kernel
-from egparse.compilation.signatures import ArgumentType, TupleType, as_text, from_text
+from egparse.compilation.signatures import ArgumentType, TupleType, as_text
 
 _PACKAGE = Path(__file__).parents[2]
 
@@ -22,55 +21,34 @@ def compile_kernel(
     kernel: Kernel, types: tuple[ArgumentType, ...], levels: Sequence[str]
 ) -> list[stored.CompiledKernel]:
     """The code of a kernel for some types of arguments, for each of the levels of processors."""
+    program = program_of(kernel, types)
+    return [machine_code.compiled(program, level) for level in levels]
+
+
+def program_of(kernel: Kernel, types: tuple[ArgumentType, ...]) -> machine_code.Program:
+    """A kernel for some types of arguments as a program that is still to be optimised."""
     text = as_text(types)
     symbol = "egparse_" + stored.KernelName(kernel.full_name, text, "").digest
     lowered = lowering.lower(kernel, types)
+    needs = lowering.needs_of(lowered)
     written = wrapper.Wrapper(lowered, symbol)
-    ir = written.text()
-    sources = sources_of(kernel, types)
-    return [
-        stored.CompiledKernel(
-            kernel.full_name,
-            level,
-            symbol,
-            written.classes,
-            sources,
-            machine_code.emit(
-                lowering.link(lowered, ir),
-                {symbol, symbol + wrapper.CLASSES},
-                processors.llvm_processor(level),
-            ),
-        )
-        for level in levels
-    ]
-
-
-def compile_to(folder: Path, line: str, levels: Sequence[str]) -> None:
-    """Compile what a line names, as ``egparse.structures.logsumexp.log_sum(f8[1])``, into a folder.
-
-    Raises:
-        OSError: a file cannot be written.
-    """
-    kernel, types = kernel_of(line)
-    for compiled in compile_kernel(kernel, types, levels):
-        name = stored.KernelName(kernel.full_name, as_text(types), compiled.level)
-        stored.write(folder, name, compiled)
-
-
-def kernel_of(line: str) -> tuple[Kernel, tuple[ArgumentType, ...]]:
-    """The kernel that a line names, and the types of its arguments."""
-    full_name, types = split(line)
-    module, _, name = full_name.rpartition(".")
-    kernel = getattr(importlib.import_module(module), name)
-    if not isinstance(kernel, Kernel):
-        raise TypeError(f"expected a kernel, got {full_name}")
-    return kernel, from_text(types)
-
-
-def split(line: str) -> tuple[str, str]:
-    """The name of the kernel and the types of its arguments in a line that names both."""
-    kernel, bracket, types = line.partition("(")
-    return kernel, bracket + types
+    texts = [written.text(), lowering.stubs_of(needs, symbol + linking.NEEDS)]
+    exported = [symbol, symbol + linking.CLASSES, symbol + linking.NEEDS]
+    if kernel.separate:
+        address = f'@{symbol}{linking.NATIVE} = global ptr @"{lowered.name}"'
+        texts.append(f"{lowered.declaration}\n{address}")
+        exported.append(symbol + linking.NATIVE)
+    return machine_code.Program(
+        kernel.full_name,
+        text,
+        symbol,
+        exported,
+        written.classes,
+        sources_of(kernel, types),
+        [need.line for need in needs],
+        lowering.COMPILER,
+        lowering.link(lowered, texts).as_bitcode(),
+    )
 
 
 def known_variants() -> list[str]:

@@ -8,9 +8,10 @@ of these alone, is left out: ``machine_code`` does that once, for all kernels of
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+import gc
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import numba
 import numpy as np
@@ -22,9 +23,13 @@ from numba.core.runtime import rtsys
 from numba.np import numpy_support
 
 from egparse.compilation.compiler.memory import RUNTIME
+from egparse.compilation.interpreter import TYPE_NUMBERS
 from egparse.compilation.kernel import Kernel
-from egparse.compilation.signatures import ArgumentType, ArrayType, TupleType
+from egparse.compilation.signatures import ArgumentType, ArrayType, TupleType, as_text
 from egparse.compilation.variants import find_class
+
+COMPILER = f"numba {numba.__version__}"
+"""The version of numba, which decides how kernels call each other."""
 
 SAFE_FASTMATH = {"nsz", "arcp", "contract", "afn", "reassoc"}
 """The fast-math flags of LLVM that respect ``nan`` and ``inf``: forbidden parts score ``-inf``."""
@@ -59,8 +64,14 @@ def just_in_time(kernel: Kernel) -> Callable[..., Any]:
     return function
 
 
+_separate: list[Kernel] = []
+"""The separate kernels that others call."""
+
+
 def numba_function(kernel: Kernel) -> types.Type:
     """numba's type of a kernel, by which other kernels call it."""
+    if kernel.separate and kernel not in _separate:
+        _separate.append(kernel)
     return types.Dispatcher(_dispatcher_of(kernel))
 
 
@@ -75,6 +86,23 @@ def numba_type(type_: ArgumentType) -> types.Type:
             return types.BaseTuple.from_types(items)
         return types.BaseTuple.from_types(items, find_class(type_.class_name))
     return _SCALARS[type_]
+
+
+def argument_type(type_: types.Type) -> ArgumentType | None:
+    """The reverse of ``numba_type``; None for types that arguments from Python do not have."""
+    if isinstance(type_, types.Array):
+        element = str(type_.dtype)
+        if element not in TYPE_NUMBERS or not type_.mutable or not type_.aligned:
+            return None
+        kind = np.dtype(element)
+        return ArrayType(f"{kind.kind}{kind.itemsize}", type_.ndim, type_.layout == "C")
+    if isinstance(type_, types.BaseTuple):
+        items = [argument_type(item) for item in iter(cast("Any", type_))]
+        class_ = getattr(type_, "instance_class", None)
+        name = f"{class_.__module__}.{class_.__qualname__}" if class_ else ""
+        known = tuple(item for item in items if item is not None)
+        return TupleType(name, known) if len(known) == len(items) else None
+    return next((name for name, scalar in _SCALARS.items() if scalar == type_), None)
 
 
 class _UncompiledLibrary(codegen.JITCodeLibrary):
@@ -118,6 +146,18 @@ def _front_end_only() -> Iterator[None]:
         del generator._library_class, context.get_executable
 
 
+@contextmanager
+def _without_garbage_collection() -> Iterator[None]:
+    """Leave garbage where it is: a fifth of numba's time goes into looking for it."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 class LoweredKernel:
     """A kernel lowered for some types of arguments: the name of its function in the IR, and the
     libraries that hold it and what it calls.
@@ -126,6 +166,8 @@ class LoweredKernel:
     def __init__(self, result: Any) -> None:
         self.result = result
         self.name: str = result.fndesc.llvm_func_name
+        module = result.library._final_module
+        self.declaration = _declaration(module.get_function(self.name))
         self.arguments = tuple(result.signature.args)
         self.returned = result.signature.return_type
 
@@ -134,21 +176,86 @@ def lower(kernel: Kernel, argument_types: tuple[ArgumentType, ...]) -> LoweredKe
     """Infer types and lower a kernel, with all that it calls."""
     signature = tuple(numba_type(type_) for type_ in argument_types)
     dispatcher = _dispatcher_of(kernel)
-    with global_compiler_lock, _front_end_only():
+    with global_compiler_lock, _front_end_only(), _without_garbage_collection():
         dispatcher.compile(signature)
     return LoweredKernel(dispatcher.overloads[signature])
 
 
-def link(lowered: LoweredKernel, wrapper: str) -> llvm.ModuleRef:
-    """One module of a kernel, all that it calls, and its wrapper (as IR)."""
+class SeparateKernel(NamedTuple):
+    """A kernel that is called but has code of its own: for which types of arguments, and the name
+    and type of its function in the IR.
+    """
+
+    kernel: Kernel
+    types: tuple[ArgumentType, ...]
+    name: str
+    library: Any
+
+    @property
+    def line(self) -> str:
+        """Kernel and types, as text."""
+        return self.kernel.full_name + as_text(self.types)
+
+
+def needs_of(lowered: LoweredKernel) -> list[SeparateKernel]:
+    """The separate kernels that a kernel calls, in or through others that become part of it."""
+    separate = _separate_kernels()
+    return [
+        separate[id(library)]
+        for library in _libraries_from(lowered.result.library, set(separate))
+        if id(library) in separate and library is not lowered.result.library
+    ]
+
+
+def _separate_kernels() -> dict[int, SeparateKernel]:
+    """The separate kernels lowered so far, by the identity of their library."""
+    found: dict[int, SeparateKernel] = {}
+    for kernel in _separate:
+        for arguments, result in _dispatcher_of(kernel).overloads.items():
+            types = [argument_type(type_) for type_ in arguments]
+            known = tuple(type_ for type_ in types if type_ is not None)
+            if len(known) == len(types):  # otherwise Python could not call it, nor load it
+                name = result.fndesc.llvm_func_name
+                found[id(result.library)] = SeparateKernel(kernel, known, name, result.library)
+    return found
+
+
+def link(lowered: LoweredKernel, texts: Sequence[str]) -> llvm.ModuleRef:
+    """One module of a kernel, all that it calls but what it needs, and more ``texts`` of IR."""
     empty = cpu_target.target_context.codegen()._create_empty_module("egparse")
     program = llvm.parse_assembly(str(empty))
     defined: set[str] = set()
-    for library in _libraries_from(lowered.result.library):
-        program.link_in(_part_of(library, defined), preserve=True)
-    for text in (wrapper, RUNTIME):
+    apart = {id(need.library) for need in needs_of(lowered)}
+    for library in _libraries_from(lowered.result.library, apart):
+        if id(library) not in apart:
+            program.link_in(_part_of(library, defined), preserve=True)
+    for text in (*texts, RUNTIME):
         program.link_in(llvm.parse_assembly(text))
     return program
+
+
+def _declaration(function: Any) -> str:
+    """A function of a module as IR that declares it."""
+    returned, _, parameters = str(function.global_value_type).partition(" (")
+    return f'declare {returned} @"{function.name}"({parameters}'
+
+
+def stubs_of(needs: Sequence[SeparateKernel], table: str) -> str:
+    """IR of the functions of separate kernels, as calls of addresses in a ``table``."""
+    lines = [f"@{table} = global [{len(needs)} x ptr] zeroinitializer"]
+    for i, need in enumerate(needs):
+        function = need.library._final_module.get_function(need.name)
+        returned, _, parameters = str(function.global_value_type).partition(" (")
+        typed = [f"{each} %a{k}" for k, each in enumerate(parameters.removesuffix(")").split(", "))]
+        place = f"getelementptr ([{len(needs)} x ptr], ptr @{table}, i64 0, i64 {i})"
+        lines += [
+            f'define {returned} @"{need.name}"({", ".join(typed)}) alwaysinline {{',
+            f"  %function = load ptr, ptr {place}",
+            f"  %returned = tail call {returned} %function({', '.join(typed)})",
+            f"  ret {returned} %returned",
+            "}",
+        ]
+    return "\n".join(lines)
 
 
 def _part_of(library: Any, defined: set[str]) -> Any:
@@ -171,13 +278,16 @@ def _part_of(library: Any, defined: set[str]) -> Any:
     return part
 
 
-def _libraries_from(library: Any) -> list[Any]:
-    """A library of numba and those of the functions that it calls, without numba's runtime."""
+def _libraries_from(first: Any, ends: Container[int] = ()) -> list[Any]:
+    """A library of numba and those of the functions that it calls, without numba's runtime; those
+    whose identities are ``ends`` come without what they call.
+    """
     seen: dict[int, Any] = {}
-    waiting = [library]
+    waiting = [first]
     while waiting:
         library = waiting.pop()
         if library is not rtsys.library and id(library) not in seen:
             seen[id(library)] = library
-            waiting += library._linking_libraries
+            if library is first or id(library) not in ends:
+                waiting += library._linking_libraries
     return list(seen.values())

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import NamedTuple
+
 from llvmlite import binding as llvm
+
+from egparse.compilation import processors, stored
 
 KNOWN_PREFIXES = ("Py", "llvm.")
 """How functions of the interpreter and LLVM's own begin."""
@@ -58,8 +63,25 @@ class CompilationError(Exception):
     """A kernel that cannot be compiled for other processes."""
 
 
-def emit(program: llvm.ModuleRef, exported: set[str], processor: str) -> bytes:
-    """Optimise a program and compile it, for a processor; only ``exported`` names are seen outside.
+class Program(NamedTuple):
+    """A kernel for some types of arguments, with all that becomes part of it, as IR: ``bitcode``,
+    of which only the ``exported`` names are seen outside. The other fields are those of
+    ``stored.CompiledKernel``.
+    """
+
+    kernel: str
+    types: str
+    symbol: str
+    exported: list[str]
+    classes: list[str]
+    sources: dict[str, bytes]
+    needs: list[str]
+    compiler: str
+    bitcode: bytes
+
+
+def compiled(program: Program, level: str) -> stored.CompiledKernel:
+    """A program optimised and compiled for a level of processors.
 
     Raises:
         CompilationError: the kernel needs what other processes may lack.
@@ -67,18 +89,35 @@ def emit(program: llvm.ModuleRef, exported: set[str], processor: str) -> bytes:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
-        cpu=processor, opt=3, reloc="pic", codemodel="default"
+        cpu=processors.llvm_processor(level), opt=3, reloc="pic", codemodel="default"
     )
-    program.data_layout = str(machine.target_data)
-    for function in program.functions:
-        if not function.is_declaration and function.name not in exported:
-            function.linkage = llvm.Linkage.internal
-    for variable in program.global_variables:
-        if not variable.is_declaration and variable.name not in exported:
-            variable.linkage = llvm.Linkage.internal
-    _optimise(program, machine)
-    _require_known_names(program)
-    return machine.emit_object(program)
+    module = llvm.parse_bitcode(program.bitcode)
+    module.data_layout = str(machine.target_data)
+    for value in (*module.functions, *module.global_variables):
+        if not value.is_declaration and value.name not in program.exported:
+            value.linkage = llvm.Linkage.internal
+    _optimise(module, machine)
+    _require_known_names(module)
+    return stored.CompiledKernel(
+        program.kernel,
+        level,
+        program.symbol,
+        program.classes,
+        program.sources,
+        program.needs,
+        program.compiler,
+        machine.emit_object(module),
+    )
+
+
+def compile_into(folder: Path, program: Program, level: str) -> None:
+    """Compile a program into a folder.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    name = stored.KernelName(program.kernel, program.types, level)
+    stored.write(folder, name, compiled(program, level))
 
 
 def _require_known_names(program: llvm.ModuleRef) -> None:

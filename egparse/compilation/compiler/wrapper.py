@@ -44,6 +44,7 @@ from egparse.compilation.interpreter import (
     TUPLE_SIZE,
     TYPE_NUMBERS,
 )
+from egparse.compilation.linking import CLASSES
 
 _byte = ir.IntType(8)
 _int = ir.IntType(32)
@@ -80,10 +81,6 @@ _NEW_ARRAY = ir.FunctionType(
 def _items(type_: types.BaseTuple) -> list[types.Type]:
     """The types of the items of a tuple."""
     return list(iter(cast("Any", type_)))
-
-
-CLASSES = ".classes"
-"""What follows the name of a wrapper in the name of its table of classes."""
 
 
 class Wrapper:

@@ -109,7 +109,7 @@ def compile_templates(
     )
 
 
-@njit
+@njit(separate=True)
 def encode(values: Ints, templates: Templates) -> Codes:
     """Hash the templates of a sentence: ``values`` is (n + 1, columns), row 0 the root."""
     return Codes(
@@ -133,7 +133,7 @@ def _encode_arcs(values: Ints, templates: ArcTemplates) -> ArcCodes:
     return codes
 
 
-@njit
+@njit(separate=True)
 def visit_parts(
     codes: Codes,
     templates: Templates,

@@ -142,7 +142,7 @@ def build_parts(
     return codes, Parts(graph, candidate_labels(values, graph.arcs, model.dictionary))
 
 
-@njit(inline=True)
+@njit(separate=True)
 def prune(values: Ints, candidates: Arcs, model: KernelModel, work: Work) -> tuple[Codes, Arcs]:
     """Codes of a sentence, and those of the ``candidates`` that the pruner keeps; no arcs if the
     candidates have no tree.

@@ -87,7 +87,7 @@ def workspace(n_unary: int, n_words: int, n_labels: int) -> Workspace:
     )
 
 
-@njit(fast=True)
+@njit(fast=True, separate=True)
 def forward_backward(
     parts: Floats, starts: Ints, labels: Ints, n_labels: int, work: Workspace, marginals: Floats
 ) -> float:

@@ -50,7 +50,7 @@ class Annealing(NamedTuple):
     growth: float = 1.5
 
 
-@njit
+@njit(separate=True)
 def find_tree(
     graph: ArcGraph,
     potentials: Floats,

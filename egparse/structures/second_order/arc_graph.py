@@ -44,7 +44,7 @@ class ArcGraph(NamedTuple):
     grandparents: bool
 
 
-@njit
+@njit(separate=True)
 def lay_out(arcs: Arcs, size: int, siblings: bool, grandparents: bool) -> ArcGraph:
     """The graph of the distinct arcs (m, 2), given in any order, of a sentence of ``size`` - 1
     words.

@@ -111,7 +111,7 @@ def workspace(n_max: int, *, is_projective: bool) -> Workspace:
     )
 
 
-@njit
+@njit(separate=True)
 def propagate(
     graph: ArcGraph,
     potentials: Floats,

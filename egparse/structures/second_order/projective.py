@@ -84,7 +84,7 @@ def inside_outside(
     return float(log_z)
 
 
-@njit
+@njit(separate=True)
 def scaled_inside_outside(
     graph: ArcGraph, potentials: Floats, single_root: bool, marginals: Floats
 ) -> float:

@@ -112,7 +112,7 @@ def _best(graph: ArcGraph, potentials: Floats, single_root: bool) -> BestTree:
     return BestTree(heads, float(best_tree(graph, potentials, single_root, heads)))
 
 
-@njit
+@njit(separate=True)
 def log_inside_outside(
     graph: ArcGraph, potentials: Floats, single_root: bool, semiring: int, marginals: Floats
 ) -> float:

@@ -71,7 +71,7 @@ class _NodeLists(NamedTuple):
     pick: Ints
 
 
-@njit
+@njit(separate=True)
 def chu_liu_edmonds(scores: Floats, single_root: bool, heads: Ints, work: SearchWorkspace) -> float:
     """Write the heads (n+1,) of a best tree and return its score; where no tree exists ``-inf`` and
     -1 for all heads.

@@ -143,7 +143,7 @@ def k_best(scores: npt.ArrayLike, k: int, single_root: bool = True) -> list[Best
     return trees
 
 
-@njit
+@njit(separate=True)
 def matrix_tree(scores: Floats, single_root: bool, marginals: Floats, work: Workspace) -> float:
     """Write the probability of each arc to ``marginals`` (n+1, n+1) and return log Z, for
     C-contiguous ``scores`` without nan or +inf.

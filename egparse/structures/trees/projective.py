@@ -113,7 +113,7 @@ def k_best(scores: npt.ArrayLike, k: int, single_root: bool = True) -> list[Best
     return [BestTree(heads[rank].copy(), float(values[rank])) for rank in range(found)]
 
 
-@njit
+@njit(separate=True)
 def inside_outside(scores: Floats, single_root: bool, marginals: Floats, work: Workspace) -> float:
     """Write the probability of each arc to ``marginals`` (n+1, n+1) and return log Z, for
     C-contiguous ``scores`` without nan or +inf.
@@ -288,7 +288,7 @@ def _outside(size: int, single_root: bool, z: float, marginals: Floats, work: Wo
             marginals[0, r] = weight[0, r] * complete[r, 1] * complete[r, last] / z
 
 
-@njit
+@njit(separate=True)
 def eisner(scores: Floats, single_root: bool, heads: Ints, work: Workspace) -> float:
     """Write the heads (n+1,) of a best projective tree and return its score; where no tree exists
     ``-inf`` and -1 for all heads.
