@@ -18,8 +18,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TextIO, cast
 
-from egparse.cli.options import require_misc
-from egparse.cli.outputs import Amount, write
+from egparse.cli.outputs import Amount, require_misc, write
 from egparse.cli.workers import FORKS, map_in_order
 from egparse.errors import CorpusError, EmptyCorpusError
 from egparse.pipeline.annotate import BATCH_WORDS

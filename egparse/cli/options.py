@@ -9,7 +9,6 @@ from typing import Annotated, TypeAlias
 import typer
 
 from egparse.cli.terminal import completion
-from egparse.errors import EgparseError
 
 
 class CorpusFormat(StrEnum):
@@ -174,16 +173,3 @@ def examples(*lines: str) -> str:
 def model_and_input(first: Path, second: Path | None) -> tuple[Path | None, Path]:
     """MODEL and INPUT of a command that takes ``MODEL INPUT`` or ``INPUT`` alone."""
     return (None, first) if second is None else (first, second)
-
-
-def require_misc(format: str, name: str) -> None:
-    """Check that a corpus format has the column MISC, where --marginals writes probabilities.
-
-    Raises:
-        EgparseError: it has none; ``name`` is that of the input.
-    """
-    if format != CorpusFormat.CONLLU:
-        raise EgparseError(
-            f"{name}: expected CoNLL-U or text for --marginals, which writes to the column MISC, "
-            f"got {format}"
-        )

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
+from egparse.errors import EgparseError
 from egparse.storage.atomic import open_atomically
 
 if TYPE_CHECKING:
@@ -36,6 +37,19 @@ def write(sentences: Iterable[Sentence], stream: TextIO, format: str) -> Amount:
 
     count = write_corpus(counted(), stream, format)
     return Amount(count, words)
+
+
+def require_misc(format: str, name: str) -> None:
+    """Check that a corpus format has the column MISC, where --marginals writes probabilities.
+
+    Raises:
+        EgparseError: it has none; ``name`` is that of the input.
+    """
+    if format != "conllu":
+        raise EgparseError(
+            f"{name}: expected CoNLL-U or text for --marginals, which writes to the column MISC, "
+            f"got {format}"
+        )
 
 
 @contextmanager

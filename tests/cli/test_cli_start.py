@@ -1,10 +1,8 @@
-"""The program before any command runs: help, version, usage errors, and what they load."""
+"""The program before any command runs: help, version, usage errors."""
 
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 
 import pytest
 from cli.program import run_process as run
@@ -23,21 +21,6 @@ def test_help_names_every_command_and_fits_a_terminal() -> None:
     done = run("--help")
     assert all(f"  {command} " in done.stdout for command in COMMANDS)
     assert max(map(len, done.stdout.splitlines())) <= 80
-
-
-DEAR = ("numpy", "numba", "scipy", "spacy", "pydantic", "clarabel", "matplotlib", "multiprocessing")
-
-
-def test_help_loads_nothing_that_is_dear_to_import() -> None:
-    script = (
-        "import sys\nfrom egparse.cli.app import app\n"
-        "try:\n    app(['--help'])\nexcept SystemExit:\n    pass\n"
-        f"print('loaded:', [name for name in {DEAR} if name in sys.modules])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.splitlines()[-1] == "loaded: []"
 
 
 @pytest.mark.parametrize("command", COMMANDS)

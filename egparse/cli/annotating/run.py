@@ -8,16 +8,14 @@ from dataclasses import dataclass, field
 from io import StringIO
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from egparse.cli import outputs
 from egparse.cli.annotating.arguments import InputFile, expected_format
 from egparse.cli.annotating.documents import Document, Documents
 from egparse.cli.annotating.progress import Progress
 from egparse.cli.annotating.source import Input
-from egparse.cli.jobs import Written, annotate_corpus, annotate_text
-from egparse.cli.options import InputFormat, require_misc
-from egparse.cli.workers import all_cores
+from egparse.cli.options import InputFormat
 from egparse.errors import EgparseError, EmptyCorpusError
 from egparse.pipeline.annotate import BATCH_WORDS
 from egparse.pipeline.model import Model
@@ -25,6 +23,9 @@ from egparse.readers.conllu import SPANS_KEY
 from egparse.readers.corpus import read_corpus
 from egparse.readers.docs import read_text
 from egparse.sentences import Sentence
+
+if TYPE_CHECKING:
+    from egparse.cli.jobs import Written
 
 
 class Options(NamedTuple):
@@ -216,6 +217,9 @@ def _sentences(source: Input, run: Run, texts: _Texts) -> Iterator[Sentence]:
 def _written(
     source: Input, run: Run, texts: _Texts, model_path: Path, jobs: int
 ) -> Generator[Written, None, None]:
+    from egparse.cli.jobs import annotate_corpus, annotate_text
+    from egparse.cli.workers import all_cores
+
     format = source.format(run.options.format)
     reading = _reading(source, format, run)
     jobs = jobs or all_cores()
@@ -260,7 +264,7 @@ def _reading(source: Input, format: InputFormat | None, run: Run) -> dict[str, A
 def _document(file: InputFile, first: Sentence, options: Options) -> Document:
     format = first.source.format if first.source is not None else "conllu"
     if options.marginals:
-        require_misc(format, file.label)
+        outputs.require_misc(format, file.label)
     return Document(file, format)
 
 
