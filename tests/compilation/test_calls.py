@@ -17,7 +17,7 @@ from properties import examples
 
 from egparse.compilation import njit, variants
 from egparse.compilation.compiler.machine_code import CompilationError
-from egparse.compilation.signatures import ELEMENTS, UnsupportedArgument
+from egparse.compilation.signatures import ELEMENTS, UnsupportedArgument, normalised
 
 pytestmark = pytest.mark.compiled_only
 
@@ -206,6 +206,61 @@ def test_what_no_kernel_takes_is_an_error(value: Any, is_first: bool) -> None:
             echo(known)
     with pytest.raises(UnsupportedArgument):
         echo(value)
+
+
+KNOWN: list[Any] = [
+    0, 1 << 63, 0.5, True, None, (), (1, 0.5), np.zeros(3), np.zeros((2, 2), dtype=np.int32),
+    np.zeros(2, dtype=bool), np.array(0.5), PAIR, Nested(PAIR, (1, True), None), (PAIR, (1,)),
+]  # fmt: skip
+
+
+def arrays_of_any_kind() -> st.SearchStrategy[Any]:
+    """Of all types of elements and byte orders, strided, unaligned, unwritable, empty."""
+
+    def array(kind: str, shape: tuple[int, ...], step: int, shift: int) -> Any:
+        room = np.zeros(1000, dtype=np.int8)
+        made = room[shift : shift + 800 // np.dtype(kind).itemsize * np.dtype(kind).itemsize]
+        made = made.view(kind)[: int(np.prod(shape))].reshape(shape)
+        made = made[::step] if made.ndim else made
+        made.flags.writeable = shift != 3
+        return made
+
+    kinds = [*ELEMENTS, "f2", "c8", "c16", ">f8", ">i4", "q", "Q", "U2", "S3", "M8[s]", "i4,f8"]
+    shapes = st.lists(st.integers(0, 3), max_size=3).map(tuple)
+    return st.builds(
+        array, st.sampled_from(kinds), shapes, st.sampled_from([1, 2, -1]), st.sampled_from([0, 3])
+    )
+
+
+ATOMS = st.one_of(
+    st.integers(-(1 << 70), 1 << 70), st.floats(), st.booleans(), st.none(), st.text(max_size=2),
+    st.sampled_from([np.int8, np.uint64, np.float32, np.float64, np.bool_, np.longdouble])
+    .map(lambda scalar: scalar(1)),
+    arrays_of_any_kind(), st.just([]), st.just(object()), st.just(np.ma.masked), st.just(int),
+)  # fmt: skip
+VALUES = st.recursive(
+    ATOMS | st.sampled_from(KNOWN),
+    lambda items: st.one_of(
+        st.lists(items, max_size=3).map(tuple),
+        st.tuples(items, items, items).map(lambda three: Pair(*three)),
+        st.tuples(items, items, items).map(lambda three: Nested(*three)),
+    ),
+    max_leaves=6,
+)
+
+
+@examples(500)
+@given(VALUES)
+def test_code_for_other_types_declines_whatever_comes(value: Any) -> None:
+    """And leaves no error behind; at most one variant takes a value."""
+    for known in KNOWN:
+        small_kernels.echo(known)
+    variants_of_echo: Any = small_kernels.echo
+    taken = [variant(value) for variant in variants_of_echo._variants]
+    taken = [result for result in taken if result is not NotImplemented]
+    assert len(taken) <= 1
+    for result in taken:
+        assert repr(result) == repr(normalised(value))
 
 
 @pytest.mark.parametrize("number", [1 << 64, -(1 << 63) - 1, 1 << 1000])
