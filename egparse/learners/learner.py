@@ -16,10 +16,12 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from egparse.learners.certificate import Certificate
-from egparse.types import Floats
+
+if TYPE_CHECKING:
+    from egparse.types import Floats
 
 
 class State(Protocol):

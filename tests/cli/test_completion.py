@@ -84,7 +84,7 @@ def test_downloads_settings_learners_and_experiments() -> None:
 def test_nothing_heavy_is_imported_while_somebody_waits() -> None:
     program = (
         "import sys; from egparse.cli import app; from egparse.cli.terminal import completion as c;"
-        "[f('') for f in (c.models, c.downloads, c.settings, c.experiments)];"
+        "[f('') for f in (c.models, c.downloads, c.settings, c.learners, c.experiments)];"
         "print(*{name.partition('.')[0] for name in sys.modules})"
     )
     done = subprocess.run(
