@@ -1,7 +1,7 @@
 """How the package is built: by hatchling, with compiled kernels in the wheel.
 
-A wheel holds the kernels of everyday use, compiled for this operating system and processor, so that
-nobody waits for a compiler. ``EGPARSE_BUILD_KERNELS=all`` compiles them for less capable processors
+A wheel holds the kernels of everyday use, compiled for this operating system and processor, so
+that nobody waits for a compiler. ``EGPARSE_BUILD_KERNELS=all`` compiles for less capable processors
 of the family as well, for wheels that are given to others. With ``EGPARSE_BUILD_KERNELS=none``, or
 where the compiler fails, the wheel is one for all platforms, without compiled kernels. An editable
 installation has none either: its kernels are compiled when they are first called.

@@ -34,7 +34,7 @@ def warm(*, all_processors: bool = False, jobs: int | None = None, quiet: bool =
     missing = [
         line
         for line in known
-        if not all(variants.is_compiled(*ahead.split(line), level) for level in levels)
+        if not all(variants.find(*variants.split(line), [level]) for level in levels)
     ]
     tell(f"processor  {', '.join(levels)}")
     tell(f"kernels    {len(known)} of everyday use, {len(known) - len(missing)} of them compiled")
