@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from llvmlite import binding as llvm
 
 from egparse.compilation import interpreter
+from egparse.compilation.stored import CompiledKernel
 
 _lock = threading.Lock()
 
@@ -85,13 +86,34 @@ class Linked(NamedTuple):
     address: int
 
 
-def linked(code: bytes, symbol: str, classes: list[type], needs: list[int]) -> Linked:
-    """The kernel of a symbol of object code, which makes NamedTuples of ``classes`` and calls
-    separate kernels at the addresses ``needs``.
+class MissingFunction(Exception):
+    """A function that compiled code calls, but this process lacks."""
+
+
+@functools.cache
+def _require(name: str) -> None:
+    """Check that there is a function of a name: without it, LLVM would leave an address of zero.
+
+    Raises:
+        MissingFunction: there is none.
     """
+    if llvm.address_of_symbol(name) is None:
+        raise MissingFunction(name)
+
+
+def linked(compiled: CompiledKernel, classes: list[type], needs: list[int]) -> Linked:
+    """A compiled kernel in this process, which makes NamedTuples of ``classes`` and calls separate
+    kernels at the addresses ``needs``.
+
+    Raises:
+        MissingFunction: it calls a function that this process lacks.
+    """
+    symbol = compiled.symbol
     with _lock:
         engine = _engine_without(symbol)
-        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        for name in compiled.calls:
+            _require(name)
+        engine.add_object_file(llvm.ObjectFileRef.from_data(compiled.code))
         engine.finalize_object()
         table = engine.get_global_value_address(symbol + CLASSES)
         calls = engine.get_global_value_address(symbol + NEEDS)
@@ -106,5 +128,5 @@ def linked(code: bytes, symbol: str, classes: list[type], needs: list[int]) -> L
     new_function.restype = ctypes.py_object
     new_function.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
     builtin: Callable[..., Any] = new_function(ctypes.addressof(definition), None, None)
-    _kept.append((code, definition, classes))
+    _kept.append((compiled.code, definition, classes))
     return Linked(builtin, ctypes.c_int64.from_address(native).value if native else 0)

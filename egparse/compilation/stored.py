@@ -20,7 +20,7 @@ import msgpack
 
 from egparse.compilation.kernel import IMPORTED_AT
 
-FORMAT = 2
+FORMAT = 3
 """The version of these files and of how compiled kernels are called."""
 
 SUFFIX = ".kernel"
@@ -36,7 +36,8 @@ class CompiledKernel(NamedTuple):
     ``sources`` are the files of the package that it was made from, with their digests; an empty one
     stands for code that no file of the package accounts for. ``needs`` are the separate kernels
     that it calls, by name and types of arguments; they are called as this version of the
-    ``compiler`` calls functions, which must be theirs too.
+    ``compiler`` calls functions, which must be theirs too. ``calls`` are the functions of the
+    interpreter and of the C library in it.
     """
 
     kernel: str
@@ -46,6 +47,7 @@ class CompiledKernel(NamedTuple):
     sources: dict[str, bytes]
     needs: list[str]
     compiler: str
+    calls: list[str]
     code: bytes
 
 

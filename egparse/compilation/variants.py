@@ -51,12 +51,20 @@ def _new_variant(kernel: Kernel, types: tuple[ArgumentType, ...], text: str) -> 
     for listen in requested:
         listen(name, text)
     if JUST_IN_TIME or not interpreter.is_known():
-        from egparse.compilation.compiler.lowering import just_in_time
-
-        _announce(name)
-        return just_in_time(kernel)
+        return _just_in_time(kernel)
     compiled = find(name, text, processors.levels())
-    return _link(compiled or compile_now(kernel, types)).function
+    try:
+        return _link(compiled or compile_now(kernel, types)).function
+    except linking.MissingFunction:
+        return _just_in_time(kernel)
+
+
+def _just_in_time(kernel: Kernel) -> Callable[..., Any]:
+    """The kernel as numba compiles and calls it, without anything of this package."""
+    from egparse.compilation.compiler.lowering import just_in_time
+
+    _announce(kernel.full_name)
+    return just_in_time(kernel)
 
 
 _linked: dict[tuple[str, str], linking.Linked] = {}
@@ -67,7 +75,7 @@ def _link(compiled: stored.CompiledKernel) -> linking.Linked:
     """A compiled kernel in this process, with the separate kernels that it calls."""
     classes = [find_class(name) for name in compiled.classes]
     needs = [_address_of(need, compiled.compiler) for need in compiled.needs]
-    return linking.linked(compiled.code, compiled.symbol, classes, needs)
+    return linking.linked(compiled, classes, needs)
 
 
 def _address_of(line: str, compiler: str) -> int:

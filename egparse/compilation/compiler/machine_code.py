@@ -9,9 +9,6 @@ from llvmlite import binding as llvm
 
 from egparse.compilation import processors, stored
 
-KNOWN_PREFIXES = ("Py", "llvm.")
-"""How functions of the interpreter and LLVM's own begin."""
-
 KNOWN_FUNCTIONS = frozenset(
     [
         "malloc",
@@ -106,6 +103,7 @@ def compiled(program: Program, level: str) -> stored.CompiledKernel:
         program.sources,
         program.needs,
         program.compiler,
+        sorted(function.name for function in module.functions if _is_outside(function)),
         machine.emit_object(module),
     )
 
@@ -126,14 +124,19 @@ def _require_known_names(program: llvm.ModuleRef) -> None:
     Raises:
         CompilationError: functions of numba's runtime, or addresses of this process.
     """
-    functions = {f.name for f in program.functions if f.is_declaration}
-    unknown = {name for name in functions if not name.startswith(KNOWN_PREFIXES)} - KNOWN_FUNCTIONS
+    functions = {function.name for function in program.functions if _is_outside(function)}
+    unknown = {name for name in functions if not name.startswith("Py")} - KNOWN_FUNCTIONS
     unknown |= {v.name for v in program.global_variables if v.name.startswith("numba.dynamic")}
     if unknown:
         raise CompilationError(
             f"expected a kernel that needs nothing of numba's runtime, got one with "
             f"{', '.join(sorted(unknown))}"
         )
+
+
+def _is_outside(function: llvm.ValueRef) -> bool:
+    """Whether a function is one of the interpreter or of the C library."""
+    return function.is_declaration and not function.name.startswith("llvm.")
 
 
 def _optimise(program: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
