@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from egparse.cli.app import main
+from egparse.compilation import variants
 
 ROOT = Path(__file__).resolve().parents[2]
 CORPORA = ROOT / "corpora"
@@ -24,8 +25,8 @@ ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "80"}
 def run(
     *arguments: object, text: str | None = None, status: int = 0
 ) -> subprocess.CompletedProcess[str]:
-    """Run ``egparse`` with these arguments in this process, as importing numba and loading kernels
-    for each takes a second, and check its exit code.
+    """Run ``egparse`` with these arguments in this process, as importing it all for each takes a
+    second, and check its exit code.
 
     The streams are no terminals, and warnings are errors, as in all tests.
     """
@@ -33,6 +34,7 @@ def run(
     given = io.TextIOWrapper(io.BytesIO((text or "").encode()), encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stdin", given)
+        patch.setattr(variants, "listeners", [])  # an earlier command may still announce
         patch.setenv("COLUMNS", ENVIRONMENT["COLUMNS"])
         with redirect_stdout(output), redirect_stderr(said), pytest.raises(SystemExit) as left:
             main([*map(str, arguments)])
@@ -77,7 +79,7 @@ def run_python(program: str) -> subprocess.CompletedProcess[str]:
 def complaint(*arguments: object) -> str:
     """What ``egparse`` says when it exits with 2: one line, and nothing on standard output.
 
-    This runs it in this process: there are many ways to fail, and importing numba for each takes a
+    This runs it in this process: there are many ways to fail, and importing it all for each takes a
     second.
     """
     said, output = io.StringIO(), io.StringIO()

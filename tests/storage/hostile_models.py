@@ -17,13 +17,14 @@ import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from storage.mutations import Mutant, mutants
+from storage.mutations import Mutant, copy_of, mutants
 from storage.small_model import SHIPPED, other_model, small_model
 
 from egparse.storage.model_file import read_model
 
 TESTS = Path(__file__).resolve().parents[1]
 SECONDS = 10.0
+COMPILING_SECONDS = 300.0
 BYTES = 80_000_000
 """A model may take this memory besides ten times the size of its file: ``Allowance.ROOM``."""
 
@@ -55,14 +56,15 @@ class AnnotatingProcess:
     def __exit__(self, *_: object) -> None:
         self._stop()
 
-    def run(self, path: Path) -> Run:
-        """Load and annotate."""
+    def run(self, path: Path, seconds: float | None = None) -> Run:
+        """Load and annotate, in so many seconds or ``SECONDS``."""
         if self._process is None:
             self._start()
-        line = self._answer(path, SECONDS)
+        seconds = SECONDS if seconds is None else seconds
+        line = self._answer(path, seconds)
         if line is None:
             self._stop()
-            return Run("hang", f"more than {SECONDS} s", SECONDS, 0)
+            return Run("hang", f"more than {seconds} s", seconds, 0)
         if not line:
             status = self._stop()
             return Run("crash", f"ended with status {status}", 0.0, 0)
@@ -119,6 +121,7 @@ def try_mutants(
     faults, most = [], 0
     sound = Mutant("sound", header, payload).write(folder / "sound.msgpack")
     with AnnotatingProcess(sound) as process:
+        process.run(strict(header, payload).write(folder / "strict.msgpack"), COMPILING_SECONDS)
         for number, mutant in zip(range(runs), mutants(header, payload, seed), strict=False):
             path = mutant.write(folder / "mutant.msgpack")
             run = process.run(path)
@@ -130,6 +133,16 @@ def try_mutants(
             if number % STEP == STEP - 1:
                 tell(f"... {dict(counts)}, {len(faults)} faults")
     return counts, faults, most
+
+
+def strict(header: dict[str, Any], payload: dict[str, Any]) -> Mutant:
+    """A parser that keeps no arc but the most probable one of each word. Its scaled probabilities
+    vanish, so that logarithms take over, whose kernels may have to be compiled.
+    """
+    changed = copy_of(payload)
+    if "pruning" in changed["parser"]:
+        changed["parser"]["pruning"]["share"] = 1.0
+    return Mutant("strict", header, changed)
 
 
 def tell(*lines: str) -> None:
