@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.features.copying import copy_numbers
+from egparse.compilation.copying import copy_numbers
 from egparse.features.labelled_arcs import ArcLabels
 from egparse.sentences import MISSING
 from egparse.types import Ints, Longs, Shorts, UInt8s

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from egparse.compilation import njit
-from egparse.features.copying import copy_numbers
+from egparse.compilation.copying import copy_numbers
 from egparse.features.packed import PackedRows, add_words, score_words
 from egparse.learners.eg.step import (
     DualVariables,

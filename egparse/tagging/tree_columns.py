@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.features.copying import copy_numbers
+from egparse.compilation.copying import copy_numbers
 from egparse.features.vocabulary import BOUNDARY, FIRST_VALUE
 from egparse.features.word_table import Columns, Words
 from egparse.types import Ints, Longs, Mask

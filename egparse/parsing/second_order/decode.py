@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.features.copying import copy_numbers
+from egparse.compilation.copying import copy_numbers
 from egparse.parsing.arc_problem import scatter
 from egparse.parsing.second_order.features import (
     Codes,

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.compilation import njit
+from egparse.compilation.copying import copy_numbers
 from egparse.features.arcs import (
     ArcCodes,
     ArcTemplates,
@@ -23,7 +24,6 @@ from egparse.features.arcs import (
     encode_arcs,
     score_arcs,
 )
-from egparse.features.copying import copy_numbers
 from egparse.features.labelled_arcs import ArcLabels, visit_labels
 from egparse.features.pairs import (
     GRANDPARENT_PLACES,

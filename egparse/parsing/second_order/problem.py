@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.features.copying import copy_numbers
+from egparse.compilation.copying import copy_numbers
 from egparse.parsing.arc_problem import Trees
 from egparse.parsing.label_candidates import NO_LABEL
 from egparse.parsing.second_order.decode import ANNEALING

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from egparse.compilation import njit
+from egparse.compilation.kernel import njit
 
 
 @njit
@@ -15,7 +15,7 @@ def copy_numbers(numbers: npt.NDArray[np.generic], out: npt.NDArray[Any]) -> Non
     """Write ``numbers`` (n,) to the first n places of ``out``.
 
     For ``out[:] = numbers`` numba would compile an error message with the two shapes as well, which
-    takes two seconds and functions that compiled kernels do without.
+    takes two seconds.
     """
     for r in range(numbers.shape[0]):
         out[r] = numbers[r]
