@@ -4,7 +4,9 @@ it is loaded.
 
 from __future__ import annotations
 
+import functools
 import inspect
+import logging
 import os
 import tempfile
 from collections.abc import Callable, Iterable
@@ -15,11 +17,26 @@ from weakref import WeakValueDictionary
 from spacy import util
 from thinc.api import Config
 
+from egparse.compilation import variants
 from egparse.errors import EgparseError, ModelFileError
 from egparse.hub.model_paths import SUFFIX
 from egparse.pipeline.model import Model
 from egparse.storage.atomic import write_atomically
 from egparse.storage.model_file import MAGIC
+
+logger = logging.getLogger("spacy.egparse")
+
+
+@functools.cache
+def _log_compilation() -> None:
+    """Say that kernels are compiled, once in a process: nothing else would explain the wait."""
+    logger.warning(
+        "egparse compiles kernels for this machine: once, up to a minute; 'egparse warm' does it "
+        "beforehand"
+    )
+
+
+variants.listeners.append(lambda _kernel: _log_compilation())
 
 _CHECKSUM = slice(len(MAGIC) + 4, len(MAGIC) + 4 + 32)
 """The SHA-256 of the header in a model file; the header holds the SHA-256 of the rest."""

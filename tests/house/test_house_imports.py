@@ -78,6 +78,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "__init__",
     },
     "spacy_components": RECORDS
+    | {"compilation"}
     | {"hub", "storage", "pipeline", "training", "fitting", "splitting", "readers", "evaluation"}
     | {"features", "numpy", "spacy", "thinc", "__init__"},
     "pages": RECORDS | {"readers", "spacy", "__init__"},
