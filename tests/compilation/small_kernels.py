@@ -77,6 +77,20 @@ def scaled(pair: Pair) -> Pair:
     return Pair(numbers, pair.positions, pair.factor + 1)
 
 
+@njit(separate=True)
+def fill_apart(array: Any, value: Any) -> Any:
+    """As ``fill``, with code of its own; returns the value and a new array."""
+    fill(array, value)
+    return value, array * 2
+
+
+@njit
+def fill_both(array: Floats, pair: Pair) -> tuple[float, Floats]:
+    """Calls a separate kernel twice, with arrays of two types."""
+    fill_apart(array, pair.factor)
+    return fill_apart(pair.positions, 3.0)
+
+
 @njit
 def size_of(nested: Nested) -> int:
     """Reads items of items."""

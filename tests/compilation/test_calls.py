@@ -114,6 +114,19 @@ def test_tuples_of_arrays_go_in_and_come_out() -> None:
     assert_same(found, Pair(np.array([0.0, 0.5, 1.0]), np.arange(2), 1.5))
 
 
+def test_kernels_with_code_of_their_own_are_called() -> None:
+    array, pair = np.zeros(2), Pair(np.zeros(1), np.zeros(4, dtype=np.int64), 0.5)
+    announced: list[str] = []
+    variants.listeners.append(announced.append)
+    found = [kernel(small_kernels.fill_both)(array, pair) for _ in range(2)]
+    variants.listeners.pop()
+    for each in found:
+        assert_same(each, (3.0, np.full(4, 6)))
+    np.testing.assert_array_equal(array, [0.5, 0.5])
+    assert announced.count("compilation.small_kernels.fill_apart") <= 2
+    assert_same(small_kernels.fill_apart(array, 1.0), (1.0, np.full(2, 2.0)))
+
+
 def test_tuples_in_tuples_are_taken_apart() -> None:
     pairs = [small_kernels.size_of(Nested(PAIR, (1, True), more)) for more in (None, PAIR, None)]
     assert pairs == [104, 104, 104]

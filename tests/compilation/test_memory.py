@@ -39,11 +39,12 @@ def test_arrays_that_are_returned_are_freed() -> None:
 
 
 def test_arrays_within_a_kernel_are_freed() -> None:
-    array = np.zeros(1000)
-    small_kernels.rearranged(array, 4)
+    array, pair = np.zeros(1000), Pair(np.zeros(1), np.zeros(1000, dtype=np.int64), 0.5)
+    small_kernels.rearranged(array, 4), small_kernels.fill_both(array, pair)
     before = most_memory()
     for _ in range(CALLS):
         small_kernels.rearranged(array, 4)
+        small_kernels.fill_both(array, pair)
     assert most_memory() - before < ALLOWED
 
 

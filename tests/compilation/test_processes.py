@@ -24,18 +24,21 @@ FACTOR = 2.0
 @njit
 def times(number):
     return FACTOR * number
+
+@njit(separate=True)
+def add_times(number, sums):
+    sums[0] += times(number)
 """
 
 OUTER = """
 from egparse.compilation import njit
-from egparse.inner import times
+from egparse.inner import add_times
 
 @njit
-def total(array):
-    result = 0.0
+def total(array, sums):
     for r in range(array.shape[0]):
-        result += times(array[r])
-    return result
+        add_times(array[r], sums)
+    return sums[0]
 
 @njit
 def difference(pair):
@@ -59,12 +62,12 @@ from egparse.compilation import variants
 compiled = []
 variants.listeners.append(compiled.append)
 {before_the_call}
-print(outer.total(np.arange(4.0)), outer.difference(pairs.Pair(left=5.0, right=2.0)))
+print(outer.total(np.arange(4.0), np.zeros(1)), outer.difference(pairs.Pair(left=5.0, right=2.0)))
 print(len(compiled), "numba" in sys.modules)
 """
 
 RESULTS = "12.0 3.0"
-COMPILED, FOUND = f"{RESULTS}\n2 True\n", f"{RESULTS}\n0 False\n"
+COMPILED, FOUND = f"{RESULTS}\n3 True\n", f"{RESULTS}\n0 False\n"
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +143,22 @@ def test_changed_sources_are_compiled_anew(trial: Trial) -> None:
     trial.rewrite("inner.py", "FACTOR = 2.0", "FACTOR = 3.0")
     changed = trial.run()
     trial.rewrite("inner.py", "FACTOR = 3.0", "FACTOR = 2.0")
-    assert changed == "18.0 3.0\n2 True\n"
+    assert changed == "18.0 3.0\n3 True\n"
+
+
+def test_kernels_that_are_called_are_compiled_anew_if_they_are_gone(trial: Trial) -> None:
+    """``add_times`` has a file of its own."""
+    trial.run()
+    files = sorted(trial.kernels.rglob("*.kernel"))
+    assert len(files) == 3
+    compiled = []
+    for file in files:
+        file.unlink()
+        results, count = trial.run().splitlines()
+        assert results == RESULTS
+        compiled.append(count)
+    assert sorted(compiled) == ["1 True", "1 True", "2 True"]
+    assert trial.run() == FOUND
 
 
 def test_a_changed_class_of_arguments_is_compiled_anew(trial: Trial) -> None:
@@ -163,7 +181,7 @@ def test_sources_that_change_after_they_were_imported_are_not_taken_for_those(
     assert trial.run(edit) == COMPILED
     changed = trial.run()
     trial.rewrite("inner.py", "FACTOR = 3.0", "FACTOR = 2.0")
-    assert changed == "18.0 3.0\n2 True\n"
+    assert changed == "18.0 3.0\n3 True\n"
 
 
 def test_processes_that_compile_the_same_at_once_do_no_harm(trial: Trial) -> None:

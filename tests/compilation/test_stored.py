@@ -116,6 +116,19 @@ def test_a_lower_level_is_taken_where_it_is_shipped(
     assert announced == []
 
 
+def test_a_kernel_is_there_if_all_that_it_calls_is(folder: Path, compiled: CompiledKernel) -> None:
+    """As compiled by the same version of the compiler, which decides how kernels are called."""
+    called = name_of(kernel="egparse.structures.logsumexp.log_add", types="(float, float)")
+    need = called.kernel + called.types
+    levels = processors.levels()
+    stored.write(folder, name_of(), compiled._replace(needs=[need]))
+    assert variants.find(LOG_SUM, TYPES, levels) is None
+    stored.write(folder, called, compiled._replace(kernel=called.kernel, compiler="another"))
+    assert variants.find(LOG_SUM, TYPES, levels) is None
+    stored.write(folder, called, compiled._replace(kernel=called.kernel))
+    assert variants.find(LOG_SUM, TYPES, levels) is not None
+
+
 def test_truncated_files_are_not_there(folder: Path, written: Path) -> None:
     data = written.read_bytes()
     assert len(data) > 1000
