@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import re
 
 import pytest
 from cli.program import run_process as run
+from cli.program import run_python
 
 import egparse
 from egparse.cli.options import CorpusFormat, InputFormat
@@ -53,3 +55,22 @@ def test_usage_errors_are_explained(arguments: list[str]) -> None:
 def test_formats_are_those_of_the_readers() -> None:
     assert tuple(CorpusFormat) == FORMATS
     assert set(InputFormat) == {"auto", "text", *FORMATS}
+
+
+COLLECTOR = """
+import gc, sys
+from egparse.cli.app import main
+sys.argv = ["egparse", "--version"]
+try:
+    main({arguments})
+except SystemExit:
+    print(gc.get_threshold()[0] == {usual}, gc.get_freeze_count() > 0)
+"""
+
+
+@pytest.mark.parametrize(("arguments", "changed"), [("", True), ("['--version']", False)])
+def test_only_the_program_of_a_process_changes_its_garbage_collector(
+    arguments: str, changed: bool
+) -> None:
+    done = run_python(COLLECTOR.format(arguments=arguments, usual=gc.get_threshold()[0]))
+    assert done.stdout.splitlines()[-1] == f"{not changed} {changed}"
