@@ -28,6 +28,8 @@ from egparse.parsing.second_order.decode import OUT_OF_RANGE, Batch, Decoder
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.pipeline.constraints import Constraints
 from egparse.readers.corpus import read_corpus
+from egparse.structures.second_order.arc_graph import lay_out
+from egparse.structures.second_order.projective import inside_outside
 
 ROOT = Path(__file__).parents[1]
 CORPORA = ROOT / "corpora"
@@ -97,6 +99,10 @@ def out_of_range(parser: SecondOrderParser) -> None:
     values = np.zeros((2, n_columns), dtype=np.int32)
     states = np.full(1, OUT_OF_RANGE, dtype=np.uint8)
     decoder.parse(Batch(values, np.array([0, 1]), states, np.zeros(1, np.int32), np.zeros(1)))
+    graph = lay_out(np.array([(0, 1), (0, 2), (1, 2)], dtype=np.int16), 3, True, True)
+    potentials = np.full(graph.pairs[-1], -2000.0)
+    potentials[0] = 2000.0
+    inside_outside(graph, potentials, True, np.empty(len(potentials)))
 
 
 def in_spacy(scratch: Path) -> None:

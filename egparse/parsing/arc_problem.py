@@ -108,7 +108,7 @@ class TreeProblem:
 
     def groups(self, i: int) -> Shorts:
         """The dependent of each arc: a tree has one arc to each."""
-        return self._arcs[i][:, 1]
+        return np.ascontiguousarray(self._arcs[i][:, 1])
 
     def cost(self, i: int) -> Floats:
         """Minus one on correct arcs: with the constant, each word with a wrong head costs one."""
