@@ -15,6 +15,7 @@ from egparse.fitting.config import (
     TaggerConfig,
     TrainConfig,
 )
+from egparse.fitting.learner_options import with_own_types
 from egparse.fitting.named_losses import (
     DEFAULT_LEARNER,
     LOSSES,
@@ -73,7 +74,7 @@ def build_learner(
         check_continues(config)
         beta, gamma = LOSSES["perceptron"] if config.learner == "perceptron" else (beta, gamma)
         problem = with_offsets(problem, offsets, beta=beta, gamma=gamma)
-    options = dict(config.options)
+    options = with_own_types(config.learner, config.options)
     if config.learner == DEFAULT_LEARNER:
         options = {
             "anneal_from": config.anneal_from,

@@ -6,7 +6,7 @@ Defaults are those of the learner's configuration (``egparse.learners``, ``egpar
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from annotated_types import Interval
 
@@ -76,3 +76,16 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "kernel-perceptron": {},
 }
 """Learner -> its options, each with the type of its values."""
+
+
+def with_own_types(learner: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options, with floats where a number with a fraction is expected and an integer came, as
+    in ``eta = 1``: kernels would be compiled anew for integers.
+    """
+    known = OPTIONS.get(learner, {})
+
+    def own(option: str, value: Any) -> Any:
+        is_float = float in get_args(known.get(option))
+        return float(value) if is_float and type(value) is int else value
+
+    return {option: own(option, value) for option, value in options.items()}
