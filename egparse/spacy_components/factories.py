@@ -1,8 +1,7 @@
 """The factories of spaCy's entry points: names, default settings and attributes of each component.
 
 spaCy imports this module in every process that makes a pipeline, even without these components. So
-it imports nothing that takes time but spaCy; the modules of a component are imported when the
-component is made.
+it imports only spaCy; the modules of a component are imported when the component is made.
 """
 
 from __future__ import annotations
@@ -12,8 +11,6 @@ from typing import TYPE_CHECKING, Any, Optional
 
 from spacy import util
 from spacy.language import Language
-
-from egparse.storage.collector import collector_paused
 
 if TYPE_CHECKING:
     from egparse.spacy_components.ner import EgparseNer
@@ -85,6 +82,8 @@ def make_tagger(
     nlp: Language, name: str, model: _Name, overwrite: bool, probabilities: bool, scorer: _Scorer
 ) -> EgparseTagger:
     """Set TAG, POS and MORPH; existing tags are kept unless ``overwrite``."""
+    from egparse.storage.collector import collector_paused
+
     with collector_paused():
         from egparse.spacy_components.tagger import EgparseTagger
 
@@ -133,6 +132,8 @@ def make_ner(
 
     With ``use_tags`` they are predicted from the tags of the Doc, where it has any.
     """
+    from egparse.storage.collector import collector_paused
+
     with collector_paused():
         from egparse.spacy_components.ner import EgparseNer
 
@@ -186,6 +187,8 @@ def make_parser(
     An existing parse is kept unless ``overwrite``, existing sentence starts always. With
     ``use_tags`` the tags of the Doc are used; missing ones are predicted, but not set.
     """
+    from egparse.storage.collector import collector_paused
+
     with collector_paused():
         from egparse.spacy_components.parser import EgparseParser
 
@@ -216,6 +219,8 @@ def make_senter(
     nlp: Language, name: str, model: _Name, overwrite: bool, scorer: _Scorer
 ) -> EgparseSenter:
     """Set sentence starts; existing ones are kept unless ``overwrite``."""
+    from egparse.storage.collector import collector_paused
+
     with collector_paused():
         from egparse.spacy_components.senter import EgparseSenter
 
