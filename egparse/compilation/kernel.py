@@ -17,10 +17,18 @@ IMPORTED_AT = time.time()
 """When this process began to import kernels, in seconds as files have them."""
 
 
+_defined: set[str] = set()
+
+
 class Kernel:
     """A compiled function. Called from Python it runs the code for the types of its arguments,
     which was compiled before or is compiled now; called in another kernel it becomes part of that
     one.
+    """
+
+    redefined = 0
+    """How many kernels were defined once more, because a module was loaded anew: its source may
+    have changed.
     """
 
     def __init__(
@@ -32,6 +40,8 @@ class Kernel:
         self.inline = inline
         self.separate = separate
         self.full_name = f"{function.__module__}.{function.__qualname__}"
+        Kernel.redefined += self.full_name in _defined
+        _defined.add(self.full_name)
         self.variants: dict[str, Callable[..., Any]] = {}
         self._variants: tuple[Callable[..., Any], ...] = ()
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import msgpack
 
-from egparse.compilation.kernel import IMPORTED_AT
+from egparse.compilation.kernel import IMPORTED_AT, Kernel
 
 FORMAT = 3
 """The version of these files and of how compiled kernels are called."""
@@ -112,9 +112,13 @@ def _check(name: KernelName, content: bytes) -> bytes:
     return hashlib.blake2b(name.digest.encode() + content, digest_size=_CHECK_BYTES).digest()
 
 
-@functools.cache
 def digest_of(path: str) -> bytes:
     """The digest of a file of the package, by its path within it; empty if it cannot be read."""
+    return _digest_of(path, Kernel.redefined)
+
+
+@functools.cache
+def _digest_of(path: str, _redefined: int) -> bytes:
     try:
         return hashlib.blake2b((_PACKAGE / path).read_bytes(), digest_size=8).digest()
     except OSError:

@@ -67,7 +67,7 @@ def _just_in_time(kernel: Kernel) -> Callable[..., Any]:
     return just_in_time(kernel)
 
 
-_linked: dict[tuple[str, str], linking.Linked] = {}
+_linked: dict[tuple[Kernel, str, str], linking.Linked] = {}
 """Separate kernels in this process that others call, by name with types and by compiler."""
 
 
@@ -80,13 +80,14 @@ def _link(compiled: stored.CompiledKernel) -> linking.Linked:
 
 def _address_of(line: str, compiler: str) -> int:
     """The address of a separate kernel, named with the types of its arguments."""
-    if (line, compiler) not in _linked:
+    kernel, types = kernel_of(line)
+    key = (kernel, line, compiler)
+    if key not in _linked:
         compiled = find(*split(line), processors.levels(), compiler)
         if compiled is None:  # the compiler at hand, or the kernel that needs it would not be here
-            kernel, types = kernel_of(line)
             compiled = compile_now(kernel, types)
-        _linked[line, compiler] = _link(compiled)
-    return _linked[line, compiler].address
+        _linked[key] = _link(compiled)
+    return _linked[key].address
 
 
 def find(

@@ -184,6 +184,21 @@ def test_sources_that_change_after_they_were_imported_are_not_taken_for_those(
     assert changed == "18.0 3.0\n3 True\n"
 
 
+def test_modules_that_are_loaded_anew_have_new_code(trial: Trial) -> None:
+    """As by those who edit the package while an interpreter runs."""
+    trial.run()
+    load_anew = (
+        "outer.total(np.arange(4.0), np.zeros(1)); import importlib, pathlib, egparse.inner; "
+        "path = pathlib.Path(egparse.inner.__file__); "
+        "path.write_text(path.read_text().replace('= 2.0', '= 3.0')); "
+        "importlib.reload(egparse.inner); importlib.reload(outer)"
+    )
+    changed = trial.run(load_anew)
+    trial.rewrite("inner.py", "FACTOR = 3.0", "FACTOR = 2.0")
+    assert changed == "18.0 3.0\n3 True\n"
+    assert trial.run() == FOUND
+
+
 def test_processes_that_compile_the_same_at_once_do_no_harm(trial: Trial) -> None:
     processes = [trial.start() for _ in range(3)]
     assert {output_of(process).splitlines()[0] for process in processes} == {RESULTS}
