@@ -17,12 +17,12 @@ import numpy as np
 from egparse.compilation import njit
 
 def in_the_middle(array):
-    return np.median(array) + np.std(array) + np.interp(2.5, array, array)
+    return np.median(array)
 
 def of_a_row(array):
     table = array.copy().reshape(2, -1)
     table[0] = table[1]
-    return table.sum() + np.linspace(0.0, 1.0, 5)[3]
+    return table.sum()
 
 array = np.array([4.0, 1.0, 3.0, 2.0])
 for function in (in_the_middle, of_a_row):
