@@ -17,9 +17,11 @@ from egparse.compilation.signatures import ArgumentType, as_text, from_text, typ
 if TYPE_CHECKING:
     from egparse.compilation.kernel import Kernel
 
-JUST_IN_TIME = os.environ.get("EGPARSE_JIT", "0") not in ("", "0")
+JUST_IN_TIME = any(
+    os.environ.get(name, "0") not in ("", "0") for name in ("EGPARSE_JIT", "NUMBA_BOUNDSCHECK")
+)
 """Whether numba compiles, links and calls all kernels itself, in each process anew: the way for
-interpreters that compiled kernels do not know, and a check of the other way.
+interpreters that compiled kernels do not know, for checks of indices, and to check the other way.
 """
 
 _lock = threading.RLock()
