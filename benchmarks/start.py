@@ -5,8 +5,8 @@ Both commits are checked out, built and installed into virtual environments of t
 any cache of pip. Rows that are run once for each state say so in their name; the others are medians
 of alternating runs. CPU is user and system time of the process and its children.
 
-The row without a home runs as the user nobody, who cannot write to the installation (as another
-user than root it runs as oneself).
+The rows without a home run in a mount namespace in which the installation is read-only; they need
+root, and are left out for other users.
 
 Usage: python benchmarks/start.py [--before COMMIT] [--runs 7] [--corpus FILE.conllu] [--folder DIR]
 """
@@ -31,7 +31,8 @@ TEXT = "Where did your old friend from Lisbon put the keys?\n"
 CONLLU = "".join(
     f"{place}\t{form}\t_\t_\t_\t_\t_\t_\t_\t_\n" for place, form in enumerate(TEXT.split(), start=1)
 )
-NOBODY = 65534
+NO_HOME = "/dev/null/none"
+READ_ONLY = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && shift && exec "$@"'
 
 LOAD = """
 import time, egparse
@@ -75,9 +76,7 @@ class Cost(NamedTuple):
     elapsed: float
 
 
-def cost_of(
-    command: list[str], *, home: Path | str, text: str = "", user: int | None = None
-) -> tuple[Cost, str]:
+def cost_of(command: list[str], *, home: Path | str, text: str = "") -> tuple[Cost, str]:
     """What a command costs with a home folder, and what it printed."""
     kept = ("PATH", "LANG", "PIP_INDEX_URL", "PIP_CONFIG_FILE", "SSL_CERT_FILE")
     environment: Mapping[str, str] = {key: os.environ[key] for key in kept if key in os.environ} | {
@@ -86,7 +85,7 @@ def cost_of(
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     done = subprocess.run(
         command, input=text, env=environment, text=True, capture_output=True, check=False,
-        user=user, cwd="/",
+        cwd="/",
     )  # fmt: skip
     elapsed, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode:
@@ -102,7 +101,8 @@ def install(name: str, commit: str, folder: Path) -> tuple[State, Cost]:
     subprocess.run(["git", "-C", str(source), "checkout", "--quiet", commit], check=True)
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
     state = State(name, source, environment)
-    pip = [sys.executable, "-m", "pip", "--python", state.python, "install", "--quiet"]
+    outside = str(Path(sys.base_prefix) / "bin" / "python3")  # environments may lack pip
+    pip = [outside, "-m", "pip", "--python", state.python, "install", "--quiet"]
     cost, _ = cost_of([*pip, "--no-cache-dir", str(source)], home=new_home(folder))
     subprocess.run(["chmod", "-R", "a+rX", str(folder)], check=True)
     return state, cost
@@ -116,15 +116,11 @@ def new_home(folder: Path) -> Path:
 def once(state: State, folder: Path) -> Iterator[tuple[str, Cost]]:
     """The rows that change what is measured: the first processes of an installation."""
     parse = [state.egparse, "parse", "en_ewt", "-"]
-    as_root = os.geteuid() == 0
-    if as_root:  # before anything is compiled into the installation
-        user = NOBODY
-        yield (
-            "first parse, no home, read only",
-            cost_of(parse, home="/none", text=TEXT, user=user)[0],
-        )
-        cost = cost_of(parse, home="/none", text=TEXT, user=user)[0]
-        yield "second parse, no home, read only", cost
+    if os.geteuid() == 0:  # before anything is compiled into the installation
+        inside = ["unshare", "--mount", "sh", "-c", READ_ONLY, "sh", str(state.environment)]
+        for row in ("first", "second"):
+            cost = cost_of([*inside, *parse], home=NO_HOME, text=TEXT)[0]
+            yield f"{row} parse, no home, read-only", cost
     yield "first parse of one sentence", cost_of(parse, home=new_home(folder), text=TEXT)[0]
     home, model = new_home(folder), str(folder / f"{state.name}.msgpack")
     corpora = state.source / "corpora"
