@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from multiprocessing import get_context
@@ -27,31 +27,46 @@ def compile_all(
     """Compile kernels, each named with the types of its arguments, and those that they need, into a
     folder; yields each name when it is there.
 
-    This process lowers one kernel after the other, because those that many call are then lowered
-    once; ``jobs`` others (by default, one for each core) optimise and compile meanwhile.
+    Kernels of one room call the same others, which one process then lowers once. So this process
+    lowers those of the room that has most, which ``jobs`` others (by default, one for each core)
+    optimise and compile meanwhile; each of the other rooms is left to one of these.
 
     Raises:
         OSError: a file cannot be written.
     """
-    # Kernels with long lists of arguments contain most code: they come first, so that no process
-    # is left with one at the end.
-    waiting = deque(sorted(lines, key=len, reverse=True))
-    known = set(lines)
-    running: dict[Future[None], str] = {}
+    rooms: dict[str, list[str]] = defaultdict(list)
+    for line in sorted(lines, key=len, reverse=True):
+        rooms[line.split(".")[1]].append(line)
+    largest = max(rooms.values(), key=lambda room: sum(map(len, room)), default=[])
+    waiting, known = deque(largest), set(lines)
+    running: dict[Future[list[str]], list[str]] = {}
     # a forked child of a process with threads may hang
     with ProcessPoolExecutor(jobs or _n_cores(), mp_context=get_context("spawn")) as pool:
+        for room in rooms.values():
+            if room is not largest:
+                running[pool.submit(_compile_room, folder, room, levels)] = room
         while waiting or running:
             if waiting:
                 line = waiting.popleft()
                 program = program_of(*kernel_of(line))
-                for level in levels:
-                    running[pool.submit(compile_into, folder, program, level)] = line
+                done_now = pool.submit(compile_into, folder, program, levels)
+                running[done_now] = [line]
                 waiting += [need for need in program.needs if need not in known]
                 known.update(program.needs)
             done, _ = wait(running, timeout=0 if waiting else None, return_when=FIRST_COMPLETED)
             for each in done:
-                each.result()
-                yield running.pop(each)
+                waiting += [need for need in each.result() if need not in known]
+                known.update(each.result())
+                yield from running.pop(each)
+
+
+def _compile_room(folder: Path, lines: Sequence[str], levels: Sequence[str]) -> list[str]:
+    """Lower and compile kernels in this process; returns those that they need."""
+    needs: list[str] = []
+    for line in lines:
+        program = program_of(*kernel_of(line))
+        needs += compile_into(folder, program, levels)
+    return needs
 
 
 def _n_cores() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -108,14 +109,16 @@ def compiled(program: Program, level: str) -> stored.CompiledKernel:
     )
 
 
-def compile_into(folder: Path, program: Program, level: str) -> None:
-    """Compile a program into a folder.
+def compile_into(folder: Path, program: Program, levels: Sequence[str]) -> list[str]:
+    """Compile a program into a folder; returns the kernels that it needs besides.
 
     Raises:
-        OSError: the file cannot be written.
+        OSError: a file cannot be written.
     """
-    name = stored.KernelName(program.kernel, program.types, level)
-    stored.write(folder, name, compiled(program, level))
+    for level in levels:
+        name = stored.KernelName(program.kernel, program.types, level)
+        stored.write(folder, name, compiled(program, level))
+    return program.needs
 
 
 def _require_known_names(program: llvm.ModuleRef) -> None:
