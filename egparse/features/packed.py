@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.features.sequence import WeightRows
+from egparse.features.sequence import WHOLE_LABELS, LabelParts, WeightRows
 from egparse.types import Floats, Ints, Longs, Mask, UInt16s, UInt32s
 
 _MAX_DENSE_LABELS = 64  # with more labels a padded row is mostly zeros
@@ -29,7 +29,7 @@ class PackedRows(NamedTuple):
     ``sparse[pair_places[r]]`` of the labels ``pair_labels[r]``.
 
     ``dense`` and ``masks`` are (rows, width), with width 0 if there are too many labels; masks are
-    1 on the support and 0 elsewhere.
+    1 on the support and 0 elsewhere. Where labels are ``divided``, all this holds of their parts.
     """
 
     dense: Floats
@@ -40,6 +40,7 @@ class PackedRows(NamedTuple):
     pair_starts: Longs
     pair_places: UInt32s
     pair_labels: UInt16s
+    divided: LabelParts
 
 
 class Placement(NamedTuple):
@@ -76,18 +77,25 @@ def pack(
     candidates: UInt16s,
     candidate_starts: Longs,
     n_labels: int,
+    divided: LabelParts = WHOLE_LABELS,
 ) -> PackedRows:
     """Lay out the rows for these words, with all weights zero.
 
     Word ``k`` has the candidates ``candidates[candidate_starts[k]:candidate_starts[k + 1]]``.
+    Where labels are ``divided``, ``n_labels`` is the number of their parts. A part that all
+    candidates of a word share is left out there: it cannot change which of them is chosen.
     """
     width = -(-n_labels // 8) * 8 if n_labels <= _MAX_DENSE_LABELS else 0
     is_dense = placement.dense >= 0
     masks = np.zeros((int(is_dense.sum()), width))
     _fill_masks(placement.dense, rows.starts, rows.labels, masks)
     counts = np.zeros((2, len(attributes) + 1), dtype=np.int64)
+    if len(divided.starts):
+        used = parts_that_differ(candidates, candidate_starts, divided, n_labels)
+    else:
+        used = Used(candidates, candidate_starts)
     is_candidate = np.zeros(n_labels, dtype=np.bool_)
-    _count(attributes, rows, placement, candidates, candidate_starts, is_candidate, counts)
+    _count(attributes, rows, placement, used.labels, used.starts, is_candidate, counts)
     dense_starts, pair_starts = np.cumsum(counts, axis=1)
     packed = PackedRows(
         np.zeros_like(masks),
@@ -98,9 +106,60 @@ def pack(
         pair_starts,
         np.empty(pair_starts[-1], dtype=np.uint32),
         np.empty(pair_starts[-1], dtype=np.uint16),
+        divided,
     )
-    _fill(attributes, rows, placement, candidates, candidate_starts, is_candidate, packed)
+    _fill(attributes, rows, placement, used.labels, used.starts, is_candidate, packed)
     return packed
+
+
+class Used(NamedTuple):
+    """The labels, or parts of labels, whose weights word k uses: ``labels[starts[k]:...]``."""
+
+    labels: UInt16s
+    starts: Longs
+
+
+def parts_that_differ(
+    candidates: UInt16s, candidate_starts: Longs, divided: LabelParts, n_parts: int
+) -> Used:
+    """The parts that some, but not all, of the candidates of each word have."""
+    starts = np.zeros(len(candidate_starts), dtype=np.int64)
+    counts = np.zeros(n_parts, dtype=np.int64)
+    parts = np.empty(0, dtype=np.uint16)
+    for _ in range(2):  # count, then fill
+        _find_differing(candidates, candidate_starts, divided, counts, starts, parts)
+        if not len(parts):
+            parts = np.empty(int(starts[-1]), dtype=np.uint16)
+    return Used(parts, starts)
+
+
+@njit
+def _find_differing(
+    candidates: UInt16s,
+    candidate_starts: Longs,
+    divided: LabelParts,
+    counts: Longs,
+    starts: Longs,
+    parts: UInt16s,
+) -> None:
+    """Write the parts of each word to ``parts`` unless it is empty, and their bounds to ``starts``;
+    ``counts`` is zero between words.
+    """
+    of_labels, part_starts = divided.parts, divided.starts
+    total, fills = 0, parts.shape[0] > 0
+    for k in range(candidate_starts.shape[0] - 1):
+        first, end = candidate_starts[k], candidate_starts[k + 1]
+        for c in range(first, end):
+            for r in range(part_starts[candidates[c]], part_starts[candidates[c] + 1]):
+                counts[of_labels[r]] += 1
+        for c in range(first, end):
+            for r in range(part_starts[candidates[c]], part_starts[candidates[c] + 1]):
+                if 0 < counts[of_labels[r]] < end - first:
+                    if fills:
+                        parts[total] = of_labels[r]
+                    total += 1
+                counts[of_labels[r]] = 0
+        starts[k + 1] = total
 
 
 def unpack(packed: PackedRows, placement: Placement, rows: WeightRows) -> None:
@@ -193,9 +252,10 @@ def score_words(
     """Score the candidates of the words from ``first`` on, one sentence: ``starts``, ``candidates``
     and ``scores`` as in ``features.sequence.score_candidates``.
 
-    ``buffer`` has room for every label and for a dense row.
+    ``buffer`` has room for every label, or part of one, and for a dense row.
     """
     dense, sparse = rows.dense, rows.sparse
+    part_starts, parts = rows.divided.starts, rows.divided.parts
     dense_starts, pair_starts = rows.dense_starts, rows.pair_starts
     dense_rows, pair_places, pair_labels = rows.dense_rows, rows.pair_places, rows.pair_labels
     width = dense.shape[1]
@@ -204,9 +264,14 @@ def score_words(
         out = scores[starts[k] : starts[k + 1]]
         for q in range(width):
             buffer[q] = 0.0
-        if width == 0:
+        if width == 0 and part_starts.shape[0] == 0:
             for c in range(labels_of_word.shape[0]):
                 buffer[labels_of_word[c]] = 0.0
+        elif width == 0:
+            for c in range(labels_of_word.shape[0]):
+                label = labels_of_word[c]
+                for r in range(part_starts[label], part_starts[label + 1]):
+                    buffer[parts[r]] = 0.0
         # slices of unsigned indices spare numba the test for negative indices
         for row in dense_rows[dense_starts[first + k] : dense_starts[first + k + 1]]:
             weights = dense[row]
@@ -216,8 +281,15 @@ def score_words(
         labels = pair_labels[pair_starts[first + k] : pair_starts[first + k + 1]]
         for r in range(places.shape[0]):
             buffer[labels[r]] += sparse[places[r]]
-        for c in range(labels_of_word.shape[0]):
-            out[c] = buffer[labels_of_word[c]]
+        if part_starts.shape[0] == 0:
+            for c in range(labels_of_word.shape[0]):
+                out[c] = buffer[labels_of_word[c]]
+        else:
+            for c in range(labels_of_word.shape[0]):
+                label, score = labels_of_word[c], 0.0
+                for r in range(part_starts[label], part_starts[label + 1]):
+                    score += buffer[parts[r]]
+                out[c] = score
 
 
 @njit(fast=True)
@@ -233,6 +305,7 @@ def add_words(
     dense, masks, sparse = rows.dense, rows.masks, rows.sparse
     dense_starts, pair_starts, dense_rows = rows.dense_starts, rows.pair_starts, rows.dense_rows
     pair_places, pair_labels = rows.pair_places, rows.pair_labels
+    part_starts, parts = rows.divided.starts, rows.divided.parts
     width = dense.shape[1]
     norm_change = 0.0
     for k in range(starts.shape[0] - 1):
@@ -240,7 +313,12 @@ def add_words(
         change = changes[starts[k] : starts[k + 1]]
         total_change = 0.0
         for c in range(labels_of_word.shape[0]):
-            buffer[labels_of_word[c]] = change[c]
+            label = labels_of_word[c]
+            if part_starts.shape[0] == 0:
+                buffer[label] = change[c]
+            else:
+                for r in range(part_starts[label], part_starts[label + 1]):
+                    buffer[parts[r]] += change[c]
             total_change += abs(change[c])
         if total_change > 0.0:
             for row in dense_rows[dense_starts[first + k] : dense_starts[first + k + 1]]:
@@ -258,5 +336,10 @@ def add_words(
                 sparse[places[r]] = new
                 norm_change += (new - old) * (new + old)
         for c in range(labels_of_word.shape[0]):
-            buffer[labels_of_word[c]] = 0.0
+            label = labels_of_word[c]
+            if part_starts.shape[0] == 0:
+                buffer[label] = 0.0
+            else:
+                for r in range(part_starts[label], part_starts[label + 1]):
+                    buffer[parts[r]] = 0.0
     return norm_change

@@ -10,6 +10,7 @@ so frequent that its absence with a label is evidence against the label.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -53,11 +54,74 @@ def supported_rows(
     return rows_of(pairs, n_attributes, n_labels)
 
 
+def supported_part_rows(
+    attributes: Ints, labels: Ints, n_attributes: int, divided: LabelParts, full_from: Ints
+) -> WeightRows:
+    """The same over the parts of the labels, (parts,) of which ``full_from[part]`` is the number of
+    words from which on an attribute has the part whatever it was seen with (``NEVER``: none has).
+    """
+    n_parts = len(full_from)
+    counts = np.bincount(attributes[attributes >= 0], minlength=n_attributes)
+    found = []
+    sizes = np.diff(divided.starts)
+    longest = int(sizes.max(initial=0))
+    for place in range(longest):
+        has = sizes[labels] > place
+        part = divided.parts[divided.starts[labels[has]] + place].astype(np.int64)
+        pairs = attributes[has].astype(np.int64) * n_parts + part[:, None]
+        found.append(np.unique(pairs[attributes[has] >= 0]))
+    for least in np.unique(full_from[full_from != NEVER]):
+        frequent = np.flatnonzero(counts >= least)
+        parts = np.flatnonzero(full_from == least)
+        found.append((frequent[:, None] * n_parts + parts).reshape(-1))
+    pairs = np.unique(np.concatenate([*found, np.empty(0, dtype=np.int64)]))
+    return rows_of(pairs, n_attributes, n_parts)
+
+
 def rows_of(pairs: Longs, n_attributes: int, n_labels: int) -> WeightRows:
     """Rows of zero weights for distinct, ascending pairs."""
     starts = np.searchsorted(pairs, np.arange(n_attributes + 1, dtype=np.int64) * n_labels)
     labels = (pairs % n_labels).astype(np.uint16)
     return WeightRows(starts.astype(np.int32), labels, np.zeros(len(pairs), dtype=np.float32))
+
+
+class LabelParts(NamedTuple):
+    """What labels are made of, where rows of weights hold parts of labels instead of labels: label
+    ``l`` has the parts ``parts[starts[l]:starts[l + 1]]``, and its score is the sum of theirs
+    (Mueller et al. 2013, "Efficient higher-order CRFs for morphological tagging", section 4).
+
+    Without ``starts`` each label is its only part.
+    """
+
+    starts: Longs
+    parts: UInt16s
+
+    @classmethod
+    def of(cls, lists: Sequence[Sequence[int]]) -> LabelParts:
+        """The parts of each label, given as a list."""
+        starts = np.zeros(len(lists) + 1, dtype=np.int64)
+        np.cumsum([len(parts) for parts in lists], out=starts[1:])
+        flat = [part for parts in lists for part in parts]
+        return cls(starts, np.array(flat, dtype=np.uint16))
+
+
+WHOLE_LABELS = LabelParts(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint16))
+"""Labels that are not divided."""
+
+class Division(NamedTuple):
+    """How labels share weights: by their ``parts``, where an attribute seen ``full_from[part]``
+    times (parts,) has the part whatever it was seen with (``NEVER``: none has), and by the
+    ``classes`` (n_labels,) whose bigrams have weights.
+    """
+
+    parts: LabelParts
+    full_from: Ints
+    classes: UInt16s
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return 1 + int(self.classes.max(initial=0))
 
 
 _WORDS = 16
@@ -70,6 +134,7 @@ def score_candidates(
     rows: WeightRows,
     starts: Ints,
     candidates: UInt16s,
+    divided: LabelParts,
     buffer: Floats,
     scores: Floats,
 ) -> float:
@@ -77,7 +142,7 @@ def score_candidates(
 
     ``attributes`` is (n, templates), -1 where absent. The candidates of word ``k`` are
     ``candidates[starts[k]:starts[k + 1]]``, and the same slice of ``scores`` gets their scores.
-    ``buffer`` (n_labels,) is scratch space.
+    ``buffer`` is scratch space, with a cell for each label or part of ``divided``.
 
     Most rows are not in the cache, and one at a time they would take most of the time. So all
     bounds and then the first cells of the rows of some words are read before they are added up:
@@ -86,6 +151,7 @@ def score_candidates(
     """
     # taken out of the tuple before the loops: numba counts a reference for each access to a field
     row_starts, labels, weights = rows.starts, rows.labels, rows.weights
+    part_starts, parts = divided.starts, divided.parts
     n, n_templates = attributes.shape
     begins = np.empty((_WORDS, n_templates), dtype=np.int32)
     ends = np.empty((_WORDS, n_templates), dtype=np.int32)
@@ -107,6 +173,13 @@ def score_candidates(
             for t in range(n_templates):
                 for r in range(begins[k - first, t], ends[k - first, t]):
                     buffer[labels[r]] += weights[r]
-            for c in range(starts[k], starts[k + 1]):
-                scores[c] = buffer[candidates[c]]
+            if part_starts.shape[0] == 0:
+                for c in range(starts[k], starts[k + 1]):
+                    scores[c] = buffer[candidates[c]]
+            else:
+                for c in range(starts[k], starts[k + 1]):
+                    score = 0.0
+                    for r in range(part_starts[candidates[c]], part_starts[candidates[c] + 1]):
+                        score += buffer[parts[r]]
+                    scores[c] = score
     return seen

@@ -6,12 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from egparse.errors import ConfigError
-from egparse.features.sequence import NEVER, WeightRows, supported_rows
+from egparse.features.sequence import (
+    NEVER,
+    Division,
+    WeightRows,
+    supported_part_rows,
+    supported_rows,
+)
 from egparse.features.tag_dictionary import Candidates
 from egparse.features.templates import Templates
 from egparse.fitting.optimise import Prepared, require_finite
@@ -45,7 +51,7 @@ _BYTES_OF_PART = {
 
 class SequenceExamples(NamedTuple):
     """Words with columns ``values``, sentences ``starts``, correct labels ``gold`` and their
-    ``candidates`` (gold among them).
+    ``candidates`` (gold among them); what the labels are made of, if they are divided.
     """
 
     values: Ints
@@ -53,6 +59,7 @@ class SequenceExamples(NamedTuple):
     gold: Ints
     candidates: Candidates
     n_labels: int
+    division: Division | None = None
 
 
 class SequenceSettings(NamedTuple):
@@ -83,16 +90,16 @@ def prepare_sequence(
         ConfigError: an order above 1 without bigrams, or one that would need more memory than
             ``MAX_BYTES``.
     """
-    support, longer = _supports(examples, settings)
+    division = examples.division
+    n_classes = examples.n_labels if division is None else division.n_classes
+    support, longer = _supports(examples, settings, n_classes)
     keys = keys_of(settings.templates, examples.values, examples.starts)
     index = build_index(keys, settings.min_count)
     if settings.base is not None:
         index = keys_with_base(index, keys, settings.base)
     attributes = index.numbers(keys)
     del keys
-    rows = supported_rows(
-        attributes, examples.gold, len(index), examples.n_labels, settings.full_row_min_count
-    )
+    rows = _supported_rows(attributes, len(index), examples, settings)
     warm_start = None
     if settings.base is not None:
         warm_start = warm_start_of(settings.base, index, rows)
@@ -108,6 +115,7 @@ def prepare_sequence(
         n_labels=examples.n_labels,
         support=support,
         longer=longer,
+        **({} if division is None else _divided(division)),
     )
     learner = settings.learner(problem, None if warm_start is None else warm_start.offsets(problem))
     if settings.order > 1:
@@ -132,22 +140,56 @@ def prepare_sequence(
             whole = warm_start.with_learned(problem.rows.weights * scale, transitions, learned)
             return replace(whole, rows=whole.rows._replace(weights=rounded(whole.rows.weights)))
         if not settings.bigrams:
-            transitions = np.zeros((examples.n_labels, examples.n_labels), dtype=np.float32)
+            transitions = np.zeros((n_classes, n_classes), dtype=np.float32)
         weights = WeightRows(rows.starts, rows.labels, rounded(problem.rows.weights * scale))
-        opening = np.zeros(examples.n_labels, dtype=np.float32)
+        opening = np.zeros(len(transitions), dtype=np.float32)
         longer = tuple(table * scale for table in problem.longer)
-        return SequenceModel(settings.templates, index, weights, transitions, opening, longer)
+        model = SequenceModel(settings.templates, index, weights, transitions, opening, longer)
+        if division is None:
+            return model
+        return replace(model, divided=division.parts, classes=division.classes)
 
     return Prepared(learner, learner.initialise(GOLD_THETA + float(np.log(per_word))), snapshot)
 
 
+def _supported_rows(
+    attributes: Ints, n_attributes: int, examples: SequenceExamples, settings: SequenceSettings
+) -> WeightRows:
+    """Rows of zero weights for the pairs of the examples."""
+    division = examples.division
+    if division is None:
+        return supported_rows(
+            attributes,
+            examples.gold,
+            n_attributes,
+            examples.n_labels,
+            settings.full_row_min_count,
+        )
+    return supported_part_rows(
+        attributes, examples.gold, n_attributes, division.parts, division.full_from
+    )
+
+
+def _divided(division: Division) -> dict[str, Any]:
+    """The arguments of a problem whose labels are divided."""
+    return {
+        "divided": division.parts,
+        "n_parts": len(division.full_from),
+        "classes": division.classes,
+    }
+
+
 def _supports(
-    examples: SequenceExamples, settings: SequenceSettings
+    examples: SequenceExamples, settings: SequenceSettings, n_classes: int
 ) -> tuple[Mask | None, list[Mask]]:
     """Which label bigrams have a weight (None: there are none), then which longer n-grams: those
     seen inside sentences.
     """
-    order, n_labels = settings.order, examples.n_labels
+    order, n_labels, gold = settings.order, n_classes, examples.gold
+    if examples.division is not None:
+        gold = examples.division.classes[gold].astype(np.int32)
+        if order > 1:
+            raise ConfigError(f"order: expected 1 for tags of several layers, got {order}")
     if not settings.bigrams:
         if order > 1:
             raise ConfigError(f"order: expected 1 without bigrams, got {order}")
@@ -155,9 +197,9 @@ def _supports(
     if order > 1:
         wanted = f"label n-grams of {n_labels} labels"
         _check_memory(order, _BYTES_OF_NGRAM * n_ngrams(n_labels, order), wanted)
-    bigrams, *longer = observed_ngrams(examples.gold, examples.starts, n_labels, order)
+    bigrams, *longer = observed_ngrams(gold, examples.starts, n_labels, order)
     # If some attributes have a weight for every label, every bigram has a weight.
-    every = settings.full_row_min_count != NEVER
+    every = settings.full_row_min_count != NEVER or examples.division is not None
     return np.ones_like(bigrams) if every else bigrams, longer
 
 

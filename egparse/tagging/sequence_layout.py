@@ -18,7 +18,8 @@ class SequenceLayout(NamedTuple):
     ``starts`` from ``words[i] + i`` on.
 
     Its candidates, ``candidates[candidate_starts[words[i]]:...]``, are labels; ``places`` numbers
-    them within ``label_sets[label_starts[i]:label_starts[i + 1]]``, the L labels of the sentence.
+    them, or their classes, within ``label_sets[label_starts[i]:label_starts[i + 1]]``, the L labels
+    or classes of the sentence.
     Its parts are the candidates, then tables of L^2, ..., L^(order + 1) label n-grams as in
     ``structures.chains.higher_order`` (none with order 0, where L is 0). ``gold[k]`` is the correct
     candidate of word k, counted from the first of its sentence.
@@ -49,10 +50,15 @@ class Sentence(NamedTuple):
 
 
 def lay_out(
-    word_starts: Longs, gold: Ints, candidates: UInt16s, candidate_starts: Longs, order: int
+    word_starts: Longs,
+    gold: Ints,
+    candidates: UInt16s,
+    candidate_starts: Longs,
+    order: int,
+    classes: UInt16s | None = None,
 ) -> SequenceLayout:
-    """Lay out sentences with label n-grams of an ``order``; see ``SequenceProblem`` for the other
-    arguments.
+    """Lay out sentences with n-grams of an ``order`` of labels, or of their ``classes[label]``; see
+    ``SequenceProblem`` for the other arguments.
 
     Raises:
         ValueError: a word whose correct label is not one of its candidates, or whose candidates do
@@ -64,13 +70,14 @@ def lay_out(
     starts = np.empty(len(gold) + n, dtype=np.int32)
     places = np.zeros(len(candidates), dtype=np.int32)
     label_sets: list[UInt16s] = []
+    in_ngrams = candidates if classes is None else classes[candidates]
     sizes = np.zeros(n + 1, dtype=np.int64)
     for i in range(n):
         bounds = candidate_starts[word_starts[i] : word_starts[i + 1] + 1]
         starts[word_starts[i] + i : word_starts[i + 1] + i + 1] = bounds - bounds[0]
         sizes[i + 1] = bounds[-1] - bounds[0]
         if order:
-            labels, inverse = np.unique(candidates[bounds[0] : bounds[-1]], return_inverse=True)
+            labels, inverse = np.unique(in_ngrams[bounds[0] : bounds[-1]], return_inverse=True)
             places[bounds[0] : bounds[-1]] = inverse
             label_sets.append(labels)
             sizes[i + 1] += n_ngrams(len(labels), order)

@@ -13,7 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from egparse.features.index import KeyIndex
-from egparse.features.sequence import WeightRows, score_candidates
+from egparse.features.sequence import (
+    WHOLE_LABELS,
+    Division,
+    LabelParts,
+    WeightRows,
+    score_candidates,
+)
 from egparse.features.tag_dictionary import Candidates
 from egparse.features.templates import (
     MAX_TEMPLATES,
@@ -36,7 +42,7 @@ from egparse.storage.schema import (
     starts_of,
 )
 from egparse.structures.chains import batch, higher_order_batch
-from egparse.types import Floats, Ints, Longs, Mask, Singles, UInt64s
+from egparse.types import Floats, Ints, Longs, Mask, Singles, UInt16s, UInt64s
 
 STORED_MODEL = Record(
     {
@@ -46,19 +52,21 @@ STORED_MODEL = Record(
         "row_lengths": Packed(("uint16",), "attributes", sums_to="weights", takes=6),
         "row_labels": Packed(("uint8", "uint16"), "weights", below="labels", takes=3),
         "row_weights": Array("float16", ("weights",)),
-        "transitions": Array("float32", ("labels",) * 2, forbids=True),
-        "opening": Array("float32", ("labels",), forbids=True),
+        "transitions": Array("float32", ("classes",) * 2, forbids=True),
+        "opening": Array("float32", ("classes",), forbids=True),
         "longer": Prefix(
             (
-                Array("float32", ("labels",) * 3, forbids=True),
-                Array("float32", ("labels",) * 4, forbids=True),
+                Array("float32", ("classes",) * 3, forbids=True),
+                Array("float32", ("classes",) * 4, forbids=True),
             )
         ),
         "temperature": TEMPERATURE,
     },
     absent={"longer": [], "temperature": 1.0},  # in files of egparse 0.1.0
 )
-"""A sequence model in a model file, with ``labels`` labels."""
+"""A sequence model in a model file, with rows over ``labels`` labels or parts of labels, and
+n-grams over ``classes`` classes of labels, or the labels themselves.
+"""
 
 
 @dataclass(frozen=True)
@@ -70,6 +78,9 @@ class SequenceModel:
     ``opening[label]`` is 0, or -inf for a label that may not begin a sentence. Where a bigram is
     -inf, so is every sequence with it. Probabilities are computed from scores divided by
     ``temperature``, which does not affect the best sequence.
+
+    Where labels are ``divided``, ``rows`` hold weights of their parts. With ``classes`` (n_labels,)
+    n-grams and openings are those of the classes of labels.
     """
 
     templates: Templates
@@ -79,11 +90,23 @@ class SequenceModel:
     opening: Singles
     longer: tuple[Singles, ...] = ()
     temperature: float = 1.0
+    divided: LabelParts = WHOLE_LABELS
+    classes: UInt16s | None = None
 
     @property
     def n_labels(self) -> int:
         """The size of the label set."""
-        return len(self.opening)
+        return len(self.opening if self.classes is None else self.classes)
+
+    @cached_property
+    def n_parts(self) -> int:
+        """The number of labels, or of their parts, that rows of weights may have."""
+        divided = self.divided
+        return 1 + int(divided.parts.max(initial=0)) if len(divided.starts) else self.n_labels
+
+    def _in_ngrams(self, labels: UInt16s) -> UInt16s:
+        """The labels, or their classes, by which n-grams are scored."""
+        return labels if self.classes is None else self.classes[labels]
 
     @cached_property
     def _slack(self) -> float:
@@ -93,12 +116,15 @@ class SequenceModel:
         """The labels of the best label sequence of each sentence."""
         scores = self._scores(values, starts, candidates)
         chosen = np.zeros(len(values), dtype=np.int32)
-        shared = (scores, candidates.starts, candidates.labels, starts)
+        labels, in_ngrams = candidates.labels, self._in_ngrams(candidates.labels)
+        shared = (scores, candidates.starts, in_ngrams, starts)
         if self.longer:
             ngrams = (self.transitions, *self.longer)
             higher_order_batch.best_sequences(*shared, ngrams, self.opening, None, chosen)
         else:
-            batch.best_sequences(*shared, self.transitions, self.opening, self._slack, chosen)
+            batch.best_sequences(
+                *shared, labels, self.transitions, self.opening, self._slack, chosen
+            )
         return chosen
 
     def probabilities(
@@ -123,6 +149,7 @@ class SequenceModel:
             self._scores(values, starts, candidates) / self.temperature,
             candidates.starts,
             candidates.labels,
+            self._in_ngrams(candidates.labels),
             starts,
             ngrams,
             self.opening / np.float32(self.temperature),
@@ -133,13 +160,16 @@ class SequenceModel:
     def _scores(self, values: Ints, starts: Longs, candidates: Candidates) -> Floats:
         attributes = attributes_of(self.templates, self.index, values, starts)
         scores = np.empty(len(candidates.labels))
-        buffer = np.zeros(self.n_labels)
+        buffer = np.zeros(self.n_parts)
         places = candidates.starts.astype(np.int32)
-        score_candidates(attributes, self.rows, places, candidates.labels, buffer, scores)
+        score_candidates(
+            attributes, self.rows, places, candidates.labels, self.divided, buffer, scores
+        )
         return scores
 
     def allows(self, labels: Ints, starts: Longs) -> Mask:
         """Whether each sentence's label sequence has no forbidden bigram or first label."""
+        labels = labels if self.classes is None else self.classes[labels].astype(np.int32)
         allowed = np.ones(len(labels), dtype=bool)
         allowed[1:] = self.transitions[labels[:-1], labels[1:]] > -np.inf
         first = starts[:-1][np.diff(starts) > 0]
@@ -171,7 +201,7 @@ class SequenceModel:
             "keys": compress_array(self.index.keys),
             "row_lengths": compress_array(np.diff(self.rows.starts).astype(np.uint16)),
             "row_labels": compress_array(
-                self.rows.labels.astype(np.uint8 if self.n_labels <= 256 else np.uint16)
+                self.rows.labels.astype(np.uint8 if self.n_parts <= 256 else np.uint16)
             ),
             "row_weights": self.rows.weights.astype(np.float16),
             "transitions": self.transitions,
@@ -181,13 +211,21 @@ class SequenceModel:
         }
 
     @classmethod
-    def from_payload(cls, stored: Stored, columns: Sequence[str], n_labels: int) -> SequenceModel:
-        """The model over the named columns, with so many labels.
+    def from_payload(
+        cls,
+        stored: Stored,
+        columns: Sequence[str],
+        n_labels: int,
+        division: Division | None = None,
+    ) -> SequenceModel:
+        """The model over the named columns, with so many labels, which may be divided.
 
         Raises:
             Misfit: content that the declaration does not allow.
         """
-        read = stored.read(STORED_MODEL, labels=n_labels)
+        in_rows = n_labels if division is None else len(division.full_from)
+        in_ngrams = n_labels if division is None else division.n_classes
+        read = stored.read(STORED_MODEL, labels=in_rows, classes=in_ngrams)
         with stored.naming("templates"):
             templates = compile_templates(read["templates"], columns, read["pads"])
         index = KeyIndex(read["keys"])
@@ -202,6 +240,9 @@ class SequenceModel:
             "row_labels",
             "ascending labels in each row",
         )
+        stored.require(
+            division is None or not read["longer"], "longer", "bigrams only", "longer n-grams"
+        )
         return cls(
             templates,
             index,
@@ -210,6 +251,8 @@ class SequenceModel:
             read["opening"].copy(),
             tuple(table.copy() for table in read["longer"]),
             read["temperature"],
+            WHOLE_LABELS if division is None else division.parts,
+            None if division is None else division.classes,
         )
 
 

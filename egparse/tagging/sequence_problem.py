@@ -11,7 +11,7 @@ import numpy as np
 
 from egparse.errors import ConfigError
 from egparse.features.packed import pack, place, unpack
-from egparse.features.sequence import WeightRows
+from egparse.features.sequence import WHOLE_LABELS, LabelParts, WeightRows
 from egparse.learners.design import DesignMatrix
 from egparse.learners.eg.step import DualVariables, StepRule
 from egparse.structures.chains import (
@@ -46,6 +46,10 @@ class SequenceProblem:
     with a weight: masks of shape (n_labels,) * 3, ..., oldest label first; with M of them the
     ``order`` is M + 1. ``rows`` holds the (attribute, label) pairs that have a weight.
 
+    Where labels are ``divided``, ``rows`` holds (attribute, part) pairs of so many parts as
+    ``n_parts``. With ``classes`` (n_labels,) n-grams are those of the classes of labels, and
+    ``support`` and ``longer`` too.
+
     A learner in the dual keeps eight bytes a part; with order 2, a sentence has 6 KB of them with 9
     labels, 100 KB with 23, 750 KB with 45.
 
@@ -67,18 +71,29 @@ class SequenceProblem:
         n_labels: int,
         support: Mask | None,
         longer: Sequence[Mask] = (),
+        divided: LabelParts = WHOLE_LABELS,
+        n_parts: int | None = None,
+        classes: UInt16s | None = None,
     ) -> None:
         masks = [*([] if support is None else [support]), *longer]
-        _check_shapes(masks, n_labels, len(longer))
+        n_classes = n_labels if classes is None else int(classes.max(initial=0)) + 1
+        _check_shapes(masks, n_classes, len(longer))
+        n_parts = n_labels if n_parts is None else n_parts
+        self._is_plain = classes is None and not len(divided.starts)
         self.support, self.order = support, len(masks)
         self._shapes = [mask.shape for mask in masks]
         self._rows, self._attributes = rows, attributes
-        self._layout = lay_out(word_starts, gold, candidates, candidate_starts, self.order)
+        self._layout = lay_out(
+            word_starts, gold, candidates, candidate_starts, self.order, classes
+        )
         self.part_starts = self._layout.parts
-        self._placement = place(attributes, rows, n_labels)
-        packed = pack(attributes, rows, self._placement, candidates, candidate_starts, n_labels)
+        self._placement = place(attributes, rows, n_parts)
+        packed = pack(
+            attributes, rows, self._placement, candidates, candidate_starts, n_parts, divided
+        )
         flat = np.concatenate([np.empty(0), *(mask.reshape(-1) for mask in masks)])
-        self._weights = SequenceWeights(packed, np.zeros_like(flat), flat, n_labels)
+        self._weights = SequenceWeights(packed, np.zeros_like(flat), flat, n_classes)
+        self._n_labels = n_labels
         longest = int(np.diff(self.part_starts).max(initial=1))
         labels = int(np.diff(self._layout.label_starts).max(initial=1))
         self._memory: Memory = None
@@ -90,7 +105,7 @@ class SequenceProblem:
             int(np.diff(word_starts).max(initial=1)),
             labels,
         )
-        buffer = np.zeros(max(packed.dense.shape[1], n_labels))
+        buffer = np.zeros(max(packed.dense.shape[1], n_parts))
         codes = np.empty(labels**self.order, dtype=np.int64)
         scores, cost, trial, marginals, changes = np.empty((5, longest))
         self._scratch = Scratch(work, scores, cost, trial, marginals, changes, buffer, codes)
@@ -211,8 +226,13 @@ class SequenceProblem:
 
     def design(self) -> DesignMatrix:
         """Words as choices among labels, for learners that look at single weights."""
+        if not self._is_plain:
+            raise ConfigError(
+                "expected a learner that needs no weights of single labels where labels share "
+                "weights by their parts"
+            )
         return design_of(
-            self._attributes, self._rows, self._layout, self._weights.n_labels, self.support
+            self._attributes, self._rows, self._layout, self._n_labels, self.support
         )
 
     def set_weights(

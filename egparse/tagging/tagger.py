@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from egparse.features.sequence import Division
 from egparse.features.tag_dictionary import (
     AllowedLabels,
     Candidates,
@@ -83,15 +84,19 @@ class Tagger:
         return labels
 
     def predict_with_probabilities(
-        self, words: Words, allowed: AllowedLabels | None = None, kinds: Ints | None = None
+        self,
+        words: Words,
+        allowed: AllowedLabels | None = None,
+        kinds: Ints | None = None,
+        labels: Ints | None = None,
     ) -> LabelsWithProbabilities:
-        """The labels of ``predict``, and the marginal probability of each among the candidates that
-        the dictionary and ``allowed`` leave.
+        """The labels of ``predict``, or given ``labels``, and the marginal probability of each
+        among the candidates that the dictionary and ``allowed`` leave.
 
         Labels of equal ``kinds[label]`` count as one. The candidates are the same as in
         ``predict``, also where it goes beyond the dictionary.
         """
-        labels = self.predict(words, allowed)
+        labels = self.predict(words, allowed) if labels is None else labels
         candidates = candidates_of(words, self.dictionary, self.model.n_labels)
         if allowed is not None:
             candidates = restrict(candidates, allowed)
@@ -130,14 +135,20 @@ class Tagger:
         return {"model": self.model.to_payload(), "dictionary": dictionary}
 
     @classmethod
-    def from_payload(cls, stored: Stored, columns: Sequence[str], n_labels: int) -> Tagger:
-        """The tagger over the named columns, with so many labels.
+    def from_payload(
+        cls,
+        stored: Stored,
+        columns: Sequence[str],
+        n_labels: int,
+        division: Division | None = None,
+    ) -> Tagger:
+        """The tagger over the named columns, with so many labels, which may be divided.
 
         Raises:
             Misfit: content that the declaration does not allow.
         """
         read = stored.read(STORED_TAGGER)
-        model = SequenceModel.from_payload(read["model"], columns, n_labels)
+        model = SequenceModel.from_payload(read["model"], columns, n_labels, division)
         dictionary = read["dictionary"]
         return cls(model, dictionary and _dictionary(dictionary[0], dictionary[1], n_labels))
 

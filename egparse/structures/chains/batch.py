@@ -24,6 +24,7 @@ def chosen_marginals(
     unary: Floats,
     starts: Longs,
     labels: UInt16s,
+    in_ngrams: UInt16s,
     sentences: Longs,
     ngrams: Sequence[Singles],
     opening: Singles,
@@ -34,7 +35,7 @@ def chosen_marginals(
     kind.
 
     Arguments as in ``best_sequences``; ``ngrams`` are the tables of shapes (L, L), (L, L, L), ...,
-    oldest label first. Labels of equal ``kinds[label]``, shape (L,), are added up. The probability
+    oldest label first, over ``in_ngrams``: the labels of the candidates, or their classes. Labels of equal ``kinds[label]``, shape (L,), are added up. The probability
     is nan for words whose chosen label is -1 and for all words of a sentence of which no label
     sequence is allowed. Where all n-grams and openings score 0, one softmax over all words does, in
     O(parts) time; otherwise time is that of ``chain`` or ``higher_order``.
@@ -51,7 +52,7 @@ def chosen_marginals(
                 marginals[begin:last] = _sentence_marginals(
                     unary[begin:last],
                     starts[first : end + 1] - begin,
-                    labels[begin:last],
+                    in_ngrams[begin:last],
                     ngrams,
                     opening,
                 )
@@ -95,8 +96,9 @@ def slack_of(transitions: Singles) -> float:
 def best_sequences(
     unary: Floats,
     starts: Longs,
-    labels: UInt16s,
+    in_ngrams: UInt16s,
     sentences: Longs,
+    labels: UInt16s,
     transitions: Singles,
     opening: Singles,
     slack: float,
@@ -105,9 +107,11 @@ def best_sequences(
     """Write the label of each word to ``chosen`` (words,).
 
     Word k has the candidates ``labels[starts[k]:starts[k + 1]]`` with ``unary`` scores in the same
-    places; sentence i has the words ``sentences[i]:sentences[i + 1]``. ``transitions[previous,
-    next]`` may be -inf, ``slack`` is ``slack_of(transitions)``; ``opening[label]`` is the score of
-    a label at the first word. Where no sequence is allowed, the words get their first candidates.
+    places, and in the same places of ``in_ngrams`` what they count as in transitions and openings:
+    the labels themselves, or their classes. Sentence i has the words
+    ``sentences[i]:sentences[i + 1]``. ``transitions[previous, next]`` may be -inf, ``slack`` is
+    ``slack_of(transitions)``; ``opening[label]`` is the score of a label at the first word. Where no
+    sequence is allowed, the words get their first candidates.
     """
     forbids = not np.isfinite(slack)
     best = np.empty(unary.shape[0])
@@ -124,10 +128,10 @@ def best_sequences(
                 place = kept[c]
                 top, pointer = -np.inf, -1
                 if k == first:
-                    top = np.float64(opening[labels[place]])
+                    top = np.float64(opening[in_ngrams[place]])
                 else:
                     for b in range(starts[k - 1], ends[k - 1]):
-                        score = best[b] + transitions[labels[kept[b]], labels[place]]
+                        score = best[b] + transitions[in_ngrams[kept[b]], in_ngrams[place]]
                         if score > top or pointer < 0:
                             top, pointer = score, b
                 best[c] = top + unary[place]

@@ -94,13 +94,22 @@ def forward_backward(
     """Write the marginals of all parts and return log Z (nats); -inf if no sequence is allowed."""
     n = starts.shape[0] - 1
     n_unary = starts[n]
-    if n_unary == n * n_labels:
+    if n_unary == n * n_labels and _is_dense(labels, n_labels):
         log_z = _dense(parts, starts, n_labels, work, marginals)
     else:
         log_z = _sparse(parts, starts, labels, n_labels, work, marginals)
     if not np.isfinite(log_z) or _may_have_lost(starts, work):
         log_z = _logarithmic(parts, starts, labels, n_labels, work, marginals)
     return log_z
+
+
+@njit
+def _is_dense(labels: Ints, n_labels: int) -> bool:
+    """Whether the words have all labels, which may be classes that several candidates share."""
+    for c in range(labels.shape[0]):
+        if labels[c] != c % n_labels:
+            return False
+    return True
 
 
 @njit

@@ -1,0 +1,271 @@
+"""Tags of words in several layers at once: UPOS, XPOS and FEATS as one chain over the combinations
+that training has seen, so that they always agree.
+
+A combination scores the sum of its parts: the tag of each layer and, where many bundles of features
+are rare, each single feature of the bundle (Mueller et al. 2013, "Efficient higher-order CRFs for
+morphological tagging", section 4, add the scores of sub-tags to those of the tag). Bigrams are those
+of UPOS and XPOS together. Unlike there the candidates of a word come from a tag dictionary and not
+from a chain of lower order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from egparse.features.sequence import NEVER, Division, LabelParts
+from egparse.features.tag_dictionary import AllowedLabels
+from egparse.features.vocabulary import Vocabulary
+from egparse.features.word_table import Words
+from egparse.layers import WORD_TAGS
+from egparse.storage.schema import Array, Choice, Flag, ListOf, Record, Section, Stored
+from egparse.tagging.tagger import LabelsWithProbabilities, Tagger
+from egparse.types import Floats, Ints, UInt16s
+
+MOST_FULL = 64
+"""Tags of a layer that has more get no weights for attributes that they were not seen with."""
+
+MOST_COMBINATIONS = (1 << 16) - 1
+
+_NO_FEATURES = "_"
+
+STORED_MORPHOLOGY = Record(
+    {
+        "layers": ListOf(Choice(WORD_TAGS), 2, len(WORD_TAGS)),
+        "numbers": Array("uint16", (None, "layers")),
+        "single_features": Flag(),
+        "tagger": Section(),
+    }
+)
+"""A joint tagger in a model file: see ``MorphologyTagger``."""
+
+
+class Combinations(NamedTuple):
+    """The combinations of tags that a joint tagger knows: combination ``c`` has the label
+    ``numbers[c, k]`` in the layer ``layers[k]``.
+
+    With ``single_features`` each feature of a bundle has weights of its own.
+    """
+
+    layers: tuple[str, ...]
+    numbers: Ints
+    single_features: bool
+
+    @classmethod
+    def of(
+        cls, layers: Sequence[str], labels: Mapping[str, Ints], single_features: bool
+    ) -> Combinations:
+        """The combinations of the label numbers of words, (words,) for each layer; the most
+        frequent first.
+        """
+        table = np.stack([labels[layer] for layer in layers], axis=1).astype(np.int32)
+        numbers, counts = np.unique(table, axis=0, return_counts=True)
+        order = np.argsort(-counts, kind="stable")
+        return cls(tuple(layers), np.ascontiguousarray(numbers[order]), single_features)
+
+    def extended(self, labels: Mapping[str, Ints]) -> Combinations:
+        """The same with the new combinations of words behind them."""
+        seen = Combinations.of(self.layers, labels, self.single_features)
+        known = set(map(tuple, self.numbers.tolist()))
+        new = [row for row in seen.numbers.tolist() if tuple(row) not in known]
+        numbers = np.array([*self.numbers.tolist(), *new], dtype=np.int32)
+        return self._replace(numbers=numbers.reshape(-1, len(self.layers)))
+
+    def find(self, labels: Mapping[str, Ints]) -> Ints:
+        """The combination of each word, from its label numbers (words,) in each layer; -1 for those
+        that are not known.
+        """
+        rows = {tuple(row): number for number, row in enumerate(self.numbers.tolist())}
+        table = zip(*(labels[layer].tolist() for layer in self.layers), strict=True)
+        return np.array([rows.get(row, -1) for row in table], dtype=np.int32)
+
+    def in_layers(self, chosen: Ints) -> dict[str, Ints]:
+        """The label numbers of combinations (words,), -1 for none, in each layer."""
+        rows = np.where(chosen[:, None] >= 0, self.numbers[chosen], -1)
+        return {layer: np.ascontiguousarray(rows[:, k]) for k, layer in enumerate(self.layers)}
+
+    def division(self, labels: Mapping[str, Vocabulary], full_from: int) -> Division:
+        """The parts of each combination and its class in bigrams; parts of layers with few tags are
+        those that attributes have from ``full_from`` words on (``NEVER``: none).
+        """
+        parts: dict[tuple[str, object], int] = {}
+        full: list[int] = []
+        lists: list[list[int]] = []
+        classes: dict[tuple[int, ...], int] = {}
+        class_of: list[int] = []
+        coarse = [k for k, layer in enumerate(self.layers) if layer != "feats"]
+
+        def number(kind: str, value: object, least: int) -> int:
+            if (kind, value) not in parts:
+                parts[kind, value] = len(parts)
+                full.append(least)
+            return parts[kind, value]
+
+        for row in self.numbers.tolist():
+            own: list[int] = []
+            for layer, tag in zip(self.layers, row, strict=True):
+                few = layer != "feats" and len(labels[layer]) <= MOST_FULL
+                own.append(number(layer, tag, full_from if few else NEVER))
+                if layer == "feats" and self.single_features:
+                    bundle = labels[layer].strings[tag] if tag >= 0 else _NO_FEATURES
+                    own += [
+                        number("feature", feature, NEVER)
+                        for feature in dict.fromkeys(bundle.split("|"))
+                        if feature != _NO_FEATURES
+                    ]
+            lists.append(own)
+            key = tuple(row[k] for k in coarse)
+            class_of.append(classes.setdefault(key, len(classes)))
+        return Division(
+            LabelParts.of(lists),
+            np.array(full, dtype=np.int32),
+            np.array(class_of, dtype=np.uint16),
+        )
+
+    def part_names(self, labels: Mapping[str, Vocabulary]) -> list[tuple[str, str]]:
+        """The layer and the text of each part, in the order of ``division``."""
+        names: dict[tuple[str, str], None] = {}
+        for row in self.numbers.tolist():
+            for layer, tag in zip(self.layers, row, strict=True):
+                text = labels[layer].strings[tag] if tag >= 0 else ""
+                names.setdefault((layer, text))
+                if layer == "feats" and self.single_features:
+                    for feature in text.split("|"):
+                        if feature not in ("", _NO_FEATURES):
+                            names.setdefault(("feature", feature))
+        return list(names)
+
+
+@dataclass(frozen=True)
+class MorphologyTagger:
+    """A tagger whose labels are combinations of tags."""
+
+    tagger: Tagger
+    combinations: Combinations
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """The layers that it tags."""
+        return self.combinations.layers
+
+    def predict(
+        self, words: Words, allowed: Mapping[str, AllowedLabels] | None = None
+    ) -> dict[str, Ints]:
+        """The label numbers (words,) in each layer, from ``allowed`` labels where these are given.
+
+        Where no known combination is allowed, the tags of the first layers count: those of later
+        ones are the most frequent of the tags that are allowed there.
+        """
+        chosen = self.tagger.predict(words, self._combined(allowed or {}))
+        return self._kept(self.combinations.in_layers(chosen), allowed or {})
+
+    def predict_with_probabilities(
+        self,
+        words: Words,
+        layers: Collection[str],
+        allowed: Mapping[str, AllowedLabels] | None = None,
+    ) -> dict[str, LabelsWithProbabilities]:
+        """The labels of ``predict``, and in some layers the probability of each: the sum over the
+        combinations that have it.
+        """
+        restriction = self._combined(allowed or {})
+        chosen = self.tagger.predict(words, restriction)
+        labels = self.combinations.in_layers(chosen)
+        kept = self._kept(labels, allowed or {})
+        found: dict[str, LabelsWithProbabilities] = {}
+        for k, layer in enumerate(self.layers):
+            probabilities: Floats = np.full(words.n_words, np.nan)
+            if layer in layers:
+                kinds = np.ascontiguousarray(self.combinations.numbers[:, k])
+                probabilities = self.tagger.predict_with_probabilities(
+                    words, restriction, kinds, chosen
+                ).probabilities
+                probabilities[kept[layer] != labels[layer]] = np.nan
+            found[layer] = LabelsWithProbabilities(kept[layer], probabilities)
+        return found
+
+    def _combined(self, allowed: Mapping[str, AllowedLabels]) -> AllowedLabels | None:
+        """The combinations that constraints in the layers allow. Where they allow none together,
+        the constraints of the last layers do not count.
+        """
+        if not allowed:
+            return None
+        places = [place.words for place in allowed.values()]
+        words = np.unique(np.concatenate(places)).astype(np.int64)
+        n_layers = len(self.layers)
+        masks = np.ones((n_layers + 1, len(words), len(self.combinations.numbers)), dtype=np.bool_)
+        for k, layer in enumerate(self.layers):
+            masks[k + 1] = masks[k]
+            if layer in allowed:
+                of_layer = allowed[layer]
+                rows = np.searchsorted(words, of_layer.words)
+                masks[k + 1, rows] &= of_layer.allowed[:, self.combinations.numbers[:, k]]
+        counted = n_layers - masks.any(axis=2)[::-1].argmax(axis=0)
+        return AllowedLabels(words, masks[counted, np.arange(len(words))])
+
+    @staticmethod
+    def _kept(labels: dict[str, Ints], allowed: Mapping[str, AllowedLabels]) -> dict[str, Ints]:
+        """The labels, with the most frequent allowed one where another is not allowed."""
+        kept = dict(labels)
+        for layer, (words, mask) in allowed.items():
+            if layer in kept:
+                own = kept[layer][words]
+                wrong = (own < 0) | ~mask[np.arange(len(words)), own]
+                kept[layer] = kept[layer].copy()
+                kept[layer][words[wrong]] = mask[wrong].argmax(axis=1)
+        return kept
+
+    @property
+    def temperature(self) -> float:
+        """The temperature of the probabilities."""
+        return self.tagger.temperature
+
+    def with_temperature(self, temperature: float) -> MorphologyTagger:
+        """The same tagger with probabilities from scores divided by a temperature."""
+        return replace(self, tagger=self.tagger.with_temperature(temperature))
+
+    @cached_property
+    def numbers(self) -> UInt16s:
+        """The numbers of the combinations as they are stored."""
+        return self.combinations.numbers.astype(np.uint16)
+
+    def to_payload(self) -> dict[str, Any]:
+        """Plain data for the model file."""
+        return {
+            "layers": list(self.layers),
+            "numbers": self.numbers,
+            "single_features": self.combinations.single_features,
+            "tagger": self.tagger.to_payload(),
+        }
+
+    @classmethod
+    def from_payload(
+        cls, stored: Stored, columns: Sequence[str], labels: Mapping[str, Vocabulary]
+    ) -> MorphologyTagger:
+        """The tagger over the named columns, with the label sets of the layers.
+
+        Raises:
+            Misfit: content that the declaration does not allow.
+        """
+        read = stored.read(STORED_MORPHOLOGY)
+        layers, numbers = tuple(read["layers"]), read["numbers"].astype(np.int32)
+        in_order = [layer for layer in WORD_TAGS if layer in layers]
+        stored.require(list(layers) == in_order, "layers", f"{', '.join(in_order)}", "others")
+        stored.require(
+            all(layer in labels for layer in layers), "layers", "layers with labels", "others"
+        )
+        stored.require(0 < len(numbers) <= MOST_COMBINATIONS, "numbers", "combinations", "none")
+        for k, layer in enumerate(layers):
+            highest = int(numbers[:, k].max())
+            expected = f"numbers below {len(labels[layer])}"
+            stored.require(highest < len(labels[layer]), "numbers", expected, highest)
+        distinct = len(np.unique(numbers, axis=0)) == len(numbers)
+        stored.require(distinct, "numbers", "combinations that differ", "some twice")
+        combinations = Combinations(layers, numbers, read["single_features"])
+        division = combinations.division(labels, NEVER)
+        tagger = Tagger.from_payload(read["tagger"], columns, len(numbers), division)
+        return cls(tagger, combinations)
