@@ -64,6 +64,16 @@ ConfigOption: TypeAlias = Annotated[
     ),
 ]
 
+ClassesOption: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--classes",
+        metavar="FILE|CODE",
+        help="Table of word classes, a file or a language code (en, de, es: spaCy's tables); may "
+        "be repeated.",
+    ),
+]
+
 SkipBadOption: TypeAlias = Annotated[
     bool,
     typer.Option("--skip-bad", help="Skip faulty sentences instead of stopping at the first one."),

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from egparse.classes.columns import is_as_fine_as_words
 from egparse.compilation import njit
 from egparse.errors import ConfigError
 from egparse.features.hashing import (
@@ -45,9 +46,16 @@ LENGTH_BINS = np.array([0, 1, 2, 3, 4, 5, 5, 6, 6, 6, 7, 7, 7, 7, 7, 7], dtype=n
 """The bin of a length below 16; longer arcs are in bin 8."""
 
 WORD_COLUMNS = ("form", "stem")
-"""Columns that hold words: templates that name them are not combined with the length of the arc."""
+"""Columns that hold words; see ``holds_words``."""
 
 _CELL = re.compile(r"([hd])\.([a-z0-9_]+)(?:\[([+-]?\d{1,3})\])?")
+
+
+def holds_words(column: str) -> bool:
+    """Whether a column holds words, or classes as fine as words: templates that name it are not
+    combined with the length of the arc.
+    """
+    return column in WORD_COLUMNS or is_as_fine_as_words(column)
 
 
 class ArcTemplates(NamedTuple):
@@ -88,12 +96,12 @@ class ArcCodes(NamedTuple):
 
 
 def compile_arc_templates(
-    texts: Sequence[str], columns: Sequence[str], between: str, words: Sequence[str] = WORD_COLUMNS
+    texts: Sequence[str], columns: Sequence[str], between: str
 ) -> ArcTemplates:
     """Check and compile templates over named columns; ``between`` names the column of the tags
     that count between the ends of an arc.
 
-    Templates that name one of the columns ``words`` are not combined with the length of the arc.
+    Templates that name words (``holds_words``) are not combined with the length of the arc.
 
     Raises:
         ConfigError: a template cannot be read or names an unknown column, or there are fewer than
@@ -106,13 +114,14 @@ def compile_arc_templates(
         raise ConfigError(
             f"expected one of the columns {', '.join(columns)} in between, got {between!r}"
         )
-    sparse = {numbers[name] for name in words if name in numbers}
+    sparse = {number for name, number in numbers.items() if holds_words(name)}
     parsed = [_parse(text, numbers) for text in texts]
     wordless = [template for template in parsed if not _names_any(template, sparse)]
     lexical = [template for template in parsed if _names_any(template, sparse)]
     if len(wordless) < 2:
         raise ConfigError(
-            f"expected at least two arc templates without {', '.join(words)}, got {len(wordless)}"
+            f"expected at least two arc templates without {', '.join(WORD_COLUMNS)}, got "
+            f"{len(wordless)}"
         )
     sides: dict[str, list[tuple[tuple[int, int], ...]]] = {"h": [], "d": []}
     pairs: list[tuple[int, int]] = []

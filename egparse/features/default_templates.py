@@ -1,4 +1,6 @@
-"""The default feature templates of taggers, entities and the sentence splitter."""
+"""The default feature templates of taggers, entities and the sentence splitter, and those over word
+classes of all tasks.
+"""
 
 from __future__ import annotations
 
@@ -29,15 +31,54 @@ SPAN_TEMPLATES = (
 """
 
 SPLITTER_TEMPLATES = (
-    "bias", "class[-1]", "class[0]", "class[-1]|class[0]", "class[-1]|class[0]|spaced[-1]",
-    "class[-2]|class[-1]|class[0]", "class[-1]|class[0]|class[1]", "class[-2]|class[-1]|spaced[-1]",
-    "class[-1]|spaced[-1]|spaced[-2]", "lower[-1]", "lower[0]", "lower[-1]|lower[0]",
-    "lower[-1]|class[0]", "lower[0]|class[-1]", "lower[0]|class[0]",
-    "lower[-1]|class[0]|spaced[-1]", "lower[0]|class[0]|class[-1]", "lower[-2]|lower[-1]",
-    "lower[-2]|lower[-1]|class[0]", "lower[0]|lower[1]", "lower[1]|class[0]|class[-1]",
-    "lower[-1]|lower[0]|lower[1]", "shape[-1]", "shape[0]", "shape[-1]|shape[0]",
-    "shape[-2]|shape[-1]|class[0]", "shape[-1]|class[0]|class[1]", "suffix[-1]|class[0]",
-    "suffix[0]|class[-1]", "inside[0]|class[-1]|class[0]", "inside[0]|lower[-1]|class[0]",
-    "inside[0]|lower[0]|class[-1]",
+    "bias", "kind[-1]", "kind[0]", "kind[-1]|kind[0]", "kind[-1]|kind[0]|spaced[-1]",
+    "kind[-2]|kind[-1]|kind[0]", "kind[-1]|kind[0]|kind[1]", "kind[-2]|kind[-1]|spaced[-1]",
+    "kind[-1]|spaced[-1]|spaced[-2]", "lower[-1]", "lower[0]", "lower[-1]|lower[0]",
+    "lower[-1]|kind[0]", "lower[0]|kind[-1]", "lower[0]|kind[0]", "lower[-1]|kind[0]|spaced[-1]",
+    "lower[0]|kind[0]|kind[-1]", "lower[-2]|lower[-1]", "lower[-2]|lower[-1]|kind[0]",
+    "lower[0]|lower[1]", "lower[1]|kind[0]|kind[-1]", "lower[-1]|lower[0]|lower[1]", "shape[-1]",
+    "shape[0]", "shape[-1]|shape[0]", "shape[-2]|shape[-1]|kind[0]", "shape[-1]|kind[0]|kind[1]",
+    "suffix[-1]|kind[0]", "suffix[0]|kind[-1]", "inside[0]|kind[-1]|kind[0]",
+    "inside[0]|lower[-1]|kind[0]", "inside[0]|lower[0]|kind[-1]",
 )  # fmt: skip
 """For the sentence splitter, over the columns of ``egparse.splitting.columns``."""
+
+WORD_CLASS_TEMPLATES = (
+    "class4[0]", "class6[0]", "class10[0]", "class[0]", "class6[-1]", "class6[1]", "class[-1]",
+    "class[1]", "class6[-1]|class6[0]", "class6[0]|class6[1]", "class[0]|suffix3[0]",
+)  # fmt: skip
+"""For tags, once for each table of word classes."""
+
+SPAN_CLASS_TEMPLATES = (
+    "class4[0]", "class6[0]", "class8[0]", "class12[0]", "class[0]", "class6[-1]", "class6[1]",
+    "class[-1]", "class[1]", "class6[-1]|class6[0]", "class6[0]|class6[1]", "class[-1]|class[0]",
+    "class[0]|class[1]", "class[0]|shape[0]", "class8[-1]|shape[0]", "class[0]|suffix3[0]",
+)  # fmt: skip
+"""The same for entities."""
+
+LABEL_CLASS_TEMPLATES = (
+    "class6[0]|head_class6[0]|side[0]", "class[0]|head_upos[0]|side[0]",
+    "head_class[0]|upos[0]|side[0]", "class[0]|head_class[0]",
+)  # fmt: skip
+"""The same for the labeller."""
+
+ARC_CLASS_TEMPLATES = (
+    "h.class4 + d.class4", "h.class6 + d.class6", "h.class6 h.xpos + d.class6 d.xpos",
+    "h.class + d.class", "h.class + d.xpos", "h.xpos + d.class", "h.class + d.form",
+    "h.form + d.class", "h.class6 + d.form", "h.form + d.class6",
+    "h.class6 h.class6[+1] + d.class6[-1] d.class6",
+)  # fmt: skip
+"""The same for arcs (Koo et al. 2008, "Simple semi-supervised dependency parsing", section 3:
+prefixes in the place of tags, whole paths in the place of words).
+"""
+
+ARC_LABEL_CLASS_TEMPLATES = (
+    "h.class6 + d.class6", "h.class + d.class", "h.class + d.xpos", "h.xpos + d.class",
+)  # fmt: skip
+"""The same for labelled arcs."""
+
+SIBLING_CLASS_TEMPLATES = ("h.class6 s.class6 d.class6", "s.class6 d.class6")
+"""The same for siblings."""
+
+GRANDPARENT_CLASS_TEMPLATES = ("g.class6 h.class6 d.class6", "g.class6 d.class6")
+"""The same for grandparents."""

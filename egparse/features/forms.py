@@ -5,12 +5,14 @@ as the numbers of their observables.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from egparse.classes.columns import ClassColumns
+from egparse.classes.table import normal
 from egparse.errors import ConfigError
-from egparse.features.vocabulary import Vocabulary
+from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
 from egparse.types import Ints
 
 
@@ -31,14 +33,6 @@ def shape(form: str) -> str:
         if out[-2:] != [kind, kind]:
             out.append(kind)
     return "".join(out)
-
-
-def normal(form: str) -> str:
-    """The form in lower case, with every digit as 0."""
-    lower = form.lower()
-    if any(character.isdigit() for character in lower):
-        return "".join("0" if character.isdigit() else character for character in lower)
-    return lower
 
 
 def _prefix(length: int) -> Callable[[str], str]:
@@ -76,20 +70,27 @@ OBSERVABLES: Mapping[str, Callable[[str], str]] = {
 
 
 class Lexicon:
-    """The values of some observables for every form, known or not; safe to share between threads.
+    """The values of some observables for every form, known or not, and of its word classes, if
+    there are tables of them; safe to share between threads.
 
     The values of a known form are computed when it first occurs, and cached. Those of an unknown
     form are computed each time, so that memory does not grow with the text that is annotated.
     """
 
-    def __init__(self, vocabularies: Mapping[str, Vocabulary], forms: Sequence[str]) -> None:
+    def __init__(
+        self,
+        vocabularies: Mapping[str, Vocabulary],
+        forms: Sequence[str],
+        classes: ClassColumns | None = None,
+    ) -> None:
         unknown = [name for name in vocabularies if name not in OBSERVABLES]
         if unknown:
             raise ConfigError(
                 f"expected observables among {', '.join(OBSERVABLES)}, got {unknown[0]!r}"
             )
         self.vocabularies = dict(vocabularies)
-        self.names = tuple(vocabularies)
+        self.classes = classes
+        self.names = (*vocabularies, *(() if classes is None else classes.names))
         self.forms = tuple(forms)
         self._rows = dict(zip(self.forms, range(len(self.forms)), strict=True))
         self._observe = [
@@ -100,7 +101,11 @@ class Lexicon:
 
     @classmethod
     def build(
-        cls, counts: Counter[str], names: Sequence[str], min_counts: Mapping[str, int]
+        cls,
+        counts: Counter[str],
+        names: Sequence[str],
+        min_counts: Mapping[str, int],
+        classes: ClassColumns | None = None,
     ) -> Lexicon:
         """The lexicon of the counted forms; a string of an observable that is rarer than
         ``min_counts[name]`` (1 by default) is unknown.
@@ -112,7 +117,7 @@ class Lexicon:
                 values[OBSERVABLES[name](form)] += count
             values.pop("", None)
             vocabularies[name] = Vocabulary.from_counts(values, min_counts.get(name, 1))
-        return cls(vocabularies, sorted(counts))
+        return cls(vocabularies, sorted(counts), classes)
 
     def encode(self, forms: Sequence[str]) -> Ints:
         """Values of shape (forms, observables)."""
@@ -137,9 +142,14 @@ class Lexicon:
     def __contains__(self, form: str) -> bool:
         return form in self._rows
 
-    def _compute(self, forms: Iterable[str]) -> Ints:
+    def _compute(self, forms: Sequence[str]) -> Ints:
         # 0, unknown, for a string that the vocabulary lacks; it lacks the empty string always
         rows = [
             [values.get(observe(form), 0) for observe, values in self._observe] for form in forms
         ]
-        return np.array(rows, dtype=np.int32).reshape(-1, len(self._observe))
+        values = np.array(rows, dtype=np.int32).reshape(-1, len(self._observe))
+        if self.classes is None:
+            return values
+        of_classes = self.classes.values(forms)
+        of_classes[of_classes > 0] += FIRST_VALUE - 1
+        return np.hstack([values, of_classes])

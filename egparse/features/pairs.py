@@ -23,7 +23,7 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.errors import ConfigError
-from egparse.features.arcs import LENGTH_BINS, MAX_TEMPLATES, WORD_COLUMNS
+from egparse.features.arcs import LENGTH_BINS, MAX_TEMPLATES, holds_words
 from egparse.features.hashing import change_weights, mix, sum_weights
 from egparse.similar import did_you_mean
 from egparse.types import Floats, Ints, Shorts, Singles, UInt32s
@@ -103,7 +103,7 @@ def compile_pair_templates(
     """Check and compile templates over named columns; ``places`` are the letters of the three
     roles.
 
-    Templates that name one of ``WORD_COLUMNS`` are not combined with a length.
+    Templates that name words (``arcs.holds_words``) are not combined with a length.
 
     Raises:
         ConfigError: a template cannot be read, or it names an unknown column or role; or there are
@@ -113,7 +113,7 @@ def compile_pair_templates(
         raise ConfigError(f"expected at most {MAX_TEMPLATES} pair templates, got {len(texts)}")
     numbers = {name: number for number, name in enumerate(columns)}
     parsed = [_parse(text, places, numbers) for text in texts]
-    sparse = {numbers[name] for name in WORD_COLUMNS if name in numbers}
+    sparse = {number for name, number in numbers.items() if holds_words(name)}
     has_words = [any(column in sparse for cells in t for column, _ in cells) for t in parsed]
     ordered = [template for template, words in zip(parsed, has_words, strict=True) if not words]
     ordered += [template for template, words in zip(parsed, has_words, strict=True) if words]

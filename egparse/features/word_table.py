@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from egparse.classes.packed import PackedTable
 from egparse.features.form_statistics import COLUMNS as STATISTICS
 from egparse.features.form_statistics import FormStatistics, Text
 from egparse.features.forms import OBSERVABLES, Lexicon
-from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
+from egparse.features.vocabulary import BOUNDARY, FIRST_VALUE, Vocabulary
 from egparse.layers import TAG_LAYERS
 from egparse.schemes import from_iob2
 from egparse.sentences import Sentence
@@ -21,7 +22,9 @@ from egparse.types import Ints, Longs, Mask
 _PLACES = ("first", "last")
 
 ALL_COLUMNS = (*OBSERVABLES, *_PLACES, *STATISTICS, *TAG_LAYERS)
-"""The columns that templates may name."""
+"""The columns that templates may name, besides those of word classes
+(``egparse.classes.columns``).
+"""
 
 
 class Words(NamedTuple):
@@ -72,6 +75,21 @@ class Columns:
         self.statistics = statistics
         self.names = (*lexicon.names, *_PLACES, *STATISTICS, *TAG_LAYERS)
         self._numbers = {name: number for number, name in enumerate(self.names)}
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The columns of word classes."""
+        return () if self.lexicon.classes is None else self.lexicon.classes.names
+
+    @property
+    def class_tables(self) -> tuple[PackedTable, ...]:
+        """The tables of word classes."""
+        return () if self.lexicon.classes is None else self.lexicon.classes.tables
+
+    @property
+    def n_class_tables(self) -> int:
+        """The number of tables of word classes."""
+        return len(self.class_tables)
 
     def number(self, name: str) -> int:
         """The place of a column."""
@@ -146,6 +164,10 @@ class Columns:
             return self.lexicon.vocabularies[column].string(value)
         if column in self.labels:
             return self.labels[column].string(value)
+        if column in self.class_names and self.lexicon.classes is not None:
+            if value == BOUNDARY:
+                return "<boundary>"
+            return self.lexicon.classes.prefix(column, value - FIRST_VALUE + 1) or "<unknown>"
         # columns of the tree are named after a relative: head_lower, first_upos
         _, _, plain = column.partition("_")
         return self.describe(plain, value) if plain else str(value - FIRST_VALUE)

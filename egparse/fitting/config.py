@@ -7,13 +7,25 @@ settings`` lists them (``egparse.fitting.settings``). Configurations are read an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
+from os import PathLike
 from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Interval
 
-from egparse.features.default_templates import SPAN_TEMPLATES, SPLITTER_TEMPLATES, WORD_TEMPLATES
+from egparse.features.default_templates import (
+    ARC_CLASS_TEMPLATES,
+    ARC_LABEL_CLASS_TEMPLATES,
+    GRANDPARENT_CLASS_TEMPLATES,
+    LABEL_CLASS_TEMPLATES,
+    SIBLING_CLASS_TEMPLATES,
+    SPAN_CLASS_TEMPLATES,
+    SPAN_TEMPLATES,
+    SPLITTER_TEMPLATES,
+    WORD_CLASS_TEMPLATES,
+    WORD_TEMPLATES,
+)
 from egparse.fitting.named_losses import DEFAULT_LEARNER, PARSER_LEARNER
 
 Loss = Literal["auto", "log-linear", "max-margin", "softmax-margin", "perceptron"]
@@ -84,6 +96,9 @@ class WordLabelConfig(LearningConfig):
     """The settings of tasks that give each word a label: taggers, the labeller, the splitter."""
 
     templates: tuple[str, ...] = setting((), "feature templates; empty: the built-in ones")
+    class_templates: tuple[str, ...] = setting(
+        (), "further templates, added for each table of word classes"
+    )
     min_count: Count = setting(2, "attributes seen less often than this are left out")
     weight_threshold: NonNegative = setting(0.02, "weights smaller than this are not stored")
 
@@ -96,6 +111,7 @@ class TaggerConfig(WordLabelConfig):
     """
 
     templates: tuple[str, ...] = WORD_TEMPLATES
+    class_templates: tuple[str, ...] = WORD_CLASS_TEMPLATES
     bigrams: bool = setting(True, "whether label bigrams have weights; false: words one by one")
     order: Annotated[int, Interval(ge=1, le=3)] = setting(
         1, "number of preceding labels that a label depends on; memory and time grow exponentially"
@@ -159,6 +175,9 @@ class ParserConfig(LearningConfig):
 
     order: Literal[1, 2] = setting(2, "1: arcs alone; 2: siblings, grandparents and labels too")
     templates: tuple[str, ...] = setting((), "templates of arcs; empty: the built-in ones")
+    class_templates: tuple[str, ...] = setting(
+        ARC_CLASS_TEMPLATES, "further templates of arcs, added for each table of word classes"
+    )
     trees: Trees = setting("auto", "kind of trees; auto: by the share of crossing arcs")
     non_projective_above: Annotated[float, Interval(ge=0, le=1)] = setting(
         0.02, "trees = auto: non-projective if more than this share of the arcs cross others"
@@ -187,6 +206,17 @@ class ParserConfig(LearningConfig):
     sibling_templates: tuple[str, ...] = setting((), "order 2: templates of siblings")
     grandparent_templates: tuple[str, ...] = setting((), "order 2: templates of grandparents")
     label_templates: tuple[str, ...] = setting((), "order 2: templates of labelled arcs")
+    sibling_class_templates: tuple[str, ...] = setting(
+        SIBLING_CLASS_TEMPLATES, "order 2: templates of siblings for each table of word classes"
+    )
+    grandparent_class_templates: tuple[str, ...] = setting(
+        GRANDPARENT_CLASS_TEMPLATES,
+        "order 2: templates of grandparents for each table of word classes",
+    )
+    label_class_templates: tuple[str, ...] = setting(
+        ARC_LABEL_CLASS_TEMPLATES,
+        "order 2: templates of labelled arcs for each table of word classes",
+    )
     learner: str = PARSER_LEARNER
     c: Constant = 50.0
     stop: StopConfig = StopConfig(iterations=8)
@@ -212,6 +242,9 @@ ORDER_2_ONLY = (
     "sibling_templates",
     "grandparent_templates",
     "label_templates",
+    "sibling_class_templates",
+    "grandparent_class_templates",
+    "label_class_templates",
 )
 """The settings of a parser that have no effect on an arc-factored one."""
 
@@ -220,6 +253,7 @@ ORDER_2_ONLY = (
 class LabellerConfig(WordLabelConfig):
     """The log-linear classifier of arc labels, given the tree."""
 
+    class_templates: tuple[str, ...] = LABEL_CLASS_TEMPLATES
     full_row_min_count: Natural = setting(
         20, "attributes seen this often have a weight for every label; 0: only for labels seen"
     )
@@ -257,6 +291,26 @@ class JackknifeConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ClassesConfig:
+    """Tables of word classes, whose columns templates may name."""
+
+    tables: tuple[str, ...] = setting(
+        (),
+        "tables of word classes: files, or codes of languages (en, de, es) for the tables of "
+        "spacy-lookups-data",
+    )
+    licences: tuple[str, ...] = setting(
+        (), "the licence of each table, for the card of the model; those of spaCy are known"
+    )
+    sources: tuple[str, ...] = setting(
+        (), "where each table comes from, for the card of the model; those of spaCy are known"
+    )
+    min_count: Count = setting(
+        1, "words that were counted less often than this are left out, where a table has counts"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class TrainConfig:
     """All settings of ``egparse train``."""
 
@@ -277,12 +331,14 @@ class TrainConfig:
         10.0,
         "with a base model: factor of each C, that is, of the penalty on leaving its weights",
     )
+    classes: ClassesConfig = ClassesConfig()
     jackknife: JackknifeConfig = JackknifeConfig()
     upos: TaggerConfig = TaggerConfig(c=0.5, full_row_min_count=3)
     xpos: TaggerConfig = TaggerConfig(full_row_min_count=10)
     feats: TaggerConfig = TaggerConfig(dictionary_size=16, frequent=100)
     spans: TaggerConfig = TaggerConfig(
         templates=SPAN_TEMPLATES,
+        class_templates=SPAN_CLASS_TEMPLATES,
         scheme="iobes",
         c=0.7,
         full_row_min_count=3,
@@ -295,13 +351,18 @@ class TrainConfig:
     splitter: SplitterConfig = SplitterConfig()
 
     def __post_init__(self) -> None:
-        """Sections may be given as tables, which are checked as those of a file.
+        """Sections may be given as tables, which are checked as those of a file; ``classes`` also
+        as the name of a table of word classes, or a list of them.
 
         Raises:
             ConfigError: an unknown setting, a value out of range, or no section.
         """
         for one in fields(self):
             value = getattr(self, one.name)
+            if one.name == "classes" and isinstance(value, str | PathLike):
+                value = [value]
+            if one.name == "classes" and isinstance(value, Sequence):
+                value = {"tables": [str(table) for table in value]}
             if is_dataclass(one.default) and not isinstance(value, type(one.default)):
                 from egparse.fitting.config_files import read_section
 

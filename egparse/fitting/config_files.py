@@ -9,9 +9,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from egparse.classes.columns import MAX_TABLES
 from egparse.errors import ConfigError
 from egparse.fitting.config import (
     ORDER_2_ONLY,
+    ClassesConfig,
     LearningConfig,
     TaggerConfig,
     TrainConfig,
@@ -97,6 +99,7 @@ def check_config(table: Mapping[str, Any], name: str = "configuration") -> Train
     _refuse_truth_values(table, name)
     config = _validated(merge_tables(asdict(defaults_for(order)), table), name)
     check_layers(config.layers, name)
+    _check_classes(config.classes, name)
     for section, learning in learning_sections(config):
         if isinstance(learning, TaggerConfig) and learning.order > 1 and not learning.bigrams:
             raise ConfigError(
@@ -114,6 +117,22 @@ def check_config(table: Mapping[str, Any], name: str = "configuration") -> Train
     if config.parser.order == 2 and not config.parser.mbr_scale:
         raise ConfigError(f"{name}: parser.mbr_scale: expected more than 0 for order 2, got 0")
     return _with_templates(config)
+
+
+def _check_classes(classes: ClassesConfig, name: str) -> None:
+    """Raise ConfigError for too many tables, or facts about fewer or more than there are."""
+    if len(classes.tables) > MAX_TABLES:
+        raise ConfigError(
+            f"{name}: classes.tables: expected at most {MAX_TABLES} tables, got "
+            f"{len(classes.tables)}"
+        )
+    for key in ("licences", "sources"):
+        count = len(getattr(classes, key))
+        if count not in (0, len(classes.tables)):
+            raise ConfigError(
+                f"{name}: classes.{key}: expected one for each of {len(classes.tables)} tables, "
+                f"got {count}"
+            )
 
 
 def read_section(section: str, table: Mapping[str, Any]) -> Any:
@@ -176,17 +195,23 @@ def _without_effect(config: TrainConfig) -> Iterator[tuple[str, str, tuple[str, 
     for section in ("upos", "xpos", "feats"):
         yield section, "tags are no spans", ("scheme",)
     parser, splitter = config.parser, config.splitter
+    if not config.classes.tables:
+        yield "classes", "there are no tables of word classes", ("licences", "sources", "min_count")
+        for section, learning in learning_sections(config):
+            keys = [one.name for one in fields(learning) if one.name.endswith("class_templates")]
+            yield section, "there are no tables of word classes", tuple(keys)
     if parser.order == 1:
         yield "parser", "parser.order = 1", ORDER_2_ONLY
     if parser.trees != "auto":
         yield "parser", f"parser.trees = {parser.trees!r}", ("non_projective_above",)
-    for switch, templates in (
-        ("siblings", "sibling_templates"),
-        ("grandparents", "grandparent_templates"),
-        ("labels", "label_templates"),
+    for switch, kind in (
+        ("siblings", "sibling"),
+        ("grandparents", "grandparent"),
+        ("labels", "label"),
     ):
         if not getattr(parser, switch):
-            yield "parser", f"parser.{switch} is false", (templates,)
+            keys = [f"{kind}_templates", f"{kind}_class_templates"]
+            yield "parser", f"parser.{switch} is false", tuple(keys)
     if not splitter.train:
         rest = tuple(own.name for own in fields(splitter) if own.name != "train")
         yield "splitter", "splitter.train is false", rest
@@ -214,8 +239,14 @@ def merge_tables(defaults: Mapping[str, Any], table: Mapping[str, Any]) -> dict[
 
 
 def config_as_table(config: TrainConfig) -> dict[str, Any]:
-    """Plain values, for the model file."""
+    """Plain values."""
     return asdict(config)
+
+
+def config_of_model(config: TrainConfig) -> dict[str, Any]:
+    """Plain values for the model file, in which folders of tables of word classes are of no use."""
+    names = tuple(Path(table).name for table in config.classes.tables)
+    return asdict(replace(config, classes=replace(config.classes, tables=names)))
 
 
 def _validated(table: Mapping[str, Any], name: str) -> TrainConfig:

@@ -24,7 +24,7 @@ from egparse.features.sentence_context import N_BETWEEN
 from egparse.features.word_table import Columns, Words
 from egparse.parsing.arc_problem import INFERENCE, Inference, Trees, scatter
 from egparse.parsing.candidates import N_CELLS, ArcFilter, candidate_arcs
-from egparse.parsing.columns import BETWEEN, ArcColumns
+from egparse.parsing.columns import BETWEEN, ArcColumns, arc_column_names
 from egparse.parsing.constraints import (
     FREE,
     NO_TREE,
@@ -58,7 +58,7 @@ STORED_PARSER = Record(
         "filter": Record(
             {
                 "frequency": Array("float32", ("tags", "tags", N_CELLS), low=0.0, high=1.0),
-                "column": Integer(0, len(ArcColumns.names) - 1),
+                "column": Integer(0, len(arc_column_names()) - 1),
                 "verb": Integer(-1),  # no verbs: -1
                 "share": Number(0.0, 1.0),
             }
@@ -198,7 +198,7 @@ class Parser:
         read = stored.read(STORED_PARSER)
         texts = tuple(read["templates"])
         with stored.naming("templates"):
-            templates = compile_arc_templates(texts, ArcColumns.names, BETWEEN)
+            templates = compile_arc_templates(texts, arc_column_names(columns.class_names), BETWEEN)
         return cls(
             ArcColumns.from_payload(read["columns"], columns),
             texts,

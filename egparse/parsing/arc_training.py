@@ -13,6 +13,7 @@ from egparse.evaluation.quick import attachment
 from egparse.features.arcs import compile_arc_templates, encode_arcs
 from egparse.features.word_table import Columns, Words
 from egparse.fitting.choose_learner import build_learner, is_probabilistic
+from egparse.fitting.class_templates import with_classes
 from egparse.fitting.config import LearningConfig, ParserConfig, PrunerConfig
 from egparse.fitting.optimise import Prepared, require_finite
 from egparse.fitting.task import Calibrated, Outcomes, Part
@@ -118,7 +119,11 @@ class ArcParserTask:
             if base is None
             else base.columns.extended(words, settings.min_form_count)
         )
-        texts = settings.templates or ARC_TEMPLATES if base is None else base.texts
+        texts = (
+            with_classes(settings, self.columns.n_class_tables, ARC_TEMPLATES)
+            if base is None
+            else base.texts
+        )
         templates = compile_arc_templates(texts, columns.names, BETWEEN)
         warn_of_long(self.train.sentences)
         pieces = training_pieces(self.heads.train)

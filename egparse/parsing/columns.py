@@ -103,6 +103,11 @@ STORED_COLUMNS = Record(
 """The columns of a parser in a model file: see ``ArcColumns``."""
 
 
+def arc_column_names(classes: Sequence[str] = ()) -> tuple[str, ...]:
+    """The columns of the parser, with these columns of word classes."""
+    return (*_COPIED, *CONTEXT, *classes)
+
+
 class ArcColumns:
     """Computes the columns of the parser for a batch of words: a row for each word, and before each
     sentence a row for its root.
@@ -111,8 +116,6 @@ class ArcColumns:
     continued training has added.
     """
 
-    names = (*_COPIED, *CONTEXT)
-
     def __init__(
         self,
         columns: Columns,
@@ -120,11 +123,17 @@ class ArcColumns:
         beyond: Mapping[str, Sequence[int]] | None = None,
     ) -> None:
         self._columns = columns
+        self.names = arc_column_names(columns.class_names)
         self._limits = dict(limits)
         self._beyond = {
             name: np.array(values, dtype=np.int32) for name, values in (beyond or {}).items()
         }
         self._kinds = _kinds(columns)
+
+    @property
+    def n_class_tables(self) -> int:
+        """The number of tables of word classes."""
+        return self._columns.n_class_tables
 
     @classmethod
     def build(cls, words: Words, columns: Columns, min_form_count: int) -> ArcColumns:
@@ -171,13 +180,17 @@ class ArcColumns:
         fill_context(upos, xpos, feats, forms, words.starts, self._kinds, context)
         out = np.empty((n + words.n_sentences, len(self.names)), dtype=np.int32)
         roots = words.starts[:-1] + np.arange(words.n_sentences)
-        out[roots, : len(_COPIED)], out[roots, len(_COPIED) :] = BOUNDARY, _ROOT
+        first_class = len(_COPIED) + len(CONTEXT)
+        out[roots] = BOUNDARY
+        out[roots, len(_COPIED) : first_class] = _ROOT
         is_word = np.ones(len(out), dtype=np.bool_)
         is_word[roots] = False
         rows = is_word.nonzero()[0]
         for place, column in enumerate(copied.values()):
             out[rows, place] = column
-        out[rows, len(_COPIED) :] = context
+        out[rows, len(_COPIED) : first_class] = context
+        for place, name in enumerate(self._columns.class_names, first_class):
+            out[rows, place] = words.values[:, self._columns.number(name)]
         return out
 
     def to_payload(self) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from egparse.classes.columns import MAX_COLUMNS, MAX_TABLES, class_columns_of
+from egparse.classes.packed import PackedTable
 from egparse.errors import ConfigError, EgparseError, ModelFileError
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.forms import OBSERVABLES, Lexicon
@@ -52,6 +54,7 @@ from egparse.storage.model_file import read_model, write_model
 from egparse.storage.schema import (
     Allowance,
     Choice,
+    ListOf,
     Maybe,
     Misfit,
     Record,
@@ -79,10 +82,18 @@ PAYLOAD = Record(
         "parser": Maybe(Section()),
         "labeller": Maybe(Section()),
         "splitter": Maybe(Section()),
+        "classes": Record(
+            {
+                "tables": ListOf(Section(), least=1, most=MAX_TABLES),
+                "columns": Strings(most=MAX_COLUMNS, longest=20),
+            }
+        ),
     },
-    absent={"splitter": None},
+    absent={"splitter": None, "classes": None},
 )
-"""The payload of a model file. Its sections are declared beside the classes that they become."""
+"""The payload of a model file. Its sections are declared beside the classes that they become. A
+model without tables of word classes has no ``classes``.
+"""
 
 
 class ScoredSentence(NamedTuple):
@@ -352,13 +363,18 @@ class Model(Predictors):
             "scheme": self.columns.scheme,
             "statistics": statistics and statistics.to_payload(),
             "vocabularies": {
-                name: list(lexicon.vocabularies[name].strings) for name in lexicon.names
+                name: list(known.strings) for name, known in lexicon.vocabularies.items()
             },
             "taggers": {layer: tagger.to_payload() for layer, tagger in self.taggers.items()},
             "parser": self.parser and self.parser.to_payload(),
             "labeller": self.labeller and self.labeller.to_payload(),
             "splitter": self.splitter and self.splitter.to_payload(),
         }
+        if lexicon.classes is not None:
+            payload["classes"] = {
+                "tables": [table.to_payload() for table in lexicon.classes.tables],
+                "columns": list(lexicon.classes.names),
+            }
         with collector_paused():
             write_model(Path(path), header, payload, check=_loadable(path))
 
@@ -391,8 +407,9 @@ class Model(Predictors):
         """
         check_header(header)
         labels = {layer: Vocabulary(strings) for layer, strings in header["labels"].items()}
-        read = Stored(payload, allowance=Allowance(header["payload_length"])).read(PAYLOAD)
-        columns = _columns_of(read, labels)
+        stored = Stored(payload, allowance=Allowance(header["payload_length"]))
+        read = stored.read(PAYLOAD)
+        columns = _columns_of(stored, read, labels)
         taggers = {}
         for layer, stored in read["taggers"].items():
             stored.require(layer in labels, "", "a layer with labels", "one without")
@@ -410,7 +427,7 @@ class Model(Predictors):
             language=header["language"],
             record=header["record"],
             config_table=table,
-            splitter=splitter and Splitter.from_payload(splitter),
+            splitter=splitter and Splitter.from_payload(splitter, columns.class_tables),
         )
         known = header.get("probabilistic")  # not in model files of format 1
         layers = probabilistic_layers(table, model.layers) if known is None else tuple(known)
@@ -451,7 +468,9 @@ class Model(Predictors):
         return models
 
 
-def _columns_of(read: Mapping[str, Any], labels: Mapping[str, Vocabulary]) -> Columns:
+def _columns_of(
+    stored: Stored, read: Mapping[str, Any], labels: Mapping[str, Vocabulary]
+) -> Columns:
     forms, statistics = read["forms"], read["statistics"]
     vocabularies = {name: Vocabulary(strings) for name, strings in read["vocabularies"].items()}
     for name, known in vocabularies.items():
@@ -461,8 +480,13 @@ def _columns_of(read: Mapping[str, Any], labels: Mapping[str, Vocabulary]) -> Co
         fault = find_tag_fault(labels["spans"].strings, read["scheme"])
         if fault is not None:
             raise Misfit("labels.spans", fault.expected, shown(fault.got))
+    classes = None
+    if read["classes"] is not None:
+        tables = [PackedTable.from_payload(table) for table in read["classes"]["tables"]]
+        names = stored.part("classes", None).part("columns", read["classes"]["columns"])
+        classes = class_columns_of(names, tables)
     return Columns(
-        Lexicon(vocabularies, forms),
+        Lexicon(vocabularies, forms, classes),
         labels,
         read["scheme"],
         statistics and FormStatistics.from_payload(statistics, forms),

@@ -15,20 +15,21 @@ from typing import NamedTuple
 
 import numpy as np
 
+from egparse.classes.columns import ClassColumns
 from egparse.compilation import njit
 from egparse.features.hashing import mix_character
 from egparse.features.templates import MAX_VALUE
 from egparse.features.vocabulary import FIRST_VALUE
 from egparse.types import Ints, Longs, UInt8s, UInt32s
 
-COLUMNS = ("lower", "shape", "suffix", "class", "spaced", "inside")
+COLUMNS = ("lower", "shape", "suffix", "kind", "spaced", "inside")
 """Of each word: ``lower`` the form in lower case with digits as 0, ``shape`` letters as X and x and
-digits as 0, ``suffix`` its last three characters, ``class`` how a word is cased or what kind of
+digits as 0, ``suffix`` its last three characters, ``kind`` how a word is cased or what kind of
 punctuation it is, ``spaced`` whether a blank follows (unknown: 0), ``inside`` whether brackets and
 quotes that the paragraph has opened before are still open.
 """
 
-_LOWER, _SHAPE, _SUFFIX, _CLASS, _SPACED, _INSIDE = range(len(COLUMNS))
+_LOWER, _SHAPE, _SUFFIX, _KIND, _SPACED, _INSIDE = range(len(COLUMNS))
 
 # kinds of characters
 _UPPER, _SMALL, _LETTER, _DIGIT = 0, 1, 2, 3
@@ -51,7 +52,7 @@ _CATEGORIES = {
 }
 _GROUPS = {"L": _LETTER, "M": _LETTER, "N": _DIGIT, "S": _SYMBOL, "Z": _BLANK, "C": _BLANK}
 
-# classes of words: how they are cased, once without and once with final punctuation at the end
+# kinds of words: how they are cased, once without and once with final punctuation at the end
 # (abbreviations); then punctuation
 _WORDS = 6
 _LOWER_WORD, _TITLE, _CAPITALS, _INITIAL, _UNCASED, _NUMBER = range(_WORDS)
@@ -70,11 +71,20 @@ class Paragraph(NamedTuple):
     spaced: Sequence[bool]
 
 
+def column_names(classes: ClassColumns | None) -> tuple[str, ...]:
+    """The columns, those of word classes last."""
+    return COLUMNS if classes is None else (*COLUMNS, *classes.names)
+
+
 def paragraph_columns(
-    paragraphs: Sequence[Paragraph], *, spacing: bool = True
+    paragraphs: Sequence[Paragraph],
+    *,
+    spacing: bool = True,
+    classes: ClassColumns | None = None,
 ) -> tuple[Ints, Longs]:
-    """Values of shape (words, columns), see ``COLUMNS``, and where paragraphs start, (paragraphs +
-    1,); without ``spacing`` blanks are unknown, and cells that name them yield no attribute.
+    """Values of shape (words, columns), see ``column_names``, and where paragraphs start,
+    (paragraphs + 1,); without ``spacing`` blanks are unknown, and cells that name them yield no
+    attribute.
 
     Raises:
         ValueError: not one value of ``spaced`` for each word.
@@ -99,7 +109,18 @@ def paragraph_columns(
     if spacing:
         values[:, _SPACED] = spaced.astype(np.int32) + FIRST_VALUE
     _mark_inside(starts, values)
+    if classes is not None:
+        values = np.hstack([values, _class_values(forms, classes)])
     return values, starts
+
+
+def _class_values(forms: Sequence[str], classes: ClassColumns) -> Ints:
+    """The values of word classes, shape (words, columns)."""
+    numbers: dict[str, int] = {}
+    rows = np.array([numbers.setdefault(form, len(numbers)) for form in forms], dtype=np.int64)
+    values = classes.values(list(numbers))
+    values[values > 0] += FIRST_VALUE - 1
+    return values[rows]
 
 
 def _character_tables(
@@ -180,23 +201,23 @@ def _observe(
         values[k, _LOWER] = _bucket(lower)
         values[k, _SHAPE] = _bucket(shape)
         values[k, _SUFFIX] = _bucket(suffix)
-        word_class = _FIRST_PUNCTUATION + 2 * _BLANK
+        word_kind = _FIRST_PUNCTUATION + 2 * _BLANK
         if end > first:
             kind, final = kinds[codes[first]], kinds[codes[end - 1]] == _FINAL
             if kind > _DIGIT:
-                word_class = _FIRST_PUNCTUATION + 2 * kind + (end - first > 1)
+                word_kind = _FIRST_PUNCTUATION + 2 * kind + (end - first > 1)
             else:
-                word_class = _UNCASED
+                word_kind = _UNCASED
                 if kind == _DIGIT:
-                    word_class = _NUMBER
+                    word_kind = _NUMBER
                 elif kind == _SMALL:
-                    word_class = _LOWER_WORD
+                    word_kind = _LOWER_WORD
                 elif kind == _UPPER:
-                    word_class = (
+                    word_kind = (
                         _INITIAL if letters == 1 else _CAPITALS if upper == letters else _TITLE
                     )
-                word_class += _WORDS * final
-        values[k, _CLASS] = word_class + FIRST_VALUE
+                word_kind += _WORDS * final
+        values[k, _KIND] = word_kind + FIRST_VALUE
 
 
 @njit
@@ -207,7 +228,7 @@ def _mark_inside(starts: Longs, values: Ints) -> None:
         depth, quoted = 0, 0
         for k in range(starts[i], starts[i + 1]):
             values[k, _INSIDE] = min(depth, 1) + 2 * quoted + FIRST_VALUE
-            kind = (values[k, _CLASS] - punctuation) // 2
+            kind = (values[k, _KIND] - punctuation) // 2
             if kind == _OPENING:
                 depth += 1
             elif kind == _CLOSING:

@@ -4,27 +4,42 @@ words.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from egparse.classes.columns import MAX_COLUMNS, ClassColumns, class_columns_of
+from egparse.classes.packed import PackedTable
 from egparse.features.tag_dictionary import Candidates, all_labels
-from egparse.splitting.columns import COLUMNS, Paragraph, paragraph_columns
-from egparse.storage.schema import Flag, Record, Section, Stored
+from egparse.splitting.columns import COLUMNS, Paragraph, column_names, paragraph_columns
+from egparse.storage.schema import Flag, Record, Section, Stored, Strings
 from egparse.tagging.sequence_model import SequenceModel
-from egparse.types import Floats, Longs, Mask
+from egparse.types import Floats, Ints, Longs, Mask
 
 N_LABELS = 2
 """1: a sentence starts here; 0: it does not."""
+
+_AS_STORED = {"kind": "class"}
+_KIND, _CLASS = re.compile(r"\bkind(?=\[)"), re.compile(r"\bclass(?=\[)")
 
 BATCH_WORDS = 50_000
 """Words split at a time, to bound the memory; a longer paragraph is one batch."""
 
 
-STORED_SPLITTER = Record({"model": Section(), "spacing": Flag()})
-"""A splitter in a model file."""
+STORED_SPLITTER = Record(
+    {
+        "model": Section(),
+        "spacing": Flag(),
+        "classes": Strings(most=MAX_COLUMNS, longest=20),
+    },
+    absent={"classes": None},
+)
+"""A splitter in a model file. Without columns of word classes ``classes`` is missing, and templates
+name the column ``kind`` as they did before there were any: ``class``.
+"""
 
 
 @dataclass(frozen=True)
@@ -32,11 +47,12 @@ class Splitter:
     """A CRF over the words of a paragraph; immutable, so that threads may share it.
 
     Without ``spacing`` it was trained on a corpus that does not mark blanks, and has no features of
-    them.
+    them. ``classes`` are the columns of word classes that its templates name, if they name any.
     """
 
     model: SequenceModel
     spacing: bool = True
+    classes: ClassColumns | None = None
 
     @property
     def temperature(self) -> float:
@@ -63,7 +79,7 @@ class Splitter:
         """``starts`` of many paragraphs, faster than one by one."""
         masks: list[Mask] = []
         for batch in _batches(paragraphs):
-            values, places = paragraph_columns(batch, spacing=self.spacing)
+            values, places = self._columns(batch)
             labels = self.model.choose(values, places, _candidates(len(values)))
             starts = labels == 1
             starts[_first_words(places)] = True  # whatever the scores say
@@ -80,26 +96,43 @@ class Splitter:
         """``probabilities`` of many paragraphs."""
         probabilities: list[Floats] = []
         for batch in _batches(paragraphs):
-            values, places = paragraph_columns(batch, spacing=self.spacing)
+            values, places = self._columns(batch)
             starts = np.ones(len(values), dtype=np.int32)
             starting = self.model.probabilities(values, places, _candidates(len(values)), starts)
             starting[_first_words(places)] = 1.0
             probabilities += np.split(starting, places[1:-1])
         return probabilities
 
+    def _columns(self, batch: Sequence[Paragraph]) -> tuple[Ints, Longs]:
+        return paragraph_columns(batch, spacing=self.spacing, classes=self.classes)
+
     def to_payload(self) -> dict[str, Any]:
         """Plain data for the model file."""
-        return {"model": self.model.to_payload(), "spacing": self.spacing}
+        model = self.model.to_payload()
+        if self.classes is None:
+            model["templates"] = [_KIND.sub("class", text) for text in model["templates"]]
+            return {"model": model, "spacing": self.spacing}
+        return {"model": model, "spacing": self.spacing, "classes": list(self.classes.names)}
 
     @classmethod
-    def from_payload(cls, stored: Stored) -> Splitter:
-        """The splitter of a model file.
+    def from_payload(cls, stored: Stored, tables: Sequence[PackedTable] = ()) -> Splitter:
+        """The splitter of a model file with some tables of word classes.
 
         Raises:
             Misfit: content that the declaration does not allow.
         """
         read = stored.read(STORED_SPLITTER)
-        return cls(SequenceModel.from_payload(read["model"], COLUMNS, N_LABELS), read["spacing"])
+        classes = None
+        if read["classes"] is None:
+            names = [_AS_STORED.get(name, name) for name in COLUMNS]
+        else:
+            classes = class_columns_of(stored.part("classes", read["classes"]), tables)
+            names = [*column_names(classes)]
+        model = SequenceModel.from_payload(read["model"], names, N_LABELS)
+        if classes is None:
+            texts = [_CLASS.sub("kind", text) for text in model.templates.texts]
+            model = replace(model, templates=model.templates._replace(texts=tuple(texts)))
+        return cls(model, read["spacing"], classes)
 
 
 def _candidates(n_words: int) -> Candidates:

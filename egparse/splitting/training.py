@@ -7,18 +7,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from egparse.classes.columns import ClassColumns, columns_in
+from egparse.classes.packed import PackedTable
 from egparse.errors import ConfigError
 from egparse.evaluation.scores import Score, total
 from egparse.evaluation.segmentation import sentence_counts
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import compile_templates
 from egparse.fitting.choose_learner import build_learner, fits
+from egparse.fitting.class_templates import with_classes
 from egparse.fitting.config import LearningConfig, SplitterConfig
 from egparse.fitting.optimise import Prepared
 from egparse.fitting.task import Outcomes
 from egparse.layers import SPLITTER
 from egparse.sentences import Sentence
-from egparse.splitting.columns import COLUMNS, paragraph_columns
+from egparse.splitting.columns import column_names, paragraph_columns
 from egparse.splitting.paragraphs import (
     SplitParagraph,
     SplitterParts,
@@ -38,11 +41,14 @@ _TIE = 1e-9
 
 @dataclass(frozen=True)
 class SplitterTask:
-    """The task of finding sentence starts in the paragraphs of a corpus."""
+    """The task of finding sentence starts in the paragraphs of a corpus, with templates over some
+    tables of word classes.
+    """
 
     parts: SplitterParts
     config: SplitterConfig
     seed: int
+    tables: Sequence[PackedTable] = ()
 
     name = SPLITTER
     layer = SPLITTER
@@ -65,12 +71,17 @@ class SplitterTask:
         runs = joined(self.parts.train, settings.join, self.seed)
         examples = as_text(pieces_of(runs, settings.longest))
         spacing = any(not all(one.paragraph.spaced) for one in examples)
-        values, places = paragraph_columns([one.paragraph for one in examples], spacing=spacing)
+        texts = with_classes(settings, len(self.tables))
+        named = columns_in(texts)
+        classes = ClassColumns(self.tables, named) if named else None
+        values, places = paragraph_columns(
+            [one.paragraph for one in examples], spacing=spacing, classes=classes
+        )
         gold = np.concatenate([one.starts for one in examples]).astype(np.int32)
         prepared = prepare_sequence(
             SequenceExamples(values, places, gold, all_labels(len(gold), N_LABELS), N_LABELS),
             SequenceSettings(
-                templates=compile_templates(settings.templates, COLUMNS),
+                templates=compile_templates(texts, column_names(classes)),
                 min_count=settings.min_count,
                 full_row_min_count=1,
                 bigrams=settings.bigrams,
@@ -81,7 +92,7 @@ class SplitterTask:
         )
         threshold = self.config.weight_threshold
         return prepared.then(
-            lambda model: Splitter(without_small_weights(model, threshold), spacing)
+            lambda model: Splitter(without_small_weights(model, threshold), spacing, classes)
         )
 
     def score(self) -> Callable[[Splitter], float] | None:

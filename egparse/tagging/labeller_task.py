@@ -14,6 +14,7 @@ from egparse.features.templates import compile_templates
 from egparse.features.vocabulary import Vocabulary
 from egparse.features.word_table import Columns
 from egparse.fitting.choose_learner import build_learner
+from egparse.fitting.class_templates import with_classes
 from egparse.fitting.config import LabellerConfig, LearningConfig
 from egparse.fitting.optimise import Prepared
 from egparse.fitting.task import Outcomes, Part
@@ -73,7 +74,7 @@ class LabellerTask:
             for below, known in zip((heads == 0, heads != 0), of_base, strict=True)
         ]
         of_root, of_words = (tuple(of_place) or tuple(range(len(self.labels))) for of_place in seen)
-        templates = settings.templates or LABEL_TEMPLATES
+        templates = with_classes(settings, self.columns.n_class_tables, LABEL_TEMPLATES)
         prepared = prepare_sequence(
             SequenceExamples(
                 tree_values(words, heads, self.columns),

@@ -14,6 +14,7 @@ from egparse.features.tag_dictionary import TagDictionary
 from egparse.features.templates import compile_templates
 from egparse.features.word_table import Columns
 from egparse.fitting.choose_learner import build_learner
+from egparse.fitting.class_templates import with_classes
 from egparse.fitting.config import LearningConfig, TaggerConfig
 from egparse.fitting.optimise import Prepared
 from egparse.fitting.task import Outcomes, Part
@@ -76,7 +77,11 @@ class TaggerTask:
         prepared = prepare_sequence(
             examples,
             SequenceSettings(
-                templates=compile_templates(settings.templates, self.columns.names, settings.pads)
+                templates=compile_templates(
+                    with_classes(settings, self.columns.n_class_tables),
+                    self.columns.names,
+                    settings.pads,
+                )
                 if base is None
                 else base.model.templates,
                 min_count=settings.min_count,

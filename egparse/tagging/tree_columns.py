@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,12 +21,15 @@ LABELLER_INPUTS = tuple(dict.fromkeys((*_OF_HEAD, *_OF_KIN)))
 _RELATIVES = ("grand", "inner", "outer", "first", "last")
 _MEASURES = ("side", "distance", "lefts", "rights")
 
-TREE_COLUMNS = (
-    *(f"head_{name}" for name in _OF_HEAD),
-    *(f"{relative}_{name}" for relative in _RELATIVES for name in _OF_KIN),
-    *_MEASURES,
-)
-"""The columns of the tree."""
+
+def tree_columns(classes: Sequence[str]) -> tuple[str, ...]:
+    """The columns of the tree; all relatives have these columns of word classes."""
+    return (
+        *(f"head_{name}" for name in (*_OF_HEAD, *classes)),
+        *(f"{relative}_{name}" for relative in _RELATIVES for name in (*_OF_KIN, *classes)),
+        *_MEASURES,
+    )
+
 
 _DISTANCES = np.array([1, 2, 3, 4, 6, 10, 20])
 
@@ -50,22 +54,22 @@ class _Kin(NamedTuple):
 
 def tree_column_names(columns: Columns) -> tuple[str, ...]:
     """The columns of words, then the columns of the tree."""
-    return (*columns.names, *TREE_COLUMNS)
+    return (*columns.names, *tree_columns(columns.class_names))
 
 
 def tree_values(words: Words, heads: Ints, columns: Columns) -> Ints:
     """Values of shape (words, columns); ``heads`` are positions in the sentence, 0 for the root, -1
     (missing) as the root.
     """
-    n = len(words.form_ids)
+    n, classes = len(words.form_ids), columns.class_names
     begins = np.repeat(words.starts[:-1], np.diff(words.starts))
     kin = _find_kin(begins + np.maximum(heads, 0) - 1, heads <= 0, words.starts)
-    values = np.empty((n, len(columns.names) + len(TREE_COLUMNS)), dtype=np.int32)
+    values = np.empty((n, len(tree_column_names(columns))), dtype=np.int32)
     relatives = (kin.grand, kin.inner, kin.outer, kin.first, kin.last)
     _fill_values(
         words.values,
-        np.array([columns.number(name) for name in _OF_HEAD], dtype=np.int64),
-        np.array([columns.number(name) for name in _OF_KIN], dtype=np.int64),
+        np.array([columns.number(name) for name in (*_OF_HEAD, *classes)], dtype=np.int64),
+        np.array([columns.number(name) for name in (*_OF_KIN, *classes)], dtype=np.int64),
         kin.head,
         relatives,
         kin.lefts,

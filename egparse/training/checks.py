@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
+from egparse.classes.columns import columns_in, for_each_table, parse_column
 from egparse.errors import ConfigError
 from egparse.features.arcs import compile_arc_templates
 from egparse.features.pairs import (
@@ -16,14 +18,16 @@ from egparse.features.pairs import (
 from egparse.features.templates import columns_of, compile_templates
 from egparse.features.word_table import ALL_COLUMNS
 from egparse.fitting.choose_learner import check_learner_settings, check_learners, fits
+from egparse.fitting.class_templates import with_classes
 from egparse.fitting.config import AUTO, JackknifeConfig, TrainConfig
 from egparse.fitting.config_files import check_config, config_as_table
 from egparse.layers import TAG_LAYERS
-from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, ArcColumns
+from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, arc_column_names
+from egparse.parsing.second_order.features import LABEL_TEMPLATES
 from egparse.sentences import Sentence
 from egparse.splitting.columns import COLUMNS as SPLITTER_COLUMNS
 from egparse.splitting.language import check_language, find_language
-from egparse.tagging.tree_columns import TREE_COLUMNS
+from egparse.tagging.tree_columns import tree_columns
 
 
 def check_settings(config: TrainConfig) -> TrainConfig:
@@ -87,31 +91,86 @@ def with_language(config: TrainConfig, sentences: Sequence[Sentence]) -> TrainCo
 
 def _tags_in(config: TrainConfig, layer: str) -> list[str]:
     """The layers of tags that the templates of a layer name."""
-    return [name for name in columns_of(getattr(config, layer).templates) if name in TAG_LAYERS]
+    texts = with_classes(getattr(config, layer), len(config.classes.tables))
+    return [name for name in columns_of(texts) if name in TAG_LAYERS]
 
 
 def _check_templates(config: TrainConfig) -> None:
     """Raise ConfigError for a template of any section that cannot be compiled."""
-    of_trees = (*ALL_COLUMNS, *TREE_COLUMNS)
-    for section in TAG_LAYERS:
-        _check_words(section, getattr(config, section).templates, ALL_COLUMNS)
-    _check_words("labeller", config.labeller.templates, of_trees)
-    _check_words("splitter", config.splitter.templates, SPLITTER_COLUMNS)
-    parser, names = config.parser, ArcColumns.names
-    with _named("parser.templates"):
-        compile_arc_templates(parser.templates or ARC_TEMPLATES, names, BETWEEN)
-    if parser.label_templates:
-        with _named("parser.label_templates"):
-            compile_arc_templates(parser.label_templates, names, BETWEEN)
-    with _named("parser.sibling_templates"):
-        compile_pair_templates(parser.sibling_templates, SIBLING_PLACES, names, 1)
-    with _named("parser.grandparent_templates"):
-        compile_pair_templates(parser.grandparent_templates, GRANDPARENT_PLACES, names, 2)
+    n_tables, parser = len(config.classes.tables), config.parser
+    for section in (*TAG_LAYERS, "labeller", "splitter"):
+        settings = getattr(config, section)
+        known = _COLUMNS.get(section, _columns_of_words)
+        _check(section, "", settings, n_tables, known, compile_templates)
+
+    def arcs(texts: Sequence[str], names: Sequence[str]) -> object:
+        return compile_arc_templates(texts, names, BETWEEN)
+
+    def siblings(texts: Sequence[str], names: Sequence[str]) -> object:
+        return compile_pair_templates(texts, SIBLING_PLACES, names, 1)
+
+    def grandparents(texts: Sequence[str], names: Sequence[str]) -> object:
+        return compile_pair_templates(texts, GRANDPARENT_PLACES, names, 2)
+
+    with_defaults = replace(
+        parser,
+        templates=parser.templates or ARC_TEMPLATES,
+        label_templates=parser.label_templates or LABEL_TEMPLATES,
+    )
+    for kind, compiled in (
+        ("", arcs),
+        ("label_", arcs),
+        ("sibling_", siblings),
+        ("grandparent_", grandparents),
+    ):
+        _check("parser", kind, with_defaults, n_tables, arc_column_names, compiled)
 
 
-def _check_words(section: str, templates: Sequence[str], columns: Sequence[str]) -> None:
-    with _named(f"{section}.templates"):
-        compile_templates(templates, columns)
+def _columns_of_words(classes: Sequence[str]) -> tuple[str, ...]:
+    return (*ALL_COLUMNS, *classes)
+
+
+_COLUMNS: dict[str, Callable[[Sequence[str]], tuple[str, ...]]] = {
+    "labeller": lambda classes: (*ALL_COLUMNS, *classes, *tree_columns(classes)),
+    "splitter": lambda classes: (*SPLITTER_COLUMNS, *classes),
+}
+"""Section -> its columns, given those of word classes, where they are not those of words."""
+
+
+def _check(
+    section: str,
+    kind: str,
+    settings: Any,
+    n_tables: int,
+    columns: Callable[[Sequence[str]], tuple[str, ...]],
+    compiled: Callable[[Sequence[str], Sequence[str]], object],
+) -> None:
+    """Compile the templates of one kind, alone and with those over word classes."""
+    key = f"{section}.{kind}"
+    texts = getattr(settings, f"{kind}templates")
+    with _named(f"{key}templates"):
+        compiled(texts, columns(_classes_in(texts, n_tables)))
+    with _named(f"{key}class_templates"):
+        of_classes = for_each_table(getattr(settings, f"{kind}class_templates"), n_tables)
+        texts = (*texts, *of_classes)
+        compiled(texts, columns(_classes_in(texts, n_tables)))
+
+
+def _classes_in(texts: Sequence[str], n_tables: int) -> list[str]:
+    """The columns of word classes that templates name.
+
+    Raises:
+        ConfigError: there is no table for one of them.
+    """
+    named = columns_in(texts)
+    for name in named:
+        column = parse_column(name)
+        if column is not None and column.table >= n_tables:
+            raise ConfigError(
+                f"expected a table of word classes (--classes) for the column {name!r}, got "
+                f"{n_tables or 'none'}"
+            )
+    return named
 
 
 @contextmanager

@@ -9,15 +9,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from egparse.classes.columns import ClassColumns, columns_in
+from egparse.classes.sources import read_tables
 from egparse.features.form_statistics import COLUMNS as STATISTICS
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.forms import OBSERVABLES, Lexicon
 from egparse.features.templates import columns_of
 from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
 from egparse.features.word_table import Columns, as_text
+from egparse.fitting.class_templates import with_classes
 from egparse.fitting.config import TrainConfig
 from egparse.layers import TAG_LAYERS
 from egparse.parsing.columns import PARSER_INPUTS
+from egparse.parsing.second_order.training import templates_of
 from egparse.schemes import OUTSIDE, from_iob2
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
 from egparse.tagging.labeller import LABEL_TEMPLATES
@@ -50,7 +54,8 @@ def build_columns(
     """
     named = named_columns(layers, config)
     counts = Counter(form for sentence in sentences for form in sentence.forms)
-    lexicon = Lexicon.build(counts, [name for name in named if name in OBSERVABLES], {})
+    classes = read_classes(layers, config)
+    lexicon = Lexicon.build(counts, [name for name in named if name in OBSERVABLES], {}, classes)
     inputs = [
         layer
         for layer in annotated_layers(sentences)
@@ -67,6 +72,36 @@ def build_columns(
     return Columns(
         lexicon, labels, config.spans.scheme, count_forms(sentences) if counted else None
     )
+
+
+def read_classes(layers: Sequence[str], config: TrainConfig) -> ClassColumns | None:
+    """The columns of word classes that the tasks of some layers name, over the configured tables;
+    None without tables.
+
+    Raises:
+        EgparseError: a table that is not there or cannot be read.
+    """
+    given = config.classes
+    if not given.tables:
+        return None
+    tables = read_tables(given.tables, given.licences, given.sources, given.min_count)
+    return ClassColumns(tables, class_columns(layers, config, len(tables)))
+
+
+def class_columns(layers: Sequence[str], config: TrainConfig, n_tables: int) -> list[str]:
+    """The columns of word classes that the tasks of some layers name, with so many tables."""
+    texts = [
+        text
+        for layer in layers
+        if layer in TAG_LAYERS
+        for text in with_classes(getattr(config, layer), n_tables)
+    ]
+    if "heads" in layers:
+        texts += with_classes(config.parser, n_tables)
+        texts += [text for kind in templates_of(config.parser, n_tables).values() for text in kind]
+    if "deprels" in layers:
+        texts += with_classes(config.labeller, n_tables)
+    return columns_in(texts)
 
 
 def count_forms(sentences: Sequence[Sentence], counted: Mask | None = None) -> FormStatistics:
@@ -89,14 +124,16 @@ def tags_of(sentence: Sentence, layer: str, scheme: str) -> Sequence[str]:
 
 
 def named_columns(layers: Sequence[str], config: TrainConfig) -> list[str]:
-    """The columns that the tasks of some layers name."""
+    """The columns that the tasks of some layers name, those of word classes among them."""
+    n_tables = len(config.classes.tables)
     named = [
         name
         for layer in layers
         if layer in TAG_LAYERS
-        for name in columns_of(getattr(config, layer).templates)
+        for name in columns_of(with_classes(getattr(config, layer), n_tables))
     ]
     if "heads" in layers:
-        named += [*PARSER_INPUTS, *columns_of(config.labeller.templates or LABEL_TEMPLATES)]
+        of_labels = with_classes(config.labeller, n_tables, LABEL_TEMPLATES)
+        named += [*PARSER_INPUTS, *columns_of(of_labels)]
         named += LABELLER_INPUTS
     return list(dict.fromkeys(named))

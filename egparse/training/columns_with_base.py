@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from egparse.classes.columns import ClassColumns
 from egparse.features.form_statistics import COLUMNS as STATISTICS
 from egparse.features.forms import OBSERVABLES, Lexicon
 from egparse.features.vocabulary import Vocabulary
@@ -17,7 +18,13 @@ from egparse.features.word_table import Columns
 from egparse.fitting.config import TrainConfig
 from egparse.layers import TAG_LAYERS
 from egparse.sentences import Sentence
-from egparse.training.columns import annotated_layers, count_forms, named_columns, tags_of
+from egparse.training.columns import (
+    annotated_layers,
+    class_columns,
+    count_forms,
+    named_columns,
+    tags_of,
+)
 
 
 def extend_columns(
@@ -32,7 +39,10 @@ def extend_columns(
 
     Layers of tags that the base reads from its input get the labels of the sentences too.
     """
-    lexicon = _extend_lexicon(base.lexicon, sentences, named_columns(layers, config))
+    classes = base.lexicon.classes
+    if classes is not None:
+        classes = classes.with_names(class_columns(layers, config, base.n_class_tables))
+    lexicon = _extend_lexicon(base.lexicon, sentences, named_columns(layers, config), classes)
     inputs = base.input_layers(predicted)
     new_inputs = [
         layer
@@ -68,13 +78,17 @@ def _extended(base: Vocabulary, seen: Vocabulary) -> Vocabulary:
     )
 
 
-def _extend_lexicon(base: Lexicon, sentences: Sequence[Sentence], named: Sequence[str]) -> Lexicon:
+def _extend_lexicon(
+    base: Lexicon,
+    sentences: Sequence[Sentence],
+    named: Sequence[str],
+    classes: ClassColumns | None,
+) -> Lexicon:
     counts = Counter(form for sentence in sentences for form in sentence.forms)
-    new = [name for name in named if name in OBSERVABLES and name not in base.names]
-    seen = Lexicon.build(counts, [*base.names, *new], {})
+    new = [name for name in named if name in OBSERVABLES and name not in base.vocabularies]
+    seen = Lexicon.build(counts, [*base.vocabularies, *new], {})
     vocabularies = {
-        name: _extended(base.vocabularies[name], seen.vocabularies[name]) for name in base.names
+        name: _extended(known, seen.vocabularies[name]) for name, known in base.vocabularies.items()
     } | {name: seen.vocabularies[name] for name in new}
-    return Lexicon(
-        vocabularies, [*base.forms, *sorted(form for form in counts if form not in base)]
-    )
+    forms = [*base.forms, *sorted(form for form in counts if form not in base)]
+    return Lexicon(vocabularies, forms, classes)

@@ -19,7 +19,7 @@ from egparse.fitting.choose_learner import check_continues, section_of
 from egparse.fitting.config import ORDER_1, LearningConfig, ParserConfig, PrunerConfig, TrainConfig
 from egparse.fitting.config_files import (
     check_config,
-    config_as_table,
+    config_of_model,
     learning_sections,
     merge_tables,
     refuse_without_effect,
@@ -43,7 +43,7 @@ from egparse.types import Mask
 LEAST_HELD_OUT = 50
 """Sentences; the score on fewer is too noisy to choose among passes."""
 
-_OF_TAGGER = ("templates", "bigrams", "order", "pads")
+_OF_TAGGER = ("templates", "class_templates", "bigrams", "order", "pads")
 _FIXED = {
     **dict.fromkeys(("upos", "xpos", "feats"), _OF_TAGGER),
     "spans": (*_OF_TAGGER, "scheme"),
@@ -51,6 +51,7 @@ _FIXED = {
     "parser": (
         "order",
         "templates",
+        "class_templates",
         "trees",
         "single_root",
         "bits",
@@ -61,8 +62,11 @@ _FIXED = {
         "sibling_templates",
         "grandparent_templates",
         "label_templates",
+        "sibling_class_templates",
+        "grandparent_class_templates",
+        "label_class_templates",
     ),
-    "labeller": ("templates",),
+    "labeller": ("templates", "class_templates"),
 }
 """Section -> the settings that the weights of a base depend on, and that cannot be changed."""
 
@@ -92,6 +96,12 @@ def configure(base: Model, table: Mapping[str, Any], name: str = "configuration"
             continue from a base.
     """
     before = check_config(base.config_table, "the base model")
+    if _names_tables(table):
+        raise ConfigError(
+            f"{name}: classes: expected none beside a base model, whose tables of word classes "
+            "stay, got some"
+        )
+    table = {key: value for key, value in table.items() if key != "classes"}
     config = check_config(merge_tables(base.config_table, table), name)
     refuse_without_effect(table, config, name)
     for section in _sections(base):
@@ -105,6 +115,12 @@ def configure(base: Model, table: Mapping[str, Any], name: str = "configuration"
                     f"whose weights are for that, got {got}"
                 )
     return config
+
+
+def _names_tables(table: Mapping[str, Any]) -> bool:
+    """Whether a user's table names tables of word classes."""
+    given = table.get("classes", {})
+    return not isinstance(given, Mapping) or bool(given.get("tables"))
 
 
 def continue_training(
@@ -266,7 +282,7 @@ def _config_table(base: Model, trained: Sequence[str], config: TrainConfig) -> d
         sections.add("pruner")
     kept = _sections(base) - sections
     known = base.config_table
-    table = config_as_table(config)
+    table = config_of_model(config)
     return table | {section: known[section] for section in kept if section in known}
 
 

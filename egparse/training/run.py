@@ -17,7 +17,7 @@ from egparse.features.word_table import Columns
 from egparse.fitting import interruption
 from egparse.fitting.choose_learner import is_probabilistic, section_of
 from egparse.fitting.config import TrainConfig
-from egparse.fitting.config_files import config_as_table
+from egparse.fitting.config_files import config_of_model
 from egparse.fitting.faults import check_layers
 from egparse.fitting.optimise import INTERRUPTED, Best
 from egparse.fitting.progress import Listener, silent
@@ -274,7 +274,8 @@ class Run:
         """Train the splitter, the taggers, the parser and the labeller."""
         heads = self.gold_heads() if "heads" in self.corpus.layers else None
         if heads is not None and self.config.parser.order == 2 and self._base_parser is None:
-            check_second_order(self.config.parser, choose_trees(heads.train, self.config.parser))
+            trees = choose_trees(heads.train, self.config.parser)
+            check_second_order(self.config.parser, trees, self.columns)
         if self.corpus.paragraphs is not None:
             self._split(self.corpus.paragraphs, method)
         for layer in TAG_LAYERS:
@@ -287,7 +288,8 @@ class Run:
             self._parse(heads, method)
 
     def _split(self, paragraphs: SplitterParts, method: Method) -> None:
-        task = SplitterTask(paragraphs, self.config.splitter, self.config.seed)
+        tables = self.columns.class_tables
+        task = SplitterTask(paragraphs, self.config.splitter, self.config.seed, tables)
         best = method(task)
         if best is not None:
             self.splitter = best.predictor
@@ -459,7 +461,7 @@ class Run:
             self.labeller,
             self.config.language,
             record,
-            config_as_table(self.config),
+            config_of_model(self.config),
             self.splitter,
             tuple(
                 layer

@@ -30,7 +30,7 @@ from egparse.features.vocabulary import Vocabulary
 from egparse.features.word_table import Columns
 from egparse.fitting.choose_learner import is_probabilistic, loss_of, section_of
 from egparse.fitting.config import LearningConfig, TrainConfig, WordLabelConfig
-from egparse.fitting.config_files import check_config, config_as_table
+from egparse.fitting.config_files import check_config, config_of_model
 from egparse.fitting.optimise import Prepared
 from egparse.fitting.task import Part, fit
 from egparse.layers import TAG_LAYERS
@@ -342,8 +342,8 @@ def untrained_model(
         labeller,
         config.language,
         record,
-        config_as_table(replace(config, layers=tuple(layers))),
-        _splitter(batch, config),
+        config_of_model(replace(config, layers=tuple(layers))),
+        _splitter(batch, config, columns),
         tuple(probabilistic),
     )
 
@@ -359,7 +359,7 @@ def _untrained_parser(
     )
     if config.parser.order == 1:
         return arcs.prepare().current()
-    check_second_order(config.parser, trees)
+    check_second_order(config.parser, trees, columns)
     pruner = replace(arcs, pruner=in_steps(config.pruner)).prepare().current()
     task = SecondOrderTask(
         sample, nothing, of_sample, pruner, config.pruner, settings, config.seed, in_full=True
@@ -367,11 +367,14 @@ def _untrained_parser(
     return task.prepare().current()
 
 
-def _splitter(sentences: Sequence[Sentence], config: TrainConfig) -> Splitter | None:
+def _splitter(
+    sentences: Sequence[Sentence], config: TrainConfig, columns: Columns
+) -> Splitter | None:
     parts = splitter_parts(sentences, None, config)
     if parts is None:
         return None
-    return fit(SplitterTask(parts, config.splitter, config.seed), lambda event: None).predictor
+    task = SplitterTask(parts, config.splitter, config.seed, columns.class_tables)
+    return fit(task, lambda event: None).predictor
 
 
 def in_steps(config: Learning, strength: float = 1.0) -> Learning:

@@ -12,7 +12,9 @@ from house.package import MODULES, PACKAGE, ROOT, imports_of, name_of, room_of, 
 
 KERNELS = {"numpy", "compilation", "types"}
 RECORDS = {"errors", "sentences", "schemes", "layers", "types", "similar"}
-PREDICTORS = KERNELS | RECORDS | {"features", "structures", "learners", "losses", "storage"}
+PREDICTORS = (
+    KERNELS | RECORDS | {"classes", "features", "structures", "learners", "losses", "storage"}
+)
 
 MAY_IMPORT: dict[str, set[str]] = {
     # what it exports: imported when it is asked for, and for type checkers
@@ -40,13 +42,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     "storage": {"numpy", "msgpack", "errors", "types", "layers", "__init__"},
     "readers": {"storage", "layers", "errors", "sentences", "schemes", "types", "similar"}
     | {"numpy", "conllu"},
-    "features": KERNELS | RECORDS | {"storage"},
+    "classes": KERNELS | {"errors", "similar", "storage", "readers"},
+    "features": KERNELS | RECORDS | {"storage", "classes"},
     "structures": KERNELS,
     "losses": {"numpy", "types"},
     "learners": KERNELS | {"losses", "errors", "extras"},
     "evaluation": RECORDS | {"numpy"},
     "fitting": RECORDS
-    | {"learners", "features", "losses", "evaluation", "toml_text"}
+    | {"learners", "classes", "features", "losses", "evaluation", "toml_text"}
     | {"numpy", "pydantic", "annotated_types"},
     "tagging": PREDICTORS | {"fitting", "evaluation"},
     "parsing": PREDICTORS | {"fitting", "evaluation"},

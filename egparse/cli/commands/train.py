@@ -19,6 +19,7 @@ from egparse.cli.history import History, history_path
 from egparse.cli.kernel_cache import announce_compilation
 from egparse.cli.notices import Say, say, silence, warnings_shown
 from egparse.cli.options import (
+    ClassesOption,
     ConfigOption,
     CorpusArgument,
     DevOption,
@@ -226,6 +227,7 @@ def train_cli(
     ] = Path("model.msgpack"),
     dev: DevOption = None,
     config: ConfigOption = None,
+    classes: ClassesOption = None,
     override: Annotated[
         list[str] | None,
         typer.Option(
@@ -302,7 +304,7 @@ def train_cli(
     with reported():
         check_files(corpus, output, dev=dev, config=config, force=force)
         from egparse.fitting.config import TASK_SECTIONS
-        from egparse.fitting.config_files import load_table, read_config
+        from egparse.fitting.config_files import load_table, put, read_config
 
         # --set overrides --learner
         learners = (
@@ -313,6 +315,8 @@ def train_cli(
         table = load_table(config, [*learners, *(override or [])]) | _given(
             seed=seed, language=language
         )
+        if classes:
+            put(table, "classes.tables", classes)
         name = str(config) if config else "configuration"
         source = None
         if base is None:

@@ -26,6 +26,7 @@ from egparse.cli.files.kinds import Kind
 from egparse.cli.kernel_cache import announce_compilation
 from egparse.cli.notices import Say, say, silence, warnings_shown
 from egparse.cli.options import (
+    ClassesOption,
     ConfigOption,
     CorpusArgument,
     DevOption,
@@ -205,6 +206,7 @@ def tune_cli(
         ),
     ] = None,
     config: ConfigOption = None,
+    classes: ClassesOption = None,
     override: Annotated[
         list[str] | None,
         typer.Option(
@@ -237,9 +239,12 @@ def tune_cli(
     """
     with reported():
         check_files(corpus, output, plot, dev=dev, config=config, force=force)
-        from egparse.fitting.config_files import load_config
+        from egparse.fitting.config_files import load_table, put, read_config
 
-        settings = load_config(config, override or [])
+        table = load_table(config, override or [])
+        if classes:
+            put(table, "classes.tables", classes)
+        settings = read_config(table, str(config) if config else "configuration")
         if seed is not None:
             settings = replace(settings, seed=seed)
         from egparse.training.tune import path_around

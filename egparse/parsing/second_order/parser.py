@@ -22,7 +22,7 @@ from egparse.parsing.arc_parser import (
 )
 from egparse.parsing.arc_problem import Trees
 from egparse.parsing.candidates import candidate_arcs
-from egparse.parsing.columns import ArcColumns
+from egparse.parsing.columns import arc_column_names
 from egparse.parsing.constraints import FREE, NO_TREE, ArcConstraints, constrain_arcs
 from egparse.parsing.label_candidates import MOST_LABELS, ArcLabelDictionary
 from egparse.parsing.long_sentences import LONGEST, WINDOW, parse_in_pieces
@@ -63,7 +63,7 @@ STORED_PARSER = Record(
             {
                 "labels": Array("uint8", ("entries",)),
                 "starts": Array("int32", ("starts",)),
-                "column": Integer(0, len(ArcColumns.names) - 1),
+                "column": Integer(0, len(arc_column_names()) - 1),
                 "n_tags": Integer(1, 1 << 15),
             }
         ),

@@ -7,10 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from egparse.classes.columns import for_each_table
 from egparse.errors import ConfigError, EgparseError
 from egparse.evaluation.quick import attachment
 from egparse.features.arcs import compile_arc_templates
+from egparse.features.word_table import Columns
 from egparse.fitting.choose_learner import build_learner, is_probabilistic
+from egparse.fitting.class_templates import with_classes
 from egparse.fitting.config import LearningConfig, ParserConfig, PrunerConfig
 from egparse.fitting.optimise import Prepared, require_finite
 from egparse.fitting.task import Outcomes, Part
@@ -19,7 +22,7 @@ from egparse.learners.offset_problem import scores_of
 from egparse.parsing.arc_parser import Parser, sentence_values
 from egparse.parsing.arc_problem import Trees
 from egparse.parsing.arc_training import STEPS, GoldHeads, head_outcomes
-from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, ArcColumns
+from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, arc_column_names
 from egparse.parsing.label_candidates import (
     MOST_LABELS,
     build_dictionary,
@@ -150,7 +153,8 @@ class SecondOrderTask:
     ) -> SecondOrderParser:
         """The parser without weights."""
         base, pruner = self.base, self.pruner
-        texts = templates_of(settings) if base is None else dict(base.texts)
+        n_tables = pruner.columns.n_class_tables
+        texts = templates_of(settings, n_tables) if base is None else dict(base.texts)
         is_exact = is_exact_for(settings, pruner.trees) if base is None else base.structure.exact
         names = pruner.columns.names
         dictionary = build_dictionary(
@@ -190,16 +194,17 @@ class SecondOrderTask:
         return head_outcomes(predictor, self.dev, self.heads)
 
 
-def check_second_order(config: ParserConfig, trees: Trees) -> None:
+def check_second_order(config: ParserConfig, trees: Trees, columns: Columns) -> None:
     """Check the templates and the kind of inference before anything is trained.
 
     Raises:
         ConfigError: a template that cannot be read, or exact inference for non-projective trees.
     """
     is_exact_for(config, trees)
-    names = ArcColumns.names
-    arcs = compile_arc_templates(config.templates or ARC_TEMPLATES, names, BETWEEN)
-    compile_templates(arcs, names, **templates_of(config))
+    names, n_tables = arc_column_names(columns.class_names), columns.n_class_tables
+    texts = with_classes(config, n_tables, ARC_TEMPLATES)
+    arcs = compile_arc_templates(texts, names, BETWEEN)
+    compile_templates(arcs, names, **templates_of(config, n_tables))
 
 
 def is_exact_for(config: ParserConfig, trees: Trees) -> bool:
@@ -215,10 +220,18 @@ def is_exact_for(config: ParserConfig, trees: Trees) -> bool:
     return config.inference != "loopy" and trees == "projective"
 
 
-def templates_of(config: ParserConfig) -> dict[str, tuple[str, ...]]:
-    """The configured templates of pairs and labelled arcs, or the built-in ones."""
+def templates_of(config: ParserConfig, n_tables: int = 0) -> dict[str, tuple[str, ...]]:
+    """The configured templates of pairs and labelled arcs, or the built-in ones, with those over
+    word classes for each of some tables.
+    """
+    siblings = config.sibling_templates or SIBLING_TEMPLATES
+    grandparents = config.grandparent_templates or GRANDPARENT_TEMPLATES
+    labels = config.label_templates or LABEL_TEMPLATES
     return {
-        "siblings": config.sibling_templates or SIBLING_TEMPLATES,
-        "grandparents": config.grandparent_templates or GRANDPARENT_TEMPLATES,
-        "labels": config.label_templates or LABEL_TEMPLATES,
+        "siblings": (*siblings, *for_each_table(config.sibling_class_templates, n_tables)),
+        "grandparents": (
+            *grandparents,
+            *for_each_table(config.grandparent_class_templates, n_tables),
+        ),
+        "labels": (*labels, *for_each_table(config.label_class_templates, n_tables)),
     }

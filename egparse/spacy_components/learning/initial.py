@@ -15,7 +15,7 @@ from thinc.api import Config
 
 from egparse.errors import EgparseError
 from egparse.fitting.config import TrainConfig
-from egparse.fitting.config_files import config_as_table, load_config, read_config
+from egparse.fitting.config_files import config_of_model, load_config, read_config
 from egparse.fitting.progress import Iteration, Step
 from egparse.fitting.task import fit
 from egparse.layers import SPLITTER
@@ -204,8 +204,9 @@ def _splitter_alone(given: Corpora, config: TrainConfig) -> SharedModel | None:
     parts = splitter_parts(sentences, dev, config)
     if parts is None:
         return None
-    best = fit(SplitterTask(parts, config.splitter, config.seed), log_progress)
     columns = build_columns(sentences, (), config)
+    task = SplitterTask(parts, config.splitter, config.seed, columns.class_tables)
+    best = fit(task, log_progress)
     record = {
         "sentences": len(sentences),
         "seed": config.seed,
@@ -219,7 +220,7 @@ def _splitter_alone(given: Corpora, config: TrainConfig) -> SharedModel | None:
             None,
             config.language,
             record,
-            config_as_table(config),
+            config_of_model(config),
             best.predictor,
         )
     )
