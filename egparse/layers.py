@@ -44,5 +44,10 @@ TAG_LAYERS = tuple(name for name, layer in LAYERS.items() if layer.kind in ("tag
 WORD_TAGS = tuple(name for name, layer in LAYERS.items() if layer.kind == "tag")
 """The layers that spaCy keeps as tags of single words."""
 
+MORPHOLOGY = "morphology"
+"""The name of the task that learns the tags of words in several layers at once: in records,
+progress and the configuration.
+"""
+
 SPLITTER = "splitter"
 """The name of the sentence splitter's task: in records, progress and the configuration."""

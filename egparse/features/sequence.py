@@ -108,6 +108,7 @@ class LabelParts(NamedTuple):
 WHOLE_LABELS = LabelParts(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint16))
 """Labels that are not divided."""
 
+
 class Division(NamedTuple):
     """How labels share weights: by their ``parts``, where an attribute seen ``full_from[part]``
     times (parts,) has the part whatever it was seen with (``NEVER``: none has), and by the

@@ -15,6 +15,7 @@ from egparse.fitting.config import (
     TaggerConfig,
     TrainConfig,
 )
+from egparse.fitting.joint_tags import joint_layers, section_of
 from egparse.fitting.learner_options import with_own_types
 from egparse.fitting.named_losses import (
     DEFAULT_LEARNER,
@@ -22,7 +23,6 @@ from egparse.fitting.named_losses import (
     fits_probabilities,
     named_loss,
 )
-from egparse.layers import LAYERS
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.registry import (
     CONTINUING,
@@ -104,7 +104,8 @@ def check_learners(config: TrainConfig, layers: Iterable[str]) -> None:
             each other. Unknown learners are left to ``build_learner``.
     """
     layers = tuple(layers)
-    sections = {layer: section_of(layer) for layer in layers}
+    joint = joint_layers(config, layers)
+    sections = {layer: section_of(layer, joint) for layer in layers}
     learning_of = {layer: getattr(config, section) for layer, section in sections.items()}
     for layer, learning in learning_of.items():
         check_installed(learning.learner)
@@ -224,8 +225,3 @@ def is_probabilistic(config: LearningConfig) -> bool:
     estimates of probabilities.
     """
     return fits_probabilities(config.learner, config.loss, config.beta)
-
-
-def section_of(layer: str) -> str:
-    """The section of the configuration for the task that learns a layer."""
-    return LAYERS[layer].section

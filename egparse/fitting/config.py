@@ -142,6 +142,32 @@ class TaggerConfig(WordLabelConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
+class MorphologyConfig(TaggerConfig):
+    """The tagger of UPOS, XPOS and FEATS together: a linear-chain CRF over the combinations of tags
+    that training has seen.
+    """
+
+    joint: Literal["auto", "always", "never"] = setting(
+        "auto",
+        "whether layers of word tags are learned together; auto: if there are at least two, and "
+        "[upos], [xpos] and [feats] are as by default",
+    )
+    single_features: Literal["auto", "always", "never"] = setting(
+        "auto",
+        "whether single features of a bundle have weights; auto: where the corpus has more than "
+        "one bundle for a hundred words",
+    )
+    full_row_min_count: Natural = setting(
+        5,
+        "attributes seen this often have a weight for every UPOS and XPOS tag (of at most 64), "
+        "others for the tags seen with them; 0: no attribute has one for every tag",
+    )
+    dictionary_size: Count = 16
+    frequent: Count = 100
+    stop: StopConfig = StopConfig(iterations=24)
+
+
+@dataclass(frozen=True, kw_only=True)
 class PrunerConfig(LearningConfig):
     """The arc-factored CRF that chooses the arcs which the second-order parser scores.
 
@@ -336,6 +362,7 @@ class TrainConfig:
     upos: TaggerConfig = TaggerConfig(c=0.5, full_row_min_count=3)
     xpos: TaggerConfig = TaggerConfig(full_row_min_count=10)
     feats: TaggerConfig = TaggerConfig(dictionary_size=16, frequent=100)
+    morphology: MorphologyConfig = MorphologyConfig()
     spans: TaggerConfig = TaggerConfig(
         templates=SPAN_TEMPLATES,
         class_templates=SPAN_CLASS_TEMPLATES,
@@ -374,7 +401,7 @@ def defaults_for(order: object) -> TrainConfig:
     return TrainConfig(parser=ORDER_1) if order == 1 else TrainConfig()
 
 
-TASK_SECTIONS = ("upos", "xpos", "feats", "spans", "parser", "labeller")
+TASK_SECTIONS = ("upos", "xpos", "feats", "morphology", "spans", "parser", "labeller")
 """The sections whose learner ``--learner`` sets: all but [pruner], which needs probabilities, and
 [splitter].
 """

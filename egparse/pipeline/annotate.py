@@ -22,7 +22,8 @@ from egparse.parsing.arc_parser import Parser
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.pipeline.constraints import ResolvedConstraints
 from egparse.tagging.labeller import Labeller
-from egparse.tagging.tagger import Tagger, iob2_kinds
+from egparse.tagging.morphology import MorphologyTagger
+from egparse.tagging.tagger import LabelsWithProbabilities, Tagger, iob2_kinds
 from egparse.types import Floats, Ints
 
 BATCH_WORDS = 8_000
@@ -42,13 +43,20 @@ class Predictors:
     taggers: Mapping[str, Tagger] = field(default_factory=dict)
     parser: Parser | SecondOrderParser | None = None
     labeller: Labeller | None = None
+    morphology: MorphologyTagger | None = None
 
     @cached_property
     def layers(self) -> tuple[str, ...]:
         """The layers that are predicted, in the order of prediction."""
         heads = ("heads",) if self.parser else ()
         labels = ("deprels",) if self.labeller else ()
-        return (*(layer for layer in TAG_LAYERS if layer in self.taggers), *heads, *labels)
+        return (*(layer for layer in TAG_LAYERS if layer in self.tagged), *heads, *labels)
+
+    @cached_property
+    def tagged(self) -> frozenset[str]:
+        """The layers of tags that are predicted, by taggers of their own or together."""
+        joint = () if self.morphology is None else self.morphology.layers
+        return frozenset((*self.taggers, *joint))
 
 
 class Prediction(NamedTuple):
@@ -125,8 +133,15 @@ def predict_tags(
     values: dict[str, Ints] = {}
     probabilities: dict[str, Floats] = {}
     words = words.copy()
+    joint = () if model.morphology is None else model.morphology.layers
+    if model.morphology is not None and set(joint) & set(layers):
+        values, probabilities = _tag_together(
+            model, model.morphology, words, layers, given, asked, constraints
+        )
     for layer in TAG_LAYERS:
         kept = given.get(layer)
+        if layer in joint and layer in layers:
+            continue
         if layer not in model.taggers or layer not in layers:
             if kept is not None:
                 model.columns.put_tags(words, layer, kept)
@@ -231,6 +246,82 @@ def _tag(
     kinds = iob2_kinds(model.columns.labels[layer].strings) if layer == "spans" else None
     labels, probabilities = tagger.predict_with_probabilities(words, allowed, kinds)
     return labels, probabilities
+
+
+def _tag_together(
+    model: Predictors,
+    tagger: MorphologyTagger,
+    words: Words,
+    layers: Collection[str],
+    given: Mapping[str, Ints],
+    asked: Collection[str],
+    constraints: ResolvedConstraints | None,
+) -> tuple[dict[str, Ints], dict[str, Floats]]:
+    """The labels, and the probabilities where they are asked for, of the layers that one tagger
+    predicts together; the labels are put into the columns of words.
+    """
+    chosen = [layer for layer in tagger.layers if layer in layers]
+    kept = {layer: given[layer] for layer in tagger.layers if layer in given}
+    restricted = {} if constraints is None else constraints.labels
+    for layer in chosen:
+        if layer in kept and layer in restricted:
+            kept[layer] = kept[layer].copy()
+            kept[layer][restricted[layer].fixed] = ABSENT
+    allowed = {
+        layer: _joined(
+            kept.get(layer),
+            restricted[layer].allowed if layer in restricted else None,
+            len(model.columns.labels[layer]),
+        )
+        for layer in tagger.layers
+        if layer in kept or layer in restricted
+    }
+    if all(layer in kept and not np.count_nonzero(kept[layer] == ABSENT) for layer in chosen):
+        found = {layer: LabelsWithProbabilities(kept[layer], _unknown(words)) for layer in chosen}
+    elif set(asked) & set(chosen):
+        wanted = [layer for layer in chosen if layer in asked]
+        found = tagger.predict_with_probabilities(words, wanted, allowed)
+    else:
+        found = {
+            layer: LabelsWithProbabilities(labels, _unknown(words))
+            for layer, labels in tagger.predict(words, allowed).items()
+        }
+    values: dict[str, Ints] = {}
+    probabilities: dict[str, Floats] = {}
+    for layer in chosen:
+        labels, probable = found[layer].labels, found[layer].probabilities
+        if constraints is not None and layer in restricted:
+            constraints.check(layer, labels, "a sequence")
+            unknown = list(restricted[layer].unknown)
+            labels[unknown], probable[unknown] = -1, np.nan
+        if layer in kept:
+            probable = np.where(kept[layer] == ABSENT, probable, np.nan)
+            labels = np.where(kept[layer] == ABSENT, labels, kept[layer])
+        model.columns.put_tags(words, layer, labels)
+        values[layer] = labels
+        if layer in asked:
+            probabilities[layer] = probable
+    return values, probabilities
+
+
+def _joined(kept: Ints | None, allowed: AllowedLabels | None, n_labels: int) -> AllowedLabels:
+    """The labels that a constraint allows, and where there is none, that are given."""
+    if allowed is None:
+        allowed = AllowedLabels(
+            np.empty(0, dtype=np.int64), np.empty((0, n_labels), dtype=np.bool_)
+        )
+    if kept is None:
+        return allowed
+    fixed = np.setdiff1d(np.flatnonzero(kept >= 0), allowed.words)
+    mask = np.zeros((len(fixed), n_labels), dtype=np.bool_)
+    mask[np.arange(len(fixed)), kept[fixed]] = True
+    words = np.concatenate([allowed.words, fixed])
+    order = np.argsort(words, kind="stable")
+    return AllowedLabels(words[order], np.concatenate([allowed.allowed, mask])[order])
+
+
+def _unknown(words: Words) -> Floats:
+    return np.full(words.n_words, np.nan)
 
 
 def _chunks(sentences: Sequence[Sequence[str]], n_words: int) -> Iterator[tuple[slice, slice]]:

@@ -65,6 +65,7 @@ from egparse.storage.schema import (
     shown,
 )
 from egparse.tagging.labeller import Labeller
+from egparse.tagging.morphology import MorphologyTagger
 from egparse.tagging.strongest_features import strongest_attributes
 from egparse.tagging.tagger import Tagger
 
@@ -79,6 +80,7 @@ PAYLOAD = Record(
         "statistics": Maybe(Section()),
         "vocabularies": TableOf(Strings(distinct=False), tuple(OBSERVABLES)),
         "taggers": TableOf(Section(), TAG_LAYERS),
+        "morphology": Maybe(Section()),
         "parser": Maybe(Section()),
         "labeller": Maybe(Section()),
         "splitter": Maybe(Section()),
@@ -89,7 +91,7 @@ PAYLOAD = Record(
             }
         ),
     },
-    absent={"splitter": None, "classes": None},
+    absent={"splitter": None, "classes": None, "morphology": None},
 )
 """The payload of a model file. Its sections are declared beside the classes that they become. A
 model without tables of word classes has no ``classes``.
@@ -366,6 +368,7 @@ class Model(Predictors):
                 name: list(known.strings) for name, known in lexicon.vocabularies.items()
             },
             "taggers": {layer: tagger.to_payload() for layer, tagger in self.taggers.items()},
+            "morphology": self.morphology and self.morphology.to_payload(),
             "parser": self.parser and self.parser.to_payload(),
             "labeller": self.labeller and self.labeller.to_payload(),
             "splitter": self.splitter and self.splitter.to_payload(),
@@ -414,6 +417,11 @@ class Model(Predictors):
         for layer, stored in read["taggers"].items():
             stored.require(layer in labels, "", "a layer with labels", "one without")
             taggers[layer] = Tagger.from_payload(stored, columns.names, len(labels[layer]))
+        joint = read["morphology"]
+        morphology = joint and MorphologyTagger.from_payload(joint, columns.names, labels)
+        if joint is not None:
+            twice = [layer for layer in morphology.layers if layer in taggers]
+            joint.require(not twice, "layers", "layers without a tagger of their own", twice)
         parser, labeller, splitter = read["parser"], read["labeller"], read["splitter"]
         if labeller is not None:
             labeller.require("deprels" in labels, "", "labels of deprels", "none")
@@ -422,6 +430,7 @@ class Model(Predictors):
         model = cls(
             columns=columns,
             taggers=taggers,
+            morphology=morphology,
             parser=parser and _parser_of(parser, columns),
             labeller=labeller and Labeller.from_payload(labeller, columns),
             language=header["language"],
@@ -441,7 +450,10 @@ class Model(Predictors):
         model = self._sequence_models().get(layer)
         if model is None or layer == SPLITTER:
             return []
-        return strongest_attributes(model, self.columns, self.columns.labels[layer].strings, count)
+        labels: Sequence[str | None] = self.columns.labels[layer].strings
+        if self.morphology is not None and layer in self.morphology.layers:
+            labels = self.morphology.part_labels(layer, self.columns.labels)
+        return strongest_attributes(model, self.columns, labels, count)
 
     def sizes(self) -> dict[str, dict[str, int]]:
         """For each layer, and the splitter: labels, attributes, weights, and the bytes of its
@@ -461,6 +473,8 @@ class Model(Predictors):
 
     def _sequence_models(self) -> dict[str, Any]:
         models = {layer: tagger.model for layer, tagger in self.taggers.items()}
+        if self.morphology is not None:
+            models |= dict.fromkeys(self.morphology.layers, self.morphology.tagger.model)
         if self.labeller is not None:
             models["deprels"] = self.labeller.model
         if self.splitter is not None:

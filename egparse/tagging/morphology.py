@@ -3,14 +3,14 @@ that training has seen, so that they always agree.
 
 A combination scores the sum of its parts: the tag of each layer and, where many bundles of features
 are rare, each single feature of the bundle (Mueller et al. 2013, "Efficient higher-order CRFs for
-morphological tagging", section 4, add the scores of sub-tags to those of the tag). Bigrams are those
-of UPOS and XPOS together. Unlike there the candidates of a word come from a tag dictionary and not
-from a chain of lower order.
+morphological tagging", section 4, add the scores of sub-tags to those of the tag). Bigrams are
+those of UPOS and XPOS together. Unlike there the candidates of a word come from a tag dictionary
+and not from a chain of lower order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -31,6 +31,9 @@ MOST_FULL = 64
 
 MOST_COMBINATIONS = (1 << 16) - 1
 
+SINGLE_FEATURE = "feature"
+"""The kind of parts that are single features."""
+
 _NO_FEATURES = "_"
 
 STORED_MORPHOLOGY = Record(
@@ -42,6 +45,13 @@ STORED_MORPHOLOGY = Record(
     }
 )
 """A joint tagger in a model file: see ``MorphologyTagger``."""
+
+
+class Part(NamedTuple):
+    """A part of a combination: a tag of a layer (``kind``), or a single feature of a bundle."""
+
+    kind: str
+    text: str
 
 
 class Combinations(NamedTuple):
@@ -92,52 +102,42 @@ class Combinations(NamedTuple):
         """The parts of each combination and its class in bigrams; parts of layers with few tags are
         those that attributes have from ``full_from`` words on (``NEVER``: none).
         """
-        parts: dict[tuple[str, object], int] = {}
-        full: list[int] = []
-        lists: list[list[int]] = []
-        classes: dict[tuple[int, ...], int] = {}
-        class_of: list[int] = []
+        numbers: dict[Part, int] = {}
+        lists = [
+            [numbers.setdefault(part, len(numbers)) for part in parts]
+            for parts in self.parts(labels)
+        ]
+        few = {
+            layer for layer in self.layers if layer != "feats" and len(labels[layer]) <= MOST_FULL
+        }
+        full = [full_from if part.kind in few else NEVER for part in numbers]
         coarse = [k for k, layer in enumerate(self.layers) if layer != "feats"]
-
-        def number(kind: str, value: object, least: int) -> int:
-            if (kind, value) not in parts:
-                parts[kind, value] = len(parts)
-                full.append(least)
-            return parts[kind, value]
-
-        for row in self.numbers.tolist():
-            own: list[int] = []
-            for layer, tag in zip(self.layers, row, strict=True):
-                few = layer != "feats" and len(labels[layer]) <= MOST_FULL
-                own.append(number(layer, tag, full_from if few else NEVER))
-                if layer == "feats" and self.single_features:
-                    bundle = labels[layer].strings[tag] if tag >= 0 else _NO_FEATURES
-                    own += [
-                        number("feature", feature, NEVER)
-                        for feature in dict.fromkeys(bundle.split("|"))
-                        if feature != _NO_FEATURES
-                    ]
-            lists.append(own)
-            key = tuple(row[k] for k in coarse)
-            class_of.append(classes.setdefault(key, len(classes)))
+        classes: dict[tuple[int, ...], int] = {}
+        class_of = [
+            classes.setdefault(tuple(row), len(classes)) for row in self.numbers[:, coarse].tolist()
+        ]
         return Division(
             LabelParts.of(lists),
             np.array(full, dtype=np.int32),
             np.array(class_of, dtype=np.uint16),
         )
 
-    def part_names(self, labels: Mapping[str, Vocabulary]) -> list[tuple[str, str]]:
-        """The layer and the text of each part, in the order of ``division``."""
-        names: dict[tuple[str, str], None] = {}
+    def parts(self, labels: Mapping[str, Vocabulary]) -> Iterator[list[Part]]:
+        """The parts of each combination."""
         for row in self.numbers.tolist():
-            for layer, tag in zip(self.layers, row, strict=True):
-                text = labels[layer].strings[tag] if tag >= 0 else ""
-                names.setdefault((layer, text))
-                if layer == "feats" and self.single_features:
-                    for feature in text.split("|"):
-                        if feature not in ("", _NO_FEATURES):
-                            names.setdefault(("feature", feature))
-        return list(names)
+            own = [
+                Part(layer, labels[layer].strings[tag] if tag >= 0 else "")
+                for layer, tag in zip(self.layers, row, strict=True)
+            ]
+            if self.single_features:
+                own += [
+                    Part(SINGLE_FEATURE, feature)
+                    for kind, bundle in own
+                    if kind == "feats"
+                    for feature in dict.fromkeys(bundle.split("|"))
+                    if feature not in ("", _NO_FEATURES)
+                ]
+            yield own
 
 
 @dataclass(frozen=True)
@@ -151,6 +151,16 @@ class MorphologyTagger:
     def layers(self) -> tuple[str, ...]:
         """The layers that it tags."""
         return self.combinations.layers
+
+    def part_labels(self, layer: str, labels: Mapping[str, Vocabulary]) -> list[str | None]:
+        """The text of each part that belongs to a layer, None for other parts; single features
+        belong to FEATS.
+        """
+        kinds = (layer, SINGLE_FEATURE) if layer == "feats" else (layer,)
+        distinct = dict.fromkeys(
+            part for parts in self.combinations.parts(labels) for part in parts
+        )
+        return [part.text if part.kind in kinds else None for part in distinct]
 
     def predict(
         self, words: Words, allowed: Mapping[str, AllowedLabels] | None = None

@@ -83,9 +83,7 @@ class SequenceProblem:
         self.support, self.order = support, len(masks)
         self._shapes = [mask.shape for mask in masks]
         self._rows, self._attributes = rows, attributes
-        self._layout = lay_out(
-            word_starts, gold, candidates, candidate_starts, self.order, classes
-        )
+        self._layout = lay_out(word_starts, gold, candidates, candidate_starts, self.order, classes)
         self.part_starts = self._layout.parts
         self._placement = place(attributes, rows, n_parts)
         packed = pack(
@@ -231,9 +229,7 @@ class SequenceProblem:
                 "expected a learner that needs no weights of single labels where labels share "
                 "weights by their parts"
             )
-        return design_of(
-            self._attributes, self._rows, self._layout, self._n_labels, self.support
-        )
+        return design_of(self._attributes, self._rows, self._layout, self._n_labels, self.support)
 
     def set_weights(
         self, pairs: Floats, bigrams: Floats | None = None, longer: Sequence[Floats] = ()

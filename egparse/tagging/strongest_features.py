@@ -11,12 +11,13 @@ from egparse.tagging.sequence_model import SequenceModel
 
 
 def strongest_attributes(
-    model: SequenceModel, columns: Columns, labels: Sequence[str], count: int
+    model: SequenceModel, columns: Columns, labels: Sequence[str | None], count: int
 ) -> list[tuple[str, str, float]]:
     """The ``count`` (attribute, label, weight) triples of greatest absolute weight, the greatest
-    first.
+    first; of labels, or parts of labels, that have a text.
     """
-    weights = model.rows.weights
+    named = np.array([text is not None for text in labels], dtype=np.bool_)
+    weights = np.where(named[model.rows.labels], model.rows.weights, np.float32(0.0))
     count = min(count, len(weights))
     if count <= 0:
         return []
@@ -26,7 +27,7 @@ def strongest_attributes(
     return [
         (
             model.templates.describe(int(model.index.keys[attribute]), columns.describe),
-            labels[int(model.rows.labels[place])],
+            labels[int(model.rows.labels[place])] or "",
             float(weights[place]),
         )
         for place, attribute in zip(places.tolist(), attributes.tolist(), strict=True)

@@ -10,6 +10,7 @@ import numpy as np
 
 from egparse.evaluation.quick import tag_accuracy
 from egparse.evaluation.spans import score_spans
+from egparse.features.sequence import Division
 from egparse.features.tag_dictionary import TagDictionary
 from egparse.features.templates import compile_templates
 from egparse.features.word_table import Columns
@@ -60,6 +61,11 @@ class TaggerTask:
         """The correct label numbers of the training part."""
         return self.columns.label_numbers(self.train.sentences, self.layer)
 
+    @property
+    def division(self) -> Division | None:
+        """What the labels are made of, if they are divided."""
+        return None
+
     def prepare(self, config: LearningConfig | None = None) -> Prepared[Tagger]:
         """Build the tag dictionary, index the attributes, lay out weights and duals.
 
@@ -73,7 +79,9 @@ class TaggerTask:
         candidates = candidates_of(words, dictionary, len(self.labels))
         if dictionary is not None:
             candidates = dictionary.with_correct(candidates, gold)
-        examples = SequenceExamples(words.values, words.starts, gold, candidates, len(self.labels))
+        examples = SequenceExamples(
+            words.values, words.starts, gold, candidates, len(self.labels), self.division
+        )
         prepared = prepare_sequence(
             examples,
             SequenceSettings(

@@ -15,7 +15,7 @@ from typing import Any
 from egparse.errors import ConfigError, EgparseError
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.word_table import Columns
-from egparse.fitting.choose_learner import check_continues, section_of
+from egparse.fitting.choose_learner import check_continues
 from egparse.fitting.config import ORDER_1, LearningConfig, ParserConfig, PrunerConfig, TrainConfig
 from egparse.fitting.config_files import (
     check_config,
@@ -24,6 +24,7 @@ from egparse.fitting.config_files import (
     merge_tables,
     refuse_without_effect,
 )
+from egparse.fitting.joint_tags import section_of
 from egparse.fitting.progress import Listener, silent
 from egparse.fitting.task import fit
 from egparse.layers import TAG_LAYERS

@@ -5,7 +5,7 @@ tags instead of gold ones.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -15,14 +15,15 @@ from egparse.errors import EgparseError
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.word_table import Columns
 from egparse.fitting import interruption
-from egparse.fitting.choose_learner import is_probabilistic, section_of
+from egparse.fitting.choose_learner import is_probabilistic
 from egparse.fitting.config import TrainConfig
 from egparse.fitting.config_files import config_of_model
 from egparse.fitting.faults import check_layers
+from egparse.fitting.joint_tags import joint_layers, section_of
 from egparse.fitting.optimise import INTERRUPTED, Best
 from egparse.fitting.progress import Listener, silent
 from egparse.fitting.task import Calibrated, Part, Task, calibrated, fit
-from egparse.layers import TAG_LAYERS
+from egparse.layers import MORPHOLOGY, TAG_LAYERS
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.arc_training import ArcParserTask, GoldHeads, choose_trees
 from egparse.parsing.second_order.parser import SecondOrderParser
@@ -40,6 +41,8 @@ from egparse.splitting.splitter import Splitter
 from egparse.splitting.training import SplitterTask
 from egparse.tagging.labeller import Labeller
 from egparse.tagging.labeller_task import DevelopmentTrees, LabellerTask
+from egparse.tagging.morphology import MorphologyTagger
+from egparse.tagging.morphology_task import MorphologyTask, combinations_of
 from egparse.tagging.tagger import Tagger
 from egparse.tagging.tagger_task import TaggerTask
 from egparse.training.checks import (
@@ -225,6 +228,7 @@ class Run:
     listener: Listener
     base: Predictors | None = None
     taggers: dict[str, Tagger] = field(default_factory=dict)
+    morphology: MorphologyTagger | None = None
     parser: Parser | SecondOrderParser | None = None
     labeller: Labeller | None = None
     splitter: Splitter | None = None
@@ -237,6 +241,12 @@ class Run:
         if self.columns.statistics is not None:
             self._count_in_other_folds()
         self.base_taggers = {} if self.base is None else dict(self.base.taggers)
+        self.base_morphology = None if self.base is None else self.base.morphology
+        if self.base is None:
+            self.joint = joint_layers(self.config, self.corpus.layers)
+        else:
+            known = () if self.base_morphology is None else self.base_morphology.layers
+            self.joint = known if set(known) <= set(self.corpus.layers) else ()
 
     def _part(self, sentences: list[Sentence]) -> Part:
         words = self.columns.words([sentence.forms for sentence in sentences])
@@ -265,7 +275,7 @@ class Run:
             with interruption.deferred():
                 self.run(method)
         except KeyboardInterrupt:
-            if not self.taggers and self.parser is None:
+            if not self.taggers and self.morphology is None and self.parser is None:
                 raise
             return True
         return False
@@ -278,7 +288,13 @@ class Run:
             check_second_order(self.config.parser, trees, self.columns)
         if self.corpus.paragraphs is not None:
             self._split(self.corpus.paragraphs, method)
+        if self.joint:
+            self._tag_together(method)
+        elif self.base_morphology is not None:
+            self._see_together(self.base_morphology.predict(self.train.words), self.base_morphology)
         for layer in TAG_LAYERS:
+            if layer in self.joint:
+                continue
             if layer in self.corpus.layers:
                 self._tag(layer, method)
             elif layer in self.base_taggers:
@@ -318,12 +334,46 @@ class Run:
             predicted = jackknife(task, self._fold_of, self.config.jackknife, self.listener)
             self._see_tags(layer, predicted, best.predictor)
 
+    def _tag_together(self, method: Method) -> None:
+        """Train the layers of word tags as one task."""
+        task = self.morphology_task()
+        best = method(task)
+        if best is None:
+            return
+        self.morphology = task.joined(best.predictor)
+        self.morphology = task.joined(self._finished(task, best))
+        if any(self._is_read_later(layer) for layer in self.joint):
+            predicted = jackknife(task, self._fold_of, self.config.jackknife, self.listener)
+            self._see_together(task.combinations.in_layers(predicted), self.morphology)
+
+    def morphology_task(self) -> MorphologyTask:
+        """The task of the layers that are learned together."""
+        base, config = self.base_morphology, self.config.morphology
+        return MorphologyTask(
+            MORPHOLOGY,
+            self.columns,
+            self.train,
+            self.dev,
+            config,
+            self.config.seed,
+            None if base is None else base.tagger,
+            combinations=combinations_of(self.columns, self.train, self.joint, config, base),
+        )
+
     def _see_tags(self, layer: str, predicted: Ints, tagger: Tagger) -> None:
         """Give later tasks these tags in training, and the tagger's in development."""
+        self._see(layer, predicted, tagger.predict(self.dev.words))
+
+    def _see_together(self, predicted: Mapping[str, Ints], tagger: MorphologyTagger) -> None:
+        """The same for several layers."""
+        labels = tagger.predict(self.dev.words)
+        for layer in tagger.layers:
+            self._see(layer, predicted[layer], labels[layer])
+
+    def _see(self, layer: str, of_train: Ints, of_dev: Ints) -> None:
         train, dev = self.train.words, self.dev.words
-        self.train = self.train._replace(words=self.columns.with_tags(train, layer, predicted))
-        labels = tagger.predict(dev)
-        self.dev = self.dev._replace(words=self.columns.with_tags(dev, layer, labels))
+        self.train = self.train._replace(words=self.columns.with_tags(train, layer, of_train))
+        self.dev = self.dev._replace(words=self.columns.with_tags(dev, layer, of_dev))
 
     def _is_read_later(self, layer: str) -> bool:
         """Whether a later task has features of a layer of tags."""
@@ -453,19 +503,22 @@ class Run:
             "stopped": INTERRUPTED if interrupted else "finished",
             "tasks": self.records,
         }
-        predictors = Predictors(self.columns, self.taggers, self.parser, self.labeller)
+        predictors = Predictors(
+            self.columns, self.taggers, self.parser, self.labeller, self.morphology
+        )
         return Model(
-            self.columns,
-            self.taggers,
-            self.parser,
-            self.labeller,
-            self.config.language,
-            record,
-            config_of_model(self.config),
-            self.splitter,
-            tuple(
+            columns=self.columns,
+            taggers=self.taggers,
+            parser=self.parser,
+            labeller=self.labeller,
+            morphology=self.morphology,
+            language=self.config.language,
+            record=record,
+            config_table=config_of_model(self.config),
+            splitter=self.splitter,
+            probabilistic=tuple(
                 layer
                 for layer in predictors.layers
-                if is_probabilistic(getattr(self.config, section_of(layer)))
+                if is_probabilistic(getattr(self.config, section_of(layer, self.joint)))
             ),
         )

@@ -28,9 +28,10 @@ import numpy as np
 from egparse.errors import EgparseError
 from egparse.features.vocabulary import Vocabulary
 from egparse.features.word_table import Columns
-from egparse.fitting.choose_learner import is_probabilistic, loss_of, section_of
+from egparse.fitting.choose_learner import is_probabilistic, loss_of
 from egparse.fitting.config import LearningConfig, TrainConfig, WordLabelConfig
 from egparse.fitting.config_files import check_config, config_of_model
+from egparse.fitting.joint_tags import section_of
 from egparse.fitting.optimise import Prepared
 from egparse.fitting.task import Part, fit
 from egparse.layers import TAG_LAYERS

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.fitting import interruption
-from egparse.fitting.choose_learner import loss_name, section_of
+from egparse.fitting.choose_learner import loss_name
 from egparse.fitting.config import TrainConfig
+from egparse.fitting.joint_tags import section_of
 from egparse.fitting.optimise import Best, naming, optimise
 from egparse.fitting.progress import Iteration, Listener, Step, silent
 from egparse.fitting.task import Calibrated, Task, fit

@@ -35,7 +35,8 @@ def chosen_marginals(
     kind.
 
     Arguments as in ``best_sequences``; ``ngrams`` are the tables of shapes (L, L), (L, L, L), ...,
-    oldest label first, over ``in_ngrams``: the labels of the candidates, or their classes. Labels of equal ``kinds[label]``, shape (L,), are added up. The probability
+    oldest label first, over ``in_ngrams``: the labels of the candidates, or their
+    classes. Labels of equal ``kinds[label]``, shape (L,), are added up. The probability
     is nan for words whose chosen label is -1 and for all words of a sentence of which no label
     sequence is allowed. Where all n-grams and openings score 0, one softmax over all words does, in
     O(parts) time; otherwise time is that of ``chain`` or ``higher_order``.
@@ -76,7 +77,11 @@ def _sentence_marginals(
     parts = np.concatenate([scores, *tables]).astype(np.float64)
     sentence = (parts, starts.astype(np.int32), places.astype(np.int32), len(sentence_labels))
     order = len(ngrams)
-    result = chain.marginals(*sentence) if order == 1 else higher_order.marginals(*sentence, order)
+    result = (
+        chain.marginals(*sentence, shared=True)
+        if order == 1
+        else higher_order.marginals(*sentence, order)
+    )
     return (
         result.marginals[: len(labels)]
         if np.isfinite(result.log_partition)
@@ -110,8 +115,8 @@ def best_sequences(
     places, and in the same places of ``in_ngrams`` what they count as in transitions and openings:
     the labels themselves, or their classes. Sentence i has the words
     ``sentences[i]:sentences[i + 1]``. ``transitions[previous, next]`` may be -inf, ``slack`` is
-    ``slack_of(transitions)``; ``opening[label]`` is the score of a label at the first word. Where no
-    sequence is allowed, the words get their first candidates.
+    ``slack_of(transitions)``; ``opening[label]`` is the score of a label at the first word. Where
+    no sequence is allowed, the words get their first candidates.
     """
     forbids = not np.isfinite(slack)
     best = np.empty(unary.shape[0])

@@ -106,10 +106,10 @@ def forward_backward(
 @njit
 def _is_dense(labels: Ints, n_labels: int) -> bool:
     """Whether the words have all labels, which may be classes that several candidates share."""
+    others = 0
     for c in range(labels.shape[0]):
-        if labels[c] != c % n_labels:
-            return False
-    return True
+        others += labels[c] != c % n_labels
+    return others == 0
 
 
 @njit
@@ -351,13 +351,18 @@ def viterbi(
     return highest
 
 
-def marginals(parts: Floats, starts: Ints, labels: Ints, n_labels: int) -> ChainMarginals:
+def marginals(
+    parts: Floats, starts: Ints, labels: Ints, n_labels: int, *, shared: bool = False
+) -> ChainMarginals:
     """Log partition and marginals of one sentence; see the module for the layout.
+
+    With ``shared`` several candidates of a word may have the same label: then labels are classes
+    of candidates, by which transitions are scored.
 
     Raises:
         ValueError: array shapes that do not fit together, or a word without candidates.
     """
-    _check(parts, starts, labels, n_labels)
+    _check(parts, starts, labels, n_labels, shared)
     out = np.empty_like(parts)
     work = workspace(len(labels), len(starts), n_labels)
     return ChainMarginals(forward_backward(parts, starts, labels, n_labels, work, out), out)
@@ -371,7 +376,7 @@ def argmax(parts: Floats, starts: Ints, labels: Ints, n_labels: int) -> BestSequ
     return BestSequence(choice, viterbi(parts, starts, labels, n_labels, work, choice))
 
 
-def _check(parts: Floats, starts: Ints, labels: Ints, n_labels: int) -> None:
+def _check(parts: Floats, starts: Ints, labels: Ints, n_labels: int, shared: bool = False) -> None:
     if len(starts) < 2 or starts[0] != 0 or np.any(np.diff(starts) < 1):
         raise ValueError("expected at least one word and at least one candidate a word")
     if starts[-1] != len(labels) or parts.shape != (len(labels) + n_labels * n_labels,):
@@ -381,5 +386,5 @@ def _check(parts: Floats, starts: Ints, labels: Ints, n_labels: int) -> None:
         raise ValueError(f"expected labels in 0..{n_labels - 1}")
     inside = np.ones(len(labels), dtype=np.bool_)
     inside[starts[:-1]] = False
-    if np.any(np.diff(labels)[inside[1:]] < 1):
+    if not shared and np.any(np.diff(labels)[inside[1:]] < 1):
         raise ValueError("expected the candidate labels of each word in ascending order")

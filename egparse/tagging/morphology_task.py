@@ -1,0 +1,123 @@
+"""Learning the tags of words in several layers at once: see ``egparse.tagging.morphology``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from egparse.evaluation.quick import tag_accuracy
+from egparse.features.sequence import Division
+from egparse.features.vocabulary import Vocabulary
+from egparse.features.word_table import Columns
+from egparse.fitting.config import MorphologyConfig
+from egparse.fitting.task import Outcomes, Part
+from egparse.layers import MORPHOLOGY
+from egparse.tagging.morphology import MOST_COMBINATIONS, Combinations, MorphologyTagger
+from egparse.tagging.tagger import Tagger
+from egparse.tagging.tagger_task import TaggerTask
+from egparse.types import Floats, Ints
+
+MANY_BUNDLES = 0.01
+"""Bundles of features a word of the training part above which single features have weights
+(docs/decisions/joint-tags.md).
+"""
+
+
+def combinations_of(
+    columns: Columns,
+    part: Part,
+    layers: Sequence[str],
+    config: MorphologyConfig,
+    base: MorphologyTagger | None = None,
+) -> Combinations:
+    """The combinations of tags in a part, after those of a base."""
+    labels = _labels_of(columns, part, layers)
+    if base is not None:
+        return base.combinations.extended(labels)
+    single = config.single_features == "always"
+    if config.single_features == "auto" and "feats" in layers:
+        single = len(columns.labels["feats"]) > MANY_BUNDLES * part.words.n_words
+    return Combinations.of(layers, labels, single)
+
+
+def can_be_joint(columns: Columns, part: Part, layers: Sequence[str]) -> bool:
+    """Whether so many combinations can be numbered."""
+    labels = _labels_of(columns, part, layers)
+    return len(Combinations.of(layers, labels, False).numbers) <= MOST_COMBINATIONS
+
+
+def _labels_of(columns: Columns, part: Part, layers: Sequence[str]) -> Mapping[str, Ints]:
+    return {layer: columns.label_numbers(part.sentences, layer) for layer in layers}
+
+
+@dataclass(frozen=True)
+class MorphologyTask(TaggerTask):
+    """The task of ``combinations`` of tags. Its predictor is the tagger of combinations, by number;
+    ``MorphologyTagger`` makes tags of them.
+    """
+
+    combinations: Combinations = field(
+        default_factory=lambda: Combinations((), np.empty((0, 0), dtype=np.int32), False)
+    )
+
+    @property
+    def name(self) -> str:
+        """The section of the configuration."""
+        return MORPHOLOGY
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The combinations, as text."""
+        known = [self.columns.labels[layer].strings for layer in self.combinations.layers]
+        return tuple(
+            " ".join(
+                strings[tag] if tag >= 0 else "_" for strings, tag in zip(known, row, strict=True)
+            )
+            for row in self.combinations.numbers.tolist()
+        )
+
+    @property
+    def gold(self) -> Ints:
+        """The correct combinations of the training part."""
+        return self._found(self.train)
+
+    @property
+    def division(self) -> Division:
+        """The parts and classes of the combinations."""
+        labels: Mapping[str, Vocabulary] = self.columns.labels
+        return self.combinations.division(labels, self.config.full_row_min_count)
+
+    def _found(self, part: Part) -> Ints:
+        return self.combinations.find(_labels_of(self.columns, part, self.combinations.layers))
+
+    def joined(self, tagger: Tagger) -> MorphologyTagger:
+        """The tagger of the layers."""
+        return MorphologyTagger(tagger, self.combinations)
+
+    def score(self) -> Callable[[Tagger], float] | None:
+        """The share of words with correct tags in all layers, in per cent; None without annotated
+        development sentences.
+        """
+        sentences, words = self.dev
+        layers = self.combinations.layers
+        if not all(any(getattr(one, layer) for one in sentences) for layer in layers):
+            return None
+        gold = self._found(self.dev)
+        # a combination that training has not seen counts, and is always wrong
+        gold = np.where(gold < 0, len(self.combinations.numbers), gold)
+        return lambda tagger: tag_accuracy(gold, tagger.predict(words))
+
+    def outcomes(self, predictor: Tagger) -> Outcomes[Tagger]:
+        """Right is the correct combination; words without a tag in some layer do not count."""
+        words, gold = self.dev.words, self._found(self.dev)
+        right = (gold >= 0) & (gold == predictor.predict(words))
+        annotated = np.ones(words.n_words, dtype=np.bool_)
+        for layer in self.combinations.layers:
+            annotated &= self.dev.annotated(layer)
+
+        def probabilities(tagger: Tagger) -> Floats:
+            return tagger.predict_with_probabilities(words).probabilities
+
+        return Outcomes(right, annotated, probabilities)
