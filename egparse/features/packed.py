@@ -189,6 +189,8 @@ def _count(
     starts, labels, dense = rows.starts, rows.labels, placement.dense
     for k in range(attributes.shape[0]):
         labels_of_word = candidates[candidate_starts[k] : candidate_starts[k + 1]]
+        if labels_of_word.shape[0] == 0:  # nothing to choose
+            continue
         for c in range(labels_of_word.shape[0]):
             is_candidate[labels_of_word[c]] = True
         for a in attributes[k]:
@@ -216,6 +218,8 @@ def _fill(
     row, pair = 0, 0
     for k in range(attributes.shape[0]):
         labels_of_word = candidates[candidate_starts[k] : candidate_starts[k + 1]]
+        if labels_of_word.shape[0] == 0:  # nothing to choose
+            continue
         for c in range(labels_of_word.shape[0]):
             is_candidate[labels_of_word[c]] = True
         for a in attributes[k]:

@@ -45,12 +45,12 @@ def supported_rows(
     at least ``full_row_min_count`` times has every label, any other the labels seen with it.
     """
     pairs = attributes.astype(np.int64) * n_labels + labels[:, None]
-    pairs = np.unique(pairs[attributes >= 0])
+    pairs = _distinct(pairs[attributes >= 0])
     if full_row_min_count != NEVER:
         counts = np.bincount(attributes[attributes >= 0], minlength=n_attributes)
         frequent = np.flatnonzero(counts >= full_row_min_count)
         every = (frequent[:, None] * n_labels + np.arange(n_labels)).reshape(-1)
-        pairs = np.union1d(pairs, every)
+        pairs = _distinct(np.concatenate([pairs, every]))
     return rows_of(pairs, n_attributes, n_labels)
 
 
@@ -69,13 +69,24 @@ def supported_part_rows(
         has = sizes[labels] > place
         part = divided.parts[divided.starts[labels[has]] + place].astype(np.int64)
         pairs = attributes[has].astype(np.int64) * n_parts + part[:, None]
-        found.append(np.unique(pairs[attributes[has] >= 0]))
+        found.append(_distinct(pairs[attributes[has] >= 0]))
     for least in np.unique(full_from[full_from != NEVER]):
         frequent = np.flatnonzero(counts >= least)
         parts = np.flatnonzero(full_from == least)
         found.append((frequent[:, None] * n_parts + parts).reshape(-1))
-    pairs = np.unique(np.concatenate([*found, np.empty(0, dtype=np.int64)]))
+    pairs = _distinct(np.concatenate([*found, np.empty(0, dtype=np.int64)]))
     return rows_of(pairs, n_attributes, n_parts)
+
+
+def _distinct(numbers: Longs) -> Longs:
+    """The numbers without repetitions, ascending.
+
+    numpy's unique puts integers into a hash table, which takes ten times as long for millions.
+    """
+    numbers = np.sort(numbers)
+    is_first = np.ones(len(numbers), dtype=np.bool_)
+    is_first[1:] = numbers[1:] != numbers[:-1]
+    return numbers[is_first]
 
 
 def rows_of(pairs: Longs, n_attributes: int, n_labels: int) -> WeightRows:

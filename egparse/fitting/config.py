@@ -164,7 +164,8 @@ class MorphologyConfig(TaggerConfig):
     )
     dictionary_size: Count = 16
     frequent: Count = 100
-    stop: StopConfig = StopConfig(iterations=24)
+    c: Constant = 0.5
+    anneal_decay: Share = 0.6
 
 
 @dataclass(frozen=True, kw_only=True)
