@@ -16,6 +16,9 @@ MAX_BITS = 32
 MAX_CLASSES = (1 << 16) - 2
 """The largest number of classes of a table."""
 
+VECTOR_CLASSES = 1000
+"""The number of classes that are made of word vectors, unless another one is asked for."""
+
 
 def normal(form: str) -> str:
     """The form in lower case, with every digit as 0."""

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Interval
 
+from egparse.classes.table import MAX_CLASSES, VECTOR_CLASSES
 from egparse.features.default_templates import (
     ARC_CLASS_TEMPLATES,
     ARC_LABEL_CLASS_TEMPLATES,
@@ -296,14 +297,17 @@ class ClassesConfig:
 
     tables: tuple[str, ...] = setting(
         (),
-        "tables of word classes: files, or codes of languages (en, de, es) for the tables of "
-        "spacy-lookups-data",
+        "tables of word classes or word vectors: files, codes of languages (en, de, es: the tables "
+        "of spacy-lookups-data), or spaCy pipelines with vectors",
     )
     licences: tuple[str, ...] = setting(
         (), "the licence of each table, for the card of the model; those of spaCy are known"
     )
     sources: tuple[str, ...] = setting(
         (), "where each table comes from, for the card of the model; those of spaCy are known"
+    )
+    vector_classes: Annotated[int, Interval(ge=2, le=MAX_CLASSES)] = setting(
+        VECTOR_CLASSES, "classes that are made of a table of word vectors"
     )
     min_count: Count = setting(
         1, "words that were counted less often than this are left out, where a table has counts"

@@ -196,7 +196,11 @@ def _without_effect(config: TrainConfig) -> Iterator[tuple[str, str, tuple[str, 
         yield section, "tags are no spans", ("scheme",)
     parser, splitter = config.parser, config.splitter
     if not config.classes.tables:
-        yield "classes", "there are no tables of word classes", ("licences", "sources", "min_count")
+        yield (
+            "classes",
+            "there are no tables of word classes",
+            tuple(one.name for one in fields(ClassesConfig) if one.name != "tables"),
+        )
         for section, learning in learning_sections(config):
             keys = [one.name for one in fields(learning) if one.name.endswith("class_templates")]
             yield section, "there are no tables of word classes", tuple(keys)

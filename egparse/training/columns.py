@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -84,8 +85,16 @@ def read_classes(layers: Sequence[str], config: TrainConfig) -> ClassColumns | N
     given = config.classes
     if not given.tables:
         return None
-    tables = read_tables(given.tables, given.licences, given.sources, given.min_count)
+    tables = read_tables(
+        given.tables, given.licences, given.sources, given.min_count, given.vector_classes
+    )
     return ClassColumns(tables, class_columns(layers, config, len(tables)))
+
+
+def record_of_classes(columns: Columns) -> dict[str, Any]:
+    """What the record of a model says of its tables of word classes; nothing without tables."""
+    tables = [table.as_record() for table in columns.class_tables]
+    return {"classes": tables} if tables else {}
 
 
 def class_columns(layers: Sequence[str], config: TrainConfig, n_tables: int) -> list[str]:
