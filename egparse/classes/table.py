@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 MAX_BITS = 32
 """The longest path."""
 
-MAX_CLASSES = (1 << 16) - 2
+MAX_CLASSES = 1 << 14
 """The largest number of classes of a table."""
 
 VECTOR_CLASSES = 1000

@@ -21,6 +21,7 @@ from egparse.types import Singles
 MOST_WORDS = 200_000
 """Words of which classes are made: the first ones, which are the most frequent in usual files."""
 
+_LARGEST = 1e9
 _NUMBERS = frozenset("0123456789.+-eE")
 
 
@@ -47,14 +48,14 @@ def read_vectors(path: Path, lines: Iterator[tuple[int, str]]) -> tuple[list[str
         dimensions = dimensions or len(line.split(" ")) - 1
         cells = line.rsplit(" ", dimensions)
         try:
-            row = np.array(cells[1:], dtype=np.float32)
+            row = np.array(cells[1:], dtype=np.float64)
         except ValueError:
-            row = np.empty(0, dtype=np.float32)
-        if len(row) != dimensions or not np.isfinite(row).all():
+            row = np.empty(0)
+        if len(row) != dimensions or not (abs(row) < _LARGEST).all():  # NaN is refused too
             expected = f"a word and {dimensions} numbers, with blanks between them"
             raise CorpusError(path, number, expected, repr(line[:60]))
         if words.setdefault(cells[0], len(rows)) == len(rows):
-            rows.append(row)
+            rows.append(row.astype(np.float32))
         if len(rows) == MOST_WORDS:
             break
     if not rows:

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from egparse.classes.columns import ClassColumns, columns_in
+from egparse.classes.columns import MAX_COLUMNS, ClassColumns, columns_in
 from egparse.classes.sources import read_tables
+from egparse.errors import ConfigError
 from egparse.features.form_statistics import COLUMNS as STATISTICS
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.forms import OBSERVABLES, Lexicon
@@ -81,6 +82,7 @@ def read_classes(layers: Sequence[str], config: TrainConfig) -> ClassColumns | N
 
     Raises:
         EgparseError: a table that is not there or cannot be read.
+        ConfigError: more columns than a model may have.
     """
     given = config.classes
     if not given.tables:
@@ -88,7 +90,13 @@ def read_classes(layers: Sequence[str], config: TrainConfig) -> ClassColumns | N
     tables = read_tables(
         given.tables, given.licences, given.sources, given.min_count, given.vector_classes
     )
-    return ClassColumns(tables, class_columns(layers, config, len(tables)))
+    named = class_columns(layers, config, len(tables))
+    if len(named) > MAX_COLUMNS:
+        raise ConfigError(
+            f"expected templates with at most {MAX_COLUMNS} columns of word classes, got "
+            f"{len(named)}"
+        )
+    return ClassColumns(tables, named)
 
 
 def record_of_classes(columns: Columns) -> dict[str, Any]:
