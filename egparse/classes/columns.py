@@ -124,7 +124,8 @@ class ClassColumns:
         found = (values[:-1] == value).nonzero()[0].tolist()
         if column is None or not found:
             return ""
-        return self.tables[table].paths[found[0]][: column.bits or MAX_BITS]
+        path = str(self.tables[table].paths[found[0]])
+        return path[: column.bits or MAX_BITS]
 
 
 def class_columns_of(stored: Stored, tables: Sequence[PackedTable]) -> ClassColumns:
