@@ -207,14 +207,14 @@ class ParserConfig(LearningConfig):
     sibling_templates: tuple[str, ...] = setting((), "order 2: templates of siblings")
     grandparent_templates: tuple[str, ...] = setting((), "order 2: templates of grandparents")
     label_templates: tuple[str, ...] = setting((), "order 2: templates of labelled arcs")
-    sibling_class_templates: tuple[str, ...] = setting(
+    class_siblings: tuple[str, ...] = setting(
         SIBLING_CLASS_TEMPLATES, "order 2: templates of siblings for each table of word classes"
     )
-    grandparent_class_templates: tuple[str, ...] = setting(
+    class_grandparents: tuple[str, ...] = setting(
         GRANDPARENT_CLASS_TEMPLATES,
         "order 2: templates of grandparents for each table of word classes",
     )
-    label_class_templates: tuple[str, ...] = setting(
+    class_labels: tuple[str, ...] = setting(
         ARC_LABEL_CLASS_TEMPLATES,
         "order 2: templates of labelled arcs for each table of word classes",
     )
@@ -243,9 +243,9 @@ ORDER_2_ONLY = (
     "sibling_templates",
     "grandparent_templates",
     "label_templates",
-    "sibling_class_templates",
-    "grandparent_class_templates",
-    "label_class_templates",
+    "class_siblings",
+    "class_grandparents",
+    "class_labels",
 )
 """The settings of a parser that have no effect on an arc-factored one."""
 

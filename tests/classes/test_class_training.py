@@ -233,7 +233,7 @@ def test_tables_as_python_says_them(table: Path) -> None:
         (['splitter.templates=["class[0]"]'], "splitter.templates: expected a table of word"),
         (['upos.class_templates=["klass[0]"]', "T"], "upos.class_templates: template 'klass"),
         (['parser.class_templates=["h.clas + d.upos"]', "T"], "parser.class_templates: arc templ"),
-        (['parser.sibling_class_templates=["g.class"]', "T"], "parser.sibling_class_templates: p"),
+        (['parser.class_siblings=["g.class"]', "T"], "parser.class_siblings: p"),
         (['spans.class_templates=["class40[0]"]', "T"], "spans.class_templates: template 'class4"),
     ],
 )
@@ -248,7 +248,7 @@ def test_templates_without_a_table_are_refused(settings: list[str], fault: str) 
     ("settings", "fault"),
     [
         (["upos.class_templates=[]"], "upos.class_templates: has no effect where there are no tab"),
-        (["parser.label_class_templates=[]"], "parser.label_class_templates: has no effect where"),
+        (["parser.class_labels=[]"], "parser.class_labels: has no effect where"),
         (["classes.min_count=2"], "classes.min_count: has no effect where there are no tables"),
         (["classes.tables=['a']", "classes.licences=['x', 'y']"], "expected one for each of 1 tab"),
         (["classes.tables=['a']", "classes.sources=['x', 'y']"], "expected one for each of 1 tabl"),
