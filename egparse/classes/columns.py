@@ -21,13 +21,14 @@ from egparse.types import Ints
 MAX_TABLES = 8
 """The largest number of tables of a model."""
 
-MAX_COLUMNS = MAX_TABLES * (MAX_BITS + 1)
-"""So many columns such tables have."""
+MAX_COLUMNS = 64
+"""The largest number of columns of word classes of a model."""
 
 _NAME = re.compile(r"class([1-9][0-9]?)?(?:_([2-9]))?")
 _IN_TEMPLATE = re.compile(r"(?<![a-z0-9])class([0-9]*)(?![a-z0-9_])")
 _NAMED = re.compile(r"(?<![a-z0-9])class[0-9]*(?:_[0-9]+)?(?![a-z0-9_])")
 _WORD_BITS = 8
+_CLASS_BYTES = 4  # of memory, for each class and column
 
 
 class ClassColumn(NamedTuple):
@@ -90,28 +91,21 @@ class ClassColumns:
         self.tables = tuple(tables)
         self.names = tuple(names)
         self._columns = []
-        self._prefixes = []
         for name in self.names:
             column = parse_column(name)
             if column is None or column.table >= len(self.tables):
                 raise ValueError(f"expected a column of {len(self.tables)} tables, got {name!r}")
             paths = self.tables[column.table].paths
             cut = [path[: column.bits or MAX_BITS] for path in paths]
-            prefixes = sorted(set(cut))
-            numbers = {prefix: number for number, prefix in enumerate(prefixes, 1)}
+            numbers = {prefix: number for number, prefix in enumerate(sorted(set(cut)), 1)}
             # the last one is that of the class -1: none
             values = np.array([*(numbers[prefix] for prefix in cut), 0], dtype=np.int32)
             self._columns.append((column.table, values))
-            self._prefixes.append(prefixes)
 
     def with_names(self, names: Iterable[str]) -> ClassColumns:
         """The same, with further columns after these."""
         new = [name for name in dict.fromkeys(names) if name not in self.names]
         return ClassColumns(self.tables, (*self.names, *new)) if new else self
-
-    def only(self, names: Iterable[str]) -> ClassColumns:
-        """Other columns of the same tables."""
-        return ClassColumns(self.tables, names)
 
     def values(self, forms: Sequence[str]) -> Ints:
         """The values, shape (forms, columns)."""
@@ -125,8 +119,13 @@ class ClassColumns:
 
     def prefix(self, name: str, value: int) -> str:
         """The bits behind a value of a column, empty where there are none."""
-        prefixes = self._prefixes[self.names.index(name)]
-        return prefixes[value - 1] if 0 < value <= len(prefixes) else ""
+        table, values = self._columns[self.names.index(name)]
+        column = parse_column(name)
+        found = (values[:-1] == value).nonzero()[0].tolist()
+        if column is None or not found:
+            return ""
+        path = str(self.tables[table].paths[found[0]])
+        return path[: column.bits or MAX_BITS]
 
 
 def class_columns_of(stored: Stored, tables: Sequence[PackedTable]) -> ClassColumns:
@@ -139,4 +138,5 @@ def class_columns_of(stored: Stored, tables: Sequence[PackedTable]) -> ClassColu
         column = parse_column(name)
         if column is None or column.table >= len(tables):
             raise stored.fault(f"columns of {len(tables)} tables of word classes", shown(name))
+        stored.spend(_CLASS_BYTES * len(tables[column.table].paths))
     return ClassColumns(tables, stored.value)

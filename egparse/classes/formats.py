@@ -6,6 +6,8 @@ Known are, with tabs between the cells of a line:
   count``; the count may be missing, and the word may come first;
 * integers, ``word integer``: the path from the highest bit on, with zeros to a common length, or,
   as in the tables of spaCy, from the lowest bit on.
+
+Word vectors, with blanks between the cells, become classes (``egparse.classes.vectors``).
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 
-from egparse.classes.table import MAX_BITS, MAX_CLASSES, ClassTable, Origin
+from egparse.classes.table import MAX_BITS, MAX_CLASSES, VECTOR_CLASSES, ClassTable, Origin
+from egparse.classes.vectors import are_vectors, classes_of_vectors, read_vectors
 from egparse.errors import CorpusError
 from egparse.readers.compression import decompressed
 from egparse.readers.encodings import UTF_8, as_text
@@ -25,21 +28,24 @@ _SAMPLE = 1000
 
 _PIECE = 1 << 18
 _PATH = re.compile("[01]+")
-_FORMATS = "path TAB word TAB count, word TAB path, or word TAB integer"
+_FORMATS = "path TAB word TAB count, word TAB path, word TAB integer, or word vectors"
 
 
-def read_table(path: Path, origin: Origin | None = None) -> ClassTable:
-    """The table of a file.
+def read_table(path: Path, n_classes: int = VECTOR_CLASSES) -> ClassTable:
+    """The table of a file; of word vectors it has at most ``n_classes`` classes.
 
     Raises:
         CorpusError: a line that cannot be read, or a file in no known format.
         OSError: a file that cannot be opened.
     """
-    origin = origin or Origin(path.name)
+    origin = Origin(path.name)
     lines = lines_of(path)
     sample = list(islice(lines, _SAMPLE))
     if not sample:
         raise CorpusError(path, 1, "a table of word classes", "an empty file")
+    if are_vectors([line for _, line in sample]):
+        words, vectors = read_vectors(path, chain(sample, lines))
+        return classes_of_vectors(words, vectors, n_classes, origin)
     rows = _rows(path, chain(sample, lines))
     place = _path_column([line.split("\t") for _, line in sample])
     if place is not None:
@@ -145,9 +151,9 @@ def _of_integers(file: Path, rows: Iterator[tuple[int, list[str]]], origin: Orig
     return ClassTable({word: paths[text] for word, text in found.paths.items()}, {}, origin)
 
 
-def paths_of_integers(values: Sequence[int]) -> list[str]:
+def paths_of_integers(values: Sequence[int], *, lowest_first: bool = False) -> list[str]:
     """The paths of distinct integers, which hold them from the highest bit on or from the lowest
-    one on.
+    one on, which is known if ``lowest_first``.
 
     Most paths of a tree are shorter than the longest, and zeros fill the rest: at the lower end, or
     at the upper end.
@@ -156,4 +162,4 @@ def paths_of_integers(values: Sequence[int]) -> list[str]:
     texts = [f"{value:0{length}b}" for value in values]
     below = sum(len(text) - len(text.rstrip("0")) for text in texts)
     above = sum(len(text) - len(text.lstrip("0")) for text in texts)
-    return [text[::-1] for text in texts] if above > below else texts
+    return [text[::-1] for text in texts] if lowest_first or above > below else texts

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, astuple, dataclass
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
 from egparse.classes.table import MAX_BITS, MAX_CLASSES, ClassTable, Origin, normal
+from egparse.errors import one_line
 from egparse.storage.compressed_arrays import compress_array
 from egparse.storage.schema import Array, Packed, Record, Stored, Strings, Text
 from egparse.types import Ints, UInt16s, UInt64s
@@ -25,7 +26,11 @@ from egparse.types import Ints, UInt16s, UInt64s
 _BYTES = 5
 _LOW_BITS = 24
 _BUCKETS = 1 << (8 * _BYTES - _LOW_BITS)
-_LINE = Text(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]{0,1000}", "one line of at most 1,000 characters")
+_LONGEST = 1000
+_LINE = Text(
+    rf"[^\x00-\x1f\x7f-\x9f\u2028\u2029]{{0,{_LONGEST}}}",
+    f"one line of at most {_LONGEST:,} characters",
+)
 
 STORED_TABLE = Record(
     {
@@ -77,10 +82,17 @@ class PackedTable:
         # of two forms with one fingerprint the one with the smaller number of a class stays
         order = np.argsort(classes, kind="stable")
         fingerprints, first = np.unique(fingerprints_of(kept)[order], return_index=True)
-        return cls(table.origin, tuple(paths), fingerprints, classes[order][first])
+        origin = Origin(*(one_line(text)[:_LONGEST] for text in astuple(table.origin)))
+        return cls(origin, tuple(paths), fingerprints, classes[order][first])
 
     def __len__(self) -> int:
         return len(self.fingerprints)
+
+    def as_record(self) -> dict[str, Any]:
+        """Plain values for the record of a model: the origin, and the numbers of forms and classes
+        that are kept.
+        """
+        return {**asdict(self.origin), "forms": len(self), "classes": len(self.paths)}
 
     def find(self, forms: Sequence[str]) -> Ints:
         """The class of each form, by the rule of ``ClassTable.path``, (forms,); -1 for none."""

@@ -1,15 +1,22 @@
-"""The tables of word classes that settings name: files, or codes of languages."""
+"""The tables of word classes that settings name: files, codes of languages, spaCy pipelines."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from egparse.classes.formats import read_table
+from egparse.classes.lookups import read_lookups
 from egparse.classes.packed import PackedTable
-from egparse.classes.table import ClassTable
+from egparse.classes.table import VECTOR_CLASSES, ClassTable, Origin
+from egparse.classes.vectors import classes_of_vectors, pipeline_vectors
 from egparse.errors import EgparseError
+
+_CODE = re.compile("[a-z]{2,3}")
+_PIPELINE = re.compile("[a-z]{2,3}_[a-z0-9_]+")
 
 
 def read_tables(
@@ -17,6 +24,7 @@ def read_tables(
     licences: Sequence[str] = (),
     sources: Sequence[str] = (),
     min_count: int = 1,
+    n_classes: int = VECTOR_CLASSES,
 ) -> list[PackedTable]:
     """The tables of these names, as a model holds them, with the licence and the source of each, if
     they are given; see ``find_table``.
@@ -26,7 +34,7 @@ def read_tables(
     """
     packed = []
     for k, name in enumerate(names):
-        table = find_table(name)
+        table = find_table(name, n_classes)
         origin = table.origin
         if licences and licences[k]:
             origin = replace(origin, licence=licences[k])
@@ -39,15 +47,35 @@ def read_tables(
     return packed
 
 
-def find_table(name: str) -> ClassTable:
-    """The table of a file.
+def find_table(name: str, n_classes: int = VECTOR_CLASSES) -> ClassTable:
+    """The table that is meant by a name: that of a file; that of spaCy for the code of a language;
+    or classes made of the vectors of a spaCy pipeline, in a folder or installed. Of vectors at most
+    ``n_classes`` classes are made.
 
     Raises:
-        EgparseError: a file that is not there or cannot be read.
+        EgparseError: there is none, or it cannot be read.
     """
     path = Path(name).expanduser()
+    if path.is_dir() or (not path.exists() and _is_installed(name)):
+        words, vectors = pipeline_vectors(str(path) if path.is_dir() else name)
+        return classes_of_vectors(
+            words, vectors, n_classes, Origin(path.name, f"vectors of {path.name}")
+        )
+    if not path.exists() and _CODE.fullmatch(name):
+        return read_lookups(name)
     try:
-        return read_table(path)
+        return read_table(path, n_classes)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise EgparseError(f"{name}: expected a table of word classes: {reason}") from error
+
+
+def _is_installed(name: str) -> bool:
+    """Whether a package of this name is installed, as spaCy's pipelines are."""
+    if not _PIPELINE.fullmatch(name):
+        return False
+    try:
+        distribution(name)
+    except PackageNotFoundError:
+        return False
+    return True

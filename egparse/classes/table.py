@@ -13,8 +13,11 @@ from dataclasses import dataclass, field
 MAX_BITS = 32
 """The longest path."""
 
-MAX_CLASSES = (1 << 16) - 2
+MAX_CLASSES = 1 << 14
 """The largest number of classes of a table."""
+
+VECTOR_CLASSES = 1000
+"""The number of classes that are made of word vectors, unless another one is asked for."""
 
 
 def normal(form: str) -> str:

@@ -147,7 +147,7 @@ class Lexicon:
         rows = [
             [values.get(observe(form), 0) for observe, values in self._observe] for form in forms
         ]
-        values = np.array(rows, dtype=np.int32).reshape(-1, len(self._observe))
+        values = np.array(rows, dtype=np.int32).reshape(len(rows), len(self._observe))
         if self.classes is None:
             return values
         of_classes = self.classes.values(forms)

@@ -7,6 +7,14 @@ from collections.abc import Sequence
 from egparse.classes.columns import for_each_table
 from egparse.fitting.config import ParserConfig, WordLabelConfig
 
+OF_CLASSES = {
+    "templates": "class_templates",
+    "sibling_templates": "class_siblings",
+    "grandparent_templates": "class_grandparents",
+    "label_templates": "class_labels",
+}
+"""The setting of templates -> that of the ones over word classes."""
+
 
 def with_classes(
     settings: WordLabelConfig | ParserConfig, n_tables: int, built_in: Sequence[str] = ()

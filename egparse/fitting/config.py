@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Interval
 
+from egparse.classes.table import MAX_CLASSES, VECTOR_CLASSES
 from egparse.features.default_templates import (
     ARC_CLASS_TEMPLATES,
     ARC_LABEL_CLASS_TEMPLATES,
@@ -233,14 +234,14 @@ class ParserConfig(LearningConfig):
     sibling_templates: tuple[str, ...] = setting((), "order 2: templates of siblings")
     grandparent_templates: tuple[str, ...] = setting((), "order 2: templates of grandparents")
     label_templates: tuple[str, ...] = setting((), "order 2: templates of labelled arcs")
-    sibling_class_templates: tuple[str, ...] = setting(
+    class_siblings: tuple[str, ...] = setting(
         SIBLING_CLASS_TEMPLATES, "order 2: templates of siblings for each table of word classes"
     )
-    grandparent_class_templates: tuple[str, ...] = setting(
+    class_grandparents: tuple[str, ...] = setting(
         GRANDPARENT_CLASS_TEMPLATES,
         "order 2: templates of grandparents for each table of word classes",
     )
-    label_class_templates: tuple[str, ...] = setting(
+    class_labels: tuple[str, ...] = setting(
         ARC_LABEL_CLASS_TEMPLATES,
         "order 2: templates of labelled arcs for each table of word classes",
     )
@@ -269,9 +270,9 @@ ORDER_2_ONLY = (
     "sibling_templates",
     "grandparent_templates",
     "label_templates",
-    "sibling_class_templates",
-    "grandparent_class_templates",
-    "label_class_templates",
+    "class_siblings",
+    "class_grandparents",
+    "class_labels",
 )
 """The settings of a parser that have no effect on an arc-factored one."""
 
@@ -323,14 +324,17 @@ class ClassesConfig:
 
     tables: tuple[str, ...] = setting(
         (),
-        "tables of word classes: files, or codes of languages (en, de, es) for the tables of "
-        "spacy-lookups-data",
+        "tables of word classes or word vectors: files, codes of languages (en, de, es: the tables "
+        "of spacy-lookups-data), or spaCy pipelines with vectors",
     )
     licences: tuple[str, ...] = setting(
         (), "the licence of each table, for the card of the model; those of spaCy are known"
     )
     sources: tuple[str, ...] = setting(
         (), "where each table comes from, for the card of the model; those of spaCy are known"
+    )
+    vector_classes: Annotated[int, Interval(ge=2, le=MAX_CLASSES)] = setting(
+        VECTOR_CLASSES, "classes that are made of a table of word vectors"
     )
     min_count: Count = setting(
         1, "words that were counted less often than this are left out, where a table has counts"

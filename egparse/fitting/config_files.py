@@ -196,22 +196,25 @@ def _without_effect(config: TrainConfig) -> Iterator[tuple[str, str, tuple[str, 
         yield section, "tags are no spans", ("scheme",)
     parser, splitter = config.parser, config.splitter
     if not config.classes.tables:
-        yield "classes", "there are no tables of word classes", ("licences", "sources", "min_count")
+        yield (
+            "classes",
+            "there are no tables of word classes",
+            tuple(one.name for one in fields(ClassesConfig) if one.name != "tables"),
+        )
         for section, learning in learning_sections(config):
-            keys = [one.name for one in fields(learning) if one.name.endswith("class_templates")]
+            keys = [one.name for one in fields(learning) if one.name.startswith("class_")]
             yield section, "there are no tables of word classes", tuple(keys)
     if parser.order == 1:
         yield "parser", "parser.order = 1", ORDER_2_ONLY
     if parser.trees != "auto":
         yield "parser", f"parser.trees = {parser.trees!r}", ("non_projective_above",)
-    for switch, kind in (
-        ("siblings", "sibling"),
-        ("grandparents", "grandparent"),
-        ("labels", "label"),
+    for switch, templates in (
+        ("siblings", "sibling_templates"),
+        ("grandparents", "grandparent_templates"),
+        ("labels", "label_templates"),
     ):
         if not getattr(parser, switch):
-            keys = [f"{kind}_templates", f"{kind}_class_templates"]
-            yield "parser", f"parser.{switch} is false", tuple(keys)
+            yield "parser", f"parser.{switch} is false", (templates, f"class_{switch}")
     if not splitter.train:
         rest = tuple(own.name for own in fields(splitter) if own.name != "train")
         yield "splitter", "splitter.train is false", rest

@@ -6,6 +6,7 @@ In format 1 ``[parser]`` configured the pruner, ``[second_order]`` the second-or
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,7 +28,24 @@ _PRUNER_PASSES, _PRUNER_BITS = 5, 21
 def config_table_of(header: Mapping[str, Any]) -> dict[str, Any]:
     """The settings in the header of a model file of any format, by the names of today."""
     table = dict(header["config"])
-    return upgraded(table) if header.get("version", 1) == 1 else table
+    if header.get("version", 1) == 1:
+        table = upgraded(table)
+    return table if "classes" in table else _before_word_classes(table)
+
+
+def _before_word_classes(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a model that was trained before there were word classes, when the splitter's
+    column ``kind`` was called ``class``.
+    """
+    splitter = table.get("splitter")
+    templates = splitter.get("templates") if isinstance(splitter, Mapping) else None
+    if not isinstance(templates, list | tuple) or not isinstance(splitter, Mapping):
+        return dict(table)
+    renamed = [
+        re.sub(r"\bclass(?=\[)", "kind", text) if isinstance(text, str) else text
+        for text in templates
+    ]
+    return {**table, "splitter": {**splitter, "templates": type(templates)(renamed)}}
 
 
 def upgraded(table: Mapping[str, Any]) -> dict[str, Any]:

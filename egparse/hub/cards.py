@@ -137,6 +137,20 @@ def _data(record: Mapping[str, Any], facts: CardMetadata) -> Iterator[str]:
         counts = tested["counts"]
         parts.append(("test", _count(counts["sentences"]), _count(counts["words"])))
     yield _table(("part", "sentences", "words"), parts, "lrr")
+    tables = record.get("classes") or ()
+    if tables:
+        of_tables = [
+            (
+                table["name"],
+                table["source"],
+                table["licence"] or _UNKNOWN,
+                _count(table["forms"]),
+                _count(table["classes"]),
+            )
+            for table in tables
+        ]
+        yield "Word classes, of which the model holds what it needs:"
+        yield _table(("table", "source", "licence", "forms", "classes"), of_tables, "lllrr")
     for base in record.get("bases", ()):
         yield (
             f"Training continued from {base['name']} (SHA-256 of its content "

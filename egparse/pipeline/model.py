@@ -499,6 +499,7 @@ def _columns_of(
         tables = [PackedTable.from_payload(table) for table in read["classes"]["tables"]]
         names = stored.part("classes", None).part("columns", read["classes"]["columns"])
         classes = class_columns_of(names, tables)
+        names.spend(4 * len(forms) * len(classes.names))  # of the lexicon's table
     return Columns(
         Lexicon(vocabularies, forms, classes),
         labels,

@@ -35,7 +35,7 @@ _LABELLED = [name for name, layer in LAYERS.items() if layer.kind != "head"]
 
 _TABLE = Record({}, others=True)
 _SECTIONS = ("jackknife", *dict.fromkeys(layer.section for layer in LAYERS.values()))
-_SECTIONS = (*_SECTIONS, "pruner", "second_order", MORPHOLOGY, SPLITTER)
+_SECTIONS = (*_SECTIONS, "pruner", "second_order", MORPHOLOGY, SPLITTER, "classes")
 
 _TASK = Record(
     {
@@ -52,6 +52,11 @@ _TASK = Record(
 )
 _BASE = Record({"name": _LINE, "payload_sha256": _LINE}, others=True)
 
+_CLASSES = Record(
+    {"name": _LINE, "source": _LINE, "licence": _LINE, "forms": _COUNT, "classes": _COUNT},
+    others=True,
+)
+
 _RECORD_FIELDS: dict[str, Field] = {
     "sentences": _COUNT,
     "words": _COUNT,
@@ -60,6 +65,7 @@ _RECORD_FIELDS: dict[str, Field] = {
     "seed": _COUNT,
     "tasks": TableOf(_TASK, (SPLITTER, MORPHOLOGY, *LAYERS)),
     "bases": ListOf(_BASE),
+    "classes": ListOf(_CLASSES),
 }
 
 HEADER = Record(

@@ -18,7 +18,7 @@ from egparse.features.pairs import (
 from egparse.features.templates import columns_of, compile_templates
 from egparse.features.word_table import ALL_COLUMNS
 from egparse.fitting.choose_learner import check_learner_settings, check_learners, fits
-from egparse.fitting.class_templates import with_classes
+from egparse.fitting.class_templates import OF_CLASSES, with_classes
 from egparse.fitting.config import AUTO, JackknifeConfig, TrainConfig
 from egparse.fitting.config_files import check_config, config_as_table
 from egparse.layers import TAG_LAYERS
@@ -101,7 +101,7 @@ def _check_templates(config: TrainConfig) -> None:
     for section in (*TAG_LAYERS, "labeller", "splitter"):
         settings = getattr(config, section)
         known = _COLUMNS.get(section, _columns_of_words)
-        _check(section, "", settings, n_tables, known, compile_templates)
+        _check(section, "templates", settings, n_tables, known, compile_templates)
 
     def arcs(texts: Sequence[str], names: Sequence[str]) -> object:
         return compile_arc_templates(texts, names, BETWEEN)
@@ -117,13 +117,13 @@ def _check_templates(config: TrainConfig) -> None:
         templates=parser.templates or ARC_TEMPLATES,
         label_templates=parser.label_templates or LABEL_TEMPLATES,
     )
-    for kind, compiled in (
-        ("", arcs),
-        ("label_", arcs),
-        ("sibling_", siblings),
-        ("grandparent_", grandparents),
+    for name, compiled in (
+        ("templates", arcs),
+        ("label_templates", arcs),
+        ("sibling_templates", siblings),
+        ("grandparent_templates", grandparents),
     ):
-        _check("parser", kind, with_defaults, n_tables, arc_column_names, compiled)
+        _check("parser", name, with_defaults, n_tables, arc_column_names, compiled)
 
 
 def _columns_of_words(classes: Sequence[str]) -> tuple[str, ...]:
@@ -139,20 +139,19 @@ _COLUMNS: dict[str, Callable[[Sequence[str]], tuple[str, ...]]] = {
 
 def _check(
     section: str,
-    kind: str,
+    name: str,
     settings: Any,
     n_tables: int,
     columns: Callable[[Sequence[str]], tuple[str, ...]],
     compiled: Callable[[Sequence[str], Sequence[str]], object],
 ) -> None:
-    """Compile the templates of one kind, alone and with those over word classes."""
-    key = f"{section}.{kind}"
-    texts = getattr(settings, f"{kind}templates")
-    with _named(f"{key}templates"):
+    """Compile the templates of one setting, alone and with those over word classes."""
+    texts = getattr(settings, name)
+    with _named(f"{section}.{name}"):
         compiled(texts, columns(_classes_in(texts, n_tables)))
-    with _named(f"{key}class_templates"):
-        of_classes = for_each_table(getattr(settings, f"{kind}class_templates"), n_tables)
-        texts = (*texts, *of_classes)
+    of_classes = OF_CLASSES[name]
+    with _named(f"{section}.{of_classes}"):
+        texts = (*texts, *for_each_table(getattr(settings, of_classes), n_tables))
         compiled(texts, columns(_classes_in(texts, n_tables)))
 
 

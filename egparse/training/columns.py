@@ -6,11 +6,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from egparse.classes.columns import ClassColumns, columns_in
+from egparse.classes.columns import MAX_COLUMNS, ClassColumns, columns_in
 from egparse.classes.sources import read_tables
+from egparse.errors import ConfigError
 from egparse.features.form_statistics import COLUMNS as STATISTICS
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.forms import OBSERVABLES, Lexicon
@@ -80,12 +82,27 @@ def read_classes(layers: Sequence[str], config: TrainConfig) -> ClassColumns | N
 
     Raises:
         EgparseError: a table that is not there or cannot be read.
+        ConfigError: more columns than a model may have.
     """
     given = config.classes
     if not given.tables:
         return None
-    tables = read_tables(given.tables, given.licences, given.sources, given.min_count)
-    return ClassColumns(tables, class_columns(layers, config, len(tables)))
+    tables = read_tables(
+        given.tables, given.licences, given.sources, given.min_count, given.vector_classes
+    )
+    named = class_columns(layers, config, len(tables))
+    if len(named) > MAX_COLUMNS:
+        raise ConfigError(
+            f"expected templates with at most {MAX_COLUMNS} columns of word classes, got "
+            f"{len(named)}"
+        )
+    return ClassColumns(tables, named)
+
+
+def record_of_classes(columns: Columns) -> dict[str, Any]:
+    """What the record of a model says of its tables of word classes; nothing without tables."""
+    tables = [table.as_record() for table in columns.class_tables]
+    return {"classes": tables} if tables else {}
 
 
 def class_columns(layers: Sequence[str], config: TrainConfig, n_tables: int) -> list[str]:

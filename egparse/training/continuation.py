@@ -63,9 +63,9 @@ _FIXED = {
         "sibling_templates",
         "grandparent_templates",
         "label_templates",
-        "sibling_class_templates",
-        "grandparent_class_templates",
-        "label_class_templates",
+        "class_siblings",
+        "class_grandparents",
+        "class_labels",
     ),
     "labeller": ("templates", "class_templates"),
 }

@@ -51,7 +51,13 @@ from egparse.training.checks import (
     check_splitter,
     with_language,
 )
-from egparse.training.columns import annotated_layers, build_columns, count_forms, named_columns
+from egparse.training.columns import (
+    annotated_layers,
+    build_columns,
+    count_forms,
+    named_columns,
+    record_of_classes,
+)
 from egparse.training.folds import deal
 from egparse.training.jackknife import jackknife
 from egparse.types import Ints, Mask
@@ -502,6 +508,7 @@ class Run:
             "cpu_seconds": round(time.process_time() - self._begun, 1),
             "stopped": INTERRUPTED if interrupted else "finished",
             "tasks": self.records,
+            **record_of_classes(self.columns),
         }
         predictors = Predictors(
             self.columns, self.taggers, self.parser, self.labeller, self.morphology

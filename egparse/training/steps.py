@@ -51,7 +51,7 @@ from egparse.tagging.labeller_task import DevelopmentTrees, LabellerTask
 from egparse.tagging.sequence_model import without_small_weights
 from egparse.tagging.tagger import Tagger
 from egparse.tagging.tagger_task import TaggerTask
-from egparse.training.columns import build_columns
+from egparse.training.columns import build_columns, record_of_classes
 from egparse.training.columns_with_base import extend_columns, in_lower_case
 from egparse.training.continuation import over_columns
 from egparse.training.run import splitter_parts
@@ -336,6 +336,7 @@ def untrained_model(
         layer for layer in layers if is_probabilistic(in_steps(getattr(config, section_of(layer))))
     ]
     record = {"sentences": 0, "words": 0, "seed": config.seed, "tasks": {}}
+    record |= record_of_classes(columns)
     return Model(
         columns,
         taggers,

@@ -27,6 +27,7 @@ OUTSIDE = {
     "integer from 1 to 1e9": [*_NO_INTEGERS, "0", "1000000001"],
     "integer from 1 to 3": [*_NO_INTEGERS, "0", "4"],
     "integer from 1 to 32": [*_NO_INTEGERS, "0", "33"],
+    "integer from 2 to 16384": [*_NO_INTEGERS, "1", "16385"],
     "integer from 8 to 28": [*_NO_INTEGERS, "7", "29", "63"],
     "number >= 0": [*_NO_NUMBERS, "-0.5"],
     "number >= 0.001": [*_NO_NUMBERS, "0", "1e-300", "-1"],

@@ -93,7 +93,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 free.
 """
 
-MAY_IMPORT_TOO = {"readers/docs.py": {"spacy"}}
+MAY_IMPORT_TOO = {"readers/docs.py": {"spacy"}, "classes/vectors.py": {"spacy"}}
 
 EVERYTHING = {"cli"}
 

@@ -112,6 +112,29 @@ def test_sentence_starts_are_learned_with_the_rest_and_alone(
     assert [said(loaded(text)) for text in TEXTS] == [said(nlp(text)) for text in TEXTS]
 
 
+def test_tables_of_word_classes_are_settings_of_training(tmp_path: Path) -> None:
+    forms = sorted({form for own in sample("train")[:60] for form in own.forms})
+    lines = [f"{ord(form[-1]) % 16:04b}\t{form}\n" for form in forms]
+    (tmp_path / "classes.tsv").write_text("".join(lines), encoding="utf-8")
+    nlp = spacy.blank("en")
+    for name in ("egparse_tagger", "egparse_senter"):
+        nlp.add_pipe(name)
+    classes = {"tables": [str(tmp_path / "classes.tsv")]}
+    examples = examples_of(nlp)
+    training = {**QUICK, "layers": ["upos"], "classes": classes}
+    nlp.config["initialize"]["components"] = {
+        "egparse_tagger": {"training": training},
+        "egparse_senter": {"training": {"classes": classes}},
+    }
+    nlp.initialize(lambda: examples)
+    tagger = nlp.get_pipe("egparse_tagger").model
+    assert "class[0]" in tagger.taggers["upos"].model.templates.texts
+    nlp.to_disk(tmp_path / "nlp")
+    loaded = spacy.load(tmp_path / "nlp")
+    assert [said(loaded(text)) for text in TEXTS] == [said(nlp(text)) for text in TEXTS]
+    assert loaded.get_pipe("egparse_tagger").model.record["classes"][0]["name"] == "classes.tsv"
+
+
 def test_initialize_without_gold_keeps_what_there_is(trained: Language, nlp: Language) -> None:
     for pipeline in (trained, nlp):
         before = [said(pipeline(text)) for text in TEXTS]

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from storage.mutations import copy_of
 
+from egparse.classes.packed import PackedTable
+from egparse.classes.table import ClassTable
 from egparse.storage.model_file import read_model
 
 SHIPPED = Path(__file__).resolve().parents[2] / "models" / "en_ewt.msgpack"
@@ -29,7 +31,8 @@ def small_model() -> tuple[dict[str, Any], dict[str, Any]]:
 
 def other_model() -> tuple[dict[str, Any], dict[str, Any]]:
     """The small model with what the shipped one does not have: an arc-factored parser of trees
-    whose arcs may cross, words that became known in a second training, label trigrams.
+    whose arcs may cross, words that became known in a second training, label trigrams, tables of
+    word classes.
     """
     header, payload = small_model()
     parser = payload["parser"]["pruner"]
@@ -39,6 +42,18 @@ def other_model() -> tuple[dict[str, Any], dict[str, Any]]:
     spans = payload["taggers"]["spans"]["model"]
     n_labels = len(spans["opening"])
     spans["longer"] = [np.zeros((n_labels,) * 3, dtype=np.float32)]
+    paths = {form: f"{k % 50:06b}" for k, form in enumerate(dict.fromkeys(payload["forms"]))}
+    tables = [PackedTable.of(ClassTable(paths)), PackedTable.of(ClassTable({"the": "0"}))]
+    payload["classes"] = {
+        "tables": [table.to_payload() for table in tables],
+        "columns": ["class6", "class_2"],
+    }
+    for model in (payload["taggers"]["upos"]["model"], payload["labeller"]["model"]):
+        model["templates"] = [*model["templates"], "class6[0]|class_2[-1]"]
+    payload["splitter"]["classes"] = ["class4"]
+    templates = payload["splitter"]["model"]["templates"]
+    renamed = [text.replace("class[", "kind[") for text in templates]
+    payload["splitter"]["model"]["templates"] = [*renamed, "class4[0]|kind[0]"]
     return header, payload
 
 

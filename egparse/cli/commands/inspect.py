@@ -175,8 +175,9 @@ def _training(record: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
     facts = [
         (name.replace("_", " "), _shown(value))
         for name, value in record.items()
-        if name not in ("tasks", "bases")
+        if name not in ("tasks", "bases", "classes")
     ]
+    facts += [("word classes", _of_classes(table)) for table in record.get("classes") or ()]
     facts += [
         ("base", f"{base['name']}, SHA-256 {base['payload_sha256']}")
         for base in record.get("bases", ())
@@ -201,6 +202,13 @@ def _training(record: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
     )
     table = [tables.table(headings, rows, "lrrrrrl")] if rows else []
     return "\n\n".join([*parts, "\n".join([*table, *([bounds] if bounds else [])])])
+
+
+def _of_classes(table: Mapping[str, Any]) -> str:
+    """A table of word classes: its name, source, licence and size."""
+    size = f"{table['forms']:,} forms in {table['classes']:,} classes"
+    licence = table["licence"] or "licence not stated"
+    return ", ".join(filter(None, [table["name"], table["source"], licence, size]))
 
 
 def _is_open(task: Mapping[str, Any]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import tomllib
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from itertools import groupby
@@ -131,6 +132,8 @@ def _short(default: str) -> str:
     """A default for a table: of a long list its length."""
     if default.startswith("[\n"):
         return f"{len(default.splitlines()) - 2} templates"
+    if default.startswith("[") and len(default) > _DEFAULT:
+        return f"{len(tomllib.loads(f'list = {default}')['list'])} templates"
     return default or tables.NOTHING
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -158,7 +159,13 @@ def train(
 
 
 def check_files(
-    corpus: Path, output: Path, *, dev: Path | None, config: Path | None, force: bool
+    corpus: Path,
+    output: Path,
+    *,
+    dev: Path | None,
+    config: Path | None,
+    force: bool,
+    classes: Sequence[str] = (),
 ) -> None:
     """Check the files of a training before anything is read. A base is not among the inputs that
     must stay: it is read as a whole, and ``force`` may replace it like any other model.
@@ -171,11 +178,18 @@ def check_files(
     if config is not None:
         require_file(config, "a configuration in TOML")
     inputs = {"the corpus": corpus, "the development corpus": dev, "the configuration": config}
+    inputs |= class_files(classes)
     check_output(None, Kind.TEXT, inputs)
     check_output(output, Kind.MODEL, inputs, force=force)
     history = history_path(output)
     check_output(history, Kind.HISTORY, inputs, force=force)
     check_output(History(output).part, Kind.HISTORY, inputs, force=True)
+
+
+def class_files(tables: Sequence[str]) -> dict[str, Path | None]:
+    """The tables of word classes that are files, by what a message calls them."""
+    files = [Path(table).expanduser() for table in tables]
+    return {f"the table {path.name}": path for path in files if path.is_file()}
 
 
 def require_corpora(corpus: Path, dev: Path | None) -> None:
@@ -302,7 +316,7 @@ def train_cli(
     weights of the base.
     """
     with reported():
-        check_files(corpus, output, dev=dev, config=config, force=force)
+        check_files(corpus, output, dev=dev, config=config, force=force, classes=classes or ())
         from egparse.fitting.config import TASK_SECTIONS
         from egparse.fitting.config_files import load_table, put, read_config
 

@@ -6,6 +6,7 @@ import io
 import json
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from egparse.cli import corpora, outputs, progress, tables
-from egparse.cli.commands.train import require_corpora
+from egparse.cli.commands.train import class_files, require_corpora
 from egparse.cli.exit_codes import INTERRUPTED, complain, reported
 from egparse.cli.files.arguments import (
     ForceOption,
@@ -238,7 +239,9 @@ def tune_cli(
     been measured.
     """
     with reported():
-        check_files(corpus, output, plot, dev=dev, config=config, force=force)
+        check_files(
+            corpus, output, plot, dev=dev, config=config, force=force, classes=classes or ()
+        )
         from egparse.fitting.config_files import load_table, put, read_config
 
         table = load_table(config, override or [])
@@ -336,6 +339,7 @@ def check_files(
     dev: Path | None,
     config: Path | None,
     force: bool,
+    classes: Sequence[str] = (),
 ) -> None:
     """Check the files of tuning before anything is read.
 
@@ -347,6 +351,7 @@ def check_files(
     if config is not None:
         require_file(config, "a configuration in TOML")
     inputs = {"the corpus": corpus, "the development corpus": dev, "the configuration": config}
+    inputs |= class_files(classes)
     check_output(None, Kind.TEXT, inputs)
     if output is not None:
         check_output(output, Kind.JSON, inputs, force=force)

@@ -228,10 +228,10 @@ def templates_of(config: ParserConfig, n_tables: int = 0) -> dict[str, tuple[str
     grandparents = config.grandparent_templates or GRANDPARENT_TEMPLATES
     labels = config.label_templates or LABEL_TEMPLATES
     return {
-        "siblings": (*siblings, *for_each_table(config.sibling_class_templates, n_tables)),
+        "siblings": (*siblings, *for_each_table(config.class_siblings, n_tables)),
         "grandparents": (
             *grandparents,
-            *for_each_table(config.grandparent_class_templates, n_tables),
+            *for_each_table(config.class_grandparents, n_tables),
         ),
-        "labels": (*labels, *for_each_table(config.label_class_templates, n_tables)),
+        "labels": (*labels, *for_each_table(config.class_labels, n_tables)),
     }

@@ -25,7 +25,7 @@ from egparse.spacy_components.label_tables import to_spacy
 from egparse.spacy_components.learning.examples import Complete, complete_sentences, sentences_of
 from egparse.spacy_components.shared_models import SharedModel
 from egparse.splitting.training import SplitterTask
-from egparse.training.columns import annotated_layers, build_columns
+from egparse.training.columns import annotated_layers, build_columns, record_of_classes
 from egparse.training.run import splitter_parts, train
 from egparse.training.steps import untrained_model
 
@@ -211,6 +211,7 @@ def _splitter_alone(given: Corpora, config: TrainConfig) -> SharedModel | None:
         "sentences": len(sentences),
         "seed": config.seed,
         "tasks": {SPLITTER: best.record._asdict()},
+        **record_of_classes(columns),
     }
     return SharedModel(
         Model(
