@@ -1,0 +1,1 @@
+"""Word classes: learning them from raw text, and using them."""
