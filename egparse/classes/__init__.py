@@ -1,1 +1,1 @@
-"""Word classes: learning them from raw text, and using them."""
+"""Word classes: classes of forms as paths in a binary tree, learned from raw text."""

@@ -143,7 +143,8 @@ def exchange(
     targets = np.empty(len(counts.words), dtype=np.int32)
 
     def find(task: tuple[int, int]) -> None:
-        best_classes(*task, *_arrays_of(counts), state, table, targets)
+        start, end = task
+        best_classes(start, end, *_arrays_of(counts), state, table, targets)
 
     moved = 0
     for first, last in _batches(len(counts.words)):

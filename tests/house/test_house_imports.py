@@ -40,6 +40,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "storage": {"numpy", "msgpack", "errors", "types", "layers", "__init__"},
     "readers": {"storage", "layers", "errors", "sentences", "schemes", "types", "similar"}
     | {"numpy", "conllu"},
+    "classes": KERNELS | {"errors", "similar", "storage", "readers"},
     "features": KERNELS | RECORDS | {"storage"},
     "structures": KERNELS,
     "losses": {"numpy", "types"},

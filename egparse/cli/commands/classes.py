@@ -122,7 +122,7 @@ def classes_cli(
     inputs: Annotated[
         list[Path],
         typer.Argument(
-            metavar="INPUT...",
+            metavar="INPUT",
             help="Raw texts, texts of words or corpora, or folders of such; - is standard input. "
             "Compressed ones are decompressed.",
         ),
@@ -286,8 +286,10 @@ def _counted(
         say(f"{'text' if kind in (TEXT, TOKENISED) else 'corpus':<11}  {file.label}: {counted}")
     counts = counter.pair_counts(min_count, most_types)
     if not counts.words:
-        expected = f"a word that occurs {min_count:,} times (--min-count)"
-        got = f"{tables.things(counts.types, 'different word')}, none of them so often"
+        expected = f"words that occur {min_count:,} times (--min-count)"
+        got = f"{tables.things(counts.types, 'different word')}, none so often"
+        if not counts.types:
+            expected, got = "words", "none"
         raise CorpusError(inputs[0].label, 1, expected, got)
     say(
         f"words        {tables.count(_words(counts))}, {counts.types:,} different ones; "
