@@ -21,8 +21,10 @@ from egparse.errors import ConfigError
 DEFAULT_CLASSES = 1000
 DEFAULT_PASSES = 20
 
-MAX_CLASSES = 10_000
-"""Tables have a cell for each pair of classes: 1.2 GB for so many, and half as many more."""
+MAX_CLASSES = 5_000
+"""Tables have a cell for each pair of classes, half as many more of them than are wanted: 1.3 GB
+for so many.
+"""
 
 _MORE = 1.5
 """How many times the classes that are wanted the first passes have."""
@@ -67,6 +69,16 @@ class Pass(NamedTuple):
     moved: int
 
 
+class Merging(NamedTuple):
+    """Classes are about to be merged, down to ``until``; down to one for the tree."""
+
+    classes: int
+    until: int
+
+
+Listener = Callable[[Pass | Merging], None]
+
+
 class Learned(NamedTuple):
     """Classes, the path of each class, the perplexity that they reach, the passes, and whether they
     were interrupted.
@@ -95,7 +107,7 @@ def learn(
     counts: PairCounts,
     options: LearningOptions,
     *,
-    listener: Callable[[Pass], None] = lambda _: None,
+    listener: Listener = lambda _: None,
     check: Callable[[], None] = lambda: None,
 ) -> Learned:
     """Classes for the words of a text; fewer than asked for if there are fewer words.
@@ -122,7 +134,7 @@ class _Learning:
         counts: PairCounts,
         options: LearningOptions,
         threads: ThreadPoolExecutor,
-        listener: Callable[[Pass], None],
+        listener: Listener,
         check: Callable[[], None],
     ) -> None:
         self._options = options
@@ -148,6 +160,7 @@ class _Learning:
                 self._exchange(self._options.passes)
             except KeyboardInterrupt:
                 interrupted = True
+        self._listener(Merging(self._number, 1))
         merges = agglomeration.agglomerate(self.classes, self._threads)
         paths = agglomeration.paths(self._number, merges)
         return Learned(self.classes, paths, self.classes.perplexity(), self._passes, interrupted)
@@ -171,6 +184,7 @@ class _Learning:
         """Merge down to the number of classes that is wanted."""
         many = self.classes
         if many.number > self._number:
+            self._listener(Merging(many.number, self._number))
             merges = agglomeration.agglomerate(many, self._threads, self._number)
             of = agglomeration.merged(many.number, merges)[many.of_words]
             self.classes = from_assignment(many.counts, self._number, of)

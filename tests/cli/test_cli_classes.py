@@ -47,8 +47,9 @@ def test_classes_of_words_are_written_and_described(text: Path, tmp_path: Path) 
     assert said[0].startswith(f"text         {text}: ")
     assert said[1].startswith("words        ")
     assert sum(line.startswith("pass ") for line in said) >= 3
-    assert "perplexity" in said[-1]
-    assert "classes     6, paths of" in done.stdout
+    assert "merging      9 classes, until 6 are left" in said
+    assert said[-1] == "tree         over 6 classes"
+    assert "classes     6, with paths of" in done.stdout
     assert str(output) in done.stdout
 
 
@@ -134,7 +135,7 @@ def test_other_files_are_replaced_only_by_force(text: Path, tmp_path: Path) -> N
     ("options", "said"),
     [
         (("--min-count", 10**6), "expected words that occur 1,000,000 times (--min-count), got"),
-        (("--classes", 10**6), "expected 2 to 10,000 classes, got 1,000,000"),
+        (("--classes", 10**6), "expected 2 to 5,000 classes, got 1,000,000"),
         (("--language", "qq"), "language 'qq'"),
         (("--language", "en", "--tokenised"), "--language en: expected text to split"),
         (("--tokenised", "--format", "conllu"), "--tokenised: expected --format text, got conllu"),
@@ -204,6 +205,6 @@ def test_interruption_of_the_first_pass_writes_nothing(
     output = tmp_path / "classes.tsv"
     done = run("classes", text, "--tokenised", "-o", output, status=130)
     assert done.stderr.endswith(
-        "Not all words have a class yet, so nothing is written.\negparse: interrupted\n"
+        "The classes are not complete, so nothing is written.\negparse: interrupted\n"
     )
     assert not output.exists()

@@ -25,7 +25,7 @@ from egparse.errors import CorpusError, EgparseError
 
 if TYPE_CHECKING:
     from egparse.classes.counting import PairCounts
-    from egparse.classes.learning import Learned, LearningOptions, Pass
+    from egparse.classes.learning import Learned, LearningOptions, Merging, Pass
     from egparse.classes.raw_text import TextOptions
 
 EPILOG = examples(
@@ -75,7 +75,7 @@ def classes(
             with interruption.deferred():
                 learned = learn(counts, options, listener=_Passes(say), check=interruption.check)
         except KeyboardInterrupt:
-            say("Not all words have a class yet, so nothing is written.")
+            say("The classes are not complete, so nothing is written.")
             raise
         with uninterrupted():
             with outputs.opened(output) as stream:
@@ -109,7 +109,7 @@ def summary(done: Learning) -> str:
     learned = done.learned
     lengths = [len(path) for path in learned.paths]
     rows = [
-        ("classes", f"{len(learned.paths):,}, paths of {min(lengths)} to {max(lengths)} bits"),
+        ("classes", f"{len(learned.paths):,}, with paths of {min(lengths)} to {max(lengths)} bits"),
         ("words", f"{len(done.counts.words):,}"),
         ("perplexity", f"{learned.perplexity:.2f}"),
         ("output", f"{done.output} ({tables.size(done.output.stat().st_size)})"),
@@ -246,20 +246,34 @@ def classes_cli(
 
 
 class _Passes:
-    """Says what each pass has reached."""
+    """Says what each pass has reached, and what else takes time."""
 
     def __init__(self, say: Say) -> None:
         self._say = say
         self._begun = time.process_time()
 
-    def __call__(self, done: Pass) -> None:
+    def __call__(self, event: Pass | Merging) -> None:
+        from egparse.classes.learning import Pass
+
+        if isinstance(event, Pass):
+            self._say_reached(event)
+        elif event.until > 1:
+            self._say(f"merging      {_classes(event.classes)}, until {event.until:,} are left")
+        else:
+            self._say(f"tree         over {_classes(event.classes)}")
+
+    def _say_reached(self, done: Pass) -> None:
         now = time.process_time()
         self._say(
-            f"pass {done.number:<2}      {done.classes:,} classes, perplexity "
+            f"pass {done.number:<2}      {_classes(done.classes)}, perplexity "
             f"{done.perplexity:.2f}, {tables.things(done.moved, 'word')} moved, "
             f"{tables.seconds(now - self._begun)}"
         )
         self._begun = now
+
+
+def _classes(number: int) -> str:
+    return "1 class" if number == 1 else f"{number:,} classes"
 
 
 def _counted(
