@@ -26,7 +26,7 @@ from egparse.classes.counting import PairCounts, TextCounter
 from egparse.classes.exchange import Classes, exchange, from_assignment, initial_classes
 from egparse.classes.raw_text import TEXT, TextOptions, count_words
 from egparse.readers.blocks import read_lines
-from egparse.types import Ints, Longs
+from egparse.types import Longs
 
 HELD_OUT = 20
 DISCOUNT = 0.5
@@ -86,9 +86,10 @@ def more_first(counts: PairCounts, number: int, more: float, first: int, then: i
     return exchanged(from_assignment(counts, number, of), then)
 
 
-def dealt_out(counts: PairCounts, number: int) -> Ints:
-    """Classes by frequency: 0, 1, ..., number - 1, 0, 1, ..."""
-    return (np.arange(len(counts.words)) % number).astype(np.int32)
+def frequent_alone(counts: PairCounts, number: int) -> Classes:
+    """The most frequent words in a class each, all others in one (Martin et al., section 3.1)."""
+    of = np.minimum(np.arange(len(counts.words)), number - 1).astype(np.int32)
+    return from_assignment(counts, number, of)
 
 
 def by_default(counts: PairCounts, number: int) -> Classes:
@@ -104,10 +105,10 @@ def predictive(counts: PairCounts, number: int, passes: int) -> Classes:
 WAYS: dict[str, Callable[[PairCounts, int], Classes]] = {
     "predictive, 10 passes": lambda counts, n: predictive(counts, n, 10),
     "predictive 10, exchange 3": lambda counts, n: exchanged(predictive(counts, n, 10), 3),
-    "exchange from dealt out, 10": lambda counts, n: exchanged(
-        from_assignment(counts, n, dealt_out(counts, n)), 10
+    "exchange, 10, frequent words alone": lambda counts, n: exchanged(
+        frequent_alone(counts, n), 10
     ),
-    "exchange from frequent words, 10": lambda counts, n: exchanged(initial_classes(counts, n), 10),
+    "exchange, 10, words dealt out": lambda counts, n: exchanged(initial_classes(counts, n), 10),
     "1.5 C, 3 passes; merged; 5 passes": lambda counts, n: more_first(counts, n, 1.5, 3, 5),
     "2 C, 3 passes; merged; 5 passes": lambda counts, n: more_first(counts, n, 2, 3, 5),
     "by default": by_default,

@@ -45,10 +45,8 @@ from egparse.classes.counting import Neighbours, PairCounts
 from egparse.compilation import njit
 from egparse.types import Floats, Ints, Longs
 
-FIXED = 3
-"""Classes that no word enters: of other words, of the boundary, and of words without a class yet,
-which is empty after the first pass.
-"""
+FIXED = 2
+"""Classes that no word enters: of the other words, and of the boundary."""
 
 TABLE = 1 << 16
 """Numbers n of which n log n is tabulated: half a megabyte, which a processor keeps at hand."""
@@ -111,7 +109,7 @@ def n_log_n_table(length: int = TABLE) -> Floats:
 
 
 def from_assignment(counts: PairCounts, number: int, of: Ints) -> Classes:
-    """Classes of the V words, ``of`` (V,): below ``number``, or ``number + 2`` for none yet."""
+    """Classes of the V words, ``of`` (V,), all below ``number``."""
     k = number + FIXED
     full = np.append(of, [number, number + 1]).astype(np.int32)
     starts, words, times = counts.following
@@ -125,18 +123,15 @@ def from_assignment(counts: PairCounts, number: int, of: Ints) -> Classes:
 
 
 def initial_classes(counts: PairCounts, number: int) -> Classes:
-    """The ``number`` most frequent words in a class each; the others have none yet."""
-    of = np.full(len(counts.words), number + 2, dtype=np.int32)
-    of[:number] = np.arange(min(number, len(of)), dtype=np.int32)
-    return from_assignment(counts, number, of)
+    """Words dealt out by frequency: to classes 0, 1, ..., ``number`` - 1, 0, 1, ..."""
+    return from_assignment(counts, number, (np.arange(len(counts.words)) % number).astype(np.int32))
 
 
 def exchange(
     classes: Classes, threads: Executor, jobs: int, check: Callable[[], None] = lambda: None
 ) -> int:
-    """One pass over all words by ``jobs`` threads; returns how many words moved. A word without a
-    class gets the best one. ``check`` is called between batches, where the state is consistent, and
-    may raise.
+    """One pass over all words by ``jobs`` threads; returns how many words moved. ``check`` is
+    called between batches, where the state is consistent, and may raise.
     """
     counts, state = classes.counts, classes.state
     table = n_log_n_table()
@@ -199,7 +194,7 @@ def best_classes(
     targets: Ints,
 ) -> None:
     """Write the best class of the words from ``first`` to ``last`` - 1 to ``targets``; it is their
-    class where no other is better. A word without a class gets the best of all.
+    class where no other is better.
     """
     classes, forward, backward, sizes = state
     k = forward.shape[0]
@@ -239,11 +234,8 @@ def best_classes(
                     - n_log_n(cell + before[b], table)
                     + n_log_n(cell, table)
                 )
-        if own < number:
-            gains[own] = _gain_of_staying(own, after, before, counts[w], repeats[w], state, table)
-            best = own
-        else:
-            best = 0
+        gains[own] = _gain_of_staying(own, after, before, counts[w], repeats[w], state, table)
+        best = own
         for b in range(number):
             if gains[b] > gains[best]:
                 best = b
@@ -307,12 +299,10 @@ def move_words(
     tolerance: float,
 ) -> int:
     """Move the words from ``first`` to ``last`` - 1 to their ``targets``, one after the other, each
-    if that raises L by more than ``tolerance``; a word without a class in any case. Returns how
-    many moved.
+    if that raises L by more than ``tolerance``. Returns how many moved.
     """
     classes = state.of
     k = state.forward.shape[0]
-    number = k - FIXED
     after = np.zeros(k, dtype=np.int32)
     before = np.zeros(k, dtype=np.int32)
     moved = 0
@@ -325,7 +315,7 @@ def move_words(
         count, repeated = counts[w], repeats[w]
         gain = _shift(own, -1, after, before, count, repeated, state, table)
         gain += _shift(target, 1, after, before, count, repeated, state, table)
-        if gain > tolerance or own >= number:
+        if gain > tolerance:
             classes[w] = target
             moved += 1
         else:

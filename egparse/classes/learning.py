@@ -117,7 +117,8 @@ def learn(
 
     Raises:
         ConfigError: there are no words.
-        KeyboardInterrupt: raised by ``check`` before every word has a class.
+        KeyboardInterrupt: raised by ``check`` before the end of the first pass, until which words
+            are in classes by chance.
     """
     if not counts.words:
         raise ConfigError("expected words that are frequent enough for classes, got none")

@@ -151,7 +151,7 @@ def test_each_pass_raises_the_likelihood_of_a_longer_text() -> None:
             assert_counts_are_those_of_the_classes(classes)
             values.append(classes.log_likelihood())
     assert values == sorted(values)
-    assert len(values) > 2
+    assert len(values) >= 2
     assert classes.of_words.max() < classes.number
 
 

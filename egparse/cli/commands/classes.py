@@ -62,7 +62,7 @@ def classes(
 
     Raises:
         EgparseError, OSError: the input is faulty or the output cannot be written.
-        KeyboardInterrupt: interrupted before every word has a class.
+        KeyboardInterrupt: interrupted before the end of the first pass.
     """
     begun = time.process_time()
     from egparse.classes.learning import learn
