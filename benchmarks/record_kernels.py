@@ -71,6 +71,7 @@ def in_everyday_use(scratch: Path) -> Iterator[Callable[[], None]]:
         yield lambda name=name: annotate(name, text, scratch)
     yield lambda: in_spacy(scratch)
     yield lambda: run("tune", TRAIN, "--dev", DEV, "--task", "upos", "--output", scratch / "t.toml")
+    yield lambda: run("classes", TRAIN, "--output", scratch / "classes.tsv")
     yield lambda: run("package", "en_ewt", "--name", "en_mine", "--output", scratch / "package")
 
 

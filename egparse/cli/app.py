@@ -9,6 +9,7 @@ import typer
 
 from egparse import __version__
 from egparse.cli.commands import (
+    classes,
     download,
     evaluate,
     experiment,
@@ -52,6 +53,7 @@ def _show_version(wanted: bool) -> None:
         "egparse package model.msgpack --name en_egparse_mine",
         "egparse settings parser",
         "egparse tune corpus.conllu --task parser",
+        "egparse classes raw.txt --language en --output classes.tsv",
         "egparse warm",
         "egparse experiment all --quick",
         "",
@@ -82,6 +84,7 @@ app.command("models", epilog=models.EPILOG)(models.models_cli)
 app.command("download", epilog=download.EPILOG)(download.download_cli)
 app.command("package", epilog=package.EPILOG)(package.package_cli)
 app.command("tune", epilog=tune.EPILOG)(tune.tune_cli)
+app.command("classes", epilog=classes.EPILOG)(classes.classes_cli)
 app.command("settings", epilog=settings.EPILOG)(settings.settings_cli)
 app.command("warm", epilog=warm.EPILOG)(warm.warm_cli)
 app.command("experiment", epilog=experiment.EPILOG)(experiment.experiment_cli)

@@ -111,6 +111,16 @@ def read_text(
     return _sentences(_paragraphs(texts), language, max_words, splitter, first_id)
 
 
+def split_words(text: str, language: str) -> list[str]:
+    """The words of a short text by spaCy's rules, without blanks. They are the same whether a text
+    is split as a whole or at its blanks first.
+
+    Raises:
+        EgparseError: spaCy has no rules for the language.
+    """
+    return [word.form for word in _words(_tokens(text, _rules(language)))]
+
+
 class _Rules(threading.local):
     """spaCy's pipelines by language; each thread has its own, because a pipeline changes its
     vocabulary when it is used.

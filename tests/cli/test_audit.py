@@ -33,6 +33,7 @@ COMMANDS = {
     "train --base": ("train", "{corpus}", "--base", "{}", "-o", "{new}"),
     "tune CORPUS": ("tune", "{}", "--task", "upos"),
     "tune --config": ("tune", "{corpus}", "--task", "upos", "--config", "{}"),
+    "classes INPUT": ("classes", "{}", "-o", "{new}"),
     "inspect MODEL": ("inspect", "{}"),
     "inspect --facts": ("inspect", "{model}", "--card", "--facts", "{}"),
     "package MODEL": ("package", "{}", "-o", "{folder}"),

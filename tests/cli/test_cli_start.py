@@ -15,7 +15,7 @@ from egparse.readers.detection import FORMATS
 
 COMMANDS = (
     "train", "evaluate", "parse", "visualize", "inspect", "models", "download", "package", "tune",
-    "settings", "experiment",
+    "classes", "settings", "experiment",
 )  # fmt: skip
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from enum import StrEnum
 from pathlib import Path
 
 from egparse.errors import CorpusError
 
 _LOOKED_AT = 1 << 16
+
+_CLASS = re.compile(rb"[01]+\t[^\t\n]+\t[0-9]+\n")
+"""The first line of word classes as they are learned: path, word, count."""
 
 
 class Kind(StrEnum):
@@ -23,6 +27,7 @@ class Kind(StrEnum):
     HISTORY = "a history of training"
     FIGURE = "a figure"
     MARKDOWN = "Markdown"
+    CLASSES = "word classes"
     TEXT = "text"
     BINARY = "binary data"
     UNREADABLE = "a file that cannot be read"
@@ -63,6 +68,8 @@ def kind_of(path: Path) -> Kind:
         return Kind.BINARY
     if start[:1] in (b"{", b"["):
         return _json_kind(data)
+    if _CLASS.match(data):
+        return Kind.CLASSES
     return Kind.CORPUS if _is_corpus(data, path) else _text_kind(path)
 
 

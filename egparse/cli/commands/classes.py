@@ -1,0 +1,343 @@
+"""``egparse classes``: word classes learned from raw text."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from egparse.cli import outputs, tables
+from egparse.cli.annotating.arguments import InputFile, input_files
+from egparse.cli.exit_codes import INTERRUPTED, complain, reported
+from egparse.cli.files.arguments import STANDARD, ForceOption, check_output, require_file
+from egparse.cli.files.kinds import Kind
+from egparse.cli.kernel_cache import announce_compilation
+from egparse.cli.notices import Say, say, silence
+from egparse.cli.options import EncodingOption, InputFormat, JsonOption, QuietOption, examples
+from egparse.cli.terminal.signals import interruptible, uninterrupted
+from egparse.cli.workers import all_cores
+from egparse.errors import CorpusError, EgparseError
+
+if TYPE_CHECKING:
+    from egparse.classes.counting import PairCounts
+    from egparse.classes.learning import Learned, LearningOptions, Merging, Pass
+    from egparse.classes.raw_text import TextOptions
+
+EPILOG = examples(
+    "egparse classes novels.txt.xz news.txt.gz --language fr --output classes.tsv",
+    "egparse classes words.txt --tokenised --classes 500 --min-count 5",
+    "zcat wiki.txt.gz | egparse classes - --language en --lower-case --output en.tsv",
+    "egparse classes annotated.conllu --classes 200",
+)
+
+
+class Learning(NamedTuple):
+    """The result of learning classes, and what it was learned from."""
+
+    output: Path
+    inputs: tuple[str, ...]
+    counts: PairCounts
+    learned: Learned
+    cpu_seconds: float
+
+
+def classes(
+    inputs: Sequence[InputFile],
+    output: Path,
+    options: LearningOptions,
+    text: TextOptions,
+    *,
+    format: InputFormat = InputFormat.AUTO,
+    tokenised: bool = False,
+    min_count: int = 2,
+    most_types: int | None = None,
+    say: Say = silence,
+) -> Learning:
+    """Read, learn and write; ``say`` gets lines about the input and each pass.
+
+    Raises:
+        EgparseError, OSError: the input is faulty or the output cannot be written.
+        KeyboardInterrupt: interrupted before the end of the first pass.
+    """
+    begun = time.process_time()
+    from egparse.classes.learning import learn
+    from egparse.fitting import interruption
+
+    counts = _counted(inputs, text, format, tokenised, min_count, most_types, say)
+    announce_compilation(say)
+    with interruptible():
+        try:
+            with interruption.deferred():
+                learned = learn(counts, options, listener=_Passes(say), check=interruption.check)
+        except KeyboardInterrupt:
+            say("The classes are not complete, so nothing is written.")
+            raise
+        with uninterrupted():
+            with outputs.opened(output) as stream:
+                stream.writelines(learned.lines())
+            if learned.interrupted:
+                complain(f"interrupted; the classes so far are in {output}")
+    labels = tuple(file.label for file in inputs)
+    return Learning(output, labels, counts, learned, time.process_time() - begun)
+
+
+def learning_as_json(done: Learning) -> dict[str, Any]:
+    """The result as plain data."""
+    counts, learned = done.counts, done.learned
+    return {
+        "output": str(done.output),
+        "inputs": list(done.inputs),
+        "interrupted": learned.interrupted,
+        "words": _words(counts),
+        "types": counts.types,
+        "types_with_class": len(counts.words),
+        "words_without_class": counts.outside,
+        "classes": len(learned.paths),
+        "perplexity": learned.perplexity,
+        "passes": [one._asdict() for one in learned.passes],
+        "cpu_seconds": round(done.cpu_seconds, 3),
+    }
+
+
+def summary(done: Learning) -> str:
+    """The figures of the result, and the file."""
+    learned = done.learned
+    lengths = [len(path) for path in learned.paths]
+    rows = [
+        ("classes", f"{len(learned.paths):,}, with paths of {min(lengths)} to {max(lengths)} bits"),
+        ("words", f"{len(done.counts.words):,}"),
+        ("perplexity", f"{learned.perplexity:.2f}"),
+        ("output", f"{done.output} ({tables.size(done.output.stat().st_size)})"),
+        ("CPU time", tables.seconds(done.cpu_seconds)),
+    ]
+    return tables.record(rows)
+
+
+def classes_cli(
+    inputs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="INPUT",
+            help="Raw texts, texts of words or corpora, or folders of such; - is standard input. "
+            "Compressed ones are decompressed.",
+        ),
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="File for the classes.")
+    ] = Path("classes.tsv"),
+    number: Annotated[
+        int, typer.Option("--classes", "-c", metavar="N", min=2, help="Number of classes.")
+    ] = 1000,
+    min_count: Annotated[
+        int,
+        typer.Option(
+            "--min-count", metavar="N", min=1, help="Classes are for words that occur N times."
+        ),
+    ] = 2,
+    most_types: Annotated[
+        int | None,
+        typer.Option(
+            "--most-types",
+            metavar="N",
+            min=1,
+            help="Classes are for the N most frequent words at most.",
+        ),
+    ] = None,
+    iterations: Annotated[
+        int,
+        typer.Option(
+            "--iterations",
+            metavar="N",
+            min=1,
+            help="Greatest number of passes over the words; they end when they gain little.",
+        ),
+    ] = 20,
+    language: Annotated[
+        str | None,
+        typer.Option(
+            "--language",
+            metavar="CODE",
+            help="Code of the language, such as en or de, whose spaCy rules split plain text into "
+            "words (default: xx, rules of no language).",
+        ),
+    ] = None,
+    tokenised: Annotated[
+        bool,
+        typer.Option(
+            "--tokenised", help="Text has a sentence on each line, and blanks between words."
+        ),
+    ] = False,
+    lower_case: Annotated[
+        bool, typer.Option("--lower-case", help="Turn words into lower case first.")
+    ] = False,
+    format: Annotated[
+        InputFormat,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help="text, conllu, conllx, conll2000, conll2002 or conll2003; auto goes by the name: "
+            ".conllu and .conllx are corpora, others are text.",
+        ),
+    ] = InputFormat.AUTO,
+    encoding: EncodingOption = "utf-8",
+    jobs: Annotated[
+        int,
+        typer.Option(
+            "--jobs",
+            "-j",
+            metavar="N",
+            min=0,
+            help="Learn with N threads (0: one for each processor); the output does not depend on "
+            "N.",
+        ),
+    ] = 0,
+    force: ForceOption = False,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Learn classes of words from raw text, without any annotation.
+
+    Words that have similar neighbours get the same class (Brown et al. 1992), and classes are the
+    leaves of a binary tree, whose paths of bits tell how similar they are. The output has a line
+    for each word: path, word, count, separated by tabs and sorted by path. Equal texts give equal
+    classes. Ctrl-C keeps the classes reached so far.
+    """
+    with reported():
+        files = input_files(inputs)
+        _check_files(files, output, force)
+        if tokenised and language is not None:
+            raise EgparseError(
+                f"--language {language}: expected text to split, got --tokenised text, whose words "
+                "are known"
+            )
+        if tokenised and format not in (InputFormat.AUTO, InputFormat.TEXT):
+            raise EgparseError(f"--tokenised: expected --format text, got {format}")
+        from egparse.classes.learning import LearningOptions
+        from egparse.classes.raw_text import TextOptions
+        from egparse.readers.encodings import checked_encoding
+
+        checked_encoding(encoding)
+        tell = silence if quiet else say
+        options = LearningOptions(classes=number, passes=iterations, threads=jobs or all_cores())
+        if language is None and not tokenised and any(_is_text(file, format) for file in files):
+            tell("language     xx, rules of no language: set --language")
+        done = classes(
+            files,
+            output,
+            options,
+            TextOptions(language=language or "xx", lower_case=lower_case, encoding=encoding),
+            format=format,
+            tokenised=tokenised,
+            min_count=min_count,
+            most_types=most_types,
+            say=tell,
+        )
+        if as_json:
+            print(json.dumps(tables.finite(learning_as_json(done)), ensure_ascii=False, indent=2))
+        else:
+            print(summary(done))
+        if done.learned.interrupted:
+            raise typer.Exit(INTERRUPTED)
+
+
+class _Passes:
+    """Says what each pass has reached, and what else takes time."""
+
+    def __init__(self, say: Say) -> None:
+        self._say = say
+        self._begun = time.process_time()
+
+    def __call__(self, event: Pass | Merging) -> None:
+        from egparse.classes.learning import Pass
+
+        if isinstance(event, Pass):
+            self._say_reached(event)
+        elif event.until > 1:
+            self._say(f"merging      {_classes(event.classes)}, until {event.until:,} are left")
+        else:
+            self._say(f"tree         over {_classes(event.classes)}")
+
+    def _say_reached(self, done: Pass) -> None:
+        now = time.process_time()
+        self._say(
+            f"pass {done.number:<2}      {_classes(done.classes)}, perplexity "
+            f"{done.perplexity:.2f}, {tables.things(done.moved, 'word')} moved, "
+            f"{tables.seconds(now - self._begun)}"
+        )
+        self._begun = now
+
+
+def _classes(number: int) -> str:
+    return "1 class" if number == 1 else f"{number:,} classes"
+
+
+def _counted(
+    inputs: Sequence[InputFile],
+    text: TextOptions,
+    format: InputFormat,
+    tokenised: bool,
+    min_count: int,
+    most_types: int | None,
+    say: Say,
+) -> PairCounts:
+    """The counts of all inputs."""
+    from egparse.classes.counting import TextCounter
+    from egparse.classes.raw_text import TEXT, TOKENISED, count_words
+
+    counter = TextCounter()
+    for file in inputs:
+        found = _format_of(file, format)
+        kind = TOKENISED if tokenised and found is InputFormat.TEXT else found.value
+        source = sys.stdin.buffer if file.path == STANDARD else file.path
+        before = counter.words
+        count_words(counter, source, kind, text, file.label)
+        counted = tables.things(counter.words - before, "word")
+        say(f"{'text' if kind in (TEXT, TOKENISED) else 'corpus':<11}  {file.label}: {counted}")
+    counts = counter.pair_counts(min_count, most_types)
+    if not counts.words:
+        expected = f"words that occur {min_count:,} times (--min-count)"
+        got = f"{tables.things(counts.types, 'different word')}, none so often"
+        if not counts.types:
+            expected, got = "words", "none"
+        raise CorpusError(inputs[0].label, 1, expected, got)
+    say(
+        f"words        {tables.count(_words(counts))}, {counts.types:,} different ones; "
+        f"{len(counts.words):,} of them get classes, {_share(counts):.2f} % of the words"
+    )
+    return counts
+
+
+def _check_files(files: Sequence[InputFile], output: Path, force: bool) -> None:
+    for file in files:
+        if file.path != STANDARD:
+            require_file(file.path, "a text or a corpus")
+        check_output(output, Kind.CLASSES, {"an input": file.path}, force=force)
+        check_output(None, Kind.TEXT, {"an input": file.path})
+
+
+def _format_of(file: InputFile, asked: InputFormat) -> InputFormat:
+    """The format asked for, or that of the name, or text."""
+    if asked is not InputFormat.AUTO:
+        return asked
+    from egparse.readers.detection import format_of_name
+
+    return InputFormat(format_of_name(file.label) or InputFormat.TEXT)
+
+
+def _is_text(file: InputFile, asked: InputFormat) -> bool:
+    return _format_of(file, asked) is InputFormat.TEXT
+
+
+def _words(counts: PairCounts) -> int:
+    """How many words the text has."""
+    return int(counts.counts[:-1].sum())
+
+
+def _share(counts: PairCounts) -> float:
+    """Per cent of the words of the text that have a class."""
+    return 100 * (1 - counts.outside / _words(counts))
