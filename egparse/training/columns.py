@@ -5,7 +5,7 @@ forms.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
 from egparse.features.word_table import Columns, as_text
 from egparse.fitting.config import TrainConfig
 from egparse.layers import TAG_LAYERS
+from egparse.morphology.fine_tags import FineTags
 from egparse.parsing.columns import PARSER_INPUTS
 from egparse.schemes import OUTSIDE, from_iob2
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
@@ -65,8 +66,23 @@ def build_columns(
     }
     counted = any(name in named for name in STATISTICS)
     return Columns(
-        lexicon, labels, config.spans.scheme, count_forms(sentences) if counted else None
+        lexicon,
+        labels,
+        config.spans.scheme,
+        count_forms(sentences) if counted else None,
+        fine_tags_of(sentences, layers, labels),
     )
+
+
+def fine_tags_of(
+    sentences: Sequence[Sentence], layers: Sequence[str], labels: Collection[str]
+) -> FineTags | None:
+    """What stands in for XPOS where trees are learned over UPOS and FEATS alone; ``labels`` are the
+    layers that the model knows the labels of.
+    """
+    if "heads" in layers and "xpos" not in labels and {"upos", "feats"}.issubset(labels):
+        return FineTags.learn(sentences)
+    return None
 
 
 def count_forms(sentences: Sequence[Sentence], counted: Mask | None = None) -> FormStatistics:

@@ -40,7 +40,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "storage": {"numpy", "msgpack", "errors", "types", "layers", "__init__"},
     "readers": {"storage", "layers", "errors", "sentences", "schemes", "types", "similar"}
     | {"numpy", "conllu"},
-    "features": KERNELS | RECORDS | {"storage"},
+    "morphology": {"numpy", "types", "sentences", "storage"},
+    "features": KERNELS | RECORDS | {"storage", "morphology"},
     "structures": KERNELS,
     "losses": {"numpy", "types"},
     "learners": KERNELS | {"losses", "errors", "extras"},
@@ -52,8 +53,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "parsing": PREDICTORS | {"fitting", "evaluation"},
     "splitting": PREDICTORS | {"fitting", "tagging", "evaluation", "readers", "spacy"},
     "pipeline": PREDICTORS
+    | {"morphology"}
     | {"fitting", "tagging", "parsing", "splitting", "evaluation", "readers"},
     "training": PREDICTORS
+    | {"morphology"}
     | {"fitting", "tagging", "parsing", "splitting", "pipeline", "evaluation", "__init__"},
     "hub": {"pipeline", "fitting", "storage", "errors", "layers", "toml_text"}
     | {

@@ -1,0 +1,151 @@
+"""Fine tags that stand in where a treebank has no language-specific ones (XPOS): the UPOS with the
+features that say most about syntax, such as ``NOUN|Case=Nom``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from egparse.morphology.bundles import features_of
+from egparse.morphology.choice import Arcs, choose_for_tags
+from egparse.sentences import MISSING, MISSING_HEAD, Sentence
+from egparse.storage.schema import Misfit, Record, Stored, Strings
+from egparse.types import Ints, Longs
+
+LEAST_GAIN = 0.0005
+"""A feature refines a UPOS if it gains so many nats per word of the treebank
+(docs/decisions/fine-tags.md).
+"""
+
+_MOST_FEATURES = 50
+_SEPARATOR = "|"
+
+STORED_FINE_TAGS = Record(
+    {
+        "upos": Strings("upos", most=1 << 10, labels=True),
+        "features": Strings("upos", most=1 << 10, longest=1 << 12, distinct=False, labels=True),
+        "tags": Strings(most=1 << 15, labels=True),
+    }
+)
+"""Fine tags in a model file: for each UPOS its features, joined by ``|``."""
+
+
+@dataclass(frozen=True)
+class FineTags:
+    """``features`` are those of each UPOS that has any; ``tags`` are those of the training part,
+    the most frequent first.
+    """
+
+    features: Mapping[str, tuple[str, ...]]
+    tags: tuple[str, ...]
+
+    @classmethod
+    def learn(cls, sentences: Sequence[Sentence]) -> FineTags:
+        """The fine tags of sentences with UPOS and trees; without FEATS they are the UPOS."""
+        arcs, values, upos = _arcs_of(sentences)
+        chosen = choose_for_tags(arcs, values, LEAST_GAIN)
+        features = {upos[number]: names for number, names in chosen.items()}
+        return cls(features, ()).extended(sentences)
+
+    def extended(self, sentences: Iterable[Sentence]) -> FineTags:
+        """The same with the tags of more sentences, whose numbers follow those of the known."""
+        counts = Counter(
+            self.tag(upos, features_of(bundle))
+            for sentence in sentences
+            for upos, bundle in zip(_upos_of(sentence), _feats_of(sentence), strict=True)
+        )
+        for tag in self.tags:
+            counts.pop(tag, None)
+        new = sorted(counts, key=lambda tag: (-counts[tag], tag))
+        return FineTags(self.features, (*self.tags, *new))
+
+    def tag(self, upos: str, features: Mapping[str, str]) -> str:
+        """The fine tag of a UPOS and the values of its features."""
+        chosen = self.features.get(upos, ())
+        values = [f"{name}={features[name]}" for name in chosen if name in features]
+        return _SEPARATOR.join([upos, *values])
+
+    def table(self, upos: Sequence[str], bundles: Sequence[str]) -> Ints:
+        """The number of the fine tag, from 0 on, of each UPOS with each bundle; shape
+        (upos, bundles + 1).
+
+        A tag that training has not seen is replaced by the most frequent one of its UPOS, -1 if
+        there is none; that is also what the last column holds, which is for unknown bundles.
+        """
+        numbers = {tag: number for number, tag in enumerate(self.tags)}
+        parsed = [features_of(bundle) for bundle in bundles]
+        table = np.empty((len(upos), len(bundles) + 1), dtype=np.int32)
+        for row, one in zip(table, upos, strict=True):
+            usual = (t for t in self.tags if t == one or t.startswith(one + _SEPARATOR))
+            row[:] = numbers.get(next(usual, ""), -1)
+            if self.features.get(one):
+                row[:-1] = [numbers.get(self.tag(one, known), row[-1]) for known in parsed]
+        return table
+
+    def to_payload(self) -> dict[str, Any]:
+        """Plain data for the model file."""
+        return {
+            "upos": list(self.features),
+            "features": [_SEPARATOR.join(names) for names in self.features.values()],
+            "tags": list(self.tags),
+        }
+
+    @classmethod
+    def from_payload(cls, stored: Stored, upos: int, bundles: int) -> FineTags:
+        """The fine tags of a model with so many labels of UPOS and of FEATS.
+
+        Raises:
+            Misfit: content that the declaration does not allow.
+        """
+        read = stored.read(STORED_FINE_TAGS)
+        features = [tuple(names.split(_SEPARATOR)) for names in read["features"]]
+        most = max(map(len, features), default=0)
+        if most > _MOST_FEATURES:
+            raise Misfit("fine_tags.features", f"at most {_MOST_FEATURES} of a UPOS", most)
+        stored.spend(4 * upos * (bundles + 1))
+        return cls(dict(zip(read["upos"], features, strict=True)), tuple(read["tags"]))
+
+
+def _upos_of(sentence: Sentence) -> Sequence[str]:
+    return sentence.upos or (MISSING,) * len(sentence)
+
+
+def _feats_of(sentence: Sentence) -> Sequence[str]:
+    return sentence.feats or (MISSING,) * len(sentence)
+
+
+def _arcs_of(sentences: Sequence[Sentence]) -> tuple[Arcs, dict[str, Longs], list[str]]:
+    """The arcs of the sentences, the values of each feature by bundle, and the strings of UPOS."""
+    heads: list[int] = []
+    for sentence in sentences:
+        first = len(heads)
+        heads += [
+            first + head - 1 if head > 0 else -1
+            for head in sentence.heads or (MISSING_HEAD,) * len(sentence)
+        ]
+    upos = _Numbers()
+    bundles = _Numbers()
+    labels = _Numbers()
+    arcs = Arcs(
+        np.array(heads, dtype=np.int64),
+        labels.of(one for s in sentences for one in s.deprels or (MISSING,) * len(s)),
+        upos.of(one for s in sentences for one in _upos_of(s)),
+        bundles.of(one for s in sentences for one in _feats_of(s)),
+    )
+    parsed = [features_of(bundle) for bundle in bundles]
+    names = sorted({name for known in parsed for name in known})
+    values = {name: _Numbers().of(known.get(name) for known in parsed) for name in names}
+    return arcs, values, list(upos)
+
+
+class _Numbers(dict[str | None, int]):
+    """Numbers of values, from 0 on in the order of their first appearance."""
+
+    def of(self, values: Iterable[str | None]) -> Longs:
+        """The numbers of some values."""
+        return np.array([self.setdefault(value, len(self)) for value in values], dtype=np.int64)
