@@ -78,7 +78,8 @@ def _refine(
         return above + _left_one_out(tags[heads], seen.from_head[below], seen.shares_from_head)
 
     tags = np.zeros(len(words), dtype=np.int64)
-    reached, features = likelihood(tags), ()
+    reached = likelihood(tags)
+    features: tuple[str, ...] = ()
     while True:
         best: tuple[float, str, Longs] | None = None
         for feature in sorted(set(values).difference(features)):
@@ -92,6 +93,18 @@ def _refine(
         if best is None:
             return features
         reached, features, tags = best[0], (*features, best[1]), best[2]
+
+
+def likelihood_of_arcs(arcs: Arcs, tags: Longs) -> float:
+    """How well tags of words, (words,), predict arcs: nats per word, both ends of each arc taken
+    together; see ``choose_for_tags``.
+    """
+    seen = _outcomes(arcs)
+    below = arcs.heads >= 0
+    total = _left_one_out(tags, seen.from_dependent, seen.shares_from_dependent) + _left_one_out(
+        tags[arcs.heads[below]], seen.from_head[below], seen.shares_from_head
+    )
+    return total / max(1, len(tags))
 
 
 def choose_for_agreement(arcs: Arcs, values: Mapping[str, Longs], most: int) -> tuple[str, ...]:

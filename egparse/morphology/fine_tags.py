@@ -12,14 +12,20 @@ from typing import Any
 import numpy as np
 
 from egparse.morphology.bundles import features_of
-from egparse.morphology.choice import Arcs, choose_for_tags
-from egparse.sentences import MISSING, MISSING_HEAD, Sentence
+from egparse.morphology.choice import choose_for_tags, likelihood_of_arcs, numbered
+from egparse.morphology.treebank import arcs_of, feats_of, numbers_of, upos_of, xpos_of
+from egparse.sentences import Sentence
 from egparse.storage.schema import Misfit, Record, Stored, Strings
-from egparse.types import Ints, Longs
+from egparse.types import Ints
 
 LEAST_GAIN = 0.0005
 """A feature refines a UPOS if it gains so many nats per word of the treebank
 (docs/decisions/fine-tags.md).
+"""
+
+LEAST_SHARE = 1 / 3
+"""The XPOS of a treebank is used if it adds at least this share of what fine tags add to UPOS, in
+nats per word.
 """
 
 _MOST_FEATURES = 50
@@ -47,18 +53,32 @@ class FineTags:
     @classmethod
     def learn(cls, sentences: Sequence[Sentence]) -> FineTags:
         """The fine tags of sentences with UPOS and trees; without FEATS they are the UPOS."""
-        arcs, values, upos = _arcs_of(sentences)
+        arcs, values, upos = arcs_of(sentences)
         chosen = choose_for_tags(arcs, values, LEAST_GAIN)
         features = {upos[number]: names for number, names in chosen.items()}
         return cls(features, ()).extended(sentences)
 
+    def replace_xpos_of(self, sentences: Sequence[Sentence]) -> bool:
+        """Whether fine tags should stand in although the sentences have XPOS: because it says
+        little more than UPOS, or is so rich that its values are too rare to be learned from.
+        """
+        arcs, _, _ = arcs_of(sentences)
+        fine, xpos = (
+            numbers_of(one for sentence in sentences for one in tags(sentence))[0]
+            for tags in (self._tags_of, xpos_of)
+        )
+        plain = likelihood_of_arcs(arcs, arcs.upos)
+        of_xpos = likelihood_of_arcs(arcs, numbered(arcs.upos, xpos)) - plain
+        return of_xpos < LEAST_SHARE * (likelihood_of_arcs(arcs, fine) - plain)
+
+    def _tags_of(self, sentence: Sentence) -> list[str]:
+        """The fine tag of each word."""
+        words = zip(upos_of(sentence), feats_of(sentence), strict=True)
+        return [self.tag(upos, features_of(bundle)) for upos, bundle in words]
+
     def extended(self, sentences: Iterable[Sentence]) -> FineTags:
         """The same with the tags of more sentences, whose numbers follow those of the known."""
-        counts = Counter(
-            self.tag(upos, features_of(bundle))
-            for sentence in sentences
-            for upos, bundle in zip(_upos_of(sentence), _feats_of(sentence), strict=True)
-        )
+        counts = Counter(tag for sentence in sentences for tag in self._tags_of(sentence))
         for tag in self.tags:
             counts.pop(tag, None)
         new = sorted(counts, key=lambda tag: (-counts[tag], tag))
@@ -109,43 +129,3 @@ class FineTags:
             raise Misfit("fine_tags.features", f"at most {_MOST_FEATURES} of a UPOS", most)
         stored.spend(4 * upos * (bundles + 1))
         return cls(dict(zip(read["upos"], features, strict=True)), tuple(read["tags"]))
-
-
-def _upos_of(sentence: Sentence) -> Sequence[str]:
-    return sentence.upos or (MISSING,) * len(sentence)
-
-
-def _feats_of(sentence: Sentence) -> Sequence[str]:
-    return sentence.feats or (MISSING,) * len(sentence)
-
-
-def _arcs_of(sentences: Sequence[Sentence]) -> tuple[Arcs, dict[str, Longs], list[str]]:
-    """The arcs of the sentences, the values of each feature by bundle, and the strings of UPOS."""
-    heads: list[int] = []
-    for sentence in sentences:
-        first = len(heads)
-        heads += [
-            first + head - 1 if head > 0 else -1
-            for head in sentence.heads or (MISSING_HEAD,) * len(sentence)
-        ]
-    upos = _Numbers()
-    bundles = _Numbers()
-    labels = _Numbers()
-    arcs = Arcs(
-        np.array(heads, dtype=np.int64),
-        labels.of(one for s in sentences for one in s.deprels or (MISSING,) * len(s)),
-        upos.of(one for s in sentences for one in _upos_of(s)),
-        bundles.of(one for s in sentences for one in _feats_of(s)),
-    )
-    parsed = [features_of(bundle) for bundle in bundles]
-    names = sorted({name for known in parsed for name in known})
-    values = {name: _Numbers().of(known.get(name) for known in parsed) for name in names}
-    return arcs, values, list(upos)
-
-
-class _Numbers(dict[str | None, int]):
-    """Numbers of values, from 0 on in the order of their first appearance."""
-
-    def of(self, values: Iterable[str | None]) -> Longs:
-        """The numbers of some values."""
-        return np.array([self.setdefault(value, len(self)) for value in values], dtype=np.int64)

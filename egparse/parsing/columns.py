@@ -11,6 +11,7 @@ from egparse.features.sentence_context import COLUMNS as CONTEXT
 from egparse.features.sentence_context import TagKinds, fill_context, tag_kinds
 from egparse.features.vocabulary import BOUNDARY, FIRST_VALUE, UNKNOWN
 from egparse.features.word_table import Columns, Words
+from egparse.morphology.single_features import COLUMNS as SINGLE_FEATURES
 from egparse.storage.schema import Array, Integer, Record, Stored, TableOf
 from egparse.types import Ints
 
@@ -24,6 +25,7 @@ _COPIED = {
     "upos": "upos",
     "feats": "feats",
     "shape": "shape",
+    **{name: name for name in SINGLE_FEATURES},
 }
 PARSER_INPUTS = tuple(_COPIED.values())
 """The columns of words that the parser reads."""
@@ -204,4 +206,6 @@ def _kinds(columns: Columns) -> TagKinds:
         columns.labels[name].strings if name in columns.labels else ()
         for name in ("upos", "xpos", "feats")
     )
+    if columns.fine_tags is not None:  # the column does not hold XPOS
+        xpos = ()
     return tag_kinds(upos, xpos, feats, columns.lexicon.vocabularies["lower"].strings, FIRST_VALUE)

@@ -77,11 +77,14 @@ def build_columns(
 def fine_tags_of(
     sentences: Sequence[Sentence], layers: Sequence[str], labels: Collection[str]
 ) -> FineTags | None:
-    """What stands in for XPOS where trees are learned over UPOS and FEATS alone; ``labels`` are the
-    layers that the model knows the labels of.
+    """What stands in for XPOS where trees are learned over UPOS and FEATS: if there is no XPOS, or
+    it says much less about arcs; ``labels`` are the layers whose labels the model knows.
     """
-    if "heads" in layers and "xpos" not in labels and {"upos", "feats"}.issubset(labels):
-        return FineTags.learn(sentences)
+    if "heads" not in layers or not {"upos", "feats"}.issubset(labels):
+        return None
+    fine_tags = FineTags.learn(sentences)
+    if "xpos" not in labels or fine_tags.replace_xpos_of(sentences):
+        return fine_tags
     return None
 
 
