@@ -28,6 +28,9 @@ LEAST_SHARE = 1 / 3
 nats per word.
 """
 
+ENOUGH_WORDS = 4000
+"""In fewer words, XPOS is too rare to be judged, and stays."""
+
 _MOST_FEATURES = 50
 _SEPARATOR = "|"
 
@@ -62,6 +65,8 @@ class FineTags:
         """Whether fine tags should stand in although the sentences have XPOS: because it says
         little more than UPOS, or is so rich that its values are too rare to be learned from.
         """
+        if sum(map(len, sentences)) < ENOUGH_WORDS:
+            return False
         arcs, _, _ = arcs_of(sentences)
         fine, xpos = (
             numbers_of(one for sentence in sentences for one in tags(sentence))[0]
@@ -77,11 +82,19 @@ class FineTags:
         return [self.tag(upos, features_of(bundle)) for upos, bundle in words]
 
     def extended(self, sentences: Iterable[Sentence]) -> FineTags:
-        """The same with the tags of more sentences, whose numbers follow those of the known."""
-        counts = Counter(tag for sentence in sentences for tag in self._tags_of(sentence))
-        for tag in self.tags:
-            counts.pop(tag, None)
-        new = sorted(counts, key=lambda tag: (-counts[tag], tag))
+        """The same with the tags of those UPOS that had none; their numbers follow the known.
+
+        A tag that is new for a known UPOS stays what it was, the most frequent one of its UPOS, so
+        that training which continues from a base begins with the base's predictions.
+        """
+        known = {tag.partition(_SEPARATOR)[0] for tag in self.tags}
+        counts = Counter(
+            tag
+            for sentence in sentences
+            for upos, tag in zip(upos_of(sentence), self._tags_of(sentence), strict=True)
+            if upos not in known
+        )
+        new = sorted(set(counts).difference(self.tags), key=lambda tag: (-counts[tag], tag))
         return FineTags(self.features, (*self.tags, *new))
 
     def tag(self, upos: str, features: Mapping[str, str]) -> str:

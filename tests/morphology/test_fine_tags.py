@@ -19,6 +19,7 @@ from egparse.features.forms import Lexicon
 from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
 from egparse.features.word_table import Columns
 from egparse.fitting.config import TrainConfig
+from egparse.morphology import fine_tags
 from egparse.morphology.bundles import features_of
 from egparse.morphology.fine_tags import FineTags
 from egparse.pipeline.model import Model
@@ -69,13 +70,13 @@ def test_a_tag_not_seen_is_the_most_frequent_one_of_its_upos() -> None:
     ]
 
 
-def test_tags_of_more_sentences_follow_those_that_are_known() -> None:
+def test_only_a_new_upos_brings_more_tags() -> None:
     more = [
         Sentence(("a", "b", "c"), upos=("NOUN", "NOUN", "VERB"), feats=("Case=Gen", "_", "_")),
         Sentence(("a",), upos=("ADJ",)),
     ]
     extended = FINE.extended(more)
-    assert extended.tags == (*FINE.tags, "ADJ", "NOUN|Case=Gen")
+    assert extended.tags == (*FINE.tags, "ADJ")
     assert extended.features == FINE.features
 
 
@@ -142,7 +143,15 @@ def test_an_xpos_of_too_many_values_is_replaced() -> None:
     assert columns_of(rich).fine_tags is not None
 
 
-def test_xpos_is_predicted_where_fine_tags_replace_it_for_trees(tmp_path: Path) -> None:
+def test_an_xpos_stays_where_words_are_too_few_to_judge_it() -> None:
+    copied = [one.with_layers(xpos=one.upos) for one in sample("train")[:60]]
+    assert columns_of(copied).fine_tags is None
+
+
+def test_xpos_is_predicted_where_fine_tags_replace_it_for_trees(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fine_tags, "ENOUGH_WORDS", 0)
     copied = [one.with_layers(xpos=one.upos) for one in sample("train")[:60]]
     model = train(copied, None, quick("hold_out=0", "parser.stop.iterations=2")).model
     assert model.columns.fine_tags is not None
