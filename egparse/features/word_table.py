@@ -15,8 +15,6 @@ from egparse.features.forms import OBSERVABLES, Lexicon
 from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
 from egparse.layers import TAG_LAYERS
 from egparse.morphology.fine_tags import FineTags
-from egparse.morphology.single_features import COLUMNS as SINGLE_FEATURES
-from egparse.morphology.single_features import SingleFeatures
 from egparse.schemes import from_iob2
 from egparse.sentences import Sentence
 from egparse.types import Ints, Longs, Mask
@@ -24,7 +22,7 @@ from egparse.types import Ints, Longs, Mask
 _PLACES = ("first", "last")
 _OF_FINE_TAGS = ("upos", "feats")
 
-ALL_COLUMNS = (*OBSERVABLES, *_PLACES, *STATISTICS, *TAG_LAYERS, *SINGLE_FEATURES)
+ALL_COLUMNS = (*OBSERVABLES, *_PLACES, *STATISTICS, *TAG_LAYERS)
 """The columns that templates may name."""
 
 
@@ -71,17 +69,14 @@ class Columns:
         scheme: str = "iob2",
         statistics: FormStatistics | None = None,
         fine_tags: FineTags | None = None,
-        single_features: SingleFeatures | None = None,
     ) -> None:
         self.lexicon = lexicon
         self.labels = dict(labels)
         self.scheme = scheme
         self.statistics = statistics
         self.fine_tags = fine_tags
-        self.single_features = single_features
         self._fine = None if fine_tags is None else self._fine_numbers(fine_tags)
-        self._single = None if single_features is None else self._single_numbers(single_features)
-        self.names = (*lexicon.names, *_PLACES, *STATISTICS, *TAG_LAYERS, *SINGLE_FEATURES)
+        self.names = (*lexicon.names, *_PLACES, *STATISTICS, *TAG_LAYERS)
         self._numbers = {name: number for number, name in enumerate(self.names)}
 
     def number(self, name: str) -> int:
@@ -126,10 +121,6 @@ class Columns:
         if self._fine is not None and layer in _OF_FINE_TAGS:
             upos, bundles = (words.values[:, self.number(name)] for name in _OF_FINE_TAGS)
             words.values[:, self.number("xpos")] = self._fine[upos, bundles]
-        if self._single is not None and layer == "feats":
-            first = self.number(SINGLE_FEATURES[0])
-            bundles = words.values[:, self.number(layer)]
-            words.values[:, first : first + len(SINGLE_FEATURES)] = self._single[bundles]
 
     def _fine_numbers(self, fine_tags: FineTags) -> Ints:
         """The value of the fine tag by the values of UPOS and FEATS; 0 without a UPOS."""
@@ -142,12 +133,6 @@ class Columns:
         values[FIRST_VALUE:, :FIRST_VALUE] = table[:, -1:] + FIRST_VALUE
         values[values < FIRST_VALUE] = 0
         return values
-
-    def _single_numbers(self, single_features: SingleFeatures) -> Ints:
-        """The values of single features by the value of FEATS; 0 without one."""
-        bundles = self.labels["feats"].strings if "feats" in self.labels else ()
-        before = np.zeros((FIRST_VALUE, len(SINGLE_FEATURES)), dtype=np.int32)
-        return np.concatenate([before, single_features.table(bundles)])
 
     def input_layers(self, predicted: Collection[str]) -> list[str]:
         """The layers of tags with a label set that are not predicted: they are read from input."""

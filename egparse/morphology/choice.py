@@ -1,14 +1,9 @@
 """Which morphological features of a treebank say most about its arcs.
 
-Two questions are asked of the arcs of the training part.
-
-*Fine tags*: how much better is an arc known if the UPOS of one of its ends is refined by a feature?
-The arc is seen from both ends: from the dependent it is the label, the side and the UPOS of the
-head; from the head it is the label, the side and the UPOS of the dependent. Each UPOS is refined by
-features of its own, because the case of a noun says more about its arc than that of a numeral.
-
-*Agreement and government*: how much better is the value of a feature at the dependent known if its
-value at the head is known, given the UPOS of both?
+How much better is an arc known if the UPOS of one of its ends is refined by a feature? The arc is
+seen from both ends: from the dependent it is the label, the side and the UPOS of the head; from the
+head it is the label, the side and the UPOS of the dependent. Each UPOS is refined by features of
+its own, because the case of a noun says more about its arc than that of a numeral.
 
 What is gained is measured in nats by leaving one out: each arc is predicted from all others in its
 context, with a prior of one arc in the proportions q of all arcs. For an outcome y in a context c,
@@ -105,24 +100,6 @@ def likelihood_of_arcs(arcs: Arcs, tags: Longs) -> float:
         tags[arcs.heads[below]], seen.from_head[below], seen.shares_from_head
     )
     return total / max(1, len(tags))
-
-
-def choose_for_agreement(arcs: Arcs, values: Mapping[str, Longs], most: int) -> tuple[str, ...]:
-    """At most ``most`` features whose value at the head says something about their value at the
-    dependent, those first that say most; see ``choose_for_tags``.
-    """
-    dependents = np.flatnonzero(arcs.heads >= 0)
-    heads = arcs.heads[dependents]
-    pairs = numbered(arcs.upos[heads], arcs.upos[dependents], (heads < dependents).astype(np.int64))
-    gains: dict[str, float] = {}
-    for feature in sorted(values):
-        at_head = values[feature][arcs.bundles[heads]]
-        at_dependent = values[feature][arcs.bundles[dependents]]
-        shares = _shares(at_dependent)
-        known = _left_one_out(numbered(pairs, at_head), at_dependent, shares)
-        gains[feature] = known - _left_one_out(pairs, at_dependent, shares)
-    gaining = [feature for feature, gain in gains.items() if gain > 0]
-    return tuple(sorted(gaining, key=lambda feature: -gains[feature])[:most])
 
 
 class _Outcomes(NamedTuple):

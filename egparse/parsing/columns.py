@@ -11,7 +11,6 @@ from egparse.features.sentence_context import COLUMNS as CONTEXT
 from egparse.features.sentence_context import TagKinds, fill_context, tag_kinds
 from egparse.features.vocabulary import BOUNDARY, FIRST_VALUE, UNKNOWN
 from egparse.features.word_table import Columns, Words
-from egparse.morphology.single_features import COLUMNS as SINGLE_FEATURES
 from egparse.storage.schema import Array, Integer, Record, Stored, TableOf
 from egparse.types import Ints
 
@@ -25,7 +24,6 @@ _COPIED = {
     "upos": "upos",
     "feats": "feats",
     "shape": "shape",
-    **{name: name for name in SINGLE_FEATURES},
 }
 PARSER_INPUTS = tuple(_COPIED.values())
 """The columns of words that the parser reads."""

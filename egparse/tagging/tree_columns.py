@@ -10,10 +10,9 @@ from egparse.compilation import njit
 from egparse.compilation.copying import copy_numbers
 from egparse.features.vocabulary import BOUNDARY, FIRST_VALUE
 from egparse.features.word_table import Columns, Words
-from egparse.morphology.single_features import COLUMNS as SINGLE_FEATURES
 from egparse.types import Ints, Longs, Mask
 
-_OF_HEAD = ("lower", "stem", "suffix3", "xpos", "upos", "feats", *SINGLE_FEATURES)
+_OF_HEAD = ("lower", "stem", "suffix3", "xpos", "upos", "feats")
 _OF_KIN = ("lower", "xpos", "upos")
 LABELLER_INPUTS = tuple(dict.fromkeys((*_OF_HEAD, *_OF_KIN)))
 """The columns of words that the labeller reads."""

@@ -1,5 +1,5 @@
-"""The features that are chosen for fine tags and for agreement, against sums over arcs taken one by
-one.
+"""The features that are chosen for fine tags, by likelihoods that are compared with sums over arcs
+taken one by one.
 """
 
 from __future__ import annotations
@@ -12,8 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from egparse.morphology.choice import Arcs, choose_for_agreement, choose_for_tags
+from egparse.morphology.choice import (
+    _left_one_out,
+    _shares,
+    choose_for_tags,
+    likelihood_of_arcs,
+    numbered,
+)
 from egparse.morphology.fine_tags import FineTags
+from egparse.morphology.treebank import arcs_of
 from egparse.sentences import Sentence
 
 
@@ -29,8 +36,6 @@ def left_one_out(contexts: Sequence[object], outcomes: Sequence[object]) -> floa
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), min_size=1, max_size=12))
 def test_the_likelihood_is_that_of_its_definition(pairs: list[tuple[int, int]]) -> None:
-    from egparse.morphology.choice import _left_one_out, _shares, numbered
-
     contexts, outcomes = (np.array(column, dtype=np.int64) for column in zip(*pairs, strict=True))
     contexts, outcomes = numbered(contexts), numbered(outcomes)
     found = _left_one_out(contexts, outcomes, _shares(outcomes))
@@ -69,24 +74,14 @@ def test_a_treebank_without_features_has_its_upos_as_fine_tags() -> None:
 
 
 def test_what_gains_less_than_asked_for_is_not_taken() -> None:
-    arcs, values = arcs_with_agreement()
+    arcs, values, _ = arcs_of(treebank(60))
+    assert choose_for_tags(arcs, values, 0.01) == {0: ("Case",)}
     assert choose_for_tags(arcs, values, 100.0) == {}
 
 
-def arcs_with_agreement() -> tuple[Arcs, dict[str, np.ndarray]]:
-    """Words of one UPOS in pairs, a head and its dependent, that agree in ``same``."""
-    random = np.random.default_rng(5)
-    n = 200
-    heads = np.array([-1 if k % 2 == 0 else k - 1 for k in range(n)])
-    same = np.repeat(random.integers(2, size=n // 2), 2)
-    other = random.integers(2, size=n)
-    zeros = np.zeros(n, dtype=np.int64)
-    arcs = Arcs(heads, zeros, zeros, 2 * same + other)
-    bundles = np.arange(4)
-    return arcs, {"Other": bundles % 2, "Same": bundles // 2}
-
-
-def test_features_that_agree_are_found() -> None:
-    arcs, values = arcs_with_agreement()
-    assert choose_for_agreement(arcs, values, 3)[0] == "Same"
-    assert choose_for_agreement(arcs, values, 0) == ()
+def test_tags_that_tell_arcs_apart_predict_them_better() -> None:
+    arcs, values, _ = arcs_of(treebank(60))
+    cases = numbered(arcs.upos, values["Case"][arcs.bundles])
+    colours = numbered(arcs.upos, values["Colour"][arcs.bundles])
+    plain = likelihood_of_arcs(arcs, arcs.upos)
+    assert likelihood_of_arcs(arcs, colours) < plain < likelihood_of_arcs(arcs, cases) < 0
