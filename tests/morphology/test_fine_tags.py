@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import spacy
+from cli.program import run_process
 from sample_treebank import quick, sample
 from spacy.tokens import Doc
 
@@ -170,6 +172,18 @@ def test_fine_tags_are_stored_with_the_model(tmp_path: Path) -> None:
     for gold_tags in (False, True):
         found = list(loaded.annotate(sentences, gold_tags=gold_tags))
         assert found == list(model.annotate(sentences, gold_tags=gold_tags))
+
+
+def test_inspect_shows_fine_tags(tmp_path: Path) -> None:
+    path = tmp_path / "m.msgpack"
+    model_without_xpos().save(path)
+    shown = run_process("inspect", path, "--features", 1).stdout
+    fine = model_without_xpos().columns.fine_tags
+    assert fine is not None
+    assert f"\nFine tags in the place of XPOS ({len(fine.tags)})\n" in shown
+    found = json.loads(run_process("inspect", path, "--json").stdout)["fine_tags"]
+    assert tuple(found["tags"]) == fine.tags
+    assert {upos: tuple(names) for upos, names in found["features"].items()} == fine.features
 
 
 def test_gold_tags_and_fixed_input_lead_to_the_same_trees() -> None:
