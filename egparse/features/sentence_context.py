@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.compilation import njit
+from egparse.morphology.bundles import features_of
 from egparse.types import Ints, Longs
 
 TAGS = (
@@ -96,6 +97,9 @@ _MARKS = {
 _QUESTION_TAGS = {"WDT", "WP", "WP$", "WRB"}
 _FINITE_TAGS = {"VBD", "VBP", "VBZ", "VB"}
 
+KINDS = 2
+"""The version of ``kind`` that is learned today."""
+
 _MAX_DISTANCE = 6  # a marker is at most so many words to the left
 _FAR, _START = 40, 41  # no marker within that distance; none before the sentence starts
 _FORMS = 64  # values from here on are forms; below are tags and the two above
@@ -113,13 +117,23 @@ class TagKinds(NamedTuple):
 
 
 def tag_kinds(
-    upos: Sequence[str], xpos: Sequence[str], feats: Sequence[str], forms: Sequence[str], first: int
+    upos: Sequence[str],
+    xpos: Sequence[str],
+    feats: Sequence[str],
+    forms: Sequence[str],
+    first: int,
+    version: int = KINDS,
 ) -> TagKinds:
-    """The tables, from the strings of each column's values ``first``, ``first + 1``, ..."""
+    """The tables, from the strings of each column's values ``first``, ``first + 1``, ...
+
+    In ``version`` 1 only the tag TO marked particles of infinitives, and question words had one of
+    three bundles.
+    """
+    kind_of_feats = _kind_of_feats if version > 1 else _kind_of_feats_1
     return TagKinds(
         _table([TAGS.index(tag) if tag in TAGS else 0 for tag in upos], first),
         _table([_kind_of_xpos(tag) for tag in xpos], first),
-        _table([_kind_of_feats(bundle) for bundle in feats], first),
+        _table([kind_of_feats(bundle) for bundle in feats], first),
         _table([_MARKS.get(form, OTHER_MARK) for form in forms], first),
     )
 
@@ -137,6 +151,17 @@ def _kind_of_xpos(tag: str) -> int:
 
 
 def _kind_of_feats(bundle: str) -> int:
+    """The kind by the features of Universal Dependencies, in any language."""
+    features = features_of(bundle)
+    pronouns = features.get("PronType", "").split(",")
+    return (
+        QUESTION * ("Int" in pronouns or "Rel" in pronouns)
+        | FINITE * (features.get("VerbForm") in ("Fin", "Inf"))
+        | INFINITIVAL * (features.get("PartType") == "Inf")
+    )
+
+
+def _kind_of_feats_1(bundle: str) -> int:
     features = set(bundle.split("|"))
     question = bool(features & {"PronType=Int", "PronType=Rel", "PronType=Int,Rel"})
     finite = bool(features & {"VerbForm=Fin", "VerbForm=Inf"})

@@ -15,11 +15,13 @@ from egparse.features.form_statistics import FormStatistics, Text
 from egparse.features.forms import OBSERVABLES, Lexicon
 from egparse.features.vocabulary import BOUNDARY, FIRST_VALUE, Vocabulary
 from egparse.layers import TAG_LAYERS
+from egparse.morphology.fine_tags import FineTags
 from egparse.schemes import from_iob2
 from egparse.sentences import Sentence
 from egparse.types import Ints, Longs, Mask
 
 _PLACES = ("first", "last")
+_OF_FINE_TAGS = ("upos", "feats")
 
 ALL_COLUMNS = (*OBSERVABLES, *_PLACES, *STATISTICS, *TAG_LAYERS)
 """The columns that templates may name, besides those of word classes
@@ -60,6 +62,7 @@ class Columns:
     one for the tags of each layer.
 
     ``labels`` has the label set of each layer, ``scheme`` is the tagging scheme of span labels.
+    With ``fine_tags`` the column of XPOS holds these instead, once UPOS and FEATS have been put.
     """
 
     def __init__(
@@ -68,11 +71,14 @@ class Columns:
         labels: Mapping[str, Vocabulary],
         scheme: str = "iob2",
         statistics: FormStatistics | None = None,
+        fine_tags: FineTags | None = None,
     ) -> None:
         self.lexicon = lexicon
         self.labels = dict(labels)
         self.scheme = scheme
         self.statistics = statistics
+        self.fine_tags = fine_tags
+        self._fine = None if fine_tags is None else self._fine_numbers(fine_tags)
         self.names = (*lexicon.names, *_PLACES, *STATISTICS, *TAG_LAYERS)
         self._numbers = {name: number for number, name in enumerate(self.names)}
 
@@ -127,9 +133,24 @@ class Columns:
 
     def put_tags(self, words: Words, layer: str, labels: Ints) -> None:
         """Write label numbers (negative: none), shape (words,), into the column of a layer of tags
-        of words that nothing else uses.
+        of words that nothing else uses. Fine tags follow from those of UPOS and FEATS.
         """
         words.values[:, self.number(layer)] = np.where(labels >= 0, labels + FIRST_VALUE, 0)
+        if self._fine is not None and layer in _OF_FINE_TAGS:
+            upos, bundles = (words.values[:, self.number(name)] for name in _OF_FINE_TAGS)
+            words.values[:, self.number("xpos")] = self._fine[upos, bundles]
+
+    def _fine_numbers(self, fine_tags: FineTags) -> Ints:
+        """The value of the fine tag by the values of UPOS and FEATS; 0 without a UPOS."""
+        upos, bundles = (
+            self.labels[name].strings if name in self.labels else () for name in _OF_FINE_TAGS
+        )
+        table = fine_tags.table(upos, bundles)
+        values = np.zeros((FIRST_VALUE + len(upos), FIRST_VALUE + len(bundles)), dtype=np.int32)
+        values[FIRST_VALUE:, FIRST_VALUE:] = table[:, :-1] + FIRST_VALUE
+        values[FIRST_VALUE:, :FIRST_VALUE] = table[:, -1:] + FIRST_VALUE
+        values[values < FIRST_VALUE] = 0
+        return values
 
     def input_layers(self, predicted: Collection[str]) -> list[str]:
         """The layers of tags with a label set that are not predicted: they are read from input."""
@@ -162,6 +183,8 @@ class Columns:
             return self.statistics.describe(column, value)
         if column in self.lexicon.vocabularies:
             return self.lexicon.vocabularies[column].string(value)
+        if column == "xpos" and self.fine_tags is not None:
+            return Vocabulary(self.fine_tags.tags).string(value)
         if column in self.labels:
             return self.labels[column].string(value)
         if column in self.class_names and self.lexicon.classes is not None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from egparse.features.sentence_context import COLUMNS as CONTEXT
-from egparse.features.sentence_context import TagKinds, fill_context, tag_kinds
+from egparse.features.sentence_context import KINDS, TagKinds, fill_context, tag_kinds
 from egparse.features.vocabulary import BOUNDARY, FIRST_VALUE, UNKNOWN
 from egparse.features.word_table import Columns, Words
 from egparse.storage.schema import Array, Integer, Record, Stored, TableOf
@@ -97,8 +97,9 @@ STORED_COLUMNS = Record(
     {
         "limits": Record(dict.fromkeys(_RARE_UNKNOWN, Integer())),
         "beyond": TableOf(Array("int32", (None,), below=1 << 31), _RARE_UNKNOWN),
+        "kinds": Integer(1, KINDS),
     },
-    absent={"beyond": None},
+    absent={"beyond": None, "kinds": 1},
 )
 """The columns of a parser in a model file: see ``ArcColumns``."""
 
@@ -113,7 +114,7 @@ class ArcColumns:
     sentence a row for its root.
 
     Values above the ``limits`` of their columns are unknown, except the values ``beyond``, which
-    continued training has added.
+    continued training has added. ``kinds`` is the version of ``sentence_context.tag_kinds``.
     """
 
     def __init__(
@@ -121,6 +122,7 @@ class ArcColumns:
         columns: Columns,
         limits: Mapping[str, int],
         beyond: Mapping[str, Sequence[int]] | None = None,
+        kinds: int = KINDS,
     ) -> None:
         self._columns = columns
         self.names = arc_column_names(columns.class_names)
@@ -128,7 +130,8 @@ class ArcColumns:
         self._beyond = {
             name: np.array(values, dtype=np.int32) for name, values in (beyond or {}).items()
         }
-        self._kinds = _kinds(columns)
+        self._version = kinds
+        self._kinds = _kinds(columns, kinds)
 
     @property
     def n_class_tables(self) -> int:
@@ -148,7 +151,7 @@ class ArcColumns:
     def over(self, columns: Columns) -> ArcColumns:
         """The same over other columns of words that give the values read here the same numbers."""
         beyond = {name: values.tolist() for name, values in self._beyond.items()}
-        return ArcColumns(columns, self._limits, beyond)
+        return ArcColumns(columns, self._limits, beyond, self._version)
 
     def extended(self, words: Words, min_form_count: int) -> ArcColumns:
         """The same, with the unknown values that ``words`` have at least ``min_form_count`` times
@@ -160,7 +163,7 @@ class ArcColumns:
             frequent = np.flatnonzero(counts >= min_form_count)
             before = self._beyond.get(name, np.empty(0, dtype=np.int32))
             beyond[name] = np.union1d(before, frequent[frequent > limit]).tolist()
-        return ArcColumns(self._columns, self._limits, beyond)
+        return ArcColumns(self._columns, self._limits, beyond, self._version)
 
     def values(self, words: Words) -> Ints:
         """Values of shape (words + sentences, columns): sentence i starts with its root, in row
@@ -196,7 +199,8 @@ class ArcColumns:
     def to_payload(self) -> dict[str, Any]:
         """Plain data for the model file."""
         beyond = {name: values for name, values in self._beyond.items() if len(values)}
-        return {"limits": self._limits, **({"beyond": beyond} if beyond else {})}
+        kinds = {"kinds": self._version} if self._version > 1 else {}
+        return {"limits": self._limits, **({"beyond": beyond} if beyond else {}), **kinds}
 
     @classmethod
     def from_payload(cls, stored: Stored, columns: Columns) -> ArcColumns:
@@ -209,12 +213,15 @@ class ArcColumns:
         read = stored.read(STORED_COLUMNS)
         missing = [name for name in PARSER_INPUTS if name not in columns.names]
         stored.require(not missing, "", f"a model with the columns {', '.join(missing)}", "others")
-        return cls(columns, read["limits"], read["beyond"])
+        return cls(columns, read["limits"], read["beyond"], read["kinds"])
 
 
-def _kinds(columns: Columns) -> TagKinds:
+def _kinds(columns: Columns, version: int) -> TagKinds:
     upos, xpos, feats = (
         columns.labels[name].strings if name in columns.labels else ()
         for name in ("upos", "xpos", "feats")
     )
-    return tag_kinds(upos, xpos, feats, columns.lexicon.vocabularies["lower"].strings, FIRST_VALUE)
+    if columns.fine_tags is not None:  # the column does not hold XPOS
+        xpos = ()
+    forms = columns.lexicon.vocabularies["lower"].strings
+    return tag_kinds(upos, xpos, feats, forms, FIRST_VALUE, version)

@@ -23,6 +23,7 @@ from egparse.features.word_table import Columns, Words
 from egparse.fitting.named_losses import probabilistic_layers
 from egparse.fitting.old_tables import config_table_of
 from egparse.layers import LAYERS, SPLITTER, TAG_LAYERS
+from egparse.morphology.fine_tags import FineTags
 from egparse.parsing.arc_parser import Parser, ScoredTree
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.pipeline.annotate import (
@@ -78,6 +79,7 @@ PAYLOAD = Record(
         "forms": Strings(distinct=False),
         "scheme": Choice(("iob2", "iobes")),
         "statistics": Maybe(Section()),
+        "fine_tags": Maybe(Section()),
         "vocabularies": TableOf(Strings(distinct=False), tuple(OBSERVABLES)),
         "taggers": TableOf(Section(), TAG_LAYERS),
         "morphology": Maybe(Section()),
@@ -91,7 +93,7 @@ PAYLOAD = Record(
             }
         ),
     },
-    absent={"splitter": None, "classes": None, "morphology": None},
+    absent=dict.fromkeys(("splitter", "fine_tags", "classes", "morphology")),
 )
 """The payload of a model file. Its sections are declared beside the classes that they become. A
 model without tables of word classes has no ``classes``.
@@ -359,11 +361,12 @@ class Model(Predictors):
             "config": dict(self.config_table),
         }
         lexicon = self.columns.lexicon
-        statistics = self.columns.statistics
+        statistics, fine_tags = self.columns.statistics, self.columns.fine_tags
         payload = {
             "forms": list(lexicon.forms),
             "scheme": self.columns.scheme,
             "statistics": statistics and statistics.to_payload(),
+            "fine_tags": fine_tags and fine_tags.to_payload(),
             "vocabularies": {
                 name: list(known.strings) for name, known in lexicon.vocabularies.items()
             },
@@ -485,7 +488,7 @@ class Model(Predictors):
 def _columns_of(
     stored: Stored, read: Mapping[str, Any], labels: Mapping[str, Vocabulary]
 ) -> Columns:
-    forms, statistics = read["forms"], read["statistics"]
+    forms, statistics, fine_tags = read["forms"], read["statistics"], read["fine_tags"]
     vocabularies = {name: Vocabulary(strings) for name, strings in read["vocabularies"].items()}
     for name, known in vocabularies.items():
         if len(known.values) < len(known):
@@ -505,7 +508,14 @@ def _columns_of(
         labels,
         read["scheme"],
         statistics and FormStatistics.from_payload(statistics, forms),
+        fine_tags and _fine_tags_of(fine_tags, labels),
     )
+
+
+def _fine_tags_of(stored: Stored, labels: Mapping[str, Vocabulary]) -> FineTags:
+    missing = [layer for layer in ("upos", "feats") if layer not in labels]
+    stored.require(not missing, "", "labels of UPOS and FEATS", f"none of {', '.join(missing)}")
+    return FineTags.from_payload(stored, len(labels["upos"]), len(labels["feats"]))
 
 
 def _parser_of(stored: Stored, columns: Columns) -> Parser | SecondOrderParser:

@@ -5,7 +5,7 @@ forms.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from egparse.features.word_table import Columns, as_text
 from egparse.fitting.class_templates import with_classes
 from egparse.fitting.config import TrainConfig
 from egparse.layers import TAG_LAYERS
+from egparse.morphology.fine_tags import FineTags
 from egparse.parsing.columns import PARSER_INPUTS
 from egparse.parsing.second_order.training import templates_of
 from egparse.schemes import OUTSIDE, from_iob2
@@ -72,7 +73,11 @@ def build_columns(
     }
     counted = any(name in named for name in STATISTICS)
     return Columns(
-        lexicon, labels, config.spans.scheme, count_forms(sentences) if counted else None
+        lexicon,
+        labels,
+        config.spans.scheme,
+        count_forms(sentences) if counted else None,
+        fine_tags_of(sentences, layers, labels),
     )
 
 
@@ -119,6 +124,20 @@ def class_columns(layers: Sequence[str], config: TrainConfig, n_tables: int) -> 
     if "deprels" in layers:
         texts += with_classes(config.labeller, n_tables)
     return columns_in(texts)
+
+
+def fine_tags_of(
+    sentences: Sequence[Sentence], layers: Sequence[str], labels: Collection[str]
+) -> FineTags | None:
+    """What stands in for XPOS where trees are learned over UPOS and FEATS: if there is no XPOS, or
+    it says much less about arcs; ``labels`` are the layers whose labels the model knows.
+    """
+    if "heads" not in layers or not {"upos", "feats"}.issubset(labels):
+        return None
+    fine_tags = FineTags.learn(sentences)
+    if "xpos" not in labels or fine_tags.replace_xpos_of(sentences):
+        return fine_tags
+    return None
 
 
 def count_forms(sentences: Sequence[Sentence], counted: Mask | None = None) -> FormStatistics:

@@ -22,6 +22,7 @@ from egparse.training.columns import (
     annotated_layers,
     class_columns,
     count_forms,
+    fine_tags_of,
     named_columns,
     tags_of,
 )
@@ -64,7 +65,12 @@ def extend_columns(
     if statistics is not None:
         new_counts = count_forms(sentences) if "spans" in layers else None
         statistics = statistics.extended(new_counts, in_lower_case(lexicon.forms))
-    return Columns(lexicon, labels, scheme, statistics)
+    fine_tags = base.fine_tags
+    if fine_tags is not None:
+        fine_tags = fine_tags.extended(sentences)
+    elif "heads" not in predicted:
+        fine_tags = fine_tags_of(sentences, layers, labels)
+    return Columns(lexicon, labels, scheme, statistics, fine_tags)
 
 
 def in_lower_case(forms: Iterable[str]) -> list[str]:

@@ -161,7 +161,13 @@ class StepLearner:
             extended = Vocabulary((*known.strings, *new))
             labels_of = {**columns.labels, layer: extended}
             self._set_columns(
-                Columns(columns.lexicon, labels_of, columns.scheme, columns.statistics)
+                Columns(
+                    columns.lexicon,
+                    labels_of,
+                    columns.scheme,
+                    columns.statistics,
+                    columns.fine_tags,
+                )
             )
             self._model = None
         return len(new) if layer != "spans" else len({label[2:] for label in new})

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from egparse.features.sentence_context import COLUMNS, N_BETWEEN, TAGS, fill_context, tag_kinds
+from egparse.features.sentence_context import (
+    COLUMNS,
+    FINITE,
+    INFINITIVAL,
+    N_BETWEEN,
+    QUESTION,
+    TAGS,
+    fill_context,
+    tag_kinds,
+)
 from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
 
 
@@ -65,6 +75,26 @@ def test_classes_in_between_are_finer_than_tags() -> None:
         "the/DET/DT"
     )
     assert len(set(found["between"])) == 8
+
+
+@pytest.mark.parametrize(
+    ("bundle", "kinds"),
+    [
+        ("PronType=Rel", (QUESTION, QUESTION)),
+        ("Case=Nom|PronType=Int,Rel", (QUESTION, QUESTION)),
+        ("PronType=Dem,Int", (0, QUESTION)),
+        ("PronType=Ind", (0, 0)),
+        ("Mood=Ind|VerbForm=Fin", (FINITE, FINITE)),
+        ("VerbForm=Inf", (FINITE, FINITE)),
+        ("VerbForm=Part", (0, 0)),
+        ("PartType=Inf", (0, INFINITIVAL)),
+        ("_", (0, 0)),
+    ],
+)
+def test_features_say_the_same_in_every_language(bundle: str, kinds: tuple[int, int]) -> None:
+    for version, kind in zip((1, 2), kinds, strict=True):
+        found = tag_kinds((), (), (bundle,), (), FIRST_VALUE, version)
+        assert found.kind_of_feats.tolist() == [0, 0, kind]
 
 
 @given(st.lists(st.tuples(*[st.integers(0, 30)] * 4), max_size=40))

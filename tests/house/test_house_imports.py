@@ -43,7 +43,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "readers": {"storage", "layers", "errors", "sentences", "schemes", "types", "similar"}
     | {"numpy", "conllu"},
     "classes": KERNELS | {"errors", "similar", "storage", "readers"},
-    "features": KERNELS | RECORDS | {"storage", "classes"},
+    "morphology": {"numpy", "types", "sentences", "storage"},
+    "features": KERNELS | RECORDS | {"storage", "classes", "morphology"},
     "structures": KERNELS,
     "losses": {"numpy", "types"},
     "learners": KERNELS | {"losses", "errors", "extras"},
@@ -55,8 +56,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "parsing": PREDICTORS | {"fitting", "evaluation"},
     "splitting": PREDICTORS | {"fitting", "tagging", "evaluation", "readers", "spacy"},
     "pipeline": PREDICTORS
+    | {"morphology"}
     | {"fitting", "tagging", "parsing", "splitting", "evaluation", "readers"},
     "training": PREDICTORS
+    | {"morphology"}
     | {"fitting", "tagging", "parsing", "splitting", "pipeline", "evaluation", "__init__"},
     "hub": {"pipeline", "fitting", "storage", "errors", "layers", "toml_text"}
     | {

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,6 +18,9 @@ from egparse.cli.options import FactsOption, JsonOption, ModelArgument, examples
 from egparse.cli.task_progress import without_bound
 from egparse.errors import EgparseError
 from egparse.layers import LAYERS
+
+if TYPE_CHECKING:
+    from egparse.pipeline.model import Model
 
 EPILOG = examples(
     "egparse inspect model.msgpack",
@@ -61,6 +64,7 @@ def inspect(model: Path, *, features: int = 10, layer: str | None = None) -> dic
         "layers": list(loaded.layers),
         "sizes": loaded.sizes(),
         "labels": {name: list(labels) for name, labels in header.get("labels", {}).items()},
+        "fine_tags": _fine_tags(loaded),
         "record": dict(loaded.record),
         "configuration": dict(loaded.config_table),
         "features": {name: _strongest(loaded.strongest(name, features)) for name in layers},
@@ -126,6 +130,15 @@ def inspect_cli(
             print("\n".join(_described(found)))
 
 
+def _fine_tags(model: Model) -> dict[str, Any] | None:
+    """The fine tags that stand in for XPOS, and the features of each UPOS; None without any."""
+    fine_tags = model.columns.fine_tags
+    if fine_tags is None:
+        return None
+    features = {upos: list(names) for upos, names in fine_tags.features.items()}
+    return {"features": features, "tags": list(fine_tags.tags)}
+
+
 def _strongest(features: Sequence[tuple[str, str, float]]) -> list[dict[str, Any]]:
     return [
         {"attribute": attribute, "label": label, "weight": weight}
@@ -150,6 +163,10 @@ def _described(found: Mapping[str, Any]) -> Iterator[str]:
     yield tables.section("Layers", _size_table(found["sizes"]))
     for name, labels in found["labels"].items():
         yield tables.section(f"Labels of {name} ({len(labels):,})", _wrapped(labels))
+    fine_tags = found["fine_tags"]
+    if fine_tags is not None:
+        title = f"Fine tags in the place of XPOS ({len(fine_tags['tags']):,})"
+        yield tables.section(title, _wrapped(fine_tags["tags"]))
     yield tables.section("Training", _training(found["record"], found["configuration"]))
     yield tables.section(
         "Settings that differ from the default", _configuration(found["configuration"])
