@@ -6,6 +6,7 @@ In format 1 ``[parser]`` configured the pruner, ``[second_order]`` the second-or
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,13 +22,27 @@ _OF_LEARNING = (
 )  # fmt: skip
 _HAVE_ONE_LOSS = ("mira", "cutting-plane", "perceptron")
 _MARGIN = 4.0
+_CLASS = re.compile(r"\bclass(?=\[)")
 _PRUNER_PASSES, _PRUNER_BITS = 5, 21
 
 
 def config_table_of(header: Mapping[str, Any]) -> dict[str, Any]:
     """The settings in the header of a model file of any format, by the names of today."""
     table = dict(header["config"])
-    return upgraded(table) if header.get("version", 1) == 1 else table
+    if header.get("version", 1) == 1:
+        table = upgraded(table)
+    return table if "classes" in table else _with_kinds(table)
+
+
+def _with_kinds(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings from before there were word classes: the splitter's column for the kind of a word
+    was called ``class``.
+    """
+    splitter = table.get("splitter")
+    if not isinstance(splitter, Mapping) or "templates" not in splitter:
+        return dict(table)
+    texts = [_CLASS.sub("kind", text) for text in splitter["templates"]]
+    return {**table, "splitter": {**splitter, "templates": texts}}
 
 
 def upgraded(table: Mapping[str, Any]) -> dict[str, Any]:

@@ -114,6 +114,19 @@ class MorphologyTask(TaggerTask):
         gold = np.where(gold < 0, len(self.combinations.numbers), gold)
         return lambda tagger: tag_accuracy(gold, tagger.predict(words))
 
+    def scores(self, tagger: Tagger) -> dict[str, float | None]:
+        """The development score of each layer alone, in per cent of its words; None without
+        annotated development sentences.
+        """
+        found = self.combinations.in_layers(tagger.predict(self.dev.words))
+        gold = _labels_of(self.columns, self.dev, self.combinations.layers)
+        return {
+            layer: tag_accuracy(np.where(own < 0, len(self.columns.labels[layer]), own), tags)
+            if any(getattr(one, layer) for one in self.dev.sentences)
+            else None
+            for (layer, own), tags in zip(gold.items(), found.values(), strict=True)
+        }
+
     def outcomes(self, predictor: Tagger) -> Outcomes[Tagger]:
         """Right is the correct combination; words without a tag in some layer do not count."""
         words, gold = self.dev.words, self._found(self.dev)

@@ -344,7 +344,11 @@ class Run:
         if best is None:
             return
         self.morphology = task.joined(best.predictor)
-        self.morphology = task.joined(self._finished(task, best))
+        facts = {
+            "scores": task.scores(best.predictor),
+            "combinations": len(task.combinations.numbers),
+        }
+        self.morphology = task.joined(self._finished(task, best, **facts))
         if any(self._is_read_later(layer) for layer in self.joint):
             predicted = jackknife(task, self._fold_of, self.config.jackknife, self.listener)
             self._see_together(task.combinations.in_layers(predicted), self.morphology)

@@ -146,6 +146,9 @@ def tune(
     """Follow the path of each task in ``paths``; tasks whose predictions these need are trained as
     configured.
 
+    A path for one of UPOS, XPOS and FEATS means that each of them has its own tagger, unless the
+    settings say otherwise: so it has in training, with the C of that path.
+
     Without ``dev`` a share of the sentences is held out, as in training. The events of each C name
     it as a separate task. Ctrl-C returns what has been measured so far; before the first point,
     KeyboardInterrupt is passed on.
@@ -155,6 +158,12 @@ def tune(
         EgparseError: no sentence, no task, or a task that the corpus does not annotate.
     """
     config = with_language(check_settings(config), sentences)
+    if (
+        config.morphology.joint == "auto"
+        and MORPHOLOGY not in paths
+        and set(WORD_TAGS) & set(paths)
+    ):
+        config = replace(config, morphology=replace(config.morphology, joint="never"))
     corpus = divide(sentences, dev, config, layers_to_train)
     run = prepared_run(corpus, config, listener)
     _check_tasks(run, paths)

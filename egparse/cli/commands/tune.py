@@ -65,6 +65,7 @@ class TuneTask(StrEnum):
     UPOS = "upos"
     XPOS = "xpos"
     FEATS = "feats"
+    MORPHOLOGY = "morphology"
     SPANS = "spans"
     PRUNER = "pruner"
     PARSER = "parser"
@@ -153,7 +154,8 @@ def tune_cli(
         typer.Option(
             "--task",
             metavar="TASK",
-            help="upos, xpos, feats, spans, pruner, parser, labeller or splitter; may be repeated.",
+            help="upos, xpos, feats, morphology, spans, pruner, parser, labeller or splitter; may "
+            "be repeated.",
             show_default=False,
         ),
     ],
