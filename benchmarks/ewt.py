@@ -69,7 +69,7 @@ def parsing_speed(model: str, corpus: Path, scratch: Path, repetitions: int = 5)
 def scores(text: str) -> dict[str, Any]:
     """The headline figures of a JSON report."""
     report = json.loads(text)
-    names = ("UPOS", "XPOS", "UFeats", "UAS", "LAS", "CLAS", "MLAS")
+    names = ("UPOS", "XPOS", "UFeats", "AllTags", "UAS", "LAS", "CLAS", "MLAS")
     entities = report["NE"] and round(report["NE"]["f"], 2)
     return {**{name: report[name] and round(report[name], 2) for name in names}, "NE": entities}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 Kind = Literal["tag", "span", "head", "label"]
@@ -48,6 +49,13 @@ MORPHOLOGY = "morphology"
 """The name of the task that learns the tags of words in several layers at once: in records,
 progress and the configuration.
 """
+
+
+def joined_titles(layers: Iterable[str]) -> str:
+    """What people call some layers in running text, such as ``UPOS, XPOS and FEATS``."""
+    *others, last = (LAYERS[layer].title for layer in layers)
+    return f"{', '.join(others)} and {last}" if others else last
+
 
 SPLITTER = "splitter"
 """The name of the sentence splitter's task: in records, progress and the configuration."""

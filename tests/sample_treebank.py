@@ -48,6 +48,11 @@ def quick(*overrides: str) -> TrainConfig:
     )
 
 
+def quick_joint(*overrides: str) -> TrainConfig:
+    """The same, with one tagger of UPOS, XPOS and FEATS."""
+    return quick("morphology.stop.iterations=6", "morphology.joint=always", *overrides)
+
+
 def _is_c_without_effect(text: str, settings: Sequence[str]) -> bool:
     """Whether a setting is the C of a section whose learner has none, which would be refused."""
     section, _, setting = text.partition(".")
@@ -61,3 +66,9 @@ def _is_c_without_effect(text: str, settings: Sequence[str]) -> bool:
 def quick_model() -> Model:
     """A model of all layers, trained on 60 sentences."""
     return train(sample("train")[:60], None, quick("hold_out=0")).model
+
+
+@cache
+def quick_joint_model() -> Model:
+    """The same with one tagger of UPOS, XPOS and FEATS."""
+    return train(sample("train")[:60], None, quick_joint("hold_out=0")).model

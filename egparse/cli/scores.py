@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 _HEADINGS = ("score", "convention", "value", "95 % interval", "correct", "gold", "system")
 _ALIGN = "llrrrrr"
 _COMPARISON_HEADINGS = ("score", "convention", "A", "B", "A - B", "95 % interval", "p")
-_TAG_SCORES = frozenset(["UPOS", "XPOS", "UFeats"])
+_TAG_SCORES = frozenset(["UPOS", "XPOS", "UFeats", "AllTags"])
 _CONVENTIONS = {"conllx06": "CoNLL-X 2006", "conll07": "CoNLL 2007", "spacy": "spaCy"}
 """Conventions by their names in the report, without ``ud18``, which the metrics follow."""
 
 LEGEND = """\
-CoNLL 2018    all words; relations up to the colon; CLAS, MLAS: content words
+CoNLL 2018    all words; relations up to the colon; CLAS, MLAS: content words;
+              AllTags: UPOS, XPOS and UFeats all correct
 conlleval     F1 of spans; type and both ends must be correct
 CoNLL-X 2006  all words but those of punctuation only; whole relations
 CoNLL 2007    all words; whole relations

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from egparse.cli import tables
+from egparse.layers import MORPHOLOGY, joined_titles
 
 if TYPE_CHECKING:
     from egparse.fitting.progress import Iteration, Step
@@ -82,6 +83,11 @@ class Standing:
             "relative_gap": kept and kept.relative_gap,
             "cpu_seconds": round(self.seconds, 3),
         }
+
+
+def scored_together(layers: Sequence[str]) -> str:
+    """What the score of the task of several layers means: a line, or nothing without layers."""
+    return f"dev of {MORPHOLOGY}: words with {joined_titles(layers)} all right" if layers else ""
 
 
 def without_bound(tasks: Mapping[str, str]) -> str:

@@ -4,7 +4,8 @@ The keys of the JSON object; all rates are per cent, but those of calibration:
 
 ===================  ===============================================================================
 ``UPOS`` ... MLAS    the CoNLL 2018 metrics (``ud.py``); null where gold does not annotate the
-                     layers that a metric needs
+                     layers that a metric needs: AllTags all layers of tags that the system has, two
+                     at least
 ``NE``               spans as conlleval scores them: ``p``, ``r``, ``f``, ``accuracy`` of the tags,
                      ``per_type``; or null
 ``counts``           ``sentences``, ``words``, ``system_words``; and ``correct``, ``gold`` and
@@ -40,11 +41,11 @@ from egparse.evaluation.details import Details, break_down
 from egparse.evaluation.scores import Score, total
 from egparse.evaluation.spans import OUTSIDE, SpanScores, score_spans
 from egparse.evaluation.ud import SEGMENTATION_METRICS, score
-from egparse.layers import LAYERS
+from egparse.layers import LAYERS, WORD_TAGS
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
 from egparse.types import Longs
 
-METRICS = ("UPOS", "XPOS", "UFeats", "UAS", "LAS", "CLAS", "MLAS")
+METRICS = ("UPOS", "XPOS", "UFeats", "AllTags", "UAS", "LAS", "CLAS", "MLAS")
 """The metrics on words, in the order of a report."""
 
 SPANS = "NE"
@@ -150,7 +151,9 @@ def evaluate(
     annotated = annotated_layers(gold)
     scored = annotated & _checked(layers)
     ud = score(gold, system)
-    metrics = [name for name in METRICS if _needs(name, annotated) <= scored]
+    needed = {name: {*_needs(name, annotated)} for name in METRICS}
+    needed["AllTags"] |= annotated_layers(system).intersection(WORD_TAGS)
+    metrics = [name for name in METRICS if needed[name] <= scored]
     spans = _spans(gold, system) if "spans" in scored and ud.same_words else None
     tables = {name: ud.by_sentence[name] for name in metrics}
     if spans is not None:
@@ -215,7 +218,12 @@ def _checked(layers: AbstractSet[str] | None) -> AbstractSet[str]:
 
 
 def _needs(metric: str, annotated: AbstractSet[str]) -> AbstractSet[str]:
-    """The layers that a metric compares; MLAS compares features only where there are any."""
+    """The layers that a metric compares; MLAS compares features only where there are any, AllTags
+    all tags that there are, two kinds at least.
+    """
+    if metric == "AllTags":
+        tags = annotated & set(WORD_TAGS)
+        return tags if len(tags) > 1 else set(WORD_TAGS)
     return _NEEDS[metric] | ({"feats"} & annotated if metric == "MLAS" else set())
 
 

@@ -39,6 +39,14 @@ class AllowedLabels(NamedTuple):
     allowed: Mask
 
 
+def fixed_labels(labels: Ints, n_labels: int) -> AllowedLabels:
+    """The constraint that words have their given labels (words,), where these are not negative."""
+    words = np.flatnonzero(labels >= 0)
+    allowed = np.zeros((len(words), n_labels), dtype=np.bool_)
+    allowed[np.arange(len(words)), labels[words]] = True
+    return AllowedLabels(words, allowed)
+
+
 def all_labels(n_words: int, n_labels: int) -> Candidates:
     """Candidates that are every label for every word."""
     labels = np.empty((n_words, n_labels), dtype=np.uint16)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 from egparse.errors import ConfigError
@@ -15,7 +15,7 @@ from egparse.fitting.config import (
     TaggerConfig,
     TrainConfig,
 )
-from egparse.fitting.joint_tags import joint_layers, section_of
+from egparse.fitting.joint_tags import section_of
 from egparse.fitting.learner_options import with_own_types
 from egparse.fitting.named_losses import (
     DEFAULT_LEARNER,
@@ -23,9 +23,11 @@ from egparse.fitting.named_losses import (
     fits_probabilities,
     named_loss,
 )
+from egparse.layers import MORPHOLOGY
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.registry import (
     CONTINUING,
+    EVERYTHING,
     LEARNERS,
     Structure,
     build,
@@ -96,20 +98,22 @@ def check_continues(config: LearningConfig) -> None:
         )
 
 
-def check_learners(config: TrainConfig, layers: Iterable[str]) -> None:
-    """Check, before time is spent on training, that the learner of each layer fits its structure.
+def check_learners(config: TrainConfig, layers: Iterable[str], joint: Collection[str] = ()) -> None:
+    """Check, before time is spent on training, that the learner of each layer fits its structure;
+    ``joint`` layers have one learner.
 
     Raises:
         ConfigError: one that does not, with what can be done about it, or whose settings exclude
             each other. Unknown learners are left to ``build_learner``.
     """
     layers = tuple(layers)
-    joint = joint_layers(config, layers)
     sections = {layer: section_of(layer, joint) for layer in layers}
     learning_of = {layer: getattr(config, section) for layer, section in sections.items()}
     for layer, learning in learning_of.items():
         check_installed(learning.learner)
         check_learner_settings(sections[layer], learning)
+    if joint:
+        check_joint(config.morphology)
     if "heads" in sections and config.parser.order == 2:
         check_pruner(config.pruner)
         check_learner_settings("pruner", config.pruner)
@@ -141,6 +145,18 @@ def check_learners(config: TrainConfig, layers: Iterable[str]) -> None:
     if chained and "choices" in LEARNERS[name].fits:
         ways.append(f"let taggers choose word by word (--set {chained[0]}.bigrams=false)")
     raise ConfigError(f"{_wanted(name)}, and cannot train {tasks}: {'; or '.join(ways)}")
+
+
+def check_joint(config: LearningConfig) -> None:
+    """Raise ConfigError for a learner that looks at the weights of single labels, which share
+    weights where layers are learned together.
+    """
+    entry = LEARNERS.get(config.learner)
+    if entry is not None and entry.fits != EVERYTHING:
+        raise ConfigError(
+            f"{MORPHOLOGY}.learner: expected one that learns from scores alone, such as "
+            f"{DEFAULT_LEARNER}, or {MORPHOLOGY}.joint = 'never', got {config.learner!r}"
+        )
 
 
 def check_learner_settings(section: str, config: LearningConfig) -> None:

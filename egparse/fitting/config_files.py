@@ -15,6 +15,7 @@ from egparse.fitting.config import (
     ORDER_2_ONLY,
     ClassesConfig,
     LearningConfig,
+    MorphologyConfig,
     TaggerConfig,
     TrainConfig,
     WordLabelConfig,
@@ -29,7 +30,9 @@ from egparse.fitting.faults import (
     shown,
     unknown_key,
 )
+from egparse.fitting.joint_tags import have_own_settings
 from egparse.fitting.named_losses import DEFAULT_LEARNER
+from egparse.layers import MORPHOLOGY, WORD_TAGS
 
 _NO_TOML = (ValueError, RecursionError)
 """What ``tomllib`` raises for other text, numbers of thousands of digits and nested brackets."""
@@ -105,6 +108,11 @@ def check_config(table: Mapping[str, Any], name: str = "configuration") -> Train
             raise ConfigError(
                 f"{name}: {section}.order: expected 1 where {section}.bigrams is false, "
                 f"got {learning.order}"
+            )
+        if isinstance(learning, MorphologyConfig) and learning.order > 1:
+            raise ConfigError(
+                f"{name}: {section}.order: expected 1, as tags of several layers have bigrams "
+                f"only, got {learning.order}"
             )
         settings = {own.name for own in fields(learning)}
         for option in learning.options:
@@ -192,8 +200,9 @@ def _is_regularised(learner: str) -> bool:
 
 def _without_effect(config: TrainConfig) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Section, condition and the settings of the section that have no effect under it."""
-    for section in ("upos", "xpos", "feats"):
+    for section in (*WORD_TAGS, MORPHOLOGY):
         yield section, "tags are no spans", ("scheme",)
+    yield from _without_joint_tags(config)
     parser, splitter = config.parser, config.splitter
     if not config.classes.tables:
         yield (
@@ -220,6 +229,20 @@ def _without_effect(config: TrainConfig) -> Iterator[tuple[str, str, tuple[str, 
         yield "splitter", "splitter.train is false", rest
     if config.jackknife.folds < 2:
         yield "jackknife", "jackknife.folds is less than 2", ("passes", "c")
+
+
+def _without_joint_tags(config: TrainConfig) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """The settings of [morphology] that have no effect where each layer has its own tagger. Its
+    learner is left out, which ``--learner`` sets everywhere.
+    """
+    joint = config.morphology.joint
+    if joint == "always" or (joint == "auto" and not have_own_settings(config)):
+        return
+    condition = "morphology.joint = 'never'"
+    if joint == "auto":
+        condition = "[upos], [xpos] or [feats] is changed, unless morphology.joint = 'always'"
+    keys = [one.name for one in fields(config.morphology) if one.name not in ("joint", "learner")]
+    yield MORPHOLOGY, condition, tuple(keys)
 
 
 def learning_sections(config: TrainConfig) -> Iterator[tuple[str, LearningConfig]]:

@@ -19,9 +19,13 @@ def joint_layers(config: TrainConfig, layers: Collection[str]) -> tuple[str, ...
     joint = config.morphology.joint
     if len(chosen) < 2 or joint == "never":
         return ()
+    return () if joint == "auto" and have_own_settings(config) else chosen
+
+
+def have_own_settings(config: TrainConfig) -> bool:
+    """Whether the section of some layer of word tags is not as by default."""
     defaults = TrainConfig()
-    own = any(getattr(config, layer) != getattr(defaults, layer) for layer in WORD_TAGS)
-    return () if own and joint == "auto" else chosen
+    return any(getattr(config, layer) != getattr(defaults, layer) for layer in WORD_TAGS)
 
 
 def section_of(layer: str, joint: Collection[str] = ()) -> str:

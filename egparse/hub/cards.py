@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from egparse.hub.card_metadata import CardMetadata
-from egparse.layers import LAYERS, SPLITTER
+from egparse.layers import LAYERS, SPLITTER, joined_titles
 from egparse.toml_text import toml_value
 
 LAYER_NAMES = {SPLITTER: "sentence starts", **{name: layer.title for name, layer in LAYERS.items()}}
@@ -21,6 +21,7 @@ _METRICS = {
     "UPOS": "UPOS",
     "XPOS": "XPOS",
     "UFeats": "UFeats",
+    "AllTags": "AllTags",
     "UAS": "UAS",
     "LAS": "LAS",
     "CLAS": "CLAS",
@@ -28,7 +29,7 @@ _METRICS = {
     "NE": "entities, F1",
 }
 
-_GIVEN = ("UPOS", "XPOS", "UFeats")
+_GIVEN = ("UPOS", "XPOS", "UFeats", "AllTags")
 """The metrics of layers that are not predicted where gold tags are given."""
 
 _CONVENTIONS = {
@@ -69,6 +70,16 @@ def layers_of(header: Mapping[str, Any]) -> tuple[str, ...]:
     """The layers that a header lists, after the sentence splitter if the model has one."""
     has_splitter = SPLITTER in header["record"].get("tasks", {})
     return (*((SPLITTER,) if has_splitter else ()), *header["layers"])
+
+
+def development_scores(record: Mapping[str, Any]) -> dict[str, float | None]:
+    """The score of each layer, and of the splitter, on development data, by the record of a model;
+    of layers that are learned together each alone.
+    """
+    found: dict[str, float | None] = {}
+    for layer, task in record.get("tasks", {}).items():
+        found |= task.get("scores") or {layer: task.get("score")}
+    return found
 
 
 def changed_settings(configuration: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -163,19 +174,26 @@ def _training(header: Mapping[str, Any]) -> Iterator[str]:
 
     record, configuration = header["record"], config_table_of(header)
     labels = header.get("labels", {})
-    rows = [
-        (
-            LAYER_NAMES.get(layer, layer),
-            _count(len(labels[layer])) if layer in labels else "",
-            str(task.get("iteration", "")),
-            _per_cent(task.get("score")),
-        )
-        for layer, task in record.get("tasks", {}).items()
-    ]
+    rows: list[tuple[str, ...]] = []
+    for layer, task in record.get("tasks", {}).items():
+        scores = task.get("scores") or {}
+        numbers = {layer: len(known) for layer, known in labels.items()}
+        title = joined_titles(scores) if scores else LAYER_NAMES.get(layer, layer)
+        count = task.get("combinations", numbers.get(layer))
+        passes = str(task.get("iteration", ""))
+        rows.append((title, _count(count), passes, _per_cent(task.get("score"))))
+        rows += [
+            (LAYER_NAMES[one], _count(numbers.get(one)), "", _per_cent(score))
+            for one, score in scores.items()
+        ]
     if rows:
         yield _table(("layer", "labels", "passes", "score on development data"), rows, "lrrr")
         yield (
-            "Scores are per cent: of tags accuracy, of sentence starts and entities F1, of "
+            "Scores are per cent: of tags accuracy, of tags learned together the share of words "
+            "with all of them right, of sentence starts and entities F1, of heads UAS, of labels "
+            "LAS."
+            if any(task.get("scores") for task in record["tasks"].values())
+            else "Scores are per cent: of tags accuracy, of sentence starts and entities F1, of "
             "heads UAS, of labels LAS."
         )
     if "heads" in header["layers"]:

@@ -15,7 +15,7 @@ from weakref import ReferenceType, ref
 
 import numpy as np
 
-from egparse.features.tag_dictionary import AllowedLabels
+from egparse.features.tag_dictionary import AllowedLabels, fixed_labels
 from egparse.features.word_table import Columns, Words
 from egparse.layers import TAG_LAYERS
 from egparse.parsing.arc_parser import Parser
@@ -43,7 +43,7 @@ class Predictors:
     taggers: Mapping[str, Tagger] = field(default_factory=dict)
     parser: Parser | SecondOrderParser | None = None
     labeller: Labeller | None = None
-    morphology: MorphologyTagger | None = None
+    morphology: MorphologyTagger | None = field(default=None, kw_only=True)
 
     @cached_property
     def layers(self) -> tuple[str, ...]:
@@ -168,7 +168,14 @@ def predict_tags(
         values[layer] = labels
         if layer in asked:
             probabilities[layer] = np.full(words.n_words, np.nan) if found is None else found
-    return TaggedWords(words, Prediction(values, probabilities))
+    order = [layer for layer in TAG_LAYERS if layer in values]
+    return TaggedWords(
+        words,
+        Prediction(
+            {layer: values[layer] for layer in order},
+            {layer: probabilities[layer] for layer in order if layer in probabilities},
+        ),
+    )
 
 
 def predict_forms(
@@ -306,18 +313,14 @@ def _tag_together(
 
 def _joined(kept: Ints | None, allowed: AllowedLabels | None, n_labels: int) -> AllowedLabels:
     """The labels that a constraint allows, and where there is none, that are given."""
+    given = fixed_labels(np.empty(0, dtype=np.int32) if kept is None else kept, n_labels)
     if allowed is None:
-        allowed = AllowedLabels(
-            np.empty(0, dtype=np.int64), np.empty((0, n_labels), dtype=np.bool_)
-        )
-    if kept is None:
-        return allowed
-    fixed = np.setdiff1d(np.flatnonzero(kept >= 0), allowed.words)
-    mask = np.zeros((len(fixed), n_labels), dtype=np.bool_)
-    mask[np.arange(len(fixed)), kept[fixed]] = True
-    words = np.concatenate([allowed.words, fixed])
+        return given
+    others = ~np.isin(given.words, allowed.words)
+    words = np.concatenate([allowed.words, given.words[others]])
     order = np.argsort(words, kind="stable")
-    return AllowedLabels(words[order], np.concatenate([allowed.allowed, mask])[order])
+    masks = np.concatenate([allowed.allowed, given.allowed[others]])
+    return AllowedLabels(words[order], masks[order])
 
 
 def _unknown(words: Words) -> Floats:

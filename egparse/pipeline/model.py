@@ -22,7 +22,7 @@ from egparse.features.vocabulary import Vocabulary
 from egparse.features.word_table import Columns, Words
 from egparse.fitting.named_losses import probabilistic_layers
 from egparse.fitting.old_tables import config_table_of
-from egparse.layers import LAYERS, SPLITTER, TAG_LAYERS
+from egparse.layers import LAYERS, MORPHOLOGY, SPLITTER, TAG_LAYERS
 from egparse.morphology.fine_tags import FineTags
 from egparse.parsing.arc_parser import Parser, ScoredTree
 from egparse.parsing.second_order.parser import SecondOrderParser
@@ -459,10 +459,13 @@ class Model(Predictors):
         return strongest_attributes(model, self.columns, labels, count)
 
     def sizes(self) -> dict[str, dict[str, int]]:
-        """For each layer, and the splitter: labels, attributes, weights, and the bytes of its
-        weights in memory.
+        """For each layer, the splitter, and the tagger of several layers in place of these
+        (``morphology``): labels, attributes, weights, and the bytes of its weights in memory.
         """
         sizes = {layer: model.size() for layer, model in self._sequence_models().items()}
+        joint = () if self.morphology is None else self.morphology.layers
+        if joint:
+            sizes[MORPHOLOGY] = sizes[joint[0]]
         if self.parser is not None:
             weights = self.parser.weights
             sizes["heads"] = {
@@ -472,7 +475,8 @@ class Model(Predictors):
                 "bytes": weights.nbytes,
             }
         splitter = (SPLITTER,) if self.splitter is not None else ()
-        return {layer: sizes[layer] for layer in (*splitter, *self.layers)}
+        layers = [MORPHOLOGY if layer in joint else layer for layer in self.layers]
+        return {layer: sizes[layer] for layer in dict.fromkeys((*splitter, *layers))}
 
     def _sequence_models(self) -> dict[str, Any]:
         models = {layer: tagger.model for layer, tagger in self.taggers.items()}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from egparse.errors import ModelFileError
-from egparse.layers import LAYERS, MORPHOLOGY, SPLITTER
+from egparse.layers import LAYERS, MORPHOLOGY, SPLITTER, WORD_TAGS
 from egparse.storage.model_file import read_header
 from egparse.storage.schema import (
     Choice,
@@ -46,8 +46,10 @@ _TASK = Record(
         "score": Maybe(Measure()),
         "stopped": _LINE,
         "trees": _LINE,
+        "scores": TableOf(Maybe(Measure()), WORD_TAGS),
+        "combinations": _COUNT,
     },
-    absent=dict.fromkeys(("iteration", "score", "stopped", "trees")),
+    absent=dict.fromkeys(("iteration", "score", "stopped", "trees", "scores", "combinations")),
     others=True,
 )
 _BASE = Record({"name": _LINE, "payload_sha256": _LINE}, others=True)

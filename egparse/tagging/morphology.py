@@ -30,16 +30,22 @@ MOST_FULL = 64
 """Tags of a layer that has more get no weights for attributes that they were not seen with."""
 
 MOST_COMBINATIONS = (1 << 16) - 1
+"""Combinations, and parts of them: their numbers are stored in 16 bits."""
+
+MOST_FEATURES = 64
+"""Features of a bundle; no language has so many."""
 
 SINGLE_FEATURE = "feature"
 """The kind of parts that are single features."""
 
 _NO_FEATURES = "_"
+_NO_TAG = (1 << 16) - 1
+"""In a model file: a word without a value in a layer; no layer has so many labels."""
 
 STORED_MORPHOLOGY = Record(
     {
         "layers": ListOf(Choice(WORD_TAGS), 2, len(WORD_TAGS)),
-        "numbers": Array("uint16", (None, "layers")),
+        "numbers": Array("uint16", (None, None)),
         "single_features": Flag(),
         "tagger": Section(),
     }
@@ -123,21 +129,25 @@ class Combinations(NamedTuple):
         )
 
     def parts(self, labels: Mapping[str, Vocabulary]) -> Iterator[list[Part]]:
-        """The parts of each combination."""
+        """The parts of each combination: a tag for each layer, then single features."""
+        features: dict[int, list[Part]] = {}
+        place = self.layers.index("feats") if self.single_features else 0
         for row in self.numbers.tolist():
             own = [
                 Part(layer, labels[layer].strings[tag] if tag >= 0 else "")
                 for layer, tag in zip(self.layers, row, strict=True)
             ]
             if self.single_features:
-                own += [
-                    Part(SINGLE_FEATURE, feature)
-                    for kind, bundle in own
-                    if kind == "feats"
-                    for feature in dict.fromkeys(bundle.split("|"))
-                    if feature not in ("", _NO_FEATURES)
-                ]
+                if row[place] not in features:
+                    features[row[place]] = _features_of(own[place].text)
+                own += features[row[place]]
             yield own
+
+
+def _features_of(bundle: str) -> list[Part]:
+    """The single features of a bundle, none of one with more than ``MOST_FEATURES``."""
+    names = [one for one in dict.fromkeys(bundle.split("|")) if one not in ("", _NO_FEATURES)]
+    return [Part(SINGLE_FEATURE, one) for one in names] if len(names) <= MOST_FEATURES else []
 
 
 @dataclass(frozen=True)
@@ -167,8 +177,8 @@ class MorphologyTagger:
     ) -> dict[str, Ints]:
         """The label numbers (words,) in each layer, from ``allowed`` labels where these are given.
 
-        Where no known combination is allowed, the tags of the first layers count: those of later
-        ones are the most frequent of the tags that are allowed there.
+        Where no known combination is allowed, the tags of the first layers count: those of a later
+        one are the most frequent of the tags that are allowed there.
         """
         chosen = self.tagger.predict(words, self._combined(allowed or {}))
         return self._kept(self.combinations.in_layers(chosen), allowed or {})
@@ -199,34 +209,35 @@ class MorphologyTagger:
         return found
 
     def _combined(self, allowed: Mapping[str, AllowedLabels]) -> AllowedLabels | None:
-        """The combinations that constraints in the layers allow. Where they allow none together,
-        the constraints of the last layers do not count.
+        """The combinations that constraints in the layers allow. A layer whose constraint leaves
+        none of those that the layers before it allow is left out.
         """
         if not allowed:
             return None
-        places = [place.words for place in allowed.values()]
-        words = np.unique(np.concatenate(places)).astype(np.int64)
-        n_layers = len(self.layers)
-        masks = np.ones((n_layers + 1, len(words), len(self.combinations.numbers)), dtype=np.bool_)
+        words = np.unique(np.concatenate([of.words for of in allowed.values()])).astype(np.int64)
+        mask = np.ones((len(words), len(self.combinations.numbers)), dtype=np.bool_)
         for k, layer in enumerate(self.layers):
-            masks[k + 1] = masks[k]
             if layer in allowed:
-                of_layer = allowed[layer]
-                rows = np.searchsorted(words, of_layer.words)
-                masks[k + 1, rows] &= of_layer.allowed[:, self.combinations.numbers[:, k]]
-        counted = n_layers - masks.any(axis=2)[::-1].argmax(axis=0)
-        return AllowedLabels(words, masks[counted, np.arange(len(words))])
+                places, labels = allowed[layer]
+                rows, tags = np.searchsorted(words, places), self.combinations.numbers[:, k]
+                tried = mask[rows] & labels[:, tags] & (tags >= 0)
+                some = tried.any(axis=1)
+                mask[rows[some]] = tried[some]
+        return AllowedLabels(words, mask)
 
     @staticmethod
     def _kept(labels: dict[str, Ints], allowed: Mapping[str, AllowedLabels]) -> dict[str, Ints]:
-        """The labels, with the most frequent allowed one where another is not allowed."""
+        """The labels, with the most frequent allowed one where another is not allowed, -1 where
+        none is.
+        """
         kept = dict(labels)
         for layer, (words, mask) in allowed.items():
             if layer in kept:
                 own = kept[layer][words]
                 wrong = (own < 0) | ~mask[np.arange(len(words)), own]
+                first = np.where(mask.any(axis=1), mask.argmax(axis=1), -1)
                 kept[layer] = kept[layer].copy()
-                kept[layer][words[wrong]] = mask[wrong].argmax(axis=1)
+                kept[layer][words[wrong]] = first[wrong]
         return kept
 
     @property
@@ -240,8 +251,9 @@ class MorphologyTagger:
 
     @cached_property
     def numbers(self) -> UInt16s:
-        """The numbers of the combinations as they are stored."""
-        return self.combinations.numbers.astype(np.uint16)
+        """The numbers of the combinations as they are stored, ``_NO_TAG`` for none."""
+        numbers = self.combinations.numbers
+        return np.where(numbers < 0, _NO_TAG, numbers).astype(np.uint16)
 
     def to_payload(self) -> dict[str, Any]:
         """Plain data for the model file."""
@@ -263,12 +275,15 @@ class MorphologyTagger:
         """
         read = stored.read(STORED_MORPHOLOGY)
         layers, numbers = tuple(read["layers"]), read["numbers"].astype(np.int32)
+        numbers[numbers == _NO_TAG] = -1
         in_order = [layer for layer in WORD_TAGS if layer in layers]
         stored.require(list(layers) == in_order, "layers", f"{', '.join(in_order)}", "others")
         stored.require(
             all(layer in labels for layer in layers), "layers", "layers with labels", "others"
         )
-        stored.require(0 < len(numbers) <= MOST_COMBINATIONS, "numbers", "combinations", "none")
+        shape = f"1 to {MOST_COMBINATIONS} combinations of {len(layers)} tags"
+        fits = 0 < len(numbers) <= MOST_COMBINATIONS and numbers.shape[1] == len(layers)
+        stored.require(fits, "numbers", shape, f"an array of shape {numbers.shape}")
         for k, layer in enumerate(layers):
             highest = int(numbers[:, k].max())
             expected = f"numbers below {len(labels[layer])}"
@@ -276,6 +291,9 @@ class MorphologyTagger:
         distinct = len(np.unique(numbers, axis=0)) == len(numbers)
         stored.require(distinct, "numbers", "combinations that differ", "some twice")
         combinations = Combinations(layers, numbers, read["single_features"])
+        parts = {part for parts in combinations.parts(labels) for part in parts}
+        most = f"combinations of at most {MOST_COMBINATIONS} parts"
+        stored.require(len(parts) <= MOST_COMBINATIONS, "numbers", most, len(parts))
         division = combinations.division(labels, NEVER)
         tagger = Tagger.from_payload(read["tagger"], columns, len(numbers), division)
         return cls(tagger, combinations)

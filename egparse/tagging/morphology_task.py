@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from egparse.evaluation.quick import tag_accuracy
-from egparse.features.sequence import Division
+from egparse.features.sequence import NEVER, Division
 from egparse.features.vocabulary import Vocabulary
 from egparse.features.word_table import Columns
 from egparse.fitting.config import MorphologyConfig
 from egparse.fitting.task import Outcomes, Part
 from egparse.layers import MORPHOLOGY
-from egparse.tagging.morphology import MOST_COMBINATIONS, Combinations, MorphologyTagger
+from egparse.tagging.morphology import Combinations, MorphologyTagger
 from egparse.tagging.tagger import Tagger
 from egparse.tagging.tagger_task import TaggerTask
+from egparse.tagging.warm_start import extend_model
 from egparse.types import Floats, Ints
 
 MANY_BUNDLES = 0.01
@@ -42,10 +43,14 @@ def combinations_of(
     return Combinations.of(layers, labels, single)
 
 
-def can_be_joint(columns: Columns, part: Part, layers: Sequence[str]) -> bool:
-    """Whether so many combinations can be numbered."""
-    labels = _labels_of(columns, part, layers)
-    return len(Combinations.of(layers, labels, False).numbers) <= MOST_COMBINATIONS
+def over(base: MorphologyTagger, combinations: Combinations, columns: Columns) -> MorphologyTagger:
+    """A tagger over columns that extend its own, and over combinations that extend those that it
+    knows; a new one scores what its known parts score.
+    """
+    division = combinations.division(columns.labels, NEVER)
+    tagger = base.tagger
+    model = extend_model(tagger.model, columns.names, len(combinations.numbers), division)
+    return MorphologyTagger(replace(tagger, model=model), combinations)
 
 
 def _labels_of(columns: Columns, part: Part, layers: Sequence[str]) -> Mapping[str, Ints]:
@@ -108,6 +113,19 @@ class MorphologyTask(TaggerTask):
         # a combination that training has not seen counts, and is always wrong
         gold = np.where(gold < 0, len(self.combinations.numbers), gold)
         return lambda tagger: tag_accuracy(gold, tagger.predict(words))
+
+    def scores(self, tagger: Tagger) -> dict[str, float | None]:
+        """The development score of each layer alone, in per cent of its words; None without
+        annotated development sentences.
+        """
+        found = self.combinations.in_layers(tagger.predict(self.dev.words))
+        gold = _labels_of(self.columns, self.dev, self.combinations.layers)
+        return {
+            layer: tag_accuracy(np.where(own < 0, len(self.columns.labels[layer]), own), tags)
+            if any(getattr(one, layer) for one in self.dev.sentences)
+            else None
+            for (layer, own), tags in zip(gold.items(), found.values(), strict=True)
+        }
 
     def outcomes(self, predictor: Tagger) -> Outcomes[Tagger]:
         """Right is the correct combination; words without a tag in some layer do not count."""

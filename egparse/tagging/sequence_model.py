@@ -44,29 +44,36 @@ from egparse.storage.schema import (
 from egparse.structures.chains import batch, higher_order_batch
 from egparse.types import Floats, Ints, Longs, Mask, Singles, UInt16s, UInt64s
 
-STORED_MODEL = Record(
-    {
-        "templates": Strings(least=1, most=MAX_TEMPLATES, longest=200, distinct=False),
-        "pads": Flag(),
-        "keys": Packed(("uint64",), "attributes", takes=16),
-        "row_lengths": Packed(("uint16",), "attributes", sums_to="weights", takes=6),
-        "row_labels": Packed(("uint8", "uint16"), "weights", below="labels", takes=3),
-        "row_weights": Array("float16", ("weights",)),
-        "transitions": Array("float32", ("classes",) * 2, forbids=True),
-        "opening": Array("float32", ("classes",), forbids=True),
-        "longer": Prefix(
-            (
-                Array("float32", ("classes",) * 3, forbids=True),
-                Array("float32", ("classes",) * 4, forbids=True),
-            )
-        ),
-        "temperature": TEMPERATURE,
-    },
-    absent={"longer": [], "temperature": 1.0},  # in files of egparse 0.1.0
-)
-"""A sequence model in a model file, with rows over ``labels`` labels or parts of labels, and
-n-grams over ``classes`` classes of labels, or the labels themselves.
-"""
+
+def _declared(in_rows: str, in_ngrams: str) -> Record:
+    """A sequence model in a model file, by what its rows and its n-grams are over."""
+    return Record(
+        {
+            "templates": Strings(least=1, most=MAX_TEMPLATES, longest=200, distinct=False),
+            "pads": Flag(),
+            "keys": Packed(("uint64",), "attributes", takes=16),
+            "row_lengths": Packed(("uint16",), "attributes", sums_to="weights", takes=6),
+            "row_labels": Packed(("uint8", "uint16"), "weights", below=in_rows, takes=3),
+            "row_weights": Array("float16", ("weights",)),
+            "transitions": Array("float32", (in_ngrams,) * 2, forbids=True),
+            "opening": Array("float32", (in_ngrams,), forbids=True),
+            "longer": Prefix(
+                (
+                    Array("float32", (in_ngrams,) * 3, forbids=True),
+                    Array("float32", (in_ngrams,) * 4, forbids=True),
+                )
+            ),
+            "temperature": TEMPERATURE,
+        },
+        absent={"longer": [], "temperature": 1.0},  # in files of egparse 0.1.0
+    )
+
+
+STORED_MODEL = _declared("labels", "labels")
+"""A sequence model in a model file."""
+
+STORED_DIVIDED_MODEL = _declared("parts", "classes")
+"""The same where labels are divided: rows over parts of labels, n-grams over their classes."""
 
 
 @dataclass(frozen=True)
@@ -223,9 +230,11 @@ class SequenceModel:
         Raises:
             Misfit: content that the declaration does not allow.
         """
-        in_rows = n_labels if division is None else len(division.full_from)
-        in_ngrams = n_labels if division is None else division.n_classes
-        read = stored.read(STORED_MODEL, labels=in_rows, classes=in_ngrams)
+        if division is None:
+            read = stored.read(STORED_MODEL, labels=n_labels)
+        else:
+            sizes = {"parts": len(division.full_from), "classes": division.n_classes}
+            read = stored.read(STORED_DIVIDED_MODEL, **sizes)
         with stored.naming("templates"):
             templates = compile_templates(read["templates"], columns, read["pads"])
         index = KeyIndex(read["keys"])

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from egparse.features.index import KeyIndex
-from egparse.features.sequence import WeightRows, rows_of
+from egparse.features.sequence import Division, WeightRows, rows_of
 from egparse.features.tag_dictionary import TagDictionary, suffixes_of
 from egparse.features.templates import compile_templates
 from egparse.learners.offset_problem import scores_of
@@ -31,9 +31,18 @@ and finite in every product.
 Sorted = TypeVar("Sorted", UInt64s, Longs)
 
 
-def extend_model(model: SequenceModel, columns: tuple[str, ...], n_labels: int) -> SequenceModel:
-    """The same model over more columns and a larger label set; new labels score 0."""
-    more = n_labels - model.n_labels
+def extend_model(
+    model: SequenceModel,
+    columns: tuple[str, ...],
+    n_labels: int,
+    division: Division | None = None,
+) -> SequenceModel:
+    """The same model over more columns and a larger label set; new labels score 0.
+
+    Labels that are divided get a new ``division``, in which known parts and classes keep their
+    numbers; of new labels, only new parts and classes score 0.
+    """
+    more = (n_labels if division is None else division.n_classes) - len(model.opening)
     transitions, *longer = (
         np.pad(table, [(0, more)] * table.ndim) for table in (model.transitions, *model.longer)
     )
@@ -43,6 +52,8 @@ def extend_model(model: SequenceModel, columns: tuple[str, ...], n_labels: int) 
         transitions=transitions,
         opening=np.pad(model.opening, (0, more)),
         longer=tuple(longer),
+        divided=model.divided if division is None else division.parts,
+        classes=model.classes if division is None else division.classes,
     )
 
 
@@ -121,7 +132,7 @@ def warm_start_of(base: SequenceModel, index: KeyIndex, rows: WeightRows) -> War
     """The start from a base: the pairs of training are ``rows`` over ``index`` and the base's pairs
     of the same attributes.
     """
-    n_labels = base.n_labels
+    n_labels = base.n_parts
     of_base = _pairs(base.rows, n_labels)
     attributes = index.numbers(base.index.keys).astype(np.int64)[of_base // n_labels]
     shared = attributes >= 0

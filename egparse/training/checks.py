@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -21,7 +21,8 @@ from egparse.fitting.choose_learner import check_learner_settings, check_learner
 from egparse.fitting.class_templates import OF_CLASSES, with_classes
 from egparse.fitting.config import AUTO, JackknifeConfig, TrainConfig
 from egparse.fitting.config_files import check_config, config_as_table
-from egparse.layers import TAG_LAYERS
+from egparse.fitting.joint_tags import section_of
+from egparse.layers import MORPHOLOGY, TAG_LAYERS
 from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, arc_column_names
 from egparse.parsing.second_order.features import LABEL_TEMPLATES
 from egparse.sentences import Sentence
@@ -45,22 +46,33 @@ def check_settings(config: TrainConfig) -> TrainConfig:
 
 
 def check_for_corpus(
-    config: TrainConfig, corpus: Sequence[Sentence], layers: Sequence[str]
+    config: TrainConfig,
+    corpus: Sequence[Sentence],
+    layers: Sequence[str],
+    joint: Collection[str] = (),
 ) -> None:
-    """Check settings against the sentences to train on and the layers to train.
+    """Check settings against the sentences to train on and the layers to train, ``joint`` ones
+    together.
 
     Raises:
         ConfigError: a learner that does not fit its task, a template that names a layer which is
             not known where it is used, or more folds than sentences.
     """
-    check_learners(config, layers)
-    for k, layer in enumerate(layers):
+    check_learners(config, layers, joint)
+    ordered = (
+        *(one for one in layers if one in joint),
+        *(one for one in layers if one not in joint),
+    )
+    for k, layer in enumerate(ordered):
         if layer in TAG_LAYERS:
-            unknown = [name for name in _tags_in(config, layer) if name in layers[k:]]
+            section, later = section_of(layer, joint), (*ordered[k:], *joint)
+            if layer not in joint:
+                later = ordered[k:]
+            unknown = [name for name in _tags_in(config, section) if name in later]
             if unknown:
                 raise ConfigError(
-                    f"{layer}.templates: expected layers that are predicted before {layer}, got "
-                    f"{unknown[0]!r}"
+                    f"{section}.templates: expected layers that are predicted before "
+                    f"{', '.join(joint) if layer in joint else layer}, got {unknown[0]!r}"
                 )
     folds = config.jackknife.folds
     if folds > max(len(corpus), JackknifeConfig.folds):
@@ -89,16 +101,16 @@ def with_language(config: TrainConfig, sentences: Sequence[Sentence]) -> TrainCo
     return replace(config, language=find_language(sentences).code)
 
 
-def _tags_in(config: TrainConfig, layer: str) -> list[str]:
-    """The layers of tags that the templates of a layer name."""
-    texts = with_classes(getattr(config, layer), len(config.classes.tables))
+def _tags_in(config: TrainConfig, section: str) -> list[str]:
+    """The layers of tags that the templates of a section name."""
+    texts = with_classes(getattr(config, section), len(config.classes.tables))
     return [name for name in columns_of(texts) if name in TAG_LAYERS]
 
 
 def _check_templates(config: TrainConfig) -> None:
     """Raise ConfigError for a template of any section that cannot be compiled."""
     n_tables, parser = len(config.classes.tables), config.parser
-    for section in (*TAG_LAYERS, "labeller", "splitter"):
+    for section in (*TAG_LAYERS, MORPHOLOGY, "labeller", "splitter"):
         settings = getattr(config, section)
         known = _COLUMNS.get(section, _columns_of_words)
         _check(section, "templates", settings, n_tables, known, compile_templates)

@@ -21,6 +21,7 @@ from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
 from egparse.features.word_table import Columns, as_text
 from egparse.fitting.class_templates import with_classes
 from egparse.fitting.config import TrainConfig
+from egparse.fitting.joint_tags import section_of
 from egparse.layers import TAG_LAYERS
 from egparse.morphology.fine_tags import FineTags
 from egparse.parsing.columns import PARSER_INPUTS
@@ -47,17 +48,20 @@ def annotated_layers(sentences: Sequence[Sentence]) -> tuple[str, ...]:
 
 
 def build_columns(
-    sentences: Sequence[Sentence], layers: Sequence[str], config: TrainConfig
+    sentences: Sequence[Sentence],
+    layers: Sequence[str],
+    config: TrainConfig,
+    joint: Collection[str] = (),
 ) -> Columns:
     """The observables that some template names, over the forms of the corpus, and the label sets of
-    the layers.
+    the layers, of which ``joint`` ones are learned together.
 
     A layer of tags that is annotated and used, but not trained, is an input: it has a label set
     too.
     """
-    named = named_columns(layers, config)
+    named = named_columns(layers, config, joint)
     counts = Counter(form for sentence in sentences for form in sentence.forms)
-    classes = read_classes(layers, config)
+    classes = read_classes(layers, config, joint)
     lexicon = Lexicon.build(counts, [name for name in named if name in OBSERVABLES], {}, classes)
     inputs = [
         layer
@@ -81,7 +85,9 @@ def build_columns(
     )
 
 
-def read_classes(layers: Sequence[str], config: TrainConfig) -> ClassColumns | None:
+def read_classes(
+    layers: Sequence[str], config: TrainConfig, joint: Collection[str] = ()
+) -> ClassColumns | None:
     """The columns of word classes that the tasks of some layers name, over the configured tables;
     None without tables.
 
@@ -95,7 +101,7 @@ def read_classes(layers: Sequence[str], config: TrainConfig) -> ClassColumns | N
     tables = read_tables(
         given.tables, given.licences, given.sources, given.min_count, given.vector_classes
     )
-    named = class_columns(layers, config, len(tables))
+    named = class_columns(layers, config, len(tables), joint)
     if len(named) > MAX_COLUMNS:
         raise ConfigError(
             f"expected templates with at most {MAX_COLUMNS} columns of word classes, got "
@@ -110,13 +116,14 @@ def record_of_classes(columns: Columns) -> dict[str, Any]:
     return {"classes": tables} if tables else {}
 
 
-def class_columns(layers: Sequence[str], config: TrainConfig, n_tables: int) -> list[str]:
+def class_columns(
+    layers: Sequence[str], config: TrainConfig, n_tables: int, joint: Collection[str] = ()
+) -> list[str]:
     """The columns of word classes that the tasks of some layers name, with so many tables."""
     texts = [
         text
-        for layer in layers
-        if layer in TAG_LAYERS
-        for text in with_classes(getattr(config, layer), n_tables)
+        for settings in _settings_of_tags(layers, config, joint)
+        for text in with_classes(settings, n_tables)
     ]
     if "heads" in layers:
         texts += with_classes(config.parser, n_tables)
@@ -159,17 +166,26 @@ def tags_of(sentence: Sentence, layer: str, scheme: str) -> Sequence[str]:
     return from_iob2(tags, scheme) if layer == "spans" else tags
 
 
-def named_columns(layers: Sequence[str], config: TrainConfig) -> list[str]:
+def named_columns(
+    layers: Sequence[str], config: TrainConfig, joint: Collection[str] = ()
+) -> list[str]:
     """The columns that the tasks of some layers name, those of word classes among them."""
     n_tables = len(config.classes.tables)
     named = [
         name
-        for layer in layers
-        if layer in TAG_LAYERS
-        for name in columns_of(with_classes(getattr(config, layer), n_tables))
+        for settings in _settings_of_tags(layers, config, joint)
+        for name in columns_of(with_classes(settings, n_tables))
     ]
     if "heads" in layers:
         of_labels = with_classes(config.labeller, n_tables, LABEL_TEMPLATES)
         named += [*PARSER_INPUTS, *columns_of(of_labels)]
         named += LABELLER_INPUTS
     return list(dict.fromkeys(named))
+
+
+def _settings_of_tags(
+    layers: Sequence[str], config: TrainConfig, joint: Collection[str]
+) -> list[Any]:
+    """The settings of the tasks that learn the layers of tags among ``layers``."""
+    sections = [section_of(layer, joint) for layer in layers if layer in TAG_LAYERS]
+    return [getattr(config, section) for section in dict.fromkeys(sections)]

@@ -8,7 +8,7 @@ known strings keep their numbers, and new ones get the next numbers, the most fr
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from egparse.classes.columns import ClassColumns
 from egparse.features.form_statistics import COLUMNS as STATISTICS
@@ -34,16 +34,18 @@ def extend_columns(
     sentences: Sequence[Sentence],
     layers: Sequence[str],
     config: TrainConfig,
+    joint: Collection[str] = (),
 ) -> Columns:
-    """The columns of a base that predicts some layers, with the forms of the sentences and their
-    labels in the layers to be trained.
+    """The columns of a base that predicts some layers, ``joint`` ones together, with the forms of
+    the sentences and their labels in the layers to be trained.
 
     Layers of tags that the base reads from its input get the labels of the sentences too.
     """
     classes = base.lexicon.classes
     if classes is not None:
-        classes = classes.with_names(class_columns(layers, config, base.n_class_tables))
-    lexicon = _extend_lexicon(base.lexicon, sentences, named_columns(layers, config), classes)
+        classes = classes.with_names(class_columns(layers, config, base.n_class_tables, joint))
+    named = named_columns(layers, config, joint)
+    lexicon = _extend_lexicon(base.lexicon, sentences, named, classes)
     inputs = base.input_layers(predicted)
     new_inputs = [
         layer

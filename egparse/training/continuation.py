@@ -27,12 +27,13 @@ from egparse.fitting.config_files import (
 from egparse.fitting.joint_tags import section_of
 from egparse.fitting.progress import Listener, silent
 from egparse.fitting.task import fit
-from egparse.layers import TAG_LAYERS
+from egparse.layers import MORPHOLOGY, TAG_LAYERS
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.pipeline.annotate import Predictors
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
+from egparse.tagging.morphology_task import over
 from egparse.tagging.tree_columns import tree_column_names
 from egparse.tagging.warm_start import extend_model
 from egparse.training.checks import check_for_corpus, check_settings, with_language
@@ -47,6 +48,7 @@ LEAST_HELD_OUT = 50
 _OF_TAGGER = ("templates", "class_templates", "bigrams", "order", "pads")
 _FIXED = {
     **dict.fromkeys(("upos", "xpos", "feats"), _OF_TAGGER),
+    MORPHOLOGY: (*_OF_TAGGER, "joint", "single_features"),
     "spans": (*_OF_TAGGER, "scheme"),
     "pruner": ("bits",),
     "parser": (
@@ -105,6 +107,7 @@ def configure(base: Model, table: Mapping[str, Any], name: str = "configuration"
     table = {key: value for key, value in table.items() if key != "classes"}
     config = check_config(merge_tables(base.config_table, table), name)
     refuse_without_effect(table, config, name)
+    _refuse_other_taggers(base, before, config, name)
     for section in _sections(base):
         for key in _FIXED.get(section, ()):
             known = getattr(getattr(before, section), key)
@@ -116,6 +119,31 @@ def configure(base: Model, table: Mapping[str, Any], name: str = "configuration"
                     f"whose weights are for that, got {got}"
                 )
     return config
+
+
+def _refuse_other_taggers(base: Model, before: TrainConfig, config: TrainConfig, name: str) -> None:
+    """Raise ConfigError for settings of taggers of single layers where one tagger of the base has
+    these layers, or the other way round.
+    """
+    joint = _joint(base)
+    for section in (*joint, *(() if joint else (MORPHOLOGY,))):
+        if _without_learner(getattr(config, section)) != _without_learner(getattr(before, section)):
+            tagged = f"one tagger of {', '.join(joint)}" if joint else "a tagger for each layer"
+            wanted = f"[{MORPHOLOGY}]" if joint else "[upos], [xpos] and [feats]"
+            raise ConfigError(
+                f"{name}: {section}: the base model has {tagged}, whose settings are those of "
+                f"{wanted}"
+            )
+
+
+def _without_learner(settings: LearningConfig) -> LearningConfig:
+    """The settings of a task apart from its learner, which ``--learner`` sets everywhere."""
+    return replace(settings, learner="")
+
+
+def _joint(base: Predictors) -> tuple[str, ...]:
+    """The layers that one tagger of the base predicts together."""
+    return () if base.morphology is None else base.morphology.layers
 
 
 def _names_tables(table: Mapping[str, Any]) -> bool:
@@ -146,10 +174,11 @@ def continue_training(
     config = with_language(check_settings(config), sentences)
     kept = [sentence for sentence in sentences if len(sentence)]
     layers = layers_to_continue(base.model, kept, config)
-    check_for_corpus(config, kept, layers)
+    joint = tuple(layer for layer in _joint(base.model) if layer in layers)
+    check_for_corpus(config, kept, layers, joint)
     for layer in layers:
         if layer in base.model.layers:
-            check_continues(getattr(config, section_of(layer)))
+            check_continues(getattr(config, section_of(layer, joint)))
     held_out = 0
     if dev is None:
         share = share_held_out(len(kept), config)
@@ -157,10 +186,10 @@ def continue_training(
         held_out = len(dev)
     corpus = Corpus(kept, list(dev), layers, None, held_out)
     in_force = _in_force(base.model, config)
-    columns = extend_columns(base.model.columns, base.model.layers, kept, layers, in_force)
+    columns = extend_columns(base.model.columns, base.model.layers, kept, layers, in_force, joint)
     extended = over_columns(base.model, columns)
     count = _counting(base.model, corpus, columns)
-    run = Run(corpus, in_force, columns, count, listener, extended)
+    run = Run(corpus, in_force, columns, count, listener, extended, joint)
     interrupted = run.until_interrupted(lambda task: fit(task, listener))
     model = _merged(base, run.model(interrupted), extended, layers, config)
     return Trained(model, interrupted, held_out, corpus.dev)
@@ -190,6 +219,15 @@ def layers_to_continue(
         annotated = set(annotated_layers(sentences))
         config = replace(config, layers=tuple(set(config.layers) & annotated))
     found = layers_to_train(sentences, config)
+    joint = _joint(base)
+    if not set(joint) <= set(found):
+        others = set(found) - set(joint)
+        if set(joint) & set(found) and (asked or not others):
+            raise EgparseError(
+                f"expected all of {', '.join(joint)}, which one tagger of the base model predicts "
+                f"together, or none of them, got {', '.join(found)}"
+            )
+        found = tuple(layer for layer in found if layer not in joint)
     new = [layer for layer in found if layer not in base.layers and _is_read(layer, base, config)]
     if new and asked:
         raise EgparseError(
@@ -208,7 +246,7 @@ def layers_to_continue(
 def _is_read(layer: str, base: Model, config: TrainConfig) -> bool:
     """Whether other layers of the base have a column for it."""
     others = [other for other in base.layers if other != layer]
-    return layer in TAG_LAYERS and layer in named_columns(others, config)
+    return layer in TAG_LAYERS and layer in named_columns(others, config, _joint(base))
 
 
 def over_columns(base: Predictors, columns: Columns) -> Predictors:
@@ -223,7 +261,11 @@ def over_columns(base: Predictors, columns: Columns) -> Predictors:
         layer: replace(tagger, model=extend_model(tagger.model, columns.names, labels[layer]))
         for layer, tagger in base.taggers.items()
     }
-    return Predictors(columns, taggers, base.parser and _over(base.parser, columns), labeller)
+    morphology = base.morphology
+    if morphology is not None:
+        morphology = over(morphology, morphology.combinations, columns)
+    parser = base.parser and _over(base.parser, columns)
+    return Predictors(columns, taggers, parser, labeller, morphology=morphology)
 
 
 def _over(parser: Parser | SecondOrderParser, columns: Columns) -> Parser | SecondOrderParser:
@@ -264,6 +306,7 @@ def _merged(
     model = replace(
         trained_model,
         taggers={**extended.taggers, **trained_model.taggers},
+        morphology=trained_model.morphology or extended.morphology,
         parser=trained_model.parser or extended.parser,
         labeller=trained_model.labeller or extended.labeller,
         splitter=before.splitter,
@@ -278,7 +321,7 @@ def _merged(
 
 def _config_table(base: Model, trained: Sequence[str], config: TrainConfig) -> dict[str, Any]:
     """The given settings, but the base's in the sections of layers that were not trained."""
-    sections = {section_of(layer) for layer in trained}
+    sections = {section_of(layer, _joint(base)) for layer in trained}
     if "heads" in trained:
         sections.add("pruner")
     kept = _sections(base) - sections
@@ -310,7 +353,7 @@ def _as_arc_factored(parser: ParserConfig, pruner: PrunerConfig) -> ParserConfig
 
 def _sections(base: Model) -> set[str]:
     """The sections of the configuration for the predictors of the base."""
-    sections = {section_of(layer) for layer in base.layers}
+    sections = {section_of(layer, _joint(base)) for layer in base.layers}
     return sections | ({"pruner"} if isinstance(base.parser, SecondOrderParser) else set())
 
 

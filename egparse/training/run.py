@@ -19,7 +19,7 @@ from egparse.fitting.choose_learner import is_probabilistic
 from egparse.fitting.config import TrainConfig
 from egparse.fitting.config_files import config_of_model
 from egparse.fitting.faults import check_layers
-from egparse.fitting.joint_tags import joint_layers, section_of
+from egparse.fitting.joint_tags import section_of
 from egparse.fitting.optimise import INTERRUPTED, Best
 from egparse.fitting.progress import Listener, silent
 from egparse.fitting.task import Calibrated, Part, Task, calibrated, fit
@@ -42,7 +42,7 @@ from egparse.splitting.training import SplitterTask
 from egparse.tagging.labeller import Labeller
 from egparse.tagging.labeller_task import DevelopmentTrees, LabellerTask
 from egparse.tagging.morphology import MorphologyTagger
-from egparse.tagging.morphology_task import MorphologyTask, combinations_of
+from egparse.tagging.morphology_task import MorphologyTask, combinations_of, over
 from egparse.tagging.tagger import Tagger
 from egparse.tagging.tagger_task import TaggerTask
 from egparse.training.checks import (
@@ -60,6 +60,7 @@ from egparse.training.columns import (
 )
 from egparse.training.folds import deal
 from egparse.training.jackknife import jackknife
+from egparse.training.joint import layers_together
 from egparse.types import Ints, Mask
 
 Item = TypeVar("Item")
@@ -123,23 +124,29 @@ def train(
     """
     config = with_language(check_settings(config), sentences)
     corpus = divide(sentences, dev, config, layers_to_train)
-    check_corpus(config, corpus)
-    run = Run(
-        corpus,
-        config,
-        build_columns(corpus.train, corpus.layers, config),
-        lambda counted: count_forms(corpus.train, counted),
-        listener,
-    )
+    run = prepared_run(corpus, config, listener)
     interrupted = run.until_interrupted(lambda task: fit(task, listener))
     return Trained(run.model(interrupted), interrupted, corpus.held_out, corpus.dev)
 
 
-def check_corpus(config: TrainConfig, corpus: Corpus) -> None:
-    """Raise ConfigError for settings that do not fit the corpus or the layers to train."""
-    check_for_corpus(config, corpus.train, corpus.layers)
+def prepared_run(corpus: Corpus, config: TrainConfig, listener: Listener) -> Run:
+    """A run without a base over a corpus.
+
+    Raises:
+        ConfigError: settings that do not fit the corpus or the layers to train.
+    """
+    joint = layers_together(config, corpus.train, corpus.layers)
+    check_for_corpus(config, corpus.train, corpus.layers, joint)
     if corpus.paragraphs is not None:
         check_splitter(config)
+    return Run(
+        corpus,
+        config,
+        build_columns(corpus.train, corpus.layers, config, joint),
+        lambda counted: count_forms(corpus.train, counted),
+        listener,
+        joint=joint,
+    )
 
 
 def divide(
@@ -223,8 +230,8 @@ class Run:
     """One run over the tasks, in an order in which each can use the predictions of earlier ones.
 
     ``base`` holds the predictors that training continues from, over the same columns; a layer of
-    tags that is not trained is predicted by its tagger. The words of both parts get the
-    tags that later tasks see as the run proceeds.
+    tags that is not trained is predicted by its tagger. One task learns the ``joint`` layers. The
+    words of both parts get the tags that later tasks see as the run proceeds.
     """
 
     corpus: Corpus
@@ -233,6 +240,7 @@ class Run:
     count: CountForms
     listener: Listener
     base: Predictors | None = None
+    joint: tuple[str, ...] = ()
     taggers: dict[str, Tagger] = field(default_factory=dict)
     morphology: MorphologyTagger | None = None
     parser: Parser | SecondOrderParser | None = None
@@ -248,11 +256,6 @@ class Run:
             self._count_in_other_folds()
         self.base_taggers = {} if self.base is None else dict(self.base.taggers)
         self.base_morphology = None if self.base is None else self.base.morphology
-        if self.base is None:
-            self.joint = joint_layers(self.config, self.corpus.layers)
-        else:
-            known = () if self.base_morphology is None else self.base_morphology.layers
-            self.joint = known if set(known) <= set(self.corpus.layers) else ()
 
     def _part(self, sentences: list[Sentence]) -> Part:
         words = self.columns.words([sentence.forms for sentence in sentences])
@@ -347,7 +350,11 @@ class Run:
         if best is None:
             return
         self.morphology = task.joined(best.predictor)
-        self.morphology = task.joined(self._finished(task, best))
+        facts = {
+            "scores": task.scores(best.predictor),
+            "combinations": len(task.combinations.numbers),
+        }
+        self.morphology = task.joined(self._finished(task, best, **facts))
         if any(self._is_read_later(layer) for layer in self.joint):
             predicted = jackknife(task, self._fold_of, self.config.jackknife, self.listener)
             self._see_together(task.combinations.in_layers(predicted), self.morphology)
@@ -355,6 +362,7 @@ class Run:
     def morphology_task(self) -> MorphologyTask:
         """The task of the layers that are learned together."""
         base, config = self.base_morphology, self.config.morphology
+        combinations = combinations_of(self.columns, self.train, self.joint, config, base)
         return MorphologyTask(
             MORPHOLOGY,
             self.columns,
@@ -362,8 +370,8 @@ class Run:
             self.dev,
             config,
             self.config.seed,
-            None if base is None else base.tagger,
-            combinations=combinations_of(self.columns, self.train, self.joint, config, base),
+            None if base is None else over(base, combinations, self.columns).tagger,
+            combinations=combinations,
         )
 
     def _see_tags(self, layer: str, predicted: Ints, tagger: Tagger) -> None:
@@ -371,7 +379,7 @@ class Run:
         self._see(layer, predicted, tagger.predict(self.dev.words))
 
     def _see_together(self, predicted: Mapping[str, Ints], tagger: MorphologyTagger) -> None:
-        """The same for several layers."""
+        """Give later tasks the tags of several layers, as ``_see_tags`` those of one."""
         labels = tagger.predict(self.dev.words)
         for layer in tagger.layers:
             self._see(layer, predicted[layer], labels[layer])
@@ -384,7 +392,8 @@ class Run:
     def _is_read_later(self, layer: str) -> bool:
         """Whether a later task has features of a layer of tags."""
         predicted = (*self.corpus.layers, *self.base_taggers)
-        later = [other for other in TAG_LAYERS[TAG_LAYERS.index(layer) + 1 :] if other in predicted]
+        after = TAG_LAYERS if layer in self.joint else TAG_LAYERS[TAG_LAYERS.index(layer) + 1 :]
+        later = [other for other in after if other in predicted and other not in self.joint]
         by_parser = layer != "spans" and "heads" in self.corpus.layers
         return by_parser or layer in named_columns(later, self.config)
 
@@ -511,7 +520,7 @@ class Run:
             **record_of_classes(self.columns),
         }
         predictors = Predictors(
-            self.columns, self.taggers, self.parser, self.labeller, self.morphology
+            self.columns, self.taggers, self.parser, self.labeller, morphology=self.morphology
         )
         return Model(
             columns=self.columns,

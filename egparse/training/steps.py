@@ -18,14 +18,16 @@ that they make in new text; training in passes needs jackknifing for that.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
 from egparse.errors import EgparseError
+from egparse.features.tag_dictionary import fixed_labels
 from egparse.features.vocabulary import Vocabulary
 from egparse.features.word_table import Columns
 from egparse.fitting.choose_learner import is_probabilistic, loss_of
@@ -34,7 +36,7 @@ from egparse.fitting.config_files import check_config, config_of_model
 from egparse.fitting.joint_tags import section_of
 from egparse.fitting.optimise import Prepared
 from egparse.fitting.task import Part, fit
-from egparse.layers import TAG_LAYERS
+from egparse.layers import MORPHOLOGY, TAG_LAYERS
 from egparse.learners.dca import DCAState
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.arc_training import ArcParserTask, GoldHeads, choose_trees
@@ -48,6 +50,8 @@ from egparse.splitting.training import SplitterTask
 from egparse.storage.quantised_weights import quantise
 from egparse.tagging.labeller import Labeller
 from egparse.tagging.labeller_task import DevelopmentTrees, LabellerTask
+from egparse.tagging.morphology import MorphologyTagger
+from egparse.tagging.morphology_task import MorphologyTask, over
 from egparse.tagging.sequence_model import without_small_weights
 from egparse.tagging.tagger import Tagger
 from egparse.tagging.tagger_task import TaggerTask
@@ -55,7 +59,7 @@ from egparse.training.columns import build_columns, record_of_classes
 from egparse.training.columns_with_base import extend_columns, in_lower_case
 from egparse.training.continuation import over_columns
 from egparse.training.run import splitter_parts
-from egparse.types import Mask
+from egparse.types import Ints, Mask
 
 Predictor = TypeVar("Predictor", bound=Tagger | Parser | SecondOrderParser | Labeller)
 Learning = TypeVar("Learning", bound=LearningConfig)
@@ -90,7 +94,9 @@ class StepLearner:
             strength = STRENGTH if model.record.get("tasks") else 1.0
         self.origin, self.strength = model, strength
         self.config = check_config(model.config_table, "the model")
-        self.predictors = Predictors(model.columns, model.taggers, model.parser, model.labeller)
+        self.predictors = Predictors(
+            model.columns, model.taggers, model.parser, model.labeller, morphology=model.morphology
+        )
         self.steps = self.sentences = 0
         self._model: Model | None = model
 
@@ -124,6 +130,13 @@ class StepLearner:
         words = columns.words([sentence.forms for sentence in batch])
         part = Part(batch, columns.with_input(words, batch, self.layers))
         losses: dict[str, float] = {}
+        morphology = self.predictors.morphology
+        if morphology is not None:
+            found = morphology.predict(part.words)
+            if set(morphology.layers) & set(chosen):
+                losses |= self._tag_together(morphology, part, chosen)
+            for layer, tags in found.items():
+                part = part._replace(words=columns.with_tags(part.words, layer, tags))
         for layer in TAG_LAYERS:
             if layer in self.predictors.taggers:
                 tagger = self.predictors.taggers[layer]
@@ -205,6 +218,57 @@ class StepLearner:
         )
         return {layer: learned.loss}
 
+    def _tag_together(
+        self, tagger: MorphologyTagger, part: Part, chosen: Sequence[str]
+    ) -> dict[str, float]:
+        """Learn the layers of one tagger, and return their loss under the first chosen one.
+
+        Where only some of them are to be learned, the others get the best tags beside these.
+        """
+        layers = [layer for layer in tagger.layers if layer in chosen]
+        part = _annotated(part, layers)
+        if not part.sentences:
+            return {}
+        columns = self.predictors.columns
+        labels = {layer: columns.label_numbers(part.sentences, layer) for layer in layers}
+        if len(layers) < len(tagger.layers):
+            sizes = {layer: len(columns.labels[layer]) for layer in layers}
+            fixed = {layer: fixed_labels(labels[layer], sizes[layer]) for layer in layers}
+            part = part._replace(sentences=self._completed(part, tagger.predict(part.words, fixed)))
+            labels = {
+                layer: columns.label_numbers(part.sentences, layer) for layer in tagger.layers
+            }
+        combinations = tagger.combinations.extended(labels)
+        base = over(tagger, combinations, columns)
+        task = MorphologyTask(
+            MORPHOLOGY,
+            columns,
+            part,
+            _nothing(columns),
+            in_steps(self.config.morphology, self.strength),
+            self._seed,
+            base.tagger,
+            in_full=True,
+            combinations=combinations,
+        )
+        learned = _step(task.prepare(), base.tagger)
+        morphology = MorphologyTagger(learned.predictor, combinations)
+        self.predictors = replace(self.predictors, morphology=morphology)
+        return {layers[0]: learned.loss}
+
+    def _completed(self, part: Part, labels: Mapping[str, Ints]) -> list[Sentence]:
+        """The sentences with the labels of some layers of tags."""
+        known = self.predictors.columns.labels
+        bounds = list(itertools.pairwise(part.words.starts.tolist()))
+        strings = {
+            layer: [known[layer].strings[tag] if tag >= 0 else MISSING for tag in tags.tolist()]
+            for layer, tags in labels.items()
+        }
+        return [
+            sentence.with_layers(**{layer: tuple(own[a:b]) for layer, own in strings.items()})
+            for sentence, (a, b) in zip(part.sentences, bounds, strict=True)
+        ]
+
     def _parse(self, part: Part, layers: Sequence[str]) -> dict[str, float]:
         parser = self.predictors.parser
         assert parser is not None
@@ -279,6 +343,13 @@ class StepLearner:
             else tagger
             for layer, tagger in taggers.items()
         }
+        morphology = self.predictors.morphology
+        if morphology is not None and morphology is not self.origin.morphology:
+            settings, combinations = self.config.morphology, morphology.combinations
+            task = MorphologyTask(
+                MORPHOLOGY, columns, nothing, nothing, settings, 0, combinations=combinations
+            )
+            morphology = task.joined(task.as_stored(morphology.tagger))
         if labeller is not None:
             threshold = self.config.labeller.weight_threshold
             labeller = replace(labeller, model=without_small_weights(labeller.model, threshold))
@@ -297,6 +368,7 @@ class StepLearner:
             self.origin,
             columns=columns,
             taggers=stored,
+            morphology=morphology,
             parser=parser,
             labeller=labeller,
             record=record,
@@ -307,7 +379,8 @@ def untrained_model(
     sentences: Sequence[Sentence], layers: Sequence[str], config: TrainConfig
 ) -> Model:
     """A model of some layers with weights of 0, for the words and labels of the sentences; its
-    splitter is trained, if their paragraphs and the settings allow one.
+    splitter is trained, if their paragraphs and the settings allow one. Each layer of tags has a
+    tagger of its own: steps from nothing meet new combinations of tags all the time.
 
     The sentences have a value of each layer for every word.
     """
@@ -341,6 +414,8 @@ def untrained_model(
     probabilistic = [
         layer for layer in layers if is_probabilistic(in_steps(getattr(config, section_of(layer))))
     ]
+    alone = replace(config.morphology, joint="never")
+    config = replace(config, layers=tuple(layers), morphology=alone)
     record = {"sentences": 0, "words": 0, "seed": config.seed, "tasks": {}}
     record |= record_of_classes(columns)
     return Model(
@@ -350,7 +425,7 @@ def untrained_model(
         labeller,
         config.language,
         record,
-        config_of_model(replace(config, layers=tuple(layers))),
+        config_of_model(config),
         _splitter(batch, config, columns),
         tuple(probabilistic),
     )

@@ -23,18 +23,18 @@ from egparse.fitting.joint_tags import section_of
 from egparse.fitting.optimise import Best, naming, optimise
 from egparse.fitting.progress import Iteration, Listener, Step, silent
 from egparse.fitting.task import Calibrated, Task, fit
-from egparse.layers import SPLITTER, TAG_LAYERS
+from egparse.layers import MORPHOLOGY, SPLITTER, TAG_LAYERS, WORD_TAGS
 from egparse.learners.eg.online import OnlineEG
 from egparse.learners.eg.path import PathConfig, PathPoint, follow
 from egparse.learners.registry import LEARNERS
 from egparse.sentences import Sentence
 from egparse.training.checks import check_settings, with_language
-from egparse.training.columns import build_columns, count_forms, named_columns
-from egparse.training.run import Corpus, Run, check_corpus, divide, layers_to_train
+from egparse.training.columns import named_columns
+from egparse.training.run import Run, divide, layers_to_train, prepared_run
 
 Predictor = TypeVar("Predictor", bound=Calibrated)
 
-TASKS = (*TAG_LAYERS, "pruner", "parser", "labeller", SPLITTER)
+TASKS = (*WORD_TAGS, MORPHOLOGY, "spans", "pruner", "parser", "labeller", SPLITTER)
 """The tasks, which are sections of the configuration."""
 
 _ABOVE, _BELOW = 40.0, 0.1
@@ -146,6 +146,9 @@ def tune(
     """Follow the path of each task in ``paths``; tasks whose predictions these need are trained as
     configured.
 
+    A path for one of UPOS, XPOS and FEATS means that each of them has its own tagger, unless the
+    settings say otherwise: so it has in training, with the C of that path.
+
     Without ``dev`` a share of the sentences is held out, as in training. The events of each C name
     it as a separate task. Ctrl-C returns what has been measured so far; before the first point,
     KeyboardInterrupt is passed on.
@@ -155,17 +158,16 @@ def tune(
         EgparseError: no sentence, no task, or a task that the corpus does not annotate.
     """
     config = with_language(check_settings(config), sentences)
+    if (
+        config.morphology.joint == "auto"
+        and MORPHOLOGY not in paths
+        and set(WORD_TAGS) & set(paths)
+    ):
+        config = replace(config, morphology=replace(config.morphology, joint="never"))
     corpus = divide(sentences, dev, config, layers_to_train)
-    _check_tasks(corpus, config, paths)
-    check_corpus(config, corpus)
-    run = Run(
-        corpus,
-        config,
-        build_columns(corpus.train, corpus.layers, config),
-        lambda counted: count_forms(corpus.train, counted),
-        listener,
-    )
-    tuning = _Tuning(corpus.layers, config, paths, listener)
+    run = prepared_run(corpus, config, listener)
+    _check_tasks(run, paths)
+    tuning = _Tuning(run, paths, listener)
     interrupted = False
     try:
         with interruption.deferred():
@@ -178,14 +180,15 @@ def tune(
     return Tuned(measured, interrupted, corpus.held_out, len(corpus.dev))
 
 
-def _check_tasks(corpus: Corpus, config: TrainConfig, paths: Mapping[str, PathConfig]) -> None:
+def _check_tasks(run: Run, paths: Mapping[str, PathConfig]) -> None:
     """Raise ConfigError for unknown tasks, EgparseError for tasks that would not be trained."""
+    corpus, config = run.corpus, run.config
     unknown = [task for task in paths if task not in TASKS]
     if unknown or not paths:
         raise ConfigError(
             f"expected tasks among {', '.join(TASKS)}, got {unknown[0] if unknown else 'none'}"
         )
-    possible = {section_of(layer) for layer in corpus.layers}
+    possible = {section_of(layer, run.joint) for layer in corpus.layers}
     if "parser" not in possible:
         possible.discard("labeller")
     elif config.parser.order == 2:
@@ -199,6 +202,11 @@ def _check_tasks(corpus: Corpus, config: TrainConfig, paths: Mapping[str, PathCo
         learner = getattr(config, task).learner
         if learner in LEARNERS and not LEARNERS[learner].regularised:
             raise ConfigError(f"{task}: the learner {learner} has no regularisation constant")
+        if task in run.joint:
+            raise EgparseError(
+                f"{task}: {', '.join(run.joint)} are learned together; expected the task "
+                f"{MORPHOLOGY}, or morphology.joint = 'never'"
+            )
         if task not in possible:
             raise EgparseError(
                 f"expected a task that the corpus annotates ({listed}), got {task!r}"
@@ -212,12 +220,12 @@ class _Tuning:
 
     def __init__(
         self,
-        layers: Sequence[str],
-        config: TrainConfig,
+        run: Run,
         paths: Mapping[str, PathConfig],
         listener: Listener,
     ) -> None:
-        self._layers, self._config, self._paths, self._listener = layers, config, paths, listener
+        self._layers, self._config, self._joint = run.corpus.layers, run.config, run.joint
+        self._paths, self._listener = paths, listener
         self._seen = self._seen_by_paths()
         self.tuned: list[TunedTask] = []
 
@@ -235,11 +243,12 @@ class _Tuning:
             if any(reader in self._paths for reader in readers):
                 seen.add(name)
         trees = bool({"pruner", "parser", "labeller"} & set(self._paths))
-        for layer in reversed([layer for layer in TAG_LAYERS if layer in self._layers]):
-            later = TAG_LAYERS[TAG_LAYERS.index(layer) + 1 :]
+        alone = [one for one in TAG_LAYERS if one in self._layers and one not in self._joint]
+        for layer in reversed([*self._joint, *alone]):
+            later = alone[alone.index(layer) + 1 :] if layer in alone else alone
             see = [one for one in later if one in self._paths or one in seen]
             if (trees and layer != "spans") or layer in named_columns(see, self._config):
-                seen.add(layer)
+                seen.add(section_of(layer, self._joint))
         return seen
 
     def _walk(self, task: Task[Predictor]) -> None:

@@ -11,8 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 
-from egparse.features.packed import add_words, pack, place, score_words, unpack
-from egparse.features.sequence import WeightRows, score_candidates, supported_rows
+from egparse.features.packed import (
+    add_words,
+    pack,
+    place,
+    score_words,
+    unpack,
+)
+from egparse.features.sequence import (
+    WHOLE_LABELS,
+    WeightRows,
+    score_candidates,
+    supported_rows,
+)
 
 WORDS, TEMPLATES, ATTRIBUTES = 37, 3, 9
 
@@ -93,7 +104,9 @@ def test_scores_and_changes_are_those_of_matrices(words: Drawn, observed: bool) 
     unpack(packed, placement, rows)
     np.testing.assert_array_equal(words.table(rows), expected[: ATTRIBUTES + 1])
     scores = np.empty(words.size)
-    score_candidates(words.attributes, rows, words.starts, words.candidates, buffer, scores)
+    score_candidates(
+        words.attributes, rows, words.starts, words.candidates, WHOLE_LABELS, buffer, scores
+    )
     np.testing.assert_allclose(scores, words.scores(expected), atol=1e-12)
     score_words(packed, 0, words.starts, words.candidates, buffer, scores)
     np.testing.assert_allclose(scores, words.scores(expected), atol=1e-12)

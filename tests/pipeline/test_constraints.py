@@ -220,7 +220,8 @@ def unary_scores(model: SequenceModel, words: Words) -> npt.NDArray[np.float64]:
         model.rows,
         every.starts.astype(np.int32),
         every.labels,
-        np.zeros(model.n_labels),
+        model.divided,
+        np.zeros(model.n_parts),
         scores,
     )
     return scores.reshape(-1, model.n_labels)

@@ -92,16 +92,22 @@ def told() -> tuple[Sentence, ...]:
     seed=st.integers(0, 10_000),
     scale=st.sampled_from([0.0, 1.0, 400.0]),
     forbids=st.booleans(),
+    n_classes=st.integers(0, 3),
 )
 def test_marginals_of_a_batch_are_those_of_enumeration(
-    lengths: list[int], n_labels: int, seed: int, scale: float, forbids: bool
+    lengths: list[int], n_labels: int, seed: int, scale: float, forbids: bool, n_classes: int
 ) -> None:
+    """With bigrams of the labels, or of so many classes of labels."""
     random = np.random.default_rng(seed)
-    transitions = (scale * random.normal(size=(n_labels, n_labels))).astype(np.float32)
-    opening = np.zeros(n_labels, dtype=np.float32)
+    size = n_classes or n_labels
+    classes = np.arange(n_labels, dtype=np.uint16)
+    if n_classes:
+        classes = random.integers(0, n_classes, size=n_labels).astype(np.uint16)
+    transitions = (scale * random.normal(size=(size, size))).astype(np.float32)
+    opening = np.zeros(size, dtype=np.float32)
     if forbids:
         transitions[random.random(size=transitions.shape) < 0.3] = -np.inf
-        opening[random.random(n_labels) < 0.3] = -np.inf
+        opening[random.random(size) < 0.3] = -np.inf
     sentences = np.cumsum([0, *lengths]).astype(np.int64)
     lists = [
         np.flatnonzero(random.random(n_labels) < 0.7).tolist() or [0] for _ in range(sum(lengths))
@@ -112,15 +118,17 @@ def test_marginals_of_a_batch_are_those_of_enumeration(
     chosen = np.array([random.choice([-1, *own]) for own in lists], dtype=np.int32)
     kinds = random.integers(0, 3, size=n_labels).astype(np.int32)
     found = chosen_marginals(
-        unary, starts, labels, sentences, [transitions], opening, chosen, kinds
+        unary, starts, labels, classes[labels], sentences, [transitions], opening, chosen, kinds
     )
     for first, end in itertools.pairwise(sentences.tolist()):
         own = [unary[starts[k] : starts[k + 1]].tolist() for k in range(first, end)]
         if first < end:
             own[0] = [
-                score + float(opening[q]) for score, q in zip(own[0], lists[first], strict=True)
+                score + float(opening[classes[q]])
+                for score, q in zip(own[0], lists[first], strict=True)
             ]
-        facts = sequence_facts(own, lists[first:end], transitions.astype(float))  # type: ignore[arg-type]
+        in_bigrams = [classes[labels_of].tolist() for labels_of in lists[first:end]]
+        facts = sequence_facts(own, in_bigrams, transitions.astype(float))  # type: ignore[arg-type]
         for k in range(first, end):
             if chosen[k] < 0 or not facts.ranked:
                 assert np.isnan(found[k])
@@ -147,6 +155,7 @@ def test_longer_ngrams_count_too() -> None:
     found = chosen_marginals(
         unary,
         starts,
+        np.concatenate(lists).astype(np.uint16),
         np.concatenate(lists).astype(np.uint16),
         np.array([0, 4]),
         [bigrams, trigrams],

@@ -15,7 +15,7 @@ from egparse.cli.exit_codes import reported
 from egparse.cli.files.arguments import check_output, require_file
 from egparse.cli.files.kinds import Kind
 from egparse.cli.options import FactsOption, JsonOption, ModelArgument, examples
-from egparse.cli.task_progress import without_bound
+from egparse.cli.task_progress import scored_together, without_bound
 from egparse.errors import EgparseError
 from egparse.layers import LAYERS
 
@@ -218,7 +218,17 @@ def _training(record: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
         {layer: _learner(layer, settings) for layer, task in tasks.items() if _is_open(task)}
     )
     table = [tables.table(headings, rows, "lrrrrrl")] if rows else []
-    return "\n\n".join([*parts, "\n".join([*table, *([bounds] if bounds else [])])])
+    notes = [*_scores_together(tasks), *([bounds] if bounds else [])]
+    return "\n\n".join([*parts, "\n".join([*table, *notes])])
+
+
+def _scores_together(tasks: Mapping[str, Any]) -> Iterator[str]:
+    """What the score of layers that are learned together means, and the score of each of them."""
+    for task in tasks.values():
+        scores = task.get("scores")
+        if scores:
+            each = ", ".join(f"{layer} {tables.per_cent(one)}" for layer, one in scores.items())
+            yield f"{scored_together(tuple(scores))} ({each})"
 
 
 def _of_classes(table: Mapping[str, Any]) -> str:

@@ -61,6 +61,7 @@ def models_cli(as_json: JsonOption = False) -> None:
 
 def _described(path: Path) -> dict[str, Any]:
     """Facts from the header of a model file, or ``fault``: why it cannot be used."""
+    from egparse.hub.cards import development_scores
     from egparse.storage.header import read_model_header
     from egparse.storage.model_file import digest_of
 
@@ -69,7 +70,7 @@ def _described(path: Path) -> dict[str, Any]:
     except EgparseError as error:
         return {"fault": str(error)}
     record = header.get("record", {})
-    scores = {layer: task.get("score") for layer, task in record.get("tasks", {}).items()}
+    scores = development_scores(record)
     return {
         "language": header.get("language"),
         "bytes": size,

@@ -32,9 +32,16 @@ from egparse.cli.options import (
     examples,
 )
 from egparse.cli.scores import score_table
-from egparse.cli.task_progress import FINAL_HEADINGS, HEADINGS, Standings, without_bound
+from egparse.cli.task_progress import (
+    FINAL_HEADINGS,
+    HEADINGS,
+    Standings,
+    scored_together,
+    without_bound,
+)
 from egparse.cli.terminal import completion
 from egparse.cli.terminal.signals import interruptible, uninterrupted
+from egparse.layers import MORPHOLOGY
 
 if TYPE_CHECKING:
     from egparse.evaluation.report import Report
@@ -374,10 +381,12 @@ def summary(done: Training) -> str:
     bounds = without_bound(
         {task: settings[task]["learner"] for task in done.standings.without_bound()}
     )
+    morphology = done.trained.model.morphology if MORPHOLOGY in done.standings.tasks else None
+    together = scored_together(() if morphology is None else morphology.layers)
     parts = [
         tables.section(
             "Training: the pass that is kept (objective in nats), CPU time of all",
-            "\n".join([table, *([bounds] if bounds else [])]),
+            "\n".join([table, *filter(None, (together, bounds))]),
         )
     ]
     if done.report is not None:

@@ -66,6 +66,7 @@ class TuneTask(StrEnum):
     UPOS = "upos"
     XPOS = "xpos"
     FEATS = "feats"
+    MORPHOLOGY = "morphology"
     SPANS = "spans"
     PRUNER = "pruner"
     PARSER = "parser"
@@ -154,7 +155,8 @@ def tune_cli(
         typer.Option(
             "--task",
             metavar="TASK",
-            help="upos, xpos, feats, spans, pruner, parser, labeller or splitter; may be repeated.",
+            help="upos, xpos, feats, morphology, spans, pruner, parser, labeller or splitter; may "
+            "be repeated.",
             show_default=False,
         ),
     ],

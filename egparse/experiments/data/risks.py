@@ -160,6 +160,7 @@ class HeldOutSequences:
             model.rows,
             candidates.starts.astype(np.int32),
             candidates.labels,
+            model.divided,
             buffer,
             unary,
         )

@@ -1,0 +1,45 @@
+"""Whether a corpus has tags that one tagger can learn together."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from egparse.errors import ConfigError
+from egparse.fitting.config import TrainConfig
+from egparse.fitting.joint_tags import joint_layers
+from egparse.sentences import MISSING, Sentence
+from egparse.tagging.morphology import MOST_COMBINATIONS
+
+
+def layers_together(
+    config: TrainConfig, sentences: Sequence[Sentence], layers: Collection[str]
+) -> tuple[str, ...]:
+    """The layers of word tags among ``layers`` that one tagger learns together, at least two or
+    none: none by default where the sentences have more combinations than can be numbered.
+
+    Raises:
+        ConfigError: so many combinations, and settings that ask for one tagger always.
+    """
+    joint = joint_layers(config, layers)
+    found = _parts_and_combinations(sentences, joint) if joint else 0
+    if found <= MOST_COMBINATIONS:
+        return joint
+    if config.morphology.joint == "always":
+        raise ConfigError(
+            "morphology.joint: expected 'auto' or 'never' for a corpus with more than "
+            f"{MOST_COMBINATIONS:,} combinations of tags, or of their parts, got 'always'"
+        )
+    return ()
+
+
+def _parts_and_combinations(sentences: Sequence[Sentence], layers: Sequence[str]) -> int:
+    """The number of combinations of tags, or of their parts if there are more."""
+    combinations: set[tuple[str, ...]] = set()
+    for sentence in sentences:
+        missing = (MISSING,) * len(sentence)
+        values = [getattr(sentence, layer) or missing for layer in layers]
+        combinations.update(zip(*values, strict=True))
+    tags = [set(tags) for tags in zip(*combinations, strict=True)]
+    bundles = tags[layers.index("feats")] if combinations and "feats" in layers else set()
+    features = {feature for bundle in bundles for feature in bundle.split("|")}
+    return max(len(combinations), len(features) + sum(map(len, tags)))
