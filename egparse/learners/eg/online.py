@@ -29,11 +29,12 @@ dual expression whatever the rounding of theta.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from egparse.errors import ConfigError
 from egparse.learners.base import LearnerBase
 from egparse.learners.certificate import Certificate
 from egparse.learners.eg.config import EGConfig, Loss
@@ -187,6 +188,26 @@ class OnlineEG(LearnerBase[Problem]):
             state.squared_norm += problem.add(i, buffers.changes)
         duals.eta[i] = eta
         return increase if accepted else 0.0
+
+    def retarget(self, state: EGState, targets: Mapping[int, Floats]) -> None:
+        """Change targets t_i, and with them v = sum_i F_i' (t_i - mu_i); alpha stays.
+
+        This is for the log-linear loss: under max-margin the costs may depend on the targets.
+
+        Raises:
+            ConfigError: another loss, or a problem whose targets cannot be replaced.
+        """
+        if self.config.loss != "log-linear":
+            raise ConfigError(
+                f"expected the log-linear loss to learn from distributions, got {self.config.loss}"
+            )
+        problem = self._problem_with_targets()
+        for i, target in targets.items():
+            changes = -problem.gold(i)
+            moved = problem.set_target(i, target)
+            state.duals.value[i] += moved
+            changes += problem.gold(i)
+            state.squared_norm += problem.add(i, changes)
 
     def run_steps(self, state: EGState, order: Longs) -> None:
         """One step on each example of ``order``, in this order."""
