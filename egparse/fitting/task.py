@@ -24,14 +24,35 @@ class Part(NamedTuple):
     words: Words
 
     def annotated(self, layer: str) -> Mask:
-        """The words with a value in a layer; ``_`` is one in FEATS, if any word has another."""
+        """The words with a value in a layer; ``_`` is one in FEATS, if any word has another, except
+        where ``lacks`` says otherwise.
+        """
+        present = self._filled(layer)
+        if layer == "feats" and present.any():
+            return ~self.lacks(layer)
+        return present
+
+    def lacks(self, layer: str) -> Mask:
+        """The words whose cell in a layer is ``_`` because nobody has annotated it. In FEATS these
+        are the words without UPOS, where other words have one, and those of sentences without the
+        column.
+        """
+        empty = ~self._filled(layer)
+        if layer != "feats":
+            return empty
+        tagged = self._filled("upos")
+        without = [not one.feats for one in self.sentences for _ in range(len(one))]
+        unseen = np.array(without, dtype=np.bool_)
+        return empty & (unseen | (~tagged & bool(tagged.any())))
+
+    def _filled(self, layer: str) -> Mask:
+        """The words whose cell in a layer is not ``_``."""
         tags = [
             tag
             for sentence in self.sentences
             for tag in getattr(sentence, layer) or (MISSING,) * len(sentence)
         ]
-        present = np.array([tag != MISSING for tag in tags], dtype=np.bool_)
-        return present | (layer == "feats" and bool(present.any()))
+        return np.array([tag != MISSING for tag in tags], dtype=np.bool_)
 
     def select(self, chosen: Mask) -> Selection:
         """The chosen sentences, and the rows of their words among all words."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Generic, TypeVar
 
@@ -26,11 +26,17 @@ class UnscaledState:
 
 
 class LearnerBase(Generic[P]):
-    """A learner on ``problem``; ``longest`` is the number of parts of the largest example."""
+    """A learner on ``problem``; ``longest`` is the number of parts of the largest example.
+
+    An ``attendant``, if there is one, is called with the state and the number of an example at each
+    visit of learners that go from one example to the next: by those in the primal before the step,
+    by those in the dual after it.
+    """
 
     def __init__(self, problem: P) -> None:
         self.problem = problem
         self.longest = int(np.diff(problem.part_starts).max(initial=0))
+        self.attendant: Callable[[Any, int], None] | None = None
 
     @property
     def n(self) -> int:
@@ -58,6 +64,10 @@ class LearnerBase(Generic[P]):
                 f"{type(self.problem).__name__}"
             )
         return self.problem
+
+    def _attend(self, state: Any, i: int) -> None:
+        if self.attendant is not None:
+            self.attendant(state, i)
 
     def _parts_of(self, i: int) -> slice:
         """The parts of example i in a flat array over all parts."""

@@ -156,6 +156,7 @@ class DCA(LearnerBase[VectorProblem]):
         Raises:
             EgparseError: a loss or weights that are not finite.
         """
+        self._attend(state, i)
         scores = self.problem.scores(i)
         expected, changes = self._expected[: len(scores)], self._changes[: len(scores)]
         loss = self.loss.value(self.problem, i, scores, expected)

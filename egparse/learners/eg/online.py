@@ -187,6 +187,7 @@ class OnlineEG(LearnerBase[Problem]):
             np.negative(buffers.changes, out=buffers.changes)
             state.squared_norm += problem.add(i, buffers.changes)
         duals.eta[i] = eta
+        self._attend(state, i)
         return increase if accepted else 0.0
 
     def retarget(self, state: EGState, targets: Mapping[int, Floats]) -> None:
@@ -211,7 +212,7 @@ class OnlineEG(LearnerBase[Problem]):
 
     def run_steps(self, state: EGState, order: Longs) -> None:
         """One step on each example of ``order``, in this order."""
-        if isinstance(self.problem, CompiledStepsProblem):
+        if isinstance(self.problem, CompiledStepsProblem) and self.attendant is None:
             rule = self.config.rule(state.c)
             evaluations, norm_change = self.problem.run_steps(order, rule, state.duals)
             state.evaluations += evaluations
