@@ -6,8 +6,9 @@ is
     sum_i  log Z(s_i) - log Z(s_i; Y_i)  +  C/2 |w|^2,        s_i = F_i w,
 
 where log Z(s; Y) sums over the structures in Y alone: minus the log of the probability that the
-model gives to the annotation (Tsuboi et al. 2008 for sequences; Li et al. 2014 for trees). It is a difference of convex functions. The concave part is replaced by its tangent (the
-concave-convex procedure, Yuille and Rangarajan 2003), which is a step of expectation maximisation::
+model gives to the annotation (Tsuboi et al. 2008 for sequences; Li et al. 2014 for trees). It is a
+difference of convex functions. The concave part is replaced by its tangent (the concave-convex
+procedure, Yuille and Rangarajan 2003), which is a step of expectation maximisation::
 
     E   t_i = marginals over Y_i of a distribution over structures
     M   some progress on  sum_i log Z(s_i) - s_i't_i + C/2 |w|^2,  which is convex
