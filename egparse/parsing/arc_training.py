@@ -30,14 +30,16 @@ from egparse.parsing.partial_trees import (
     known_heads,
 )
 from egparse.parsing.training_pieces import (
+    Piece,
     heads_of_pieces,
     training_pieces,
     values_of_pieces,
     warn_of_long,
 )
+from egparse.parsing.tree_mixtures import TreeMixture
 from egparse.sentences import MISSING_HEAD
 from egparse.storage.quantised_weights import quantise
-from egparse.types import Floats, Ints
+from egparse.types import Floats, Ints, Shorts
 
 GOLD_THETA = 3.0
 """Initial theta of correct arcs, in addition to the logarithm of the sentence's length."""
@@ -70,12 +72,14 @@ AnyParser = TypeVar("AnyParser", bound=HeadPredictor)
 class GoldHeads(NamedTuple):
     """The gold heads of both parts: one array for each training sentence that has some; flat for
     the development part; ``MISSING_HEAD`` where unknown. ``is_scored`` says whether any is known in
-    the development part.
+    the development part. ``mixtures`` has a distribution over trees for each training sentence, or
+    None where ``train`` has all that is learned.
     """
 
     train: Sequence[Ints]
     dev: Ints
     is_scored: bool
+    mixtures: Sequence[TreeMixture | None] | None = None
 
 
 @dataclass(frozen=True)
@@ -152,9 +156,10 @@ class ArcParserTask:
         for values in sentences:
             codes.append(codes_for(templates, len(values) - 1))
             encode_arcs(values, templates, codes[-1])
+        mixtures = mixtures_of_pieces(pieces, self.heads)
         arcs = [
-            candidates_with_correct(values, correct, arc_filter)
-            for values, correct in zip(sentences, heads, strict=True)
+            candidates_with_correct(values, correct, arc_filter, mixture and mixture.heads)
+            for values, correct, mixture in zip(sentences, heads, mixtures, strict=True)
         ]
         problem = TreeProblem(
             codes=codes,
@@ -168,6 +173,9 @@ class ArcParserTask:
         )
         for i in problem.partial.tolist():
             set_completion(problem, i, arc_frequencies(sentences[i], arcs[i], arc_filter))
+        for i, mixture in enumerate(mixtures):
+            if mixture is not None:
+                problem.set_target(i, arc_target(arcs[i], mixture))
         offsets = None
         if base is not None:
             problem.weights[:] = base.weights
@@ -204,6 +212,24 @@ class ArcParserTask:
     def outcomes(self, predictor: Parser) -> Outcomes[Parser]:
         """Every word with a gold head counts."""
         return head_outcomes(predictor, self.dev, self.heads)
+
+
+def mixtures_of_pieces(pieces: Sequence[Piece], heads: GoldHeads) -> list[TreeMixture | None]:
+    """The mixture of each piece that is a whole sentence, as far as there is one."""
+    if heads.mixtures is None:
+        return [None] * len(pieces)
+    return [
+        heads.mixtures[number] if end - first == len(heads.train[number]) else None
+        for number, first, end in pieces
+    ]
+
+
+def arc_target(arcs: Shorts, mixture: TreeMixture) -> Floats:
+    """The probability of each arc (arcs, 2) in a mixture, (arcs,)."""
+    target = np.zeros(len(arcs))
+    for heads, share in zip(mixture.heads, mixture.shares.tolist(), strict=True):
+        target += share * (heads[arcs[:, 1] - 1] == arcs[:, 0])
+    return target
 
 
 def head_outcomes(predictor: AnyParser, dev: Part, heads: GoldHeads) -> Outcomes[AnyParser]:

@@ -52,6 +52,7 @@ from egparse.training.checks import (
 from egparse.training.columns import annotated_layers, build_columns, count_forms, named_columns
 from egparse.training.folds import deal
 from egparse.training.jackknife import jackknife
+from egparse.training.teachers import Teachers
 from egparse.types import Ints, Mask
 
 Item = TypeVar("Item")
@@ -103,10 +104,12 @@ def train(
     dev: Sequence[Sentence] | None,
     config: TrainConfig,
     listener: Listener = silent,
+    teachers: Teachers | None = None,
 ) -> Trained:
     """Train every task that the corpus supports.
 
-    Without ``dev`` a share of the sentences is held out. Ctrl-C ends training with what has been
+    Without ``dev`` a share of the sentences is held out. With ``teachers`` the parser learns from
+    their trees too. Ctrl-C ends training with what has been
     trained so far; before the first task has a predictor, KeyboardInterrupt is passed on.
 
     Raises:
@@ -122,6 +125,7 @@ def train(
         build_columns(corpus.train, corpus.layers, config),
         lambda counted: count_forms(corpus.train, counted),
         listener,
+        teachers=teachers,
     )
     interrupted = run.until_interrupted(lambda task: fit(task, listener))
     return Trained(run.model(interrupted), interrupted, corpus.held_out, corpus.dev)
@@ -225,6 +229,7 @@ class Run:
     count: CountForms
     listener: Listener
     base: Predictors | None = None
+    teachers: Teachers | None = None
     taggers: dict[str, Tagger] = field(default_factory=dict)
     parser: Parser | SecondOrderParser | None = None
     labeller: Labeller | None = None
@@ -358,8 +363,13 @@ class Run:
         base = self._base_parser
         trees = choose_trees(heads.train, self.config.parser) if base is None else base.trees
         train = self.train if self._headed.all() else self.train.select(self._headed).part
+        learned, targets = train, heads
+        if self.teachers is not None:
+            learned, targets = self.teachers.teach(
+                train, heads, self.columns, self.taggers, self.config.teacher
+            )
         arcs = ArcParserTask(
-            self.columns, train, self.dev, heads, self.config.parser, trees, self.config.seed
+            self.columns, learned, self.dev, targets, self.config.parser, trees, self.config.seed
         )
         if self.config.parser.order == 1:
             base_arcs = base if isinstance(base, Parser) else None

@@ -19,7 +19,12 @@ from egparse.learners.offset_problem import scores_of
 from egparse.learners.targets.contract import set_completion
 from egparse.parsing.arc_parser import Parser, sentence_values
 from egparse.parsing.arc_problem import Trees
-from egparse.parsing.arc_training import STEPS, GoldHeads, head_outcomes
+from egparse.parsing.arc_training import (
+    STEPS,
+    GoldHeads,
+    head_outcomes,
+    mixtures_of_pieces,
+)
 from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, ArcColumns
 from egparse.parsing.label_candidates import (
     MOST_LABELS,
@@ -108,9 +113,10 @@ class SecondOrderTask:
         untrained = self._untrained(settings, labels, sentences, correct, ranks)
         longest = max(len(heads) for heads in correct)
         model, work = untrained.kernel_model(), new_work(longest, untrained.structure)
+        mixtures = mixtures_of_pieces(pieces, self.heads)
         encoded = [
-            training_parts(values, heads, of_sentence, model, work)
-            for values, heads, of_sentence in zip(sentences, correct, ranks, strict=True)
+            training_parts(values, (heads, *(mixture.heads if mixture else ())), own, model, work)
+            for values, heads, own, mixture in zip(sentences, correct, ranks, mixtures, strict=True)
         ]
         base = self.base
         problem = SecondOrderProblem(
@@ -129,6 +135,9 @@ class SecondOrderTask:
         for i in problem.partial.tolist():
             codes, parts = encoded[i]
             set_completion(problem, i, self._scores_of_pruner(codes, parts))
+        for i, mixture in enumerate(mixtures):
+            if mixture is not None:
+                problem.set_mixture(i, mixture.heads, mixture.shares)
         offsets = None
         if base is not None:
             problem.weights[:] = base.weights
