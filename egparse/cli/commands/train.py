@@ -95,8 +95,8 @@ def train(
 
     With a ``base`` training continues from it, and ``config`` is a result of
     ``egparse.training.continuation.configure``. With ``teachers`` the parser learns from the trees
-    of these models too, also on the sentences of ``unlabelled``. ``say`` gets lines about the input, ``listener``
-    the events of training.
+    of these models too, also on the sentences of ``unlabelled``. ``say`` gets lines about the
+    input, ``listener`` the events of training.
 
     Raises:
         EgparseError, OSError: the input is faulty or the output cannot be written; raised before
