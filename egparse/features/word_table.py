@@ -16,8 +16,8 @@ from egparse.features.forms import OBSERVABLES, Lexicon
 from egparse.features.vocabulary import BOUNDARY, FIRST_VALUE, Vocabulary
 from egparse.layers import TAG_LAYERS
 from egparse.morphology.fine_tags import FineTags
-from egparse.schemes import from_iob2
-from egparse.sentences import Sentence
+from egparse.schemes import OUTSIDE, from_iob2
+from egparse.sentences import MISSING, Sentence
 from egparse.types import Ints, Longs, Mask
 
 _PLACES = ("first", "last")
@@ -171,7 +171,7 @@ class Columns:
         for sentence in sentences:
             tags = getattr(sentence, layer) or ("",) * len(sentence)
             if layer == "spans" and sentence.spans:
-                tags = from_iob2(tags, self.scheme)
+                tags = spans_in_scheme(tags, self.scheme)
             numbers.extend(values.get(tag, FIRST_VALUE - 1) - FIRST_VALUE for tag in tags)
         return np.array(numbers, dtype=np.int32)
 
@@ -194,6 +194,16 @@ class Columns:
         # columns of the tree are named after a relative: head_lower, first_upos
         _, _, plain = column.partition("_")
         return self.describe(plain, value) if plain else str(value - FIRST_VALUE)
+
+
+def spans_in_scheme(tags: Sequence[str], scheme: str) -> Sequence[str]:
+    """IOB2 tags in another scheme; words that are not annotated (``MISSING``) count as outside of
+    spans for their neighbours, and stay as they are.
+    """
+    if MISSING not in tags:
+        return from_iob2(tags, scheme)
+    whole = from_iob2([OUTSIDE if tag == MISSING else tag for tag in tags], scheme)
+    return [MISSING if tag == MISSING else new for tag, new in zip(tags, whole, strict=True)]
 
 
 def as_text(sentences: Sequence[Sequence[str]]) -> Text:

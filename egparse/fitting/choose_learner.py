@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from egparse.errors import ConfigError
 from egparse.fitting.config import (
@@ -28,6 +29,7 @@ from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.registry import (
     CONTINUING,
     EVERYTHING,
+    FROM_DISTRIBUTIONS,
     LEARNERS,
     Structure,
     build,
@@ -38,6 +40,7 @@ from egparse.types import Singles
 
 if TYPE_CHECKING:
     from egparse.learners.problem import VectorProblem
+    from egparse.learners.targets.contract import PartialProblem
 
 SECOND_ORDER_MARGIN = 4.0
 """Gamma of the second-order parser learned by dual coordinate ascent, unless the settings say
@@ -62,14 +65,16 @@ def build_learner(
     """The learner that a task's configuration names.
 
     ``eg_settings`` are settings of online EG that only this task has. ``offsets`` are fixed scores
-    of all parts, to which the learned ones are added (``egparse.learners.offset_problem``).
+    of all parts, to which the learned ones are added (``egparse.learners.offset_problem``). Where
+    some examples are annotated in part, the learner completes them before each pass.
 
     Raises:
         ConfigError: an unknown learner, one that does not fit the loss or its options, or one that
-            cannot learn in addition to offsets.
+            cannot learn in addition to offsets, or from partial annotation where there is any.
     """
     beta, gamma = loss_of(config)
     common = LearnerConfig(beta=beta, gamma=gamma, c=config.c, seed=seed)
+    parts = problem
     if offsets is not None:
         from egparse.learners.offset_problem import with_offsets
 
@@ -84,7 +89,32 @@ def build_learner(
             **eg_settings,
             **options,
         }
-    return build(config.learner, problem, common, **options)
+    learner = build(config.learner, problem, common, **options)
+    if not len(getattr(parts, "partial", ())):
+        return learner
+    from egparse.learners.targets.completion import CompletingLearner
+
+    check_partial(config)
+    return CompletingLearner(learner, cast("PartialProblem", parts), beta, offsets)
+
+
+def check_partial(config: LearningConfig) -> None:
+    """Raise ConfigError for a learner or a loss that cannot learn from partial annotation or other
+    distributions; unknown learners are left to ``build_learner``.
+    """
+    if config.learner not in LEARNERS:
+        return
+    if config.learner not in FROM_DISTRIBUTIONS:
+        raise ConfigError(
+            "expected a learner that can learn from distributions, as partial annotation needs "
+            f"({', '.join(FROM_DISTRIBUTIONS)}), got {config.learner!r}"
+        )
+    beta, _ = loss_of(config)
+    if math.isinf(beta):
+        raise ConfigError(
+            "expected a loss with a finite beta, such as log-linear, to learn from distributions, "
+            f"as partial annotation needs, got {loss_name(config)}"
+        )
 
 
 def check_continues(config: LearningConfig) -> None:

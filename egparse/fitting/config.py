@@ -150,8 +150,8 @@ class MorphologyConfig(TaggerConfig):
 
     joint: Literal["auto", "always", "never"] = setting(
         "auto",
-        "whether layers of word tags are learned together; auto: if there are at least two, and "
-        "[upos], [xpos] and [feats] are as by default",
+        "whether layers of word tags are learned together; auto: if there are at least two, each "
+        "word has a tag in all of them, and [upos], [xpos] and [feats] are as by default",
     )
     single_features: Literal["auto", "always", "never"] = setting(
         "auto",
@@ -342,6 +342,23 @@ class ClassesConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TeacherConfig:
+    """Learning from the trees of other models, where teachers are given."""
+
+    share: Annotated[float, Interval(ge=0, le=1)] = setting(
+        0.5, "share of the teachers in what the parser learns from an annotated sentence"
+    )
+    trees: Annotated[int, Interval(ge=1, le=100)] = setting(
+        8, "most probable trees of each teacher that stand for its distribution"
+    )
+    threshold: Annotated[float, Interval(ge=0, le=1)] = setting(
+        0.5,
+        "unlabelled sentences are learned from if the teachers give their best tree at least this "
+        "probability",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class TrainConfig:
     """All settings of ``egparse train``."""
 
@@ -364,6 +381,7 @@ class TrainConfig:
     )
     classes: ClassesConfig = ClassesConfig()
     jackknife: JackknifeConfig = JackknifeConfig()
+    teacher: TeacherConfig = TeacherConfig()
     upos: TaggerConfig = TaggerConfig(c=0.5, full_row_min_count=3)
     xpos: TaggerConfig = TaggerConfig(full_row_min_count=10)
     feats: TaggerConfig = TaggerConfig(dictionary_size=16, frequent=100)

@@ -24,14 +24,17 @@ class Part(NamedTuple):
     words: Words
 
     def annotated(self, layer: str) -> Mask:
-        """The words with a value in a layer; ``_`` is one in FEATS, if any word has another."""
-        tags = [
-            tag
-            for sentence in self.sentences
-            for tag in getattr(sentence, layer) or (MISSING,) * len(sentence)
-        ]
-        present = np.array([tag != MISSING for tag in tags], dtype=np.bool_)
-        return present | (layer == "feats" and bool(present.any()))
+        """The words with a value in a layer; ``_`` is one in FEATS, if any word has another, except
+        where ``lacks`` says otherwise.
+        """
+        present = _filled(self.sentences, layer)
+        if layer == "feats" and present.any():
+            return ~self.lacks(layer)
+        return present
+
+    def lacks(self, layer: str) -> Mask:
+        """See ``not_annotated``."""
+        return not_annotated(self.sentences, layer)
 
     def select(self, chosen: Mask) -> Selection:
         """The chosen sentences, and the rows of their words among all words."""
@@ -43,6 +46,30 @@ class Part(NamedTuple):
         words = Words(new_starts, distinct, form_ids[rows], values[rows])
         sentences = [one for one, is_in in zip(self.sentences, chosen, strict=True) if is_in]
         return Selection(Part(sentences, words), rows)
+
+
+def not_annotated(sentences: Sequence[Sentence], layer: str) -> Mask:
+    """The words, (words,), whose cell in a layer is ``_`` because nobody has annotated it. In FEATS
+    these are the words without UPOS, where other words have one, and those of sentences without the
+    column.
+    """
+    empty = ~_filled(sentences, layer)
+    if layer != "feats":
+        return empty
+    tagged = _filled(sentences, "upos")
+    without = [not one.feats for one in sentences for _ in range(len(one))]
+    unseen = np.array(without, dtype=np.bool_)
+    return empty & (unseen | (~tagged & bool(tagged.any())))
+
+
+def _filled(sentences: Sequence[Sentence], layer: str) -> Mask:
+    """The words whose cell in a layer is not ``_``."""
+    tags = [
+        tag
+        for sentence in sentences
+        for tag in getattr(sentence, layer) or (MISSING,) * len(sentence)
+    ]
+    return np.array([tag != MISSING for tag in tags], dtype=np.bool_)
 
 
 class Selection(NamedTuple):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from egparse.errors import ConfigError
 from egparse.learners.problem import Problem
+from egparse.learners.targets.contract import TargetProblem
+from egparse.types import Floats
 
 P = TypeVar("P", bound=Problem)
 
@@ -22,11 +26,17 @@ class UnscaledState:
 
 
 class LearnerBase(Generic[P]):
-    """A learner on ``problem``; ``longest`` is the number of parts of the largest example."""
+    """A learner on ``problem``; ``longest`` is the number of parts of the largest example.
+
+    An ``attendant``, if there is one, is called with the state and the number of an example at each
+    visit of learners that go from one example to the next: by those in the primal before the step,
+    by those in the dual after it.
+    """
 
     def __init__(self, problem: P) -> None:
         self.problem = problem
         self.longest = int(np.diff(problem.part_starts).max(initial=0))
+        self.attendant: Callable[[Any, int], None] | None = None
 
     @property
     def n(self) -> int:
@@ -36,6 +46,28 @@ class LearnerBase(Generic[P]):
     def model_weights(self, state: Any) -> AbstractContextManager[None]:
         """Changes nothing: the present v is that of the model."""
         return nullcontext()
+
+    def retarget(self, state: Any, targets: Mapping[int, Floats]) -> None:
+        """See ``TargetLearner``; here no variable of the state depends on the targets."""
+        for i, target in targets.items():
+            self._problem_with_targets().set_target(i, target)
+
+    def _problem_with_targets(self) -> TargetProblem:
+        """The problem, whose targets can be replaced.
+
+        Raises:
+            ConfigError: they cannot.
+        """
+        if not isinstance(self.problem, TargetProblem):
+            raise ConfigError(
+                f"expected a problem whose targets can be replaced, got "
+                f"{type(self.problem).__name__}"
+            )
+        return self.problem
+
+    def _attend(self, state: Any, i: int) -> None:
+        if self.attendant is not None:
+            self.attendant(state, i)
 
     def _parts_of(self, i: int) -> slice:
         """The parts of example i in a flat array over all parts."""

@@ -156,6 +156,7 @@ class DCA(LearnerBase[VectorProblem]):
         Raises:
             EgparseError: a loss or weights that are not finite.
         """
+        self._attend(state, i)
         scores = self.problem.scores(i)
         expected, changes = self._expected[: len(scores)], self._changes[: len(scores)]
         loss = self.loss.value(self.problem, i, scores, expected)
@@ -222,12 +223,21 @@ class DCA(LearnerBase[VectorProblem]):
     def _estimate_from_marginals(self, gold: Floats, expected: Floats) -> float:
         """max over correct parts of log(z_r / zbar_r) / beta, a lower bound of the loss at exact
         marginals.
+
+        A part with an expected count t_r below 1 is in a structure with probability t_r at least
+        where it occurs once at most, and bounds the cross entropy by t_r log(1 / zbar_r) / beta.
         """
         if not self.loss.differentiable:
             return 0.0
-        correct = gold > 0
+        correct = gold >= 1.0
         rarest = float(np.min(expected[correct] / gold[correct], initial=1.0))
-        return -math.log(rarest) / self.loss.beta if rarest > 0 else math.inf
+        estimate = -math.log(rarest) / self.loss.beta if rarest > 0 else math.inf
+        possible = (gold > 0) & ~correct
+        if possible.any():
+            with np.errstate(divide="ignore"):
+                logs = -np.log(np.minimum(1.0, expected[possible])) * gold[possible]
+            estimate = max(estimate, float(logs.max()) / self.loss.beta)
+        return estimate
 
     def _step(self, i: int, scores: Floats, gradient: Floats, loss: float) -> Step:
         """w -= eta g for the best eta."""

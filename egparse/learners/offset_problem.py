@@ -39,7 +39,9 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from egparse.errors import ConfigError
 from egparse.learners.problem import GroupedProblem, KBestProblem, VectorProblem
+from egparse.learners.targets.contract import TargetProblem
 from egparse.types import Floats, Shorts, Singles
 
 
@@ -99,6 +101,24 @@ class OffsetProblem:
     def gold(self, i: int) -> Floats:
         """As without offsets."""
         return self.problem.gold(i)
+
+    def set_target(self, i: int, target: Floats) -> float:
+        """As without offsets; log Z moves by - beta b'(t' - t) where it includes b't.
+
+        Raises:
+            ConfigError: a problem whose targets cannot be replaced.
+        """
+        if not isinstance(self.problem, TargetProblem):
+            raise ConfigError(
+                f"expected a problem whose targets can be replaced, got "
+                f"{type(self.problem).__name__}"
+            )
+        before = float(self._correct[i])
+        self.problem.set_target(i, target)
+        self._correct[i] = float(self._offsets_of(i) @ self.problem.gold(i))
+        if self._gamma or math.isinf(self._beta):
+            return 0.0
+        return self._beta * (before - float(self._correct[i]))
 
     def cost(self, i: int) -> Floats:
         """p + b / gamma, or p for gamma = 0."""

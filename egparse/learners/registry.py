@@ -48,6 +48,8 @@ class Entry(NamedTuple):
     ``warm_starts`` whether it can solve for one C from the solution for another (``eg.path``).
     ``continues`` says whether it can keep the scores of a base model and learn what is added to
     them: learners do that which use a problem by its contract alone (``offset_problem``).
+    ``distributions`` says whether it can learn from distributions over structures, which may change
+    between passes (``targets``), under a loss with finite beta.
     """
 
     builder: str
@@ -59,6 +61,7 @@ class Entry(NamedTuple):
     loss: str | None = None
     regularised: bool = True
     warm_starts: bool = False
+    distributions: bool = False
 
 
 def build(name: str, problem: VectorProblem, config: LearnerConfig, **options: Any) -> Learner:
@@ -120,6 +123,7 @@ LEARNERS: dict[str, Entry] = {
         "egparse.learners.builders:eg_online_config",
         "online exponentiated gradient in the dual, randomised (Collins et al. 2008, Fig. 2-3)",
         continues=True,
+        distributions=True,
         warm_starts=True,
     ),
     "eg-cyclic": Entry(
@@ -128,6 +132,7 @@ LEARNERS: dict[str, Entry] = {
         "online exponentiated gradient in the dual, in corpus order (Collins et al. 2008, "
         "section 7.1)",
         continues=True,
+        distributions=True,
         warm_starts=True,
     ),
     "eg-batch": Entry(
@@ -136,6 +141,7 @@ LEARNERS: dict[str, Entry] = {
         "batch exponentiated gradient in the dual (Collins et al. 2008, Fig. 1; Globerson et "
         "al. 2007)",
         continues=True,
+        distributions=True,
     ),
     "dca": Entry(
         "egparse.learners.builders:build_dca",
@@ -143,6 +149,7 @@ LEARNERS: dict[str, Entry] = {
         "online dual coordinate ascent for any loss of the family, averaged (Martins et al. "
         "2010, Alg. 1-2)",
         continues=True,
+        distributions=True,
     ),
     "mira": Entry(
         "egparse.learners.builders:build_mira",
@@ -167,18 +174,21 @@ LEARNERS: dict[str, Entry] = {
         "egparse.learners.builders:sgd_config",
         "stochastic gradient descent on the primal, any loss (Collins et al. 2008, section 7.1.3)",
         continues=True,
+        distributions=True,
     ),
     "lbfgs": Entry(
         "egparse.experiments.learners.quasi_newton:build_lbfgs",
         "egparse.experiments.learners.quasi_newton:lbfgs_config",
         "L-BFGS on the primal, by SciPy (Collins et al. 2008, section 7)",
         continues=True,
+        distributions=True,
     ),
     "cg": Entry(
         "egparse.experiments.learners.quasi_newton:build_cg",
         "egparse.experiments.learners.quasi_newton:cg_config",
         "conjugate gradient on the primal, by SciPy (Globerson et al. 2007, section 7)",
         continues=True,
+        distributions=True,
     ),
     "parallel-gradient": Entry(
         "egparse.experiments.learners.parallel_gradient:build_parallel_gradient",
@@ -256,3 +266,6 @@ LEARNERS: dict[str, Entry] = {
 
 CONTINUING = tuple(name for name, entry in LEARNERS.items() if entry.continues)
 """Learners that can continue from a base model."""
+
+FROM_DISTRIBUTIONS = tuple(name for name, entry in LEARNERS.items() if entry.distributions)
+"""Learners that can learn from distributions over structures."""

@@ -128,6 +128,7 @@ class SGD(LearnerBase[VectorProblem]):
         Raises:
             EgparseError: the loss is not finite.
         """
+        self._attend(state, i)
         problem, eta = self.problem, self.eta(state)
         value, expected = self._evaluate(state, i)
         state.evaluations += 1

@@ -30,13 +30,15 @@ class Arcs(NamedTuple):
     """The words of a treebank as arcs to their heads, shape (words,) each.
 
     ``heads`` are the rows of words, -1 for the root; ``labels``, ``upos`` and ``bundles`` are
-    numbers from 0 on.
+    numbers from 0 on. Only the arcs of words that are ``known`` count: those that have a UPOS and a
+    head.
     """
 
     heads: Longs
     labels: Longs
     upos: Longs
     bundles: Longs
+    known: Mask
 
 
 def choose_for_tags(
@@ -49,9 +51,9 @@ def choose_for_tags(
     ``least_gain`` nats per word of the treebank; ties go to the first in alphabetical order.
     """
     seen = _outcomes(arcs)
-    least = least_gain * len(arcs.heads)
+    least = least_gain * int(arcs.known.sum())
     chosen = {}
-    for upos in np.unique(arcs.upos).tolist():
+    for upos in np.unique(arcs.upos[arcs.known]).tolist():
         found = _refine(arcs, seen, arcs.upos == upos, values, least)
         if found:
             chosen[upos] = found
@@ -63,13 +65,15 @@ def _refine(
 ) -> tuple[str, ...]:
     """The features of the words of one UPOS."""
     words = np.flatnonzero(chosen_words)
-    below = np.flatnonzero((arcs.heads >= 0) & chosen_words[arcs.heads])
+    below = np.flatnonzero(arcs.known & (arcs.heads >= 0) & chosen_words[arcs.heads])
+    known = arcs.known[words]
     place = np.zeros(len(chosen_words), dtype=np.int64)
     place[words] = np.arange(len(words))
     heads = place[arcs.heads[below]]
 
     def likelihood(tags: Longs) -> float:
-        above = _left_one_out(tags, seen.from_dependent[words], seen.shares_from_dependent)
+        of_known = seen.from_dependent[words[known]]
+        above = _left_one_out(tags[known], of_known, seen.shares_from_dependent)
         return above + _left_one_out(tags[heads], seen.from_head[below], seen.shares_from_head)
 
     tags = np.zeros(len(words), dtype=np.int64)
@@ -94,12 +98,12 @@ def likelihood_of_arcs(arcs: Arcs, tags: Longs) -> float:
     """How well tags of words, (words,), predict arcs: nats per word, both ends of each arc taken
     together; see ``choose_for_tags``.
     """
-    seen = _outcomes(arcs)
-    below = arcs.heads >= 0
-    total = _left_one_out(tags, seen.from_dependent, seen.shares_from_dependent) + _left_one_out(
-        tags[arcs.heads[below]], seen.from_head[below], seen.shares_from_head
-    )
-    return total / max(1, len(tags))
+    seen, known = _outcomes(arcs), arcs.known
+    below = known & (arcs.heads >= 0)
+    total = _left_one_out(
+        tags[known], seen.from_dependent[known], seen.shares_from_dependent
+    ) + _left_one_out(tags[arcs.heads[below]], seen.from_head[below], seen.shares_from_head)
+    return total / max(1, int(known.sum()))
 
 
 class _Outcomes(NamedTuple):
@@ -118,7 +122,8 @@ def _outcomes(arcs: Arcs) -> _Outcomes:
     upos_of_head = np.where(arcs.heads >= 0, arcs.upos[arcs.heads], -1)
     from_dependent = numbered(arcs.labels, side, upos_of_head)
     from_head = numbered(arcs.labels, side, arcs.upos)
-    return _Outcomes(from_dependent, from_head, _shares(from_dependent), _shares(from_head))
+    shares = (_shares(outcomes[arcs.known]) for outcomes in (from_dependent, from_head))
+    return _Outcomes(from_dependent, from_head, *shares)
 
 
 def numbered(*columns: Longs | Ints) -> Longs:

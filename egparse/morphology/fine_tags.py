@@ -14,7 +14,7 @@ import numpy as np
 from egparse.morphology.bundles import features_of
 from egparse.morphology.choice import choose_for_tags, likelihood_of_arcs, numbered
 from egparse.morphology.treebank import arcs_of, feats_of, numbers_of, upos_of, xpos_of
-from egparse.sentences import Sentence
+from egparse.sentences import MISSING, Sentence
 from egparse.storage.schema import Misfit, Record, Stored, Strings
 from egparse.types import Ints
 
@@ -55,7 +55,9 @@ class FineTags:
 
     @classmethod
     def learn(cls, sentences: Sequence[Sentence]) -> FineTags:
-        """The fine tags of sentences with UPOS and trees; without FEATS they are the UPOS."""
+        """The fine tags of sentences with UPOS and trees; without FEATS they are the UPOS. Words
+        without UPOS or head are left out.
+        """
         arcs, values, upos = arcs_of(sentences)
         chosen = choose_for_tags(arcs, values, LEAST_GAIN)
         features = {upos[number]: names for number, names in chosen.items()}
@@ -65,9 +67,11 @@ class FineTags:
         """Whether fine tags should stand in although the sentences have XPOS: because it says
         little more than UPOS, or is so rich that its values are too rare to be learned from.
         """
-        if sum(map(len, sentences)) < ENOUGH_WORDS:
-            return False
         arcs, _, _ = arcs_of(sentences)
+        has_xpos = [tag != MISSING for sentence in sentences for tag in xpos_of(sentence)]
+        arcs = arcs._replace(known=arcs.known & np.array(has_xpos, dtype=np.bool_))
+        if arcs.known.sum() < ENOUGH_WORDS:
+            return False
         fine, xpos = (
             numbers_of(one for sentence in sentences for one in tags(sentence))[0]
             for tags in (self._tags_of, xpos_of)
@@ -92,7 +96,7 @@ class FineTags:
             tag
             for sentence in sentences
             for upos, tag in zip(upos_of(sentence), self._tags_of(sentence), strict=True)
-            if upos not in known
+            if upos != MISSING and upos not in known
         )
         new = sorted(set(counts).difference(self.tags), key=lambda tag: (-counts[tag], tag))
         return FineTags(self.features, (*self.tags, *new))

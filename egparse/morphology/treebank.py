@@ -33,8 +33,7 @@ def arcs_of(sentences: Sequence[Sentence]) -> tuple[Arcs, dict[str, Longs], list
     for sentence in sentences:
         first = len(heads)
         heads += [
-            first + head - 1 if head > 0 else -1
-            for head in sentence.heads or (MISSING_HEAD,) * len(sentence)
+            first + head - 1 if head > 0 else -1 for head in sentence.heads or _no_heads(sentence)
         ]
     labels, _ = numbers_of(one for s in sentences for one in s.deprels or (MISSING,) * len(s))
     upos, tags = numbers_of(one for s in sentences for one in upos_of(s))
@@ -43,7 +42,14 @@ def arcs_of(sentences: Sequence[Sentence]) -> tuple[Arcs, dict[str, Longs], list
     names = sorted({name for features in parsed for name in features})
     # a feature that is absent has a value of its own
     values = {name: numbers_of(known.get(name, "\n") for known in parsed)[0] for name in names}
-    return Arcs(np.array(heads, dtype=np.int64), labels, upos, bundles), values, tags
+    attached = [head != MISSING_HEAD for s in sentences for head in s.heads or _no_heads(s)]
+    tagged = [tag != MISSING for s in sentences for tag in upos_of(s)]
+    known = np.array(attached, dtype=np.bool_) & np.array(tagged, dtype=np.bool_)
+    return Arcs(np.array(heads, dtype=np.int64), labels, upos, bundles, known), values, tags
+
+
+def _no_heads(sentence: Sentence) -> tuple[int, ...]:
+    return (MISSING_HEAD,) * len(sentence)
 
 
 def numbers_of(values: Iterable[str]) -> tuple[Longs, list[str]]:

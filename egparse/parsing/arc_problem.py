@@ -12,10 +12,11 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.features.arcs import ArcCodes, ArcTemplates, add_arcs, score_arcs
+from egparse.learners.targets.contract import NONE, not_all
 from egparse.structures.trees import nonprojective, projective
 from egparse.structures.trees.chu_liu_edmonds import chu_liu_edmonds, search_workspace
 from egparse.structures.trees.dependency_trees import BestTree
-from egparse.types import Floats, Ints, Shorts, Singles
+from egparse.types import Floats, Ints, Mask, Shorts, Singles
 
 Trees = Literal["projective", "non-projective"]
 
@@ -70,6 +71,10 @@ class TreeProblem:
     ``heads[i][d - 1]`` is the head of word d. A correct arc may be missing from the candidates, and
     a correct tree may be non-projective for projective inference: its features enter v, but its
     loss may fall below 0.
+
+    ``known[i]`` (words,) marks the words of sentence i whose head is annotated (None: all are). The
+    ``heads`` of the others are those of some completion, which is the target of the sentence until
+    ``set_target``; a wrong head of such a word costs nothing.
     """
 
     def __init__(
@@ -82,9 +87,12 @@ class TreeProblem:
         bits: int,
         trees: Trees,
         single_root: bool,
+        known: Sequence[Mask] | None = None,
     ) -> None:
         self.weights = np.zeros(1 << bits, dtype=np.float32)
         self._codes, self._arcs, self._templates = codes, arcs, templates
+        self._heads_of, self._known = heads, known
+        self.partial = NONE if known is None else not_all(known)
         self._inference = INFERENCE[trees]
         self._single_root = single_root
         self.part_starts = np.cumsum([0] + [len(candidates) for candidates in arcs], dtype=np.int64)
@@ -103,22 +111,40 @@ class TreeProblem:
         self._heads = np.empty(words + 1, dtype=np.int32)
 
     def gold(self, i: int) -> Floats:
-        """One on the correct arcs."""
+        """One on the correct arcs, or the probability of each arc in the target."""
         return self._gold[self.part_starts[i] : self.part_starts[i + 1]]
+
+    def set_target(self, i: int, target: Floats) -> float:
+        """Learn sentence i from the probabilities of arcs ``target`` from now on; returns 0."""
+        self.gold(i)[:] = target
+        return 0.0
+
+    def allowed(self, i: int) -> Mask:
+        """The arcs to words without a head, and those from the annotated heads."""
+        if self._known is None:
+            return self.gold(i) > 0
+        arcs = self._arcs[i]
+        heads, dependents = arcs[:, 0], arcs[:, 1] - 1
+        agrees: Mask = ~self._known[i][dependents] | (self._heads_of[i][dependents] == heads)
+        return agrees
 
     def groups(self, i: int) -> Shorts:
         """The dependent of each arc: a tree has one arc to each."""
         return np.ascontiguousarray(self._arcs[i][:, 1])
 
     def cost(self, i: int) -> Floats:
-        """Minus one on correct arcs: with the constant, each word with a wrong head costs one."""
+        """Minus one on correct arcs: with the constant, each word with a wrong head costs one; in
+        general minus the target, so that each word costs the probability that its head is wrong.
+        """
         out = self._cost[: len(self._arcs[i])]
         np.negative(self.gold(i), out=out)
+        if self._known is not None:
+            out *= self._known[i][self._arcs[i][:, 1] - 1]
         return out
 
     def cost_constant(self, i: int) -> float:
         """The number of correct arcs among the candidates."""
-        return float(self.gold(i).sum())
+        return float(self.gold(i).sum() if self._known is None else -self.cost(i).sum())
 
     def scores(self, i: int) -> Floats:
         """Scores of the candidate arcs."""

@@ -19,19 +19,28 @@ from egparse.fitting.optimise import Prepared, require_finite
 from egparse.fitting.task import Calibrated, Outcomes, Part
 from egparse.learners.learner import State
 from egparse.learners.offset_problem import scores_of
+from egparse.learners.targets.contract import set_completion
 from egparse.parsing.arc_parser import HeadsWithProbabilities, Parser, codes_for, sentence_values
 from egparse.parsing.arc_problem import TreeProblem, Trees
 from egparse.parsing.candidates import build_arc_filter, candidates_with_correct
 from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, ArcColumns
+from egparse.parsing.partial_trees import (
+    arc_frequencies,
+    complete_by_frequency,
+    crossing_known_arcs,
+    known_heads,
+)
 from egparse.parsing.training_pieces import (
+    Piece,
     heads_of_pieces,
     training_pieces,
     values_of_pieces,
     warn_of_long,
 )
+from egparse.parsing.tree_mixtures import TreeMixture
 from egparse.sentences import MISSING_HEAD
 from egparse.storage.quantised_weights import quantise
-from egparse.types import Floats, Ints
+from egparse.types import Floats, Ints, Shorts
 
 GOLD_THETA = 3.0
 """Initial theta of correct arcs, in addition to the logarithm of the sentence's length."""
@@ -62,13 +71,16 @@ AnyParser = TypeVar("AnyParser", bound=HeadPredictor)
 
 
 class GoldHeads(NamedTuple):
-    """The gold heads of both parts: one array for each training sentence; flat for the development
-    part, ``MISSING_HEAD`` where unknown, with ``is_scored`` saying whether all are known.
+    """The gold heads of both parts: one array for each training sentence that has some; flat for
+    the development part; ``MISSING_HEAD`` where unknown. ``is_scored`` says whether any is known in
+    the development part. ``mixtures`` has a distribution over trees for each training sentence, or
+    None where ``train`` has all that is learned.
     """
 
     train: Sequence[Ints]
     dev: Ints
     is_scored: bool
+    mixtures: Sequence[TreeMixture | None] | None = None
 
 
 @dataclass(frozen=True)
@@ -129,7 +141,7 @@ class ArcParserTask:
         pieces = training_pieces(self.heads.train)
         sentences = values_of_pieces(pieces, sentence_values(columns.values(words), words))
         heads = heads_of_pieces(pieces, self.heads.train, settings.single_root)
-        upos = columns.names.index("upos")
+        upos, single_root = columns.names.index("upos"), settings.single_root
         tags = self.columns.labels.get("upos")
         arc_filter = build_arc_filter(
             sentences,
@@ -139,22 +151,36 @@ class ArcParserTask:
             settings.arc_share,
             None if base is None else base.arc_filter,
         )
+        known = known_heads(heads)
+        if known is not None:
+            heads = [
+                complete_by_frequency(values, of_sentence, arc_filter, self.trees, single_root)
+                for values, of_sentence in zip(sentences, heads, strict=True)
+            ]
         codes = []
         for values in sentences:
             codes.append(codes_for(templates, len(values) - 1))
             encode_arcs(values, templates, codes[-1])
+        mixtures = mixtures_of_pieces(pieces, self.heads)
+        arcs = [
+            candidates_with_correct(values, correct, arc_filter, mixture and mixture.heads)
+            for values, correct, mixture in zip(sentences, heads, mixtures, strict=True)
+        ]
         problem = TreeProblem(
             codes=codes,
-            arcs=[
-                candidates_with_correct(values, correct, arc_filter)
-                for values, correct in zip(sentences, heads, strict=True)
-            ],
+            arcs=arcs,
             heads=heads,
             templates=templates,
             bits=learning.bits if base is None else base.bits,
             trees=self.trees,
             single_root=settings.single_root,
+            known=known,
         )
+        for i in problem.partial.tolist():
+            set_completion(problem, i, arc_frequencies(sentences[i], arcs[i], arc_filter))
+        for i, mixture in enumerate(mixtures):
+            if mixture is not None:
+                problem.set_target(i, arc_target(arcs[i], mixture))
         offsets = None
         if base is not None:
             problem.weights[:] = base.weights
@@ -193,6 +219,24 @@ class ArcParserTask:
         return head_outcomes(predictor, self.dev, self.heads)
 
 
+def mixtures_of_pieces(pieces: Sequence[Piece], heads: GoldHeads) -> list[TreeMixture | None]:
+    """The mixture of each piece that is a whole sentence, as far as there is one."""
+    if heads.mixtures is None:
+        return [None] * len(pieces)
+    return [
+        heads.mixtures[number] if end - first == len(heads.train[number]) else None
+        for number, first, end in pieces
+    ]
+
+
+def arc_target(arcs: Shorts, mixture: TreeMixture) -> Floats:
+    """The probability of each arc (arcs, 2) in a mixture, (arcs,)."""
+    target = np.zeros(len(arcs))
+    for heads, share in zip(mixture.heads, mixture.shares.tolist(), strict=True):
+        target += share * (heads[arcs[:, 1] - 1] == arcs[:, 0])
+    return target
+
+
 def head_outcomes(predictor: AnyParser, dev: Part, heads: GoldHeads) -> Outcomes[AnyParser]:
     """The outcomes for the calibration of a parser of either order."""
 
@@ -205,13 +249,19 @@ def head_outcomes(predictor: AnyParser, dev: Part, heads: GoldHeads) -> Outcomes
 
 def choose_trees(heads: Sequence[Ints], config: ParserConfig) -> Trees:
     """The configured kind; where that is "auto", projective unless too many arcs cross others, in
-    the trees that parsers learn from.
+    the trees that parsers learn from. Where heads are missing, only arcs between words that have
+    one are counted, and whether they cross each other.
     """
     if config.trees != "auto":
         return config.trees
     heads = heads_of_pieces(training_pieces(heads), heads, config.single_root)
-    crossing = sum(crossing_arcs(of_sentence) for of_sentence in heads)
-    total = sum(len(of_sentence) for of_sentence in heads)
+    known = known_heads(heads)
+    if known is None:
+        crossing = sum(crossing_arcs(of_sentence) for of_sentence in heads)
+        total = sum(len(of_sentence) for of_sentence in heads)
+    else:
+        crossing = sum(crossing_known_arcs(of_sentence) for of_sentence in heads)
+        total = sum(int(mask.sum()) for mask in known)
     return (
         "non-projective" if crossing > config.non_projective_above * max(1, total) else "projective"
     )

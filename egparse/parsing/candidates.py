@@ -7,6 +7,7 @@ those with at least ``share`` times the frequency of its most frequent head.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.features.arcs import LENGTH_BINS
-from egparse.types import Ints, Shorts, Singles
+from egparse.types import Floats, Ints, Shorts, Singles
 
 N_CELLS = 54  # 9 bins of length, 2 directions, 0 / 1 / at least 2 verbs in between
 _PRIOR, _PRIOR_PAIRS = 0.1, 10.0  # pseudo-counts of correct arcs and of pairs in each cell
@@ -46,7 +47,8 @@ def build_arc_filter(
 ) -> ArcFilter:
     """Count over training sentences, whose rows are the root and then the words.
 
-    With a ``base`` over the same tags, counts are added to its frequencies as if these were from
+    Words whose head is not known (negative) are not counted. With a ``base`` over the same tags,
+    counts are added to its frequencies as if these were from
     ``_BASE_PAIRS`` pairs in each cell.
     """
     known = 0 if base is None else len(base.frequency)
@@ -67,15 +69,23 @@ def build_arc_filter(
     return ArcFilter(frequency, column, verb, share)
 
 
-def candidates_with_correct(values: Ints, heads: Ints, arc_filter: ArcFilter) -> Shorts:
-    """The candidate arcs of a training sentence, followed by the correct arcs that are missing."""
+def candidates_with_correct(
+    values: Ints, heads: Ints, arc_filter: ArcFilter, others: Sequence[Ints] | None = None
+) -> Shorts:
+    """The candidate arcs of a training sentence, followed by the correct arcs that are missing, and
+    by the missing arcs of other trees that it is learned from.
+    """
     room = np.empty((len(values) ** 2, 2), dtype=np.int16)
     arcs = room[: candidate_arcs(values, arc_filter, room)]
-    correct = np.stack([heads, np.arange(1, len(values))], axis=1).astype(np.int16)
     present = np.zeros((len(values), len(values)), dtype=bool)
     present[arcs[:, 0], arcs[:, 1]] = True
-    missing = correct[~present[correct[:, 0], correct[:, 1]]]
-    return np.ascontiguousarray(np.concatenate([arcs, missing]))
+    found = [arcs]
+    for tree in (heads, *(others or ())):
+        correct = np.stack([tree, np.arange(1, len(values))], axis=1).astype(np.int16)
+        missing = correct[~present[correct[:, 0], correct[:, 1]]]
+        present[missing[:, 0], missing[:, 1]] = True
+        found.append(missing)
+    return np.ascontiguousarray(np.concatenate(found))
 
 
 @njit(inline=True)
@@ -101,12 +111,35 @@ def _count(tags: Ints, heads: Ints, verb: int, correct: Ints, pairs: Ints) -> No
     """Add the pairs of words of one sentence to ``pairs``, its correct arcs to ``correct``."""
     verbs = _verbs_up_to(tags, verb)
     for dependent in range(1, tags.shape[0]):
+        if heads[dependent - 1] < 0:  # not annotated
+            continue
         for head in range(tags.shape[0]):
             if head != dependent:
                 cell = _cell(head, dependent, verbs)
                 pairs[tags[head], tags[dependent], cell] += 1
                 if heads[dependent - 1] == head:
                     correct[tags[head], tags[dependent], cell] += 1
+
+
+@njit
+def log_frequencies(values: Ints, arc_filter: ArcFilter) -> Floats:
+    """The log of the frequency of each arc [head, dependent] of a sentence, -inf for pairs that are
+    no arc.
+    """
+    frequency, size = arc_filter.frequency, values.shape[0]
+    n_tags = frequency.shape[0]
+    tags = np.empty(size, dtype=np.int32)
+    for k in range(size):
+        tag = values[k, arc_filter.column]
+        tags[k] = tag if tag < n_tags else 0
+    verbs = _verbs_up_to(tags, arc_filter.verb)
+    out = np.full((size, size), -np.inf)
+    for dependent in range(1, size):
+        for head in range(size):
+            if head != dependent:
+                cell = _cell(head, dependent, verbs)
+                out[head, dependent] = math.log(frequency[tags[head], tags[dependent], cell])
+    return out
 
 
 @njit

@@ -39,6 +39,7 @@ from egparse.pipeline.constraints import (
     ResolvedConstraints,
     labels_below,
 )
+from egparse.pipeline.strongest_features import strongest_attributes
 from egparse.pipeline.text import (
     given_numbers,
     given_tags,
@@ -67,7 +68,6 @@ from egparse.storage.schema import (
 )
 from egparse.tagging.labeller import Labeller
 from egparse.tagging.morphology import MorphologyTagger
-from egparse.tagging.strongest_features import strongest_attributes
 from egparse.tagging.tagger import Tagger
 
 if TYPE_CHECKING:

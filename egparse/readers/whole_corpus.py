@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from egparse.errors import CorpusError
 from egparse.readers.corpus import read_corpus
 from egparse.readers.encodings import UTF_8
-from egparse.sentences import MISSING_HEAD, Sentence
+from egparse.sentences import Sentence
 
 
 class WholeCorpus(NamedTuple):
@@ -26,37 +25,12 @@ def read_whole(
     encoding: str = UTF_8,
     skip_bad: bool = False,
     multiple_roots: bool | None = None,
-    whole_trees: bool = True,
 ) -> WholeCorpus:
-    """All sentences of a corpus; with ``whole_trees``, all words must have heads if any has one.
-    ``encoding`` is that of the file.
+    """All sentences of a corpus, whose words may lack heads. ``encoding`` is that of the file.
 
     Raises:
         CorpusError: the first fault, unless ``skip_bad``.
     """
-    read = partial(_read, path, format, encoding, skip_bad, multiple_roots)
-    corpus = read(require_trees=False)
-    attached = any(
-        any(head != MISSING_HEAD for head in sentence.heads) for sentence in corpus.sentences
-    )
-    if (
-        whole_trees
-        and attached
-        and any(MISSING_HEAD in sentence.heads for sentence in corpus.sentences)
-    ):
-        return read(require_trees=True)
-    return corpus
-
-
-def _read(
-    path: Path,
-    format: str | None,
-    encoding: str,
-    skip_bad: bool,
-    multiple_roots: bool | None,
-    *,
-    require_trees: bool,
-) -> WholeCorpus:
     skipped: list[CorpusError] = []
     sentences = read_corpus(
         path,
@@ -64,7 +38,6 @@ def _read(
         encoding=encoding,
         skip_bad=skip_bad,
         on_bad=skipped.append,
-        require_trees=require_trees,
         multiple_roots=multiple_roots,
     )
     return WholeCorpus(list(sentences), skipped)

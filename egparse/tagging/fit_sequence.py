@@ -24,7 +24,9 @@ from egparse.fitting.optimise import Prepared, require_finite
 from egparse.learners.eg.batch import BatchEG
 from egparse.learners.eg.online import OnlineEG
 from egparse.learners.learner import Learner, State
+from egparse.learners.targets.contract import set_completion
 from egparse.structures.chains.higher_order_states import n_ngrams
+from egparse.tagging.partial_tags import PartialTags
 from egparse.tagging.sequence_model import SequenceModel, as_stored, build_index, keys_of
 from egparse.tagging.sequence_problem import SequenceProblem
 from egparse.tagging.warm_start import keys_with_base, warm_start_of
@@ -52,6 +54,10 @@ _BYTES_OF_PART = {
 class SequenceExamples(NamedTuple):
     """Words with columns ``values``, sentences ``starts``, correct labels ``gold`` and their
     ``candidates`` (gold among them); what the labels are made of, if they are divided.
+
+    With ``partial``, ``gold`` is some completion of what is annotated; its labels are not divided.
+    With ``chosen`` (words,), for words that choose alone, only the chosen words are learned from,
+    and ``gold`` and ``candidates`` are theirs.
     """
 
     values: Ints
@@ -60,6 +66,8 @@ class SequenceExamples(NamedTuple):
     candidates: Candidates
     n_labels: int
     division: Division | None = None
+    partial: PartialTags | None = None
+    chosen: Mask | None = None
 
 
 class SequenceSettings(NamedTuple):
@@ -94,6 +102,11 @@ def prepare_sequence(
     n_classes = examples.n_labels if division is None else division.n_classes
     support, longer = _supports(examples, settings, n_classes)
     keys = keys_of(settings.templates, examples.values, examples.starts)
+    if examples.chosen is not None:
+        keys = np.ascontiguousarray(keys[examples.chosen])
+        starts = np.concatenate([[0], np.cumsum(examples.chosen)])[examples.starts]
+        examples = examples._replace(starts=np.unique(starts).astype(np.int64))
+    partial = examples.partial
     index = build_index(keys, settings.min_count)
     if settings.base is not None:
         index = keys_with_base(index, keys, settings.base)
@@ -115,8 +128,11 @@ def prepare_sequence(
         n_labels=examples.n_labels,
         support=support,
         longer=longer,
+        allowed=None if partial is None else partial.allowed,
         **({} if division is None else _divided(division)),
     )
+    if partial is not None:
+        _start_partial(problem, examples, partial)
     learner = settings.learner(problem, None if warm_start is None else warm_start.offsets(problem))
     if settings.order > 1:
         size = _BYTES_OF_PART.get(type(learner), 0) * int(problem.part_starts[-1])
@@ -155,12 +171,13 @@ def prepare_sequence(
 def _supported_rows(
     attributes: Ints, n_attributes: int, examples: SequenceExamples, settings: SequenceSettings
 ) -> WeightRows:
-    """Rows of zero weights for the pairs of the examples."""
-    division = examples.division
+    """Rows of zero weights for the pairs of the examples that are annotated."""
+    division, partial = examples.division, examples.partial
     if division is None:
+        seen = slice(None) if partial is None else partial.annotated
         return supported_rows(
-            attributes,
-            examples.gold,
+            attributes[seen],
+            examples.gold[seen],
             n_attributes,
             examples.n_labels,
             settings.full_row_min_count,
@@ -177,6 +194,18 @@ def _divided(division: Division) -> dict[str, Any]:
         "n_parts": len(division.full_from),
         "classes": division.classes,
     }
+
+
+def _start_partial(
+    problem: SequenceProblem, examples: SequenceExamples, partial: PartialTags
+) -> None:
+    """Complete the sentences that are annotated in part as forms are tagged elsewhere."""
+    starts = examples.candidates.starts[examples.starts]
+    for i in problem.partial.tolist():
+        potentials = np.zeros(int(problem.part_starts[i + 1] - problem.part_starts[i]))
+        prior = partial.prior[starts[i] : starts[i + 1]]
+        potentials[: len(prior)] = prior
+        set_completion(problem, i, potentials)
 
 
 def _supports(
@@ -197,6 +226,8 @@ def _supports(
     if order > 1:
         wanted = f"label n-grams of {n_labels} labels"
         _check_memory(order, _BYTES_OF_NGRAM * n_ngrams(n_labels, order), wanted)
+    if examples.partial is not None:
+        gold = np.where(examples.partial.annotated, gold, -1)
     bigrams, *longer = observed_ngrams(gold, examples.starts, n_labels, order)
     # If some attributes have a weight for every label, every bigram has a weight.
     every = settings.full_row_min_count != NEVER or examples.division is not None
@@ -214,7 +245,7 @@ def _check_memory(order: int, size: int, what: str) -> None:
 
 def observed_ngrams(gold: Ints, word_starts: Longs, n_labels: int, order: int) -> tuple[Mask, ...]:
     """Which label (m + 1)-grams are seen inside sentences, for m = 1..order, shapes (n_labels,) *
-    (m + 1), oldest label first.
+    (m + 1), oldest label first. Those with a word without a label (-1) are not.
 
     Raises:
         ConfigError: an order below 1.
@@ -227,6 +258,8 @@ def observed_ngrams(gold: Ints, word_starts: Longs, n_labels: int, order: int) -
     for m in range(1, order + 1):
         seen = np.zeros((n_labels,) * (m + 1), dtype=np.bool_)
         ends = np.flatnonzero(place_in_sentence >= m)
+        if (gold < 0).any():
+            ends = ends[np.all([gold[ends - back] >= 0 for back in range(m + 1)], axis=0)]
         seen[tuple(gold[ends - back] for back in range(m, -1, -1))] = True
         masks.append(seen)
     return tuple(masks)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from egparse.errors import EgparseError
 from egparse.evaluation.universal import universal_deprel
 from egparse.features.tag_dictionary import lay_out
 from egparse.features.templates import compile_templates
@@ -18,11 +19,12 @@ from egparse.fitting.class_templates import with_classes
 from egparse.fitting.config import LabellerConfig, LearningConfig
 from egparse.fitting.optimise import Prepared
 from egparse.fitting.task import Outcomes, Part
+from egparse.sentences import MISSING, MISSING_HEAD
 from egparse.tagging.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence
 from egparse.tagging.labeller import LABEL_TEMPLATES, Labeller
 from egparse.tagging.sequence_model import without_small_weights
 from egparse.tagging.tree_columns import tree_column_names, tree_values
-from egparse.types import Floats, Ints
+from egparse.types import Floats, Ints, Mask
 
 
 class DevelopmentTrees(NamedTuple):
@@ -37,7 +39,9 @@ class LabellerTask:
     """The task of the labels of arcs: learned on gold trees, ``heads`` (words,), and scored on the
     trees that the parser predicts.
 
-    ``is_scored``: whether the development part has trees. With a ``base``, over the same columns
+    Where ``known`` (words,) is given, the heads of all other words are predicted: they are seen as
+    parts of trees, and not learned from. ``is_scored``: whether the development part has trees.
+    With a ``base``, over the same columns
     and labels, training continues from it. With ``in_full`` the labellers are not reduced to what a
     model file holds (see ``as_stored``).
     """
@@ -52,6 +56,7 @@ class LabellerTask:
     seed: int
     base: Labeller | None = None
     in_full: bool = False
+    known: Mask | None = None
 
     name = "labeller"
     layer = "deprels"
@@ -67,11 +72,14 @@ class LabellerTask:
         settings = self.config if config is None else config
         assert isinstance(settings, LabellerConfig)
         words, heads, base = self.train.words, self.heads, self.base
-        gold = self.columns.label_numbers(self.train.sentences, self.layer)
+        every = self.columns.label_numbers(self.train.sentences, self.layer)
+        chosen = self._learned(every)
+        below_root = (heads == 0)[chosen]
+        gold = every[chosen]
         of_base: tuple[tuple[int, ...], ...] = (base.of_root, base.of_words) if base else ((), ())
         seen = [
             sorted({*gold[below].tolist(), *known})
-            for below, known in zip((heads == 0, heads != 0), of_base, strict=True)
+            for below, known in zip((below_root, ~below_root), of_base, strict=True)
         ]
         of_root, of_words = (tuple(of_place) or tuple(range(len(self.labels))) for of_place in seen)
         templates = with_classes(settings, self.columns.n_class_tables, LABEL_TEMPLATES)
@@ -80,8 +88,9 @@ class LabellerTask:
                 tree_values(words, heads, self.columns),
                 words.starts,
                 gold,
-                lay_out([of_words, of_root], (heads == 0).astype(np.int32)),
+                lay_out([of_words, of_root], below_root.astype(np.int32)),
                 len(self.labels),
+                chosen=None if chosen.all() else chosen,
             ),
             SequenceSettings(
                 templates=compile_templates(templates, tree_column_names(self.columns))
@@ -101,6 +110,15 @@ class LabellerTask:
             return prepared.then(lambda model: Labeller(model, of_root, of_words))
         return prepared.then(lambda model: self.as_stored(Labeller(model, of_root, of_words)))
 
+    def _learned(self, labels: Ints) -> Mask:
+        """The words that are learned from: those whose head and label are annotated."""
+        chosen: Mask = labels >= 0
+        if self.known is not None:
+            chosen = chosen & self.known
+        if len(chosen) and not chosen.any():
+            raise EgparseError("deprels: expected a word with a head and a label, got none")
+        return chosen
+
     def as_stored(self, labeller: Labeller) -> Labeller:
         """The labeller as it will be stored, without small weights."""
         return replace(
@@ -117,15 +135,17 @@ class LabellerTask:
             [
                 plain.values.get(universal_deprel(label), 0)
                 for sentence in self.dev.sentences
-                for label in sentence.deprels
+                for label in sentence.deprels or (MISSING,) * len(sentence)
             ]
         )
         heads, words = self.dev_trees.predicted, self.dev.words
         right_heads = heads == self.dev_trees.gold
+        attached = self.dev_trees.gold != MISSING_HEAD
+        counted = attached & (self.dev.annotated(self.layer) | attached.all())
 
         def las(labeller: Labeller) -> float:
             labels = numbers[labeller.predict(words, heads, self.columns)]
-            return 100.0 * float(np.mean((labels == gold) & right_heads))
+            return 100.0 * float(np.mean(((labels == gold) & right_heads)[counted]))
 
         return las
 

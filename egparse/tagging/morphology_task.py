@@ -18,7 +18,7 @@ from egparse.tagging.morphology import Combinations, MorphologyTagger
 from egparse.tagging.tagger import Tagger
 from egparse.tagging.tagger_task import TaggerTask
 from egparse.tagging.warm_start import extend_model
-from egparse.types import Floats, Ints
+from egparse.types import Floats, Ints, Mask
 
 MANY_BUNDLES = 0.01
 """Bundles of features a word of the training part above which single features have weights
@@ -102,38 +102,42 @@ class MorphologyTask(TaggerTask):
         return MorphologyTagger(tagger, self.combinations)
 
     def score(self) -> Callable[[Tagger], float] | None:
-        """The share of words with correct tags in all layers, in per cent; None without annotated
-        development sentences.
+        """The share of words with correct tags in all layers among those that are annotated in all
+        of them, in per cent; None without such words in the development part.
         """
-        sentences, words = self.dev
-        layers = self.combinations.layers
-        if not all(any(getattr(one, layer) for one in sentences) for layer in layers):
+        annotated, words = self._annotated_in_dev(), self.dev.words
+        if not annotated.any():
             return None
         gold = self._found(self.dev)
         # a combination that training has not seen counts, and is always wrong
         gold = np.where(gold < 0, len(self.combinations.numbers), gold)
+        gold = np.where(annotated, gold, -1)
         return lambda tagger: tag_accuracy(gold, tagger.predict(words))
 
+    def _annotated_in_dev(self) -> Mask:
+        """The words of the development part with a tag in every layer."""
+        masks = [self.dev.annotated(layer) for layer in self.combinations.layers]
+        every: Mask = np.logical_and.reduce(masks)
+        return every
+
     def scores(self, tagger: Tagger) -> dict[str, float | None]:
-        """The development score of each layer alone, in per cent of its words; None without
-        annotated development sentences.
+        """The development score of each layer alone, in per cent of its annotated words; None
+        without any in the development part.
         """
         found = self.combinations.in_layers(tagger.predict(self.dev.words))
-        gold = _labels_of(self.columns, self.dev, self.combinations.layers)
-        return {
-            layer: tag_accuracy(np.where(own < 0, len(self.columns.labels[layer]), own), tags)
-            if any(getattr(one, layer) for one in self.dev.sentences)
-            else None
-            for (layer, own), tags in zip(gold.items(), found.values(), strict=True)
-        }
+        scores: dict[str, float | None] = {}
+        for layer, gold in _labels_of(self.columns, self.dev, self.combinations.layers).items():
+            annotated = self.dev.annotated(layer)
+            known = np.where(gold < 0, len(self.columns.labels[layer]), gold)
+            right = tag_accuracy(np.where(annotated, known, -1), found[layer])
+            scores[layer] = right if annotated.any() else None
+        return scores
 
     def outcomes(self, predictor: Tagger) -> Outcomes[Tagger]:
         """Right is the correct combination; words without a tag in some layer do not count."""
         words, gold = self.dev.words, self._found(self.dev)
         right = (gold >= 0) & (gold == predictor.predict(words))
-        annotated = np.ones(words.n_words, dtype=np.bool_)
-        for layer in self.combinations.layers:
-            annotated &= self.dev.annotated(layer)
+        annotated = self._annotated_in_dev()
 
         def probabilities(tagger: Tagger) -> Floats:
             return tagger.predict_with_probabilities(words).probabilities

@@ -14,6 +14,7 @@ from egparse.features.packed import pack, place, unpack
 from egparse.features.sequence import WHOLE_LABELS, LabelParts, WeightRows
 from egparse.learners.design import DesignMatrix
 from egparse.learners.eg.step import DualVariables, StepRule
+from egparse.learners.targets.contract import NONE, not_all
 from egparse.structures.chains import (
     chain,
     higher_order,
@@ -50,6 +51,10 @@ class SequenceProblem:
     ``n_parts``. With ``classes`` (n_labels,) n-grams are those of the classes of labels, and
     ``support`` and ``longer`` too.
 
+    ``allowed`` (candidates,) marks the candidates that agree with the annotation; None: the correct
+    ones alone. A sentence in which a word has several is annotated in part: ``gold`` is some
+    completion, which is its target until ``set_target``, and such a word costs nothing.
+
     A learner in the dual keeps eight bytes a part; with order 2, a sentence has 6 KB of them with 9
     labels, 100 KB with 23, 750 KB with 45.
 
@@ -71,6 +76,7 @@ class SequenceProblem:
         n_labels: int,
         support: Mask | None,
         longer: Sequence[Mask] = (),
+        allowed: Mask | None = None,
         divided: LabelParts = WHOLE_LABELS,
         n_parts: int | None = None,
         classes: UInt16s | None = None,
@@ -107,6 +113,9 @@ class SequenceProblem:
         codes = np.empty(labels**self.order, dtype=np.int64)
         scores, cost, trial, marginals, changes = np.empty((5, longest))
         self._scratch = Scratch(work, scores, cost, trial, marginals, changes, buffer, codes)
+        self._allowed, self._targets = allowed, dict[int, Floats]()
+        self._decided = None if allowed is None else self._words_decided(allowed)
+        self.partial = NONE if self._decided is None else not_all(self._decided)
         self._gold = np.empty(longest)
         self._cost = np.empty(longest)
 
@@ -129,15 +138,43 @@ class SequenceProblem:
         return tuple(table.astype(np.float32) for table in self._tables()[1:])
 
     def gold(self, i: int) -> Floats:
-        """One on the correct label of each word; the count of each correct label n-gram."""
+        """One on the correct label of each word; the count of each correct label n-gram. Or the
+        target: the probability of each label and the expected count of each n-gram.
+        """
+        if i in self._targets:
+            return self._targets[i]
         out = self._gold[: self._size(i)]
         write_gold(self._layout, i, out)
         return out
 
+    def set_target(self, i: int, target: Floats) -> float:
+        """Learn sentence i from the probabilities of labels and the expected counts of n-grams
+        ``target`` from now on; returns 0.
+        """
+        self._targets[i] = np.array(target, dtype=np.float64)
+        return 0.0
+
+    def allowed(self, i: int) -> Mask:
+        """The candidates that agree with the annotation, and all n-grams."""
+        out = np.ones(self._size(i), dtype=np.bool_)
+        candidates = self._candidates_of(i)
+        n = candidates.stop - candidates.start
+        out[:n] = self.gold(i)[:n] > 0 if self._allowed is None else self._allowed[candidates]
+        return out
+
     def cost(self, i: int) -> Floats:
-        """Hamming cost: one for each wrong label."""
+        """Hamming cost: one for each wrong label; with a target, the probability that a label is
+        wrong, and for words with several labels that agree with the annotation, nothing.
+        """
         out = self._cost[: self._size(i)]
         write_cost(self._layout, i, out)
+        candidates = self._candidates_of(i)
+        n = candidates.stop - candidates.start
+        if self._decided is not None:
+            starts = sentence_of(self._layout, i).starts
+            out[:n] *= np.repeat(self._decided[i], np.diff(starts))
+        elif i in self._targets:
+            out[:n] = 1.0 - self._targets[i][:n]
         return out
 
     def cost_constant(self, i: int) -> float:
@@ -242,6 +279,17 @@ class SequenceProblem:
         if bigrams is not None:
             for table, values in zip(self._tables(), (bigrams, *longer), strict=False):
                 table[...] = values
+
+    def _candidates_of(self, i: int) -> slice:
+        """The candidates of sentence i among all."""
+        starts, words = self._layout.candidate_starts, self._layout.words
+        return slice(int(starts[words[i]]), int(starts[words[i + 1]]))
+
+    def _words_decided(self, allowed: Mask) -> list[Mask]:
+        """For each sentence the words of which just one candidate agrees with the annotation."""
+        before = np.concatenate([[0], np.cumsum(allowed)])
+        counts = np.diff(before[self._layout.candidate_starts])
+        return np.split(counts == 1, self._layout.words[1:-1])
 
     def _tables(self) -> tuple[Floats, ...]:
         """Views of the n-gram weights; (0, 0) for bigrams where there are none."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from egparse.errors import EgparseError
 from egparse.evaluation.quick import tag_accuracy
 from egparse.evaluation.spans import score_spans
 from egparse.features.sequence import Division
@@ -20,10 +21,16 @@ from egparse.fitting.config import LearningConfig, TaggerConfig
 from egparse.fitting.optimise import Prepared
 from egparse.fitting.task import Outcomes, Part
 from egparse.tagging.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence
+from egparse.tagging.partial_tags import (
+    equal_readings,
+    lacks_spans,
+    partial_tags,
+    some_completion,
+)
 from egparse.tagging.sequence_model import SequenceModel, without_small_weights
 from egparse.tagging.tagger import Tagger, candidates_of, iob2_kinds
 from egparse.tagging.warm_start import with_seen
-from egparse.types import Floats, Ints
+from egparse.types import Floats, Ints, Mask
 
 
 @dataclass(frozen=True)
@@ -58,8 +65,15 @@ class TaggerTask:
 
     @property
     def gold(self) -> Ints:
-        """The correct label numbers of the training part."""
-        return self.columns.label_numbers(self.train.sentences, self.layer)
+        """The correct label numbers of the training part, -1 for words that are not annotated."""
+        numbers = self.columns.label_numbers(self.train.sentences, self.layer)
+        return np.where(self.train.lacks(self.layer), np.int32(-1), numbers)
+
+    def _readings(self) -> Mask | None:
+        """Which labels agree with each label where words next to it are not annotated."""
+        if self.layer != "spans" or not lacks_spans(self.train.sentences):
+            return None
+        return equal_readings(iob2_kinds(self.labels))
 
     @property
     def division(self) -> Division | None:
@@ -75,13 +89,21 @@ class TaggerTask:
         settings = self.config if config is None else config
         assert isinstance(settings, TaggerConfig)
         words, gold, base = self.train.words, self.gold, self.base
+        if len(gold) and not (gold >= 0).any():
+            raise EgparseError(f"{self.layer}: expected a word with a tag, got none")
         dictionary = self._dictionary(gold)
         candidates = candidates_of(words, dictionary, len(self.labels))
+        whole = some_completion(gold, candidates) if (gold < 0).any() else gold
         if dictionary is not None:
-            candidates = dictionary.with_correct(candidates, gold)
+            candidates = dictionary.with_correct(candidates, whole)
         examples = SequenceExamples(
-            words.values, words.starts, gold, candidates, len(self.labels), self.division
+            words.values, words.starts, whole, candidates, len(self.labels), self.division
         )
+        if whole is not gold:
+            partial = partial_tags(
+                words.form_ids, gold, self._readings(), candidates, len(self.labels)
+            )
+            examples = examples._replace(partial=partial)
         prepared = prepare_sequence(
             examples,
             SequenceSettings(
@@ -117,10 +139,12 @@ class TaggerTask:
         config, base, words = self.config, self.base, self.train.words
         if base is None and len(self.labels) <= config.dictionary_above:
             return None
-        forms, size = [words.distinct[number] for number in words.form_ids], config.dictionary_size
+        known = gold >= 0
+        ids, gold = words.form_ids[known], gold[known]
+        forms, size = [words.distinct[number] for number in ids], config.dictionary_size
         if base is not None:
-            known = base.dictionary
-            return known and with_seen(known, forms, gold.tolist(), size)
+            of_base = base.dictionary
+            return of_base and with_seen(of_base, forms, gold.tolist(), size)
         return TagDictionary.build(forms, gold.tolist(), frequent=config.frequent, size=size)
 
     def as_stored(self, tagger: Tagger) -> Tagger:
@@ -140,8 +164,9 @@ class TaggerTask:
         if self.layer == "spans":
             return self._span_score()
         gold = self.columns.label_numbers(sentences, self.layer)
-        # a tag that is not in the label set counts, and is always wrong
+        # a tag that is not in the label set counts, and is always wrong; a missing one does not
         gold = np.where(gold < 0, len(self.labels), gold)
+        gold = np.where(self.dev.annotated(self.layer), gold, -1)
         return lambda tagger: tag_accuracy(gold, tagger.predict(words))
 
     def _span_score(self) -> Callable[[Tagger], float]:

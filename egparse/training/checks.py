@@ -17,15 +17,21 @@ from egparse.features.pairs import (
 )
 from egparse.features.templates import columns_of, compile_templates
 from egparse.features.word_table import ALL_COLUMNS
-from egparse.fitting.choose_learner import check_learner_settings, check_learners, fits
+from egparse.fitting.choose_learner import (
+    check_learner_settings,
+    check_learners,
+    check_partial,
+    fits,
+)
 from egparse.fitting.class_templates import OF_CLASSES, with_classes
 from egparse.fitting.config import AUTO, JackknifeConfig, TrainConfig
 from egparse.fitting.config_files import check_config, config_as_table
 from egparse.fitting.joint_tags import section_of
+from egparse.fitting.task import not_annotated
 from egparse.layers import MORPHOLOGY, TAG_LAYERS
 from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, arc_column_names
 from egparse.parsing.second_order.features import LABEL_TEMPLATES
-from egparse.sentences import Sentence
+from egparse.sentences import MISSING_HEAD, Sentence
 from egparse.splitting.columns import COLUMNS as SPLITTER_COLUMNS
 from egparse.splitting.language import check_language, find_language
 from egparse.tagging.tree_columns import tree_columns
@@ -55,8 +61,9 @@ def check_for_corpus(
     together.
 
     Raises:
-        ConfigError: a learner that does not fit its task, a template that names a layer which is
-            not known where it is used, or more folds than sentences.
+        ConfigError: a learner that does not fit its task or cannot learn from partial annotation
+            where there is any, a template that names a layer which is not known where it is used,
+            or more folds than sentences.
     """
     check_learners(config, layers, joint)
     ordered = (
@@ -74,12 +81,35 @@ def check_for_corpus(
                     f"{section}.templates: expected layers that are predicted before "
                     f"{', '.join(joint) if layer in joint else layer}, got {unknown[0]!r}"
                 )
+    _check_annotation(config, corpus, layers)
     folds = config.jackknife.folds
     if folds > max(len(corpus), JackknifeConfig.folds):
         raise ConfigError(
             f"jackknife.folds: expected at most the number of sentences to train on, "
             f"{len(corpus)}, got {folds}"
         )
+
+
+def _check_annotation(
+    config: TrainConfig, corpus: Sequence[Sentence], layers: Sequence[str]
+) -> None:
+    """Raise ConfigError for a learner or a loss that cannot learn from the partial annotation of a
+    layer. Labels of arcs can be left out one by one.
+    """
+    for layer in layers:
+        if layer in TAG_LAYERS and not_annotated(corpus, layer).any():
+            _check_partial(config, layer)
+    if "heads" in layers and any(
+        MISSING_HEAD in one.heads and set(one.heads) != {MISSING_HEAD} for one in corpus
+    ):
+        _check_partial(config, "parser")
+        if config.parser.order == 2:
+            _check_partial(config, "pruner")
+
+
+def _check_partial(config: TrainConfig, section: str) -> None:
+    with _named(section):
+        check_partial(getattr(config, section))
 
 
 def check_splitter(config: TrainConfig) -> None:

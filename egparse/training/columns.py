@@ -18,7 +18,7 @@ from egparse.features.form_statistics import FormStatistics
 from egparse.features.forms import OBSERVABLES, Lexicon
 from egparse.features.templates import columns_of
 from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
-from egparse.features.word_table import Columns, as_text
+from egparse.features.word_table import Columns, as_text, spans_in_scheme
 from egparse.fitting.class_templates import with_classes
 from egparse.fitting.config import TrainConfig
 from egparse.fitting.joint_tags import section_of
@@ -26,7 +26,7 @@ from egparse.layers import TAG_LAYERS
 from egparse.morphology.fine_tags import FineTags
 from egparse.parsing.columns import PARSER_INPUTS
 from egparse.parsing.second_order.training import templates_of
-from egparse.schemes import OUTSIDE, from_iob2
+from egparse.schemes import OUTSIDE
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
 from egparse.tagging.labeller import LABEL_TEMPLATES
 from egparse.tagging.tree_columns import LABELLER_INPUTS
@@ -70,7 +70,10 @@ def build_columns(
     ]
     labels = {
         layer: Vocabulary.of(
-            tag for sentence in sentences for tag in tags_of(sentence, layer, config.spans.scheme)
+            tag
+            for sentence in sentences
+            for tag in tags_of(sentence, layer, config.spans.scheme)
+            if layer == "feats" or layer in inputs or tag != MISSING
         )
         for layer in (*inputs, *layers)
         if layer != "heads"
@@ -151,7 +154,7 @@ def count_forms(sentences: Sequence[Sentence], counted: Mask | None = None) -> F
     """Statistics of all forms of the sentences, from the counted words (all words)."""
     text = as_text([sentence.forms for sentence in sentences])
     tags = [tag for sentence in sentences for tag in (sentence.spans or (OUTSIDE,) * len(sentence))]
-    numbers = Vocabulary.of(tag[2:] for tag in tags if tag != OUTSIDE)
+    numbers = Vocabulary.of(tag[2:] for tag in tags if tag not in (OUTSIDE, MISSING))
     spans = np.array(
         [numbers.values.get(tag[2:], FIRST_VALUE - 1) - FIRST_VALUE for tag in tags], dtype=np.int32
     )
@@ -163,7 +166,7 @@ def count_forms(sentences: Sequence[Sentence], counted: Mask | None = None) -> F
 def tags_of(sentence: Sentence, layer: str, scheme: str) -> Sequence[str]:
     """The values of a layer; spans are converted to the scheme."""
     tags: Sequence[str] = getattr(sentence, layer)
-    return from_iob2(tags, scheme) if layer == "spans" else tags
+    return spans_in_scheme(tags, scheme) if layer == "spans" else tags
 
 
 def named_columns(

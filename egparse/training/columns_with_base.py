@@ -17,7 +17,7 @@ from egparse.features.vocabulary import Vocabulary
 from egparse.features.word_table import Columns
 from egparse.fitting.config import TrainConfig
 from egparse.layers import TAG_LAYERS
-from egparse.sentences import Sentence
+from egparse.sentences import MISSING, Sentence
 from egparse.training.columns import (
     annotated_layers,
     class_columns,
@@ -58,7 +58,10 @@ def extend_columns(
     for layer in (*inputs, *(layer for layer in new_inputs if layer in named), *layers):
         if layer != "heads":
             seen = Vocabulary.of(
-                tag for sentence in sentences for tag in tags_of(sentence, layer, scheme)
+                tag
+                for sentence in sentences
+                for tag in tags_of(sentence, layer, scheme)
+                if layer == "feats" or layer in (*inputs, *new_inputs) or tag != MISSING
             )
             labels[layer] = _extended(labels.get(layer, Vocabulary(())), seen)
     statistics = base.statistics

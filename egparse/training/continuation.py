@@ -39,6 +39,7 @@ from egparse.tagging.warm_start import extend_model
 from egparse.training.checks import check_for_corpus, check_settings, with_language
 from egparse.training.columns import annotated_layers, count_forms, named_columns
 from egparse.training.columns_with_base import extend_columns, in_lower_case
+from egparse.training.joint import lacking_layers
 from egparse.training.run import Corpus, CountForms, Run, Trained, hold_out, layers_to_train
 from egparse.types import Mask
 
@@ -167,7 +168,8 @@ def continue_training(
 
     Raises:
         EgparseError: no sentence, no annotated layer, or a requested layer that is not annotated
-            or that layers of the base have features of.
+            or that layers of the base have features of; a word without a tag in a layer that one
+            tagger learns with others.
         ConfigError: a learner that does not fit its task, or cannot continue from a base; raised
             before anything is trained.
     """
@@ -175,6 +177,11 @@ def continue_training(
     kept = [sentence for sentence in sentences if len(sentence)]
     layers = layers_to_continue(base.model, kept, config)
     joint = tuple(layer for layer in _joint(base.model) if layer in layers)
+    if lacking := lacking_layers(kept, joint):
+        raise EgparseError(
+            f"expected a tag in {', '.join(joint)} for every word, for one tagger of the base "
+            f"model learns them together, got a word without {lacking[0]}; see the setting layers"
+        )
     check_for_corpus(config, kept, layers, joint)
     for layer in layers:
         if layer in base.model.layers:

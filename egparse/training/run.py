@@ -26,6 +26,7 @@ from egparse.fitting.task import Calibrated, Part, Task, calibrated, fit
 from egparse.layers import MORPHOLOGY, TAG_LAYERS
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.arc_training import ArcParserTask, GoldHeads, choose_trees
+from egparse.parsing.partial_trees import complete_by_parser, headed_sentences, known_heads
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.parsing.second_order.training import SecondOrderTask, check_second_order
 from egparse.pipeline.annotate import Predictors
@@ -61,6 +62,7 @@ from egparse.training.columns import (
 from egparse.training.folds import deal
 from egparse.training.jackknife import jackknife
 from egparse.training.joint import layers_together
+from egparse.training.teachers import Teachers
 from egparse.types import Ints, Mask
 
 Item = TypeVar("Item")
@@ -112,11 +114,13 @@ def train(
     dev: Sequence[Sentence] | None,
     config: TrainConfig,
     listener: Listener = silent,
+    teachers: Teachers | None = None,
 ) -> Trained:
     """Train every task that the corpus supports.
 
-    Without ``dev`` a share of the sentences is held out. Ctrl-C ends training with what has been
-    trained so far; before the first task has a predictor, KeyboardInterrupt is passed on.
+    Without ``dev`` a share of the sentences is held out. With ``teachers`` the parser learns from
+    their trees too. Ctrl-C ends training with what has been trained so far; before the first task
+    has a predictor, KeyboardInterrupt is passed on.
 
     Raises:
         EgparseError: no sentence, no annotated layer, or a requested layer that is not annotated.
@@ -124,13 +128,15 @@ def train(
     """
     config = with_language(check_settings(config), sentences)
     corpus = divide(sentences, dev, config, layers_to_train)
-    run = prepared_run(corpus, config, listener)
+    run = prepared_run(corpus, config, listener, teachers)
     interrupted = run.until_interrupted(lambda task: fit(task, listener))
     return Trained(run.model(interrupted), interrupted, corpus.held_out, corpus.dev)
 
 
-def prepared_run(corpus: Corpus, config: TrainConfig, listener: Listener) -> Run:
-    """A run without a base over a corpus.
+def prepared_run(
+    corpus: Corpus, config: TrainConfig, listener: Listener, teachers: Teachers | None = None
+) -> Run:
+    """A run without a base over a corpus, with ``teachers`` of its parser or none.
 
     Raises:
         ConfigError: settings that do not fit the corpus or the layers to train.
@@ -146,6 +152,7 @@ def prepared_run(corpus: Corpus, config: TrainConfig, listener: Listener) -> Run
         lambda counted: count_forms(corpus.train, counted),
         listener,
         joint=joint,
+        teachers=teachers,
     )
 
 
@@ -241,6 +248,7 @@ class Run:
     listener: Listener
     base: Predictors | None = None
     joint: tuple[str, ...] = ()
+    teachers: Teachers | None = None
     taggers: dict[str, Tagger] = field(default_factory=dict)
     morphology: MorphologyTagger | None = None
     parser: Parser | SecondOrderParser | None = None
@@ -402,29 +410,34 @@ class Run:
         return None if self.base is None else self.base.parser
 
     def gold_heads(self) -> GoldHeads:
-        """The gold heads of both parts.
+        """The gold heads of both parts; of training those of the sentences that have some.
 
         Raises:
-            EgparseError: a training sentence without them.
+            EgparseError: no training sentence has any that parsers can learn from.
         """
-        sentences = self.corpus.train
-        if any(not one.heads or MISSING_HEAD in one.heads for one in sentences):
-            raise EgparseError(
-                "expected a head for every word of every training sentence; see --skip-bad"
-            )
-        train = [np.array(sentence.heads, dtype=np.int32) for sentence in sentences]
-        dev = [head for sentence in self.corpus.dev for head in sentence.heads]
-        n_words = sum(map(len, self.corpus.dev))
-        is_scored = len(dev) == n_words and n_words > 0
+        headed = headed_sentences(self.corpus.train)
+        if not headed.heads:
+            raise EgparseError("expected a sentence with heads to train the parser on, got none")
+        self._headed = headed.chosen
+        dev = [
+            head
+            for sentence in self.corpus.dev
+            for head in sentence.heads or (MISSING_HEAD,) * len(sentence)
+        ]
         known = np.array(dev, dtype=np.int32)
-        return GoldHeads(train, known if is_scored else np.full(n_words, MISSING_HEAD), is_scored)
+        return GoldHeads(headed.heads, known, bool((known != MISSING_HEAD).any()))
 
     def _parse(self, heads: GoldHeads, method: Method) -> None:
         """Pruner and parser, then the labeller."""
         base = self._base_parser
         trees = choose_trees(heads.train, self.config.parser) if base is None else base.trees
+        train = self.train if self._headed.all() else self.train.select(self._headed).part
+        learned, targets = train, heads
+        if self.teachers is not None:
+            tagging = Predictors(self.columns, self.taggers, morphology=self.morphology)
+            learned, targets = self.teachers.teach(train, heads, tagging, self.config.teacher)
         arcs = ArcParserTask(
-            self.columns, self.train, self.dev, heads, self.config.parser, trees, self.config.seed
+            self.columns, learned, self.dev, targets, self.config.parser, trees, self.config.seed
         )
         if self.config.parser.order == 1:
             base_arcs = base if isinstance(base, Parser) else None
@@ -432,7 +445,7 @@ class Run:
         else:
             self._parse_second_order(arcs, method)
         if "deprels" in self.corpus.layers and self.parser is not None:
-            self._label(heads, self.parser, method)
+            self._label(train, heads, self.parser, method)
 
     def _parse_second_order(self, arcs: ArcParserTask, method: Method) -> None:
         base = self._base_parser
@@ -450,7 +463,7 @@ class Run:
             self._record(pruner_task, pruned, trees=arcs.trees)
             raise KeyboardInterrupt
         task = SecondOrderTask(
-            self.train,
+            arcs.train,
             self.dev,
             arcs.heads,
             pruned.predictor,
@@ -473,17 +486,25 @@ class Run:
             self.parser = best.predictor
             self.parser = self._finished(task, best, trees=best.predictor.trees)
 
-    def _label(self, heads: GoldHeads, parser: Parser | SecondOrderParser, method: Method) -> None:
+    def _label(
+        self,
+        train: Part,
+        heads: GoldHeads,
+        parser: Parser | SecondOrderParser,
+        method: Method,
+    ) -> None:
+        known = known_heads(heads.train)
         task = LabellerTask(
             self.columns,
-            self.train,
-            np.concatenate(heads.train),
+            train,
+            np.concatenate(complete_by_parser(parser, train, heads.train)),
             self.dev,
             DevelopmentTrees(parser.predict(self.dev.words), heads.dev),
             heads.is_scored,
             self.config.labeller,
             self.config.seed,
             None if self.base is None else self.base.labeller,
+            known=None if known is None else np.concatenate(known),
         )
         best = method(task)
         if best is not None:

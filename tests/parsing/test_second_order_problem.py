@@ -74,9 +74,10 @@ def made(
     unknown: bool = False,
     seed: int = 1,
     bits: int = 12,
+    known: Sequence[npt.NDArray[np.bool_]] | None = None,
 ) -> Whole:
     """Random words; every arc with this probability, and the correct ones; one to ``n_labels``
-    labels an arc.
+    labels an arc. With ``known``, other words have no head and no label.
     """
     random = np.random.default_rng(seed)
     codes, parts, ranks = [], [], []
@@ -93,6 +94,9 @@ def made(
         own_ranks = random.integers(0, max(1, n_labels), n).tolist() if n_labels else [NO_LABEL] * n
         if unknown:
             own_ranks[0] = NO_LABEL
+        if known is not None:
+            of_sentence = known[len(ranks)]
+            own_ranks = [rank if of_sentence[d] else NO_LABEL for d, rank in enumerate(own_ranks)]
         lists = []
         for h, d in graph.arcs.tolist():
             rank = own_ranks[d - 1]
@@ -116,6 +120,7 @@ def made(
         single_root=single_root,
         inference=inference,
         schedule=Schedule(sweeps=50, residual=1e-6),
+        known=known,
     )
     return Whole(problem, parts, tuple(correct), ranks)
 

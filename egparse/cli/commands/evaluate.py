@@ -280,7 +280,6 @@ def _sentences(path: Path, options: _Options) -> list[Sentence]:
         options.format,
         encoding=options.encoding,
         multiple_roots=True,
-        whole_trees=False,
     )
     return corpus.sentences
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -41,6 +42,7 @@ from egparse.cli.task_progress import (
 )
 from egparse.cli.terminal import completion
 from egparse.cli.terminal.signals import interruptible, uninterrupted
+from egparse.errors import EgparseError
 from egparse.layers import MORPHOLOGY
 
 if TYPE_CHECKING:
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from egparse.pipeline.model import Model
     from egparse.training.continuation import Base
     from egparse.training.run import Trained
+    from egparse.training.teachers import Teachers
 
 EPILOG = examples(
     "egparse train en_ewt-ud-train.conllu --dev en_ewt-ud-dev.conllu",
@@ -59,6 +62,7 @@ EPILOG = examples(
     "egparse train corpus.conllu --learner hmm --set 'layers=[\"upos\"]'",
     'egparse train corpus.conllu --set \'layers=["upos", "heads"]\' --seed 7',
     "egparse train --base en_ewt mine.conllu --output mine.msgpack",
+    "egparse train corpus.conllu --teacher first.msgpack --teacher second.msgpack",
 )
 
 
@@ -90,14 +94,17 @@ def train(
     encoding: str = "utf-8",
     skip_bad: bool = False,
     base: Base | None = None,
+    teachers: Sequence[Path] = (),
+    unlabelled: Path | None = None,
     say: Say = silence,
     listener: Listener | None = None,
 ) -> Training:
     """Read, train, write the model and its history, and evaluate on the development part.
 
     With a ``base`` training continues from it, and ``config`` is a result of
-    ``egparse.training.continuation.configure``. ``say`` gets lines about the input, ``listener``
-    the events of training.
+    ``egparse.training.continuation.configure``. With ``teachers`` the parser learns from the trees
+    of these models too, also on the sentences of ``unlabelled``. ``say`` gets lines about the
+    input, ``listener`` the events of training.
 
     Raises:
         EgparseError, OSError: the input is faulty or the output cannot be written; raised before
@@ -118,10 +125,11 @@ def train(
     announce_compilation(say)
     from egparse.training import run as training
 
-    train_on = training.train
+    train_on: Callable[..., Trained] = training.train
+    if teachers:
+        learned = _teachers(teachers, unlabelled, format, encoding, say)
+        train_on = partial(training.train, teachers=learned)
     if base is not None:
-        from functools import partial
-
         from egparse.training.continuation import (
             continue_training,
             layers_to_continue,
@@ -304,6 +312,25 @@ def train_cli(
             autocompletion=completion.models,
         ),
     ] = None,
+    teacher: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--teacher",
+            metavar="MODEL",
+            help="Let the parser learn from the trees of this model too, a file or a name; may be "
+            "repeated: several are an ensemble.",
+            autocompletion=completion.models,
+        ),
+    ] = None,
+    unlabelled: Annotated[
+        Path | None,
+        typer.Option(
+            "--unlabelled",
+            metavar="FILE",
+            help="Corpus whose trees the teachers say: its sentences are learned from where they "
+            "are sure enough.",
+        ),
+    ] = None,
     skip_bad: SkipBadOption = False,
     force: ForceOption = False,
     quiet: QuietOption = False,
@@ -321,6 +348,11 @@ def train_cli(
     labels may be new; settings are the base's unless changed; layers that the corpus does not
     annotate stay as they are. --set base_strength=N (default 10) sets the penalty on leaving the
     weights of the base.
+
+    Words without a tag or a head (_) are summed out. With --teacher, the parser learns from the
+    most probable trees of other models beside the gold ones: --set teacher.share=N (default 0.5) is
+    their share, and --unlabelled adds sentences whose best tree they give at least the probability
+    --set teacher.threshold=N (default 0.5).
     """
     with reported():
         check_files(corpus, output, dev=dev, config=config, force=force, classes=classes or ())
@@ -338,6 +370,7 @@ def train_cli(
         )
         if classes:
             put(table, "classes.tables", classes)
+        found = _check_teachers(teacher, unlabelled, base)
         name = str(config) if config else "configuration"
         source = None
         if base is None:
@@ -362,6 +395,8 @@ def train_cli(
                 encoding=encoding,
                 skip_bad=skip_bad,
                 base=source,
+                teachers=found,
+                unlabelled=unlabelled,
                 say=silence if quiet else say,
                 listener=listener,
             )
@@ -430,6 +465,45 @@ def _report(model: Model, trained: Trained) -> Report | None:
     from egparse.evaluation.evaluate_model import evaluate_model
 
     return evaluate_model(model, trained.dev) if trained.dev else None
+
+
+def _check_teachers(
+    names: Sequence[str] | None, unlabelled: Path | None, base: str | None
+) -> list[Path]:
+    """The files of the teachers.
+
+    Raises:
+        EgparseError: a teacher or a file that is not there, a teacher beside a base, or unlabelled
+            sentences without a teacher.
+    """
+    if not names:
+        if unlabelled is not None:
+            raise EgparseError("--unlabelled: expected a --teacher too, whose trees are learned")
+        return []
+    if base is not None:
+        raise EgparseError("--teacher: expected no --base beside it, from which training continues")
+    if unlabelled is not None:
+        require_file(unlabelled, "a corpus")
+    from egparse.hub.resolve import find_model
+
+    return [find_model(name) for name in names]
+
+
+def _teachers(
+    paths: Sequence[Path], unlabelled: Path | None, format: str | None, encoding: str, say: Say
+) -> Teachers:
+    """The teachers, and the sentences that they alone annotate."""
+    from egparse.pipeline.model import Model
+    from egparse.readers.whole_corpus import read_whole
+    from egparse.training.teachers import Teachers
+
+    sentences = []
+    if unlabelled is not None:
+        corpus = read_whole(unlabelled, format, encoding=encoding, multiple_roots=True)
+        sentences = corpus.sentences
+        say(f"unlabelled   {unlabelled}: {corpora.described(sentences)}")
+    say(f"teachers     {', '.join(map(str, paths))}")
+    return Teachers([Model.load(path) for path in paths], sentences)
 
 
 def _all_of(listeners: list[Listener]) -> Listener:

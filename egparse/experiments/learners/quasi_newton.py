@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 import weakref
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from queue import SimpleQueue
@@ -37,6 +38,7 @@ from egparse.learners.certificate import Certificate
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.problem import VectorProblem
 from egparse.learners.registry import Options
+from egparse.learners.targets.contract import TargetProblem
 from egparse.learners.vectors import read, size, squared_norm, write
 from egparse.losses import Loss
 from egparse.types import Floats
@@ -155,6 +157,20 @@ class QuasiNewton:
             state.finished = state.kept.relative_gap(self.config.c) <= self._tolerance
         if state.finished:
             state.run.stop()
+
+    def retarget(self, state: QuasiNewtonState, targets: Mapping[int, Floats]) -> None:
+        """Change targets: the optimiser starts anew at the kept point, without curvature."""
+        if not isinstance(self.problem, TargetProblem):
+            raise ConfigError(
+                f"expected a problem whose targets can be replaced, got "
+                f"{type(self.problem).__name__}"
+            )
+        for i, target in targets.items():
+            self.problem.set_target(i, target)
+        state.run.stop()
+        state.evaluations += 1
+        state.kept = self._evaluate(state.kept.w)
+        state.run, state.finished = _Run(state.kept.w, self.config), False
 
     def certificate(self, state: QuasiNewtonState) -> Certificate:
         """Primal, the dual value that the gradient proves, and effort in passes; the details hold

@@ -25,6 +25,7 @@ rounding errors do not add up.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -162,6 +163,11 @@ class BatchEG(LearnerBase[VectorProblem]):
             f"batch exponentiated gradient: expected a step at the {self.config.rate} learning "
             f"rate to raise the dual, got {dual:.8g} after {before:.8g} with eta = {state.eta:.3g}"
         )
+
+    def retarget(self, state: EGBatchState, targets: Mapping[int, Floats]) -> None:
+        """Change targets, and with them v; alpha stays."""
+        super().retarget(state, targets)
+        state.value, state.squared_norm = self._rebuild(state.theta)
 
     def certificate(self, state: EGBatchState) -> Certificate:
         """Primal at w = v / C, dual and effort; detail ``eta``."""

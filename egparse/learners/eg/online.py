@@ -29,11 +29,12 @@ dual expression whatever the rounding of theta.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from egparse.errors import ConfigError
 from egparse.learners.base import LearnerBase
 from egparse.learners.certificate import Certificate
 from egparse.learners.eg.config import EGConfig, Loss
@@ -186,11 +187,32 @@ class OnlineEG(LearnerBase[Problem]):
             np.negative(buffers.changes, out=buffers.changes)
             state.squared_norm += problem.add(i, buffers.changes)
         duals.eta[i] = eta
+        self._attend(state, i)
         return increase if accepted else 0.0
+
+    def retarget(self, state: EGState, targets: Mapping[int, Floats]) -> None:
+        """Change targets t_i, and with them v = sum_i F_i' (t_i - mu_i); alpha stays.
+
+        This is for the log-linear loss: under max-margin the costs may depend on the targets.
+
+        Raises:
+            ConfigError: another loss, or a problem whose targets cannot be replaced.
+        """
+        if self.config.loss != "log-linear":
+            raise ConfigError(
+                f"expected the log-linear loss to learn from distributions, got {self.config.loss}"
+            )
+        problem = self._problem_with_targets()
+        for i, target in targets.items():
+            changes = -problem.gold(i)
+            moved = problem.set_target(i, target)
+            state.duals.value[i] += moved
+            changes += problem.gold(i)
+            state.squared_norm += problem.add(i, changes)
 
     def run_steps(self, state: EGState, order: Longs) -> None:
         """One step on each example of ``order``, in this order."""
-        if isinstance(self.problem, CompiledStepsProblem):
+        if isinstance(self.problem, CompiledStepsProblem) and self.attendant is None:
             rule = self.config.rule(state.c)
             evaluations, norm_change = self.problem.run_steps(order, rule, state.duals)
             state.evaluations += evaluations

@@ -4,6 +4,7 @@ with the model and the workspaces that the kernels take.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -112,18 +113,18 @@ def new_work(longest: int, structure: Structure) -> Work:
 
 
 def training_parts(
-    values: Ints, heads: Ints, ranks: Ints, model: KernelModel, work: Work
+    values: Ints, trees: Sequence[Ints], ranks: Ints, model: KernelModel, work: Work
 ) -> tuple[Codes, Parts]:
-    """Codes and parts of a training sentence: those of parsing it, with its correct arcs and labels
-    added.
+    """Codes and parts of a training sentence: those of parsing it, with the arcs of the ``trees``
+    that it is learned from, and the labels at the arcs of the first of them, the correct one.
     """
     structure = model.structure
     codes, arcs = prune(values, ALL_CANDIDATES, model, work)
-    graph = lay_out(
-        with_correct_arcs(arcs, heads), len(values), structure.siblings, structure.grandparents
-    )
+    for heads in trees:
+        arcs = with_correct_arcs(arcs, heads)
+    graph = lay_out(arcs, len(values), structure.siblings, structure.grandparents)
     labels = candidate_labels(values, graph.arcs, model.dictionary)
-    return codes, Parts(graph, with_correct(labels, graph.arcs, heads, ranks))
+    return codes, Parts(graph, with_correct(labels, graph.arcs, trees[0], ranks))
 
 
 # Inlined for the reason given in ``decode``.

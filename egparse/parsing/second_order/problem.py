@@ -13,6 +13,7 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.compilation.copying import copy_numbers
+from egparse.learners.targets.contract import NONE, not_all
 from egparse.parsing.arc_problem import Trees
 from egparse.parsing.label_candidates import NO_LABEL
 from egparse.parsing.second_order.decode import ANNEALING
@@ -30,7 +31,7 @@ from egparse.structures.second_order.annealing import find_tree
 from egparse.structures.second_order.arc_graph import mark_tree
 from egparse.structures.second_order.projective import inside_outside
 from egparse.structures.second_order.projective_log import best_tree, k_best
-from egparse.types import Floats, Ints, Shorts, Singles
+from egparse.types import Floats, Ints, Mask, Shorts, Singles
 
 Inference = Literal["exact", "loopy"]
 
@@ -43,6 +44,8 @@ class SecondOrderProblem:
     loss may fall below 0. With loopy inference, marginals are pseudo-marginals and log Z is an
     estimate (``structures.second_order.loopy``): any loss may be below 0. ``calls`` counts the
     calls of ``marginals``, ``unconverged`` those in which messages did not converge.
+
+    ``known`` is as in ``arc_problem.TreeProblem``; a word without a head has no label either.
     """
 
     def __init__(
@@ -58,7 +61,10 @@ class SecondOrderProblem:
         single_root: bool,
         inference: Inference,
         schedule: loopy.Schedule,
+        known: Sequence[Mask] | None = None,
     ) -> None:
+        self._heads_of, self._ranks, self._known = heads, ranks, known
+        self.partial = NONE if known is None else not_all(known)
         self.weights = np.zeros(1 << bits, dtype=np.float32)
         self._codes, self._parts, self._templates = codes, parts, templates
         self._is_projective, self._single_root = trees == "projective", single_root
@@ -82,10 +88,39 @@ class SecondOrderProblem:
         self.unconverged = 0
 
     def gold(self, i: int) -> Floats:
-        """One on the parts of the correct tree and its labels."""
+        """One on the parts of the correct tree and its labels, or the probability of each part in
+        the target, rounded to float32.
+        """
         start, end = self.part_starts[i], self.part_starts[i + 1]
         out = self._correct[: end - start]
         out[:] = self._gold[start:end]
+        return out
+
+    def set_target(self, i: int, target: Floats) -> float:
+        """Learn sentence i from the probabilities of parts ``target`` from now on; returns 0."""
+        self._gold[self.part_starts[i] : self.part_starts[i + 1]] = target
+        return 0.0
+
+    def set_mixture(self, i: int, trees: Sequence[Ints], shares: Floats) -> None:
+        """Learn sentence i from the distribution over ``trees`` with these ``shares``. An arc of a
+        tree has the correct label of its dependent, if that is one of its candidates, else all of
+        its candidates in equal parts.
+        """
+        target = np.zeros(int(self.part_starts[i + 1] - self.part_starts[i]))
+        of_tree = np.zeros(len(target), dtype=np.float32)
+        for heads, share in zip(trees, shares.tolist(), strict=True):
+            _mark(self._parts[i], heads, self._ranks[i], of_tree)
+            _mark_open_labels(self._parts[i], of_tree)
+            target += share * of_tree
+        self.set_target(i, target)
+
+    def allowed(self, i: int) -> Mask:
+        """The arcs to words without a head and those from the annotated heads; the annotated labels
+        of these; and all pairs, which are ruled out where one of their arcs is.
+        """
+        out = np.ones(self.part_starts[i + 1] - self.part_starts[i], dtype=np.bool_)
+        if self._known is not None:
+            _allow(self._parts[i], self._heads_of[i], self._ranks[i], self._known[i], out)
         return out
 
     def groups(self, i: int) -> Shorts:
@@ -98,16 +133,21 @@ class SecondOrderProblem:
 
     def cost(self, i: int) -> Floats:
         """Minus one on the correct arcs, 0 elsewhere: with the constant, each word with a wrong
-        head costs one.
+        head costs one. In general minus the target on arcs: each word with a head costs the
+        probability that it is wrong.
         """
         start, m = self.part_starts[i], len(self._parts[i].graph.arcs)
         out = self._cost[: self.part_starts[i + 1] - start]
         out[:] = 0.0
         out[:m] = -self._gold[start : start + m]
+        if self._known is not None:
+            out[:m] *= self._known[i][self._parts[i].graph.arcs[:, 1] - 1]
         return out
 
     def cost_constant(self, i: int) -> float:
         """The number of correct arcs among the candidates."""
+        if self._known is not None:
+            return -float(self.cost(i).sum())
         start = self.part_starts[i]
         return float(self._gold[start : start + len(self._parts[i].graph.arcs)].sum())
 
@@ -237,6 +277,37 @@ def _mark(parts: Parts, heads: Ints, ranks: Ints, gold: Singles) -> None:
                 rank = ranks[graph.arcs[a, 1] - 1]
                 if rank != NO_LABEL and labels.labels[k] == rank:
                     gold[n + k] = 1.0
+
+
+@njit
+def _mark_open_labels(parts: Parts, target: Singles) -> None:
+    """Share the arcs of a tree without a label among their candidates."""
+    graph, labels = parts.graph, parts.labels
+    n = graph.pairs[-1]
+    for a in range(graph.arcs.shape[0]):
+        first, end = n + labels.starts[a], n + labels.starts[a + 1]
+        if target[a] > 0.0 and end > first:
+            total = 0.0
+            for k in range(first, end):
+                total += target[k]
+            if total == 0.0:
+                for k in range(first, end):
+                    target[k] = target[a] / (end - first)
+
+
+@njit
+def _allow(parts: Parts, heads: Ints, ranks: Ints, known: Mask, allowed: Mask) -> None:
+    """Write which parts may be in a tree with the known heads and, at these, the known labels."""
+    graph, labels = parts.graph, parts.labels
+    n = graph.pairs[-1]
+    allowed[:] = True
+    for a in range(graph.arcs.shape[0]):
+        word = graph.arcs[a, 1] - 1
+        if not known[word]:
+            continue
+        allowed[a] = heads[word] == graph.arcs[a, 0]
+        for k in range(labels.starts[a], labels.starts[a + 1]):
+            allowed[n + k] = ranks[word] == NO_LABEL or labels.labels[k] == ranks[word]
 
 
 @njit

@@ -10,7 +10,7 @@ import numpy as np
 from egparse.classes.columns import for_each_table
 from egparse.errors import ConfigError, EgparseError
 from egparse.evaluation.quick import attachment
-from egparse.features.arcs import compile_arc_templates
+from egparse.features.arcs import compile_arc_templates, score_arcs
 from egparse.features.word_table import Columns
 from egparse.fitting.choose_learner import build_learner, is_probabilistic
 from egparse.fitting.class_templates import with_classes
@@ -19,21 +19,31 @@ from egparse.fitting.optimise import Prepared, require_finite
 from egparse.fitting.task import Outcomes, Part
 from egparse.learners.learner import State
 from egparse.learners.offset_problem import scores_of
+from egparse.learners.targets.contract import set_completion
 from egparse.parsing.arc_parser import Parser, sentence_values
 from egparse.parsing.arc_problem import Trees
-from egparse.parsing.arc_training import STEPS, GoldHeads, head_outcomes
+from egparse.parsing.arc_training import (
+    STEPS,
+    GoldHeads,
+    head_outcomes,
+    mixtures_of_pieces,
+)
 from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, arc_column_names
 from egparse.parsing.label_candidates import (
     MOST_LABELS,
+    NO_LABEL,
     build_dictionary,
     label_ranks,
     rank_labels,
 )
+from egparse.parsing.partial_trees import complete_by_parser, known_heads
 from egparse.parsing.second_order.decode import BEST_TREE_MBR_SCALE, SCHEDULE
 from egparse.parsing.second_order.features import (
     GRANDPARENT_TEMPLATES,
     LABEL_TEMPLATES,
     SIBLING_TEMPLATES,
+    Codes,
+    Parts,
     compile_templates,
 )
 from egparse.parsing.second_order.parser import SecondOrderParser
@@ -46,7 +56,7 @@ from egparse.parsing.training_pieces import (
     values_of_pieces,
 )
 from egparse.storage.quantised_weights import quantise
-from egparse.types import Ints
+from egparse.types import Floats, Ints
 
 GOLD_THETA = 1.5
 """Initial theta of each part of a correct tree: a word has four or five."""
@@ -91,14 +101,25 @@ class SecondOrderTask:
         sentences = values_of_pieces(
             pieces, sentence_values(self.pruner.columns.values(words), words)
         )
-        correct = heads_of_pieces(pieces, self.heads.train, self.pruner.single_root)
+        single_root = self.pruner.single_root
+        correct = heads_of_pieces(pieces, self.heads.train, single_root)
+        known = known_heads(correct)
+        if known is not None:
+            trees = complete_by_parser(self.pruner, self.train, self.heads.train)
+            correct = heads_of_pieces(pieces, trees, single_root)
         ranks = ranks_of_pieces(pieces, self.heads.train, ranks)
+        if known is not None:
+            ranks = [
+                np.where(mask, of_piece, np.int32(NO_LABEL))
+                for mask, of_piece in zip(known, ranks, strict=True)
+            ]
         untrained = self._untrained(settings, labels, sentences, correct, ranks)
         longest = max(len(heads) for heads in correct)
         model, work = untrained.kernel_model(), new_work(longest, untrained.structure)
+        mixtures = mixtures_of_pieces(pieces, self.heads)
         encoded = [
-            training_parts(values, heads, of_sentence, model, work)
-            for values, heads, of_sentence in zip(sentences, correct, ranks, strict=True)
+            training_parts(values, (heads, *(mixture.heads if mixture else ())), own, model, work)
+            for values, heads, own, mixture in zip(sentences, correct, ranks, mixtures, strict=True)
         ]
         base = self.base
         problem = SecondOrderProblem(
@@ -112,7 +133,14 @@ class SecondOrderTask:
             single_root=self.pruner.single_root,
             inference="exact" if untrained.structure.exact else "loopy",
             schedule=SCHEDULE,
+            known=known,
         )
+        for i in problem.partial.tolist():
+            codes, parts = encoded[i]
+            set_completion(problem, i, self._scores_of_pruner(codes, parts))
+        for i, mixture in enumerate(mixtures):
+            if mixture is not None:
+                problem.set_mixture(i, mixture.heads, mixture.shares)
         offsets = None
         if base is not None:
             problem.weights[:] = base.weights
@@ -128,6 +156,15 @@ class SecondOrderTask:
             return replace(untrained, weights=weights if self.in_full else quantise(weights))
 
         return Prepared(learner, state, snapshot)
+
+    def _scores_of_pruner(self, codes: Codes, parts: Parts) -> Floats:
+        """The scores of arcs by the pruner, 0 for all other parts."""
+        pruner, graph = self.pruner, parts.graph
+        scores = np.zeros(int(graph.pairs[-1]) + len(parts.labels.labels))
+        of_arcs = scores[: len(graph.arcs)]
+        places = np.empty(4096, dtype=np.uint32)
+        score_arcs(codes.arcs, pruner.templates, graph.arcs, pruner.weights, places, of_arcs)
+        return scores
 
     def _labels(self, deprels: Sequence[Sequence[str]]) -> tuple[str, ...]:
         """The labels that arcs are scored with, the base's first; none if labels are not scored."""

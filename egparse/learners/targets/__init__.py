@@ -1,0 +1,1 @@
+"""Learning from distributions over structures in the place of single correct structures."""
