@@ -263,7 +263,7 @@ class TeacherConfig:
     share: Annotated[float, Interval(ge=0, le=1)] = setting(
         0.5, "share of the teachers in what the parser learns from an annotated sentence"
     )
-    trees: Annotated[int, Interval(ge=1, le=100)] = setting(
+    trees: Annotated[int, Interval(ge=1, le=32)] = setting(
         8, "most probable trees of each teacher that stand for its distribution"
     )
     threshold: Annotated[float, Interval(ge=0, le=1)] = setting(
