@@ -264,7 +264,7 @@ class TeacherConfig:
         0.5, "share of the teachers in what the parser learns from an annotated sentence"
     )
     trees: Annotated[int, Interval(ge=1, le=32)] = setting(
-        8, "most probable trees of each teacher that stand for its distribution"
+        4, "most probable trees of each teacher that stand for its distribution"
     )
     threshold: Annotated[float, Interval(ge=0, le=1)] = setting(
         0.5,

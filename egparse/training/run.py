@@ -366,7 +366,12 @@ class Run:
         learned, targets = train, heads
         if self.teachers is not None:
             learned, targets = self.teachers.teach(
-                train, heads, self.columns, self.taggers, self.config.teacher
+                train,
+                heads,
+                self.columns,
+                self.taggers,
+                self.config.teacher,
+                self.listener,
             )
         arcs = ArcParserTask(
             self.columns, learned, self.dev, targets, self.config.parser, trees, self.config.seed
