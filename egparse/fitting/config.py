@@ -348,8 +348,8 @@ class TeacherConfig:
     share: Annotated[float, Interval(ge=0, le=1)] = setting(
         0.5, "share of the teachers in what the parser learns from an annotated sentence"
     )
-    trees: Annotated[int, Interval(ge=1, le=100)] = setting(
-        8, "most probable trees of each teacher that stand for its distribution"
+    trees: Annotated[int, Interval(ge=1, le=32)] = setting(
+        4, "most probable trees of each teacher that stand for its distribution"
     )
     threshold: Annotated[float, Interval(ge=0, le=1)] = setting(
         0.5,

@@ -435,7 +435,9 @@ class Run:
         learned, targets = train, heads
         if self.teachers is not None:
             tagging = Predictors(self.columns, self.taggers, morphology=self.morphology)
-            learned, targets = self.teachers.teach(train, heads, tagging, self.config.teacher)
+            learned, targets = self.teachers.teach(
+                train, heads, tagging, self.config.teacher, self.listener
+            )
         arcs = ArcParserTask(
             self.columns, learned, self.dev, targets, self.config.parser, trees, self.config.seed
         )

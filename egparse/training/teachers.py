@@ -23,7 +23,9 @@ import numpy as np
 
 from egparse.errors import EgparseError
 from egparse.features.word_table import Words
+from egparse.fitting import interruption
 from egparse.fitting.config import TeacherConfig
+from egparse.fitting.progress import Listener, Step, silent
 from egparse.fitting.task import Part
 from egparse.parsing.arc_training import GoldHeads
 from egparse.parsing.long_sentences import LONGEST
@@ -32,6 +34,8 @@ from egparse.pipeline.annotate import Predictors, predict_tags
 from egparse.pipeline.model import Model, ScoredSentence
 from egparse.sentences import MISSING_HEAD, Sentence
 from egparse.types import Ints
+
+_BETWEEN_STEPS = 500  # sentences between two events of progress
 
 
 class Taught(NamedTuple):
@@ -77,9 +81,12 @@ class Teachers:
         heads: GoldHeads,
         tagging: Predictors,
         config: TeacherConfig,
+        listener: Listener = silent,
     ) -> Taught:
         """The part with a target for each sentence that is annotated in full, then the unlabelled
         sentences of which the teachers are sure; these get the tags that ``tagging`` predicts.
+
+        ``listener`` gets the number of sentences that the teachers have parsed.
         """
         mixtures: list[TreeMixture | None] = [None] * len(heads.train)
         whole = [
@@ -87,14 +94,16 @@ class Teachers:
             for i, of_sentence in enumerate(heads.train)
             if len(of_sentence) <= LONGEST and MISSING_HEAD not in of_sentence
         ]
+        asked = [part.sentences[i] for i in whole] if config.share > 0 else []
+        found = [one for one in self.unlabelled if 0 < len(one) <= LONGEST]
+        progress = _Progress(len(asked) + len(found), listener)
         if config.share > 0:
-            lessons = self._lessons([part.sentences[i] for i in whole], config.trees)
+            lessons = progress.counted(self._lessons(asked, config.trees))
             for i, lesson in zip(whole, lessons, strict=True):
                 mixtures[i] = with_gold(lesson.mixture, heads.train[i], config.share)
-        found = [one for one in self.unlabelled if 0 < len(one) <= LONGEST]
         sure = [
             lesson
-            for lesson in self._lessons(found, config.trees)
+            for lesson in progress.counted(self._lessons(found, config.trees))
             if lesson.probability >= config.threshold
         ]
         if sure:
@@ -121,6 +130,24 @@ class Teachers:
                 TreeMixture(heads, shares),
                 float(np.mean([_probability(of_teacher, heads[0]) for of_teacher in ranked])),
             )
+
+
+class _Progress:
+    """Tells a listener how many of all sentences the teachers have parsed, now and then."""
+
+    def __init__(self, total: int, listener: Listener) -> None:
+        self.total, self.done, self._listener = total, 0, listener
+        if total:
+            listener(Step("teachers", total, 0))
+
+    def counted(self, lessons: Iterator[_Lesson]) -> Iterator[_Lesson]:
+        """The same lessons, counted."""
+        for lesson in lessons:
+            self.done += 1
+            if self.done % _BETWEEN_STEPS == 0 or self.done == self.total:
+                self._listener(Step("teachers", self.total, self.done))
+                interruption.check()
+            yield lesson
 
 
 def _mixture(ranked: Sequence[ScoredSentence]) -> TreeMixture:

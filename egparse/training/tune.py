@@ -20,7 +20,7 @@ from egparse.fitting import interruption
 from egparse.fitting.choose_learner import loss_name
 from egparse.fitting.config import TrainConfig
 from egparse.fitting.joint_tags import section_of
-from egparse.fitting.optimise import Best, naming, optimise
+from egparse.fitting.optimise import Best, Prepared, naming, optimise
 from egparse.fitting.progress import Iteration, Listener, Step, silent
 from egparse.fitting.task import Calibrated, Task, fit
 from egparse.layers import MORPHOLOGY, SPLITTER, TAG_LAYERS, WORD_TAGS
@@ -255,7 +255,9 @@ class _Tuning:
         """Follow the path of one task and score each point."""
         config = task.config
         entry = LEARNERS.get(config.learner)
-        warm_start = entry is not None and entry.warm_starts
+        prepared = task.prepare() if entry is not None and entry.warm_starts else None
+        # partial annotation is completed anew at each C: its targets depend on the weights
+        warm_start = prepared is not None and isinstance(prepared.learner, OnlineEG)
         tuned = TunedTask(
             task.name,
             self._paths[task.name],
@@ -265,16 +267,19 @@ class _Tuning:
             warm_start,
         )
         self.tuned.append(tuned)
-        if warm_start:
-            self._follow(task, tuned)
+        if prepared is not None and isinstance(prepared.learner, OnlineEG):
+            self._follow(task, tuned, prepared, prepared.learner)
         else:
             self._train_at_each(task, tuned)
 
-    def _follow(self, task: Task[Predictor], tuned: TunedTask) -> None:
+    def _follow(
+        self,
+        task: Task[Predictor],
+        tuned: TunedTask,
+        prepared: Prepared[Predictor],
+        learner: OnlineEG,
+    ) -> None:
         """Start each C from the dual variables of the previous one."""
-        prepared = task.prepare()
-        learner = prepared.learner
-        assert isinstance(learner, OnlineEG)
         score = task.score()
         reporter = _Reporter(task.name, tuned.path, self._listener)
         solutions = follow(learner, prepared.state, tuned.path, reporter.passed)

@@ -91,7 +91,7 @@ def test_words_that_are_annotated() -> None:
     words = quick_model().columns.words([own.forms for own in sentences])
     part = Part(sentences, words)
     assert part.annotated("upos").tolist() == [True, False, False]
-    # ``_``: no features, but where there is no UPOS, not annotated
+    # ``_``: no features, except in a word that has no UPOS either
     assert part.annotated("feats").tolist() == [True, False, True]
     assert part.annotated("xpos").tolist() == [False, False, False]
     first = Part(sentences[:1], quick_model().columns.words([("a", "b")]))

@@ -11,10 +11,12 @@ from cli.program import CORPORA, complaint, run_process
 from sample_treebank import SECOND_ORDER, quick, sample
 
 from egparse.errors import ConfigError, EgparseError
+from egparse.learners.eg.path import PathConfig
 from egparse.pipeline.model import Model
 from egparse.readers.corpus import read_corpus
 from egparse.sentences import Sentence
 from egparse.training.run import train
+from egparse.training.tune import tune
 
 TRAIN = sample("train")[:150]
 DEV = sample("dev")[:40]
@@ -170,5 +172,14 @@ def test_the_command_trains_on_a_half_annotated_file(tmp_path: Path) -> None:
     parsed = tmp_path / "parsed.conllu"
     run_process("parse", model, CORPORA / "en_sample-dev.conllu", "--output", parsed)
     assert all(-1 not in one.heads and "_" not in one.upos for one in read_corpus(parsed))
-    refused = ("train", corpus, "--output", model, "--force", "--learner", "perceptron")
+    refused = ("train", corpus, "--output", model, "--force", "--quiet", "--learner", "perceptron")
     assert "learn from distributions" in complaint(*refused)
+
+
+def test_tuning_trains_anew_at_each_c_where_annotation_is_partial() -> None:
+    partly = blanked(TRAIN[:60], 0.4, "upos")
+    paths = {"upos": PathConfig(c_from=4.0, c_to=1.0, decay=0.5)}
+    tuned = tune(partly, DEV, quick(only("upos")), paths).tasks[0]
+    assert not tuned.warm_start
+    assert [point.solution.c for point in tuned.points] == [4.0, 2.0, 1.0]
+    assert tuned.best is not None
