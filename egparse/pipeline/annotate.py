@@ -298,7 +298,6 @@ def _tag_together(
     for layer in chosen:
         labels, probable = found[layer].labels, found[layer].probabilities
         if constraints is not None and layer in restricted:
-            constraints.check(layer, labels, "a sequence")
             unknown = list(restricted[layer].unknown)
             labels[unknown], probable[unknown] = -1, np.nan
         if layer in kept:
