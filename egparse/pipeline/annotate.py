@@ -315,7 +315,8 @@ def _joined(kept: Ints | None, allowed: AllowedLabels | None, n_labels: int) -> 
     given = fixed_labels(np.empty(0, dtype=np.int32) if kept is None else kept, n_labels)
     if allowed is None:
         return given
-    others = ~np.isin(given.words, allowed.words)
+    places = np.searchsorted(allowed.words, given.words)
+    others = np.append(allowed.words, -1)[places] != given.words
     words = np.concatenate([allowed.words, given.words[others]])
     order = np.argsort(words, kind="stable")
     masks = np.concatenate([allowed.allowed, given.allowed[others]])

@@ -294,7 +294,7 @@ class MorphologyTagger:
             highest = int(numbers[:, k].max())
             expected = f"numbers below {len(labels[layer])}"
             stored.require(highest < len(labels[layer]), "numbers", expected, highest)
-        distinct = len(np.unique(numbers, axis=0)) == len(numbers)
+        distinct = len(set(map(tuple, numbers.tolist()))) == len(numbers)
         stored.require(distinct, "numbers", "combinations that differ", "some twice")
         combinations = Combinations(layers, numbers, read["single_features"])
         parts = {part for parts in combinations.parts(labels) for part in parts}
