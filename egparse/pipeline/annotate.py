@@ -298,7 +298,6 @@ def _tag_together(
     for layer in chosen:
         labels, probable = found[layer].labels, found[layer].probabilities
         if constraints is not None and layer in restricted:
-            constraints.check(layer, labels, "a sequence")
             unknown = list(restricted[layer].unknown)
             labels[unknown], probable[unknown] = -1, np.nan
         if layer in kept:
@@ -316,7 +315,8 @@ def _joined(kept: Ints | None, allowed: AllowedLabels | None, n_labels: int) -> 
     given = fixed_labels(np.empty(0, dtype=np.int32) if kept is None else kept, n_labels)
     if allowed is None:
         return given
-    others = ~np.isin(given.words, allowed.words)
+    places = np.searchsorted(allowed.words, given.words)
+    others = np.append(allowed.words, -1)[places] != given.words
     words = np.concatenate([allowed.words, given.words[others]])
     order = np.argsort(words, kind="stable")
     masks = np.concatenate([allowed.allowed, given.allowed[others]])

@@ -190,7 +190,8 @@ class MorphologyTagger:
         allowed: Mapping[str, AllowedLabels] | None = None,
     ) -> dict[str, LabelsWithProbabilities]:
         """The labels of ``predict``, and in some layers the probability of each: the sum over the
-        combinations that have it.
+        combinations that have it. Where no known combination has it, the probability is nan, or 1
+        if no other label is allowed.
         """
         restriction = self._combined(allowed or {})
         chosen = self.tagger.predict(words, restriction)
@@ -204,7 +205,12 @@ class MorphologyTagger:
                 probabilities = self.tagger.predict_with_probabilities(
                     words, restriction, kinds, chosen
                 ).probabilities
-                probabilities[kept[layer] != labels[layer]] = np.nan
+                others = kept[layer] != labels[layer]
+                probabilities[others] = np.nan
+                if others.any():
+                    places, mask = (allowed or {})[layer]
+                    fixed = places[mask.sum(axis=1) == 1]
+                    probabilities[fixed[others[fixed]]] = 1.0
             found[layer] = LabelsWithProbabilities(kept[layer], probabilities)
         return found
 
@@ -288,7 +294,7 @@ class MorphologyTagger:
             highest = int(numbers[:, k].max())
             expected = f"numbers below {len(labels[layer])}"
             stored.require(highest < len(labels[layer]), "numbers", expected, highest)
-        distinct = len(np.unique(numbers, axis=0)) == len(numbers)
+        distinct = len(set(map(tuple, numbers.tolist()))) == len(numbers)
         stored.require(distinct, "numbers", "combinations that differ", "some twice")
         combinations = Combinations(layers, numbers, read["single_features"])
         parts = {part for parts in combinations.parts(labels) for part in parts}

@@ -223,21 +223,32 @@ class StepLearner:
     ) -> dict[str, float]:
         """Learn the layers of one tagger, and return their loss under the first chosen one.
 
-        Where only some of them are to be learned, the others get the best tags beside these.
+        Where a sentence lacks some of them, or they are not to be learned, it gets the best tags
+        beside those that it has.
         """
-        layers = [layer for layer in tagger.layers if layer in chosen]
-        part = _annotated(part, layers)
-        if not part.sentences:
+        chosen = [layer for layer in tagger.layers if layer in chosen]
+        has = {
+            layer: np.array([layer in chosen and _has(one, layer) for one in part.sentences])
+            for layer in tagger.layers
+        }
+        some = np.logical_or.reduce(list(has.values()))
+        if not some.any():
             return {}
-        columns = self.predictors.columns
-        labels = {layer: columns.label_numbers(part.sentences, layer) for layer in layers}
-        if len(layers) < len(tagger.layers):
-            sizes = {layer: len(columns.labels[layer]) for layer in layers}
-            fixed = {layer: fixed_labels(labels[layer], sizes[layer]) for layer in layers}
-            part = part._replace(sentences=self._completed(part, tagger.predict(part.words, fixed)))
-            labels = {
-                layer: columns.label_numbers(part.sentences, layer) for layer in tagger.layers
+        part, columns = part.select(some).part, self.predictors.columns
+        lengths = np.diff(part.words.starts)
+        labels = {
+            layer: np.where(
+                np.repeat(own[some], lengths), columns.label_numbers(part.sentences, layer), -1
+            )
+            for layer, own in has.items()
+        }
+        if not all(own[some].all() for own in has.values()):
+            fixed = {
+                layer: fixed_labels(own, len(columns.labels[layer]))
+                for layer, own in labels.items()
             }
+            part = part._replace(sentences=self._completed(part, tagger.predict(part.words, fixed)))
+            labels = {one: columns.label_numbers(part.sentences, one) for one in tagger.layers}
         combinations = tagger.combinations.extended(labels)
         base = over(tagger, combinations, columns)
         task = MorphologyTask(
@@ -254,7 +265,7 @@ class StepLearner:
         learned = _step(task.prepare(), base.tagger)
         morphology = MorphologyTagger(learned.predictor, combinations)
         self.predictors = replace(self.predictors, morphology=morphology)
-        return {layers[0]: learned.loss}
+        return {chosen[0]: learned.loss}
 
     def _completed(self, part: Part, labels: Mapping[str, Ints]) -> list[Sentence]:
         """The sentences with the labels of some layers of tags."""

@@ -68,8 +68,8 @@ def test_standard_error_says_what_was_found_and_how_it_goes(trained: Trained) ->
     names = ("UPOS (", "XPOS (", "FEATS (", "entities (3 types)", "heads", "dependency labels (")
     for name in names:
         assert name in found
-    passes = lines_with(trained.done.stderr, "upos  pass ")
-    assert len(passes) == trained.json["tasks"]["upos"]["passes"]
+    passes = lines_with(trained.done.stderr, "morphology  pass ")
+    assert len(passes) == trained.json["tasks"]["morphology"]["passes"]
     assert all(" gap " in line and " dev " in line for line in passes)
 
 
@@ -77,7 +77,10 @@ def test_history_has_a_record_for_each_pass(trained: Trained) -> None:
     lines = (trained.model.parent / "model.history.jsonl").read_text(encoding="utf-8").splitlines()
     records = [json.loads(line) for line in lines]
     assert len(records) == sum(task["passes"] for task in trained.json["tasks"].values())
-    assert list(dict.fromkeys(record["task"] for record in records))[:2] == ["splitter", "upos"]
+    assert list(dict.fromkeys(record["task"] for record in records))[:2] == [
+        "splitter",
+        "morphology",
+    ]
     assert {"iteration", "primal", "dual", "relative_gap", "score", "seconds"} <= set(records[0])
     assert not list(trained.model.parent.glob("*.part"))
 

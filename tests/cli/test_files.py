@@ -98,7 +98,7 @@ def test_a_model_is_replaced_only_by_force(
 def test_a_base_is_replaced_by_force(trained: Trained, corpus: Path, tmp_path: Path) -> None:
     model = tmp_path / "model.msgpack"
     model.write_bytes(trained.model.read_bytes())
-    run("train", corpus, "--base", model, "-o", model, "-f", "-q", "--set", 'layers=["upos"]')
+    run("train", corpus, "--base", model, "-o", model, "-f", "-q", "--set", 'layers=["spans"]')
     assert '"bases"' in run("inspect", model, "--json").stdout
 
 

@@ -61,7 +61,7 @@ def test_the_file_names_its_base(gone_on: tuple[Path, str, str], trained: Traine
 
 def test_new_labels_are_in_use(trained: Trained, mine: Path) -> None:
     model = mine.parent / "all.msgpack"
-    settings = ["upos.stop.iterations=12", "base_strength=0.5"]
+    settings = ["morphology.stop.iterations=12", "base_strength=0.5"]
     options = [option for setting in settings for option in ("--set", setting)]
     done = run("train", "--base", trained.model, mine, "-o", model, *options)
     assert "development  none: so few sentences" in done.stderr
@@ -86,18 +86,18 @@ def test_json_has_both_scores_and_the_settings_are_those_of_the_base(
         "--dev",
         trained.dev,
         "--set",
-        'layers=["upos", "xpos"]',
+        'layers=["upos", "xpos", "feats"]',
         "--set",
         "base_strength=30",
     )
     said = json.loads(done.stdout)
-    assert set(said["tasks"]) == {"upos", "xpos"}
+    assert set(said["tasks"]) == {"morphology"}
     assert said["layers"] == ["upos", "xpos", "feats", "spans", "heads", "deprels"]
     assert said["base"]["name"] == "model.msgpack"
     assert said["base"]["development"]["UPOS"] > 0
     header = read_header(mine.parent / "json.msgpack")
     assert header["config"]["base_strength"] == 30
-    assert header["config"]["upos"]["stop"]["iterations"] == 4
+    assert header["config"]["morphology"]["stop"]["iterations"] == 4
     assert header["config"]["seed"] == 4
 
 
@@ -113,13 +113,21 @@ def test_without_base_nothing_is_said_of_one(trained: Trained) -> None:
             "configuration: parser.bits: expected 18 as in the base model",
         ),
         (
-            ["--set", "upos.templates=['bias']"],
-            "upos.templates: expected the 32 templates as in the base",
+            ["--set", "morphology.templates=['bias']"],
+            "morphology.templates: expected the 32 templates as in the base",
         ),
         (["--set", "parser.order=2"], "parser.order: expected 1 as in the base model"),
         (["--set", "upos.d=2"], "upos.d"),
         (
-            ["--learner", "hmm", "--set", 'layers=["upos"]', "-q"],
+            ["--set", "upos.c=3"],
+            "upos: the base model has one tagger of upos, xpos, feats",
+        ),
+        (
+            ["--set", 'layers=["upos"]', "-q"],
+            "expected all of upos, xpos, feats, which one tagger of the base model predicts",
+        ),
+        (
+            ["--learner", "hmm", "--set", 'layers=["spans"]', "-q"],
             "that can continue from a base model",
         ),
     ],

@@ -48,7 +48,7 @@ def test_layers_that_gold_does_not_annotate_are_null() -> None:
     gold = [Sentence(forms=["a", "b"], upos=["X", "Y"], xpos=["_", "_"], spans=["O", "O"])]
     found = report_as_json(evaluate(gold, gold))
     assert found["UPOS"] == 100.0
-    nothing = ("XPOS", "UFeats", "UAS", "LAS", "CLAS", "MLAS", "NE", "segmentation")
+    nothing = ("XPOS", "UFeats", "AllTags", "UAS", "LAS", "CLAS", "MLAS", "NE", "segmentation")
     assert {name: found[name] for name in nothing} == dict.fromkeys(nothing)
     assert set(found["intervals"]) == {"UPOS"}
     assert found["conventions"] == dict.fromkeys(["ud18", "conllx06", "conll07", "spacy"])
@@ -84,7 +84,20 @@ def test_other_words_leave_out_what_compares_word_by_word() -> None:
     assert 0.0 < found["segmentation"]["Words"] < 100.0
     assert found["counts"]["words"] != found["counts"]["system_words"]
     assert "details" not in found
-    assert set(found["intervals"]) == {"UPOS", "UFeats", "UAS", "LAS", "CLAS", "MLAS"}
+    assert set(found["intervals"]) == {"UPOS", "UFeats", "AllTags", "UAS", "LAS", "CLAS", "MLAS"}
+
+
+def test_all_tags_are_those_that_gold_and_system_have() -> None:
+    """Two kinds of tags at least, all of them in gold and among the layers that are scored."""
+    both = [Sentence(forms=["a", "b"], upos=["X", "Y"], feats=["_", "A=1"])]
+    other = [both[0].with_layers(upos=("X", "X"))]
+    found = evaluate(both, other, bootstrap=0)
+    assert found["AllTags"] == score(both, other).totals["AllTags"].f1 == 50.0
+    tagged = [both[0].with_layers(xpos=("N", "V"))]
+    assert "AllTags" not in evaluate(both, tagged, bootstrap=0).scores
+    assert evaluate(tagged, tagged, bootstrap=0)["AllTags"] == 100.0
+    assert evaluate(tagged, both, bootstrap=0)["AllTags"] == 0.0
+    assert "AllTags" not in evaluate(tagged, tagged, layers={"upos", "xpos"}, bootstrap=0).scores
 
 
 def test_details_on_request() -> None:

@@ -1,0 +1,370 @@
+"""One tagger of UPOS, XPOS and FEATS: which corpora and settings have it, how it is continued from
+a base, tuned, and learns in steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sample_treebank import quick, quick_joint, quick_joint_model, quick_model, sample
+
+from egparse.errors import ConfigError, EgparseError
+from egparse.fitting.config import TrainConfig
+from egparse.fitting.config_files import read_config
+from egparse.fitting.joint_tags import joint_layers, section_of
+from egparse.fitting.progress import Iteration
+from egparse.learners.eg.path import PathConfig
+from egparse.pipeline.model import Model
+from egparse.sentences import Sentence
+from egparse.tagging.morphology_task import over
+from egparse.training.continuation import Base, configure, continue_training
+from egparse.training.joint import layers_together
+from egparse.training.run import train
+from egparse.training.steps import StepLearner, untrained_model
+from egparse.training.tune import tune
+
+TAGS = ("upos", "xpos", "feats")
+OLD, NEW = list(sample("train")[:60]), list(sample("train")[100:140])
+
+
+def gone_on(
+    base: Model, sentences: Sequence[Sentence], listener: Any = None, **settings: Any
+) -> Model:
+    config = configure(base, {"hold_out": 0, **settings})
+    rest = [listener] if listener else []
+    return continue_training(Base(base, "base", "0123"), sentences, None, config, *rest).model
+
+
+@cache
+def gone_on_quick() -> Model:
+    return gone_on(quick_joint_model(), NEW)
+
+
+def accuracy(model: Model, sentences: Sequence[Sentence], layer: str) -> float:
+    plain = [Sentence(forms=one.forms) for one in sentences]
+    pairs = [
+        (wanted, got)
+        for own, other in zip(sentences, model.annotate(plain), strict=True)
+        for wanted, got in zip(getattr(own, layer), getattr(other, layer), strict=True)
+    ]
+    return sum(wanted == got for wanted, got in pairs) / len(pairs)
+
+
+# --- which layers ---------------------------------------------------------------------------------
+
+
+def test_layers_are_joint_unless_their_own_settings_are_changed() -> None:
+    default, changed = TrainConfig(), read_config({"xpos": {"c": 3.0}})
+    assert joint_layers(default, ("upos", "xpos", "feats", "heads")) == TAGS
+    assert joint_layers(default, ("feats", "upos")) == ("upos", "feats")
+    assert joint_layers(default, ("upos", "heads")) == ()
+    assert joint_layers(changed, TAGS) == ()
+    always = read_config({"xpos": {"c": 3.0}, "morphology": {"joint": "always"}})
+    assert joint_layers(always, TAGS) == TAGS
+    assert joint_layers(read_config({"morphology": {"joint": "never"}}), TAGS) == ()
+    assert [section_of(layer, TAGS) for layer in (*TAGS, "heads")] == ["morphology"] * 3 + [
+        "parser"
+    ]
+    assert section_of("xpos") == "xpos"
+
+
+def test_a_corpus_with_too_many_combinations_gets_a_tagger_for_each_layer() -> None:
+    tags = [f"T{k}" for k in range(270)]
+    sentences = [Sentence(forms=["a"] * 270, upos=[f"U{k}"] * 270, xpos=tags) for k in range(270)]
+    assert layers_together(TrainConfig(), sentences[:100], ("upos", "xpos")) == ("upos", "xpos")
+    assert layers_together(TrainConfig(), sentences, ("upos", "xpos")) == ()
+    always = read_config({"morphology": {"joint": "always"}})
+    with pytest.raises(ConfigError, match=r"morphology\.joint: expected 'auto' or 'never' for a"):
+        layers_together(always, sentences, ("upos", "xpos"))
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        (
+            {"morphology": {"c": 3.0, "joint": "never"}},
+            r"morphology\.c: has no effect where morphology\.joint = 'never'",
+        ),
+        (
+            {"morphology": {"c": 3.0}, "upos": {"c": 3.0}},
+            r"morphology\.c: has no effect where \[upos\], \[xpos\] or \[feats\] is changed",
+        ),
+        ({"morphology": {"order": 2}}, r"morphology\.order: expected 1, as tags of several"),
+        ({"morphology": {"joint": "maybe"}}, r"morphology\.joint: expected "),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(table: dict[str, Any], expected: str) -> None:
+    with pytest.raises(ConfigError, match=expected):
+        read_config(table)
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ("morphology.learner=hmm", r"morphology\.learner: expected one that learns from scores"),
+        ("morphology.templates=['xpos[-1]']", r"morphology\.templates: expected layers that are"),
+    ],
+)
+def test_what_cannot_be_learned_together_is_refused_before_training(
+    settings: str, expected: str
+) -> None:
+    with pytest.raises(ConfigError, match=expected):
+        train(sample("train")[:10], None, quick_joint(settings))
+
+
+@pytest.mark.parametrize(
+    ("settings", "is_probabilistic"),
+    [
+        (("learner=dca",), True),
+        (("learner=perceptron",), False),
+        (("loss=max-margin", "stop.iterations=25"), False),
+        (("bigrams=false",), True),
+    ],
+)
+def test_other_learners_and_losses_learn_layers_together(
+    settings: tuple[str, ...], is_probabilistic: bool
+) -> None:
+    own = [f"morphology.{text}" for text in settings]
+    config = quick_joint("hold_out=0", "layers=['upos','xpos','feats']", *own)
+    model = train(OLD[:20], None, config).model
+    assert accuracy(model, OLD[:20], "feats") > 0.75
+    assert model.probabilistic == (TAGS if is_probabilistic else ())
+
+
+# --- from a base ----------------------------------------------------------------------------------
+
+
+def test_a_joint_base_learns_the_new_sentences_and_does_not_forget_the_old_ones() -> None:
+    base, model = quick_joint_model(), gone_on_quick()
+    assert base.morphology is not None
+    assert model.morphology is not None
+    before, now = base.morphology.combinations.numbers, model.morphology.combinations.numbers
+    np.testing.assert_array_equal(now[: len(before)], before)
+    assert len(now) > len(before)
+    assert set(model.record["tasks"]) == {"morphology", "spans", "heads", "deprels"}
+    for layer in TAGS:
+        assert accuracy(model, NEW, layer) > accuracy(base, NEW, layer) + 0.1
+        assert accuracy(model, OLD, layer) > accuracy(base, OLD, layer) - 0.1
+
+
+def test_held_infinitely_close_a_joint_model_is_the_base() -> None:
+    base = quick_joint_model()
+    near = gone_on(base, OLD[:30], base_strength=1e9)
+    assert base.morphology is not None
+    assert near.morphology is not None
+    old, new = base.morphology.tagger.model, near.morphology.tagger.model
+    assert (new.index.numbers(old.index.keys) >= 0).all()
+    np.testing.assert_allclose(new.transitions, old.transitions, atol=1e-3)
+    for layer in TAGS:
+        said = [[getattr(one, layer) for one in own.annotate(OLD[:30])] for own in (base, near)]
+        assert said[0] == said[1]
+
+
+def test_the_gap_closes_around_a_joint_base() -> None:
+    heard: list[Iteration] = []
+    stop = {"stop": {"iterations": 80, "gap": 0.01}}
+
+    def listener(event: object) -> None:
+        if isinstance(event, Iteration) and event.task == "morphology":
+            heard.append(event)
+
+    gone_on(quick_joint_model(), NEW[:12], listener, morphology=stop, layers=list(TAGS))
+    last = heard[-1]
+    assert last.gap >= -1e-3 * abs(last.dual)
+    assert last.relative_gap <= 0.011
+
+
+def test_a_longer_tagger_scores_what_its_known_parts_score() -> None:
+    """Over more combinations, the known ones are predicted as before, with the same marginals where
+    the new ones are no candidates.
+    """
+    base, model = quick_joint_model(), gone_on_quick()
+    assert base.morphology is not None
+    assert model.morphology is not None
+    longer = over(base.morphology, model.morphology.combinations, model.columns)
+    forms = [one.forms for one in NEW]
+    plain = base.morphology.predict_with_probabilities(base.columns.words(forms), TAGS)
+    found = longer.predict_with_probabilities(model.columns.words(forms), TAGS)
+    for layer in TAGS:
+        np.testing.assert_array_equal(found[layer].labels, plain[layer].labels)
+        np.testing.assert_allclose(found[layer].probabilities, plain[layer].probabilities)
+
+
+def test_a_continued_joint_model_is_saved_and_loaded(tmp_path: Path) -> None:
+    gone_on_quick().save(tmp_path / "m")
+    loaded = Model.load(tmp_path / "m")
+    assert list(loaded.annotate(NEW[:5])) == list(gone_on_quick().annotate(NEW[:5]))
+
+
+def test_without_one_of_its_layers_a_joint_tagger_stays_as_it_is() -> None:
+    base = quick_joint_model()
+    partly = [one.with_layers(xpos=()) for one in NEW]
+    model = gone_on(base, partly)
+    assert set(model.record["tasks"]) == {"spans", "heads", "deprels"}
+    assert model.layers == base.layers
+    assert model.probabilistic == base.probabilistic
+    for layer in TAGS:
+        assert [getattr(one, layer) for one in model.annotate(NEW)] == [
+            getattr(one, layer) for one in base.annotate(NEW)
+        ]
+    expected = (
+        "expected all of upos, xpos, feats, which one tagger of the base model predicts together, "
+        "or none of them, got upos"
+    )
+    for layers in (["upos"], ["upos", "heads"]):
+        with pytest.raises(EgparseError, match=expected):
+            gone_on(base, partly, layers=layers)
+        with pytest.raises(EgparseError, match=expected):
+            gone_on(base, NEW, layers=layers)
+    with pytest.raises(EgparseError, match=expected):
+        gone_on(base, [Sentence(forms=one.forms, upos=one.upos) for one in NEW])
+
+
+@pytest.mark.parametrize(
+    ("joint", "table", "expected"),
+    [
+        (True, {"xpos": {"c": 7.0}}, "xpos: the base model has one tagger of upos, xpos, feats"),
+        (True, {"morphology": {"joint": "never"}}, r"morphology\.joint: expected always as in the"),
+        (True, {"morphology": {"single_features": "always"}}, r"morphology\.single_features: expe"),
+        (False, {"morphology": {"c": 7.0, "joint": "always"}}, "has a tagger for each layer"),
+    ],
+)
+def test_settings_that_a_base_fixes_are_refused(
+    joint: bool, table: dict[str, Any], expected: str
+) -> None:
+    with pytest.raises(ConfigError, match=expected):
+        configure(quick_joint_model() if joint else quick_model(), table)
+
+
+def test_the_learner_and_the_constant_of_a_joint_base_can_be_changed() -> None:
+    everywhere = {section: {"learner": "dca"} for section in (*TAGS, "morphology", "spans")}
+    model = gone_on(quick_joint_model(), NEW[:20], **everywhere)
+    assert model.config_table["morphology"]["learner"] == "dca"
+
+
+def test_a_base_without_trees_may_get_a_layer_beside_its_joint_tagger() -> None:
+    config = quick_joint("hold_out=0", "layers=['upos','feats']")
+    base = train([one.with_layers(xpos=()) for one in OLD], None, config).model
+    model = gone_on(base, NEW, layers=["upos", "feats", "xpos"])
+    assert model.layers == TAGS
+    assert set(model.taggers) == {"xpos"}
+    assert model.morphology is not None
+    assert model.morphology.layers == ("upos", "feats")
+    assert accuracy(model, NEW, "xpos") > 0.8
+
+
+# --- tuning ---------------------------------------------------------------------------------------
+
+SHORT = PathConfig(c_from=4.0, c_to=1.0, decay=0.5, gap=0.01, iterations=20)
+
+
+def test_the_joint_task_is_tuned() -> None:
+    done = tune(OLD[:30], sample("dev")[:15], quick_joint(), {"morphology": SHORT})
+    (own,) = done.tasks
+    assert own.task == "morphology"
+    assert own.setting == "morphology.c"
+    assert [point.solution.c for point in own.points] == [4.0, 2.0, 1.0]
+    assert all(point.score is not None and point.score > 20 for point in own.points)
+
+
+def test_tasks_that_read_tags_are_tuned_on_those_of_the_joint_tagger() -> None:
+    heard: list[str] = []
+    done = tune(
+        OLD[:30], sample("dev")[:15], quick_joint(), {"parser": SHORT},
+        lambda event: heard.append(event.task),
+    )  # fmt: skip
+    assert [one.task for one in done.tasks] == ["parser"]
+    assert "morphology" in heard
+    assert not set(heard) & {*TAGS, "spans"}
+
+
+def test_a_path_for_one_layer_has_taggers_for_each() -> None:
+    config = TrainConfig(**{key: getattr(quick(), key) for key in ("jackknife", "parser")})
+    done = tune(OLD[:30], sample("dev")[:15], config, {"xpos": SHORT})
+    assert [one.task for one in done.tasks] == ["xpos"]
+    with pytest.raises(EgparseError, match="upos: upos, xpos, feats are learned together"):
+        tune(OLD[:30], [], quick_joint(), {"upos": SHORT})
+    with pytest.raises(EgparseError, match="expected a task that the corpus annotates"):
+        tune(OLD[:30], [], quick("morphology.joint=never"), {"morphology": SHORT})
+
+
+# --- steps ----------------------------------------------------------------------------------------
+
+
+def test_a_joint_model_learns_in_steps(tmp_path: Path) -> None:
+    learner = StepLearner(quick_joint_model())
+    losses = []
+    for _ in range(3):
+        found = [learner.update(NEW[k : k + 10], learner.layers) for k in range(0, len(NEW), 10)]
+        assert all({"upos", "spans", "heads", "deprels"} == set(one) for one in found)
+        losses.append(sum(one["upos"] for one in found))
+    assert losses == sorted(losses, reverse=True)
+    for layer in TAGS:
+        assert accuracy(learner.model, NEW, layer) > accuracy(quick_joint_model(), NEW, layer) + 0.1
+    learner.model.save(tmp_path / "m")
+    assert list(Model.load(tmp_path / "m").annotate(NEW)) == list(learner.model.annotate(NEW))
+
+
+def test_a_step_for_one_layer_takes_the_best_tags_of_the_others() -> None:
+    """The sentences have an XPOS tag that nothing has been seen with; its UPOS and FEATS are those
+    that the model gives to the word.
+    """
+    base = quick_joint_model()
+    sentences = [
+        Sentence(forms=one.forms, xpos=["ZZ" if tag == "NN" else tag for tag in one.xpos])
+        for one in OLD[:20]
+    ]
+    learner = StepLearner(base)
+    learner.add_labels("xpos", ["ZZ"])
+    for _ in range(4):
+        losses = learner.update(sentences, ("xpos",))
+        assert set(losses) == {"xpos"}
+    assert accuracy(learner.model, sentences, "xpos") > 0.9
+    for layer in ("upos", "feats"):
+        before, after = (
+            [tag for one in own.annotate(OLD[:20]) for tag in getattr(one, layer)]
+            for own in (base, learner.model)
+        )
+        same = sum(a == b for a, b in zip(before, after, strict=True))
+        assert same > 0.9 * len(before)
+
+
+def test_steps_for_other_layers_leave_a_joint_tagger_as_it_is() -> None:
+    learner = StepLearner(quick_joint_model())
+    learner.update(NEW[:10], ("heads",))
+    assert learner.model.morphology is quick_joint_model().morphology or all(
+        np.array_equal(first, second)
+        for first, second in zip(
+            learner.model.morphology.tagger.model.rows,  # type: ignore[union-attr]
+            quick_joint_model().morphology.tagger.model.rows,  # type: ignore[union-attr]
+            strict=True,
+        )
+    )
+
+
+def test_a_model_that_learns_from_nothing_has_a_tagger_for_each_layer() -> None:
+    model = untrained_model(OLD[:10], TAGS, TrainConfig())
+    assert model.morphology is None
+    assert set(model.taggers) == set(TAGS)
+    assert model.config_table["morphology"]["joint"] == "never"
+    learner = StepLearner(model)
+    assert set(learner.update(OLD[:10], TAGS)) == set(TAGS)
+
+
+def test_combinations_of_parts_that_are_known_need_no_training() -> None:
+    """A combination that is only added scores its parts, so that constraints can ask for it."""
+    base = quick_joint_model().morphology
+    assert base is not None
+    rows = {tuple(row) for row in base.combinations.numbers.tolist()}
+    sizes = [int(base.combinations.numbers[:, k].max()) + 1 for k in range(3)]
+    new = next(row for row in product(*map(range, sizes)) if row not in rows)
+    labels = {layer: np.array([tag], dtype=np.int32) for layer, tag in zip(TAGS, new, strict=True)}
+    longer = over(base, base.combinations.extended(labels), quick_joint_model().columns)
+    assert longer.tagger.model.n_parts == base.tagger.model.n_parts
+    assert len(longer.combinations.numbers) == len(rows) + 1
