@@ -20,7 +20,8 @@ from egparse.features.templates import columns_of
 from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
 from egparse.features.word_table import Columns, as_text
 from egparse.fitting.class_templates import with_classes
-from egparse.fitting.config import TrainConfig
+from egparse.fitting.config import TaggerConfig, TrainConfig
+from egparse.fitting.config_files import learning_sections
 from egparse.layers import TAG_LAYERS
 from egparse.parsing.columns import PARSER_INPUTS
 from egparse.parsing.second_order.training import templates_of
@@ -109,9 +110,9 @@ def class_columns(layers: Sequence[str], config: TrainConfig, n_tables: int) -> 
     """The columns of word classes that the tasks of some layers name, with so many tables."""
     texts = [
         text
-        for layer in layers
-        if layer in TAG_LAYERS
-        for text in with_classes(getattr(config, layer), n_tables)
+        for section, learning in learning_sections(config)
+        if isinstance(learning, TaggerConfig) and (section in layers or section not in TAG_LAYERS)
+        for text in with_classes(learning, n_tables)
     ]
     if "heads" in layers:
         texts += with_classes(config.parser, n_tables)
