@@ -43,7 +43,7 @@ def read_tables(
         table = replace(table, origin=origin).frequent(min_count)
         if not table.paths:
             raise EgparseError(f"{name}: expected words of at least {min_count} occurrences")
-        packed.append(PackedTable.of(table))
+        packed.append(PackedTable.of(table.generalised()))
     return packed
 
 

@@ -72,6 +72,22 @@ class ClassTable:
         paths = {form: path for form, path in self.paths.items() if form in counts}
         return ClassTable(paths, counts, self.origin)
 
+    def generalised(self) -> ClassTable:
+        """The table with what ``path`` falls back to: forms in lower case, and with digits as 0,
+        that it lacks, with the most frequent path of the forms that are written so.
+
+        Without counts all forms are equally frequent; of equally frequent paths it is the first.
+        """
+        frequencies: dict[str, dict[str, int]] = {}
+        for form, path in self.paths.items():
+            count = self.counts.get(form, 1)
+            for key in dict.fromkeys((form.lower(), normal(form))):
+                if key not in self.paths:
+                    of_key = frequencies.setdefault(key, {})
+                    of_key[path] = of_key.get(path, 0) + count
+        new = {key: max(of_key, key=of_key.__getitem__) for key, of_key in frequencies.items()}
+        return ClassTable({**self.paths, **new}, self.counts, self.origin)
+
     def without_repetitions(self) -> ClassTable:
         """The table without forms that would have the same path if they were left out: ``path`` of
         every form is the same.

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from properties import examples
 
 from egparse.classes.packed import PackedTable, fingerprints_of
-from egparse.classes.table import ClassTable, Origin
+from egparse.classes.table import ClassTable, Origin, normal
 from egparse.storage.compressed_arrays import compress_array
 from egparse.storage.schema import Misfit, Stored
 
@@ -65,6 +65,28 @@ def test_a_table_is_read_as_it_was_stored(paths: dict[str, str]) -> None:
     assert again.paths == table.paths
     assert again.fingerprints.tolist() == table.fingerprints.tolist()
     assert again.classes.tolist() == table.classes.tolist()
+
+
+@given(TABLES)
+@examples(100)
+def test_what_forms_fall_back_to_has_their_commonest_path(paths: dict[str, str]) -> None:
+    wide = dict(ClassTable(paths).generalised().paths)
+    assert wide | paths == wide
+    wanted = {form.lower() for form in paths} | {normal(form) for form in paths}
+    assert set(wide) == set(paths) | wanted
+    for key in set(wide) - set(paths):
+        alike = [path for form, path in paths.items() if key in (form.lower(), normal(form))]
+        assert alike.count(wide[key]) == max(map(alike.count, alike))
+
+
+def test_the_commonest_path_is_by_counts_where_there_are_some() -> None:
+    paths = {"Abc": "0", "ABC": "1", "aBC": "1", "12": "00", "34": "01", "56": "01"}
+    assert ClassTable(paths).generalised().paths == paths | {"abc": "1", "00": "01"}
+    counts = {"Abc": 9, "ABC": 1, "aBC": 1, "12": 3, "34": 1, "56": 1}
+    wide = ClassTable(paths, counts).generalised()
+    assert wide.paths == paths | {"abc": "0", "00": "00"}
+    assert wide.path("abC") == "0"
+    assert wide.path("78") == "00"
 
 
 def test_rare_forms_are_left_out_where_there_are_counts() -> None:
