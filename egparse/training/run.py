@@ -327,7 +327,8 @@ class Run:
         """Whether a later task has features of a layer of tags."""
         predicted = (*self.corpus.layers, *self.base_taggers)
         later = [other for other in TAG_LAYERS[TAG_LAYERS.index(layer) + 1 :] if other in predicted]
-        by_parser = layer != "spans" and "heads" in self.corpus.layers
+        is_replaced = layer == "xpos" and self.columns.fine_tags is not None
+        by_parser = layer != "spans" and not is_replaced and "heads" in self.corpus.layers
         return by_parser or layer in named_columns(later, self.config)
 
     @property
