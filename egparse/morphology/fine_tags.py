@@ -15,7 +15,7 @@ from egparse.morphology.bundles import features_of
 from egparse.morphology.choice import choose_for_tags, likelihood_of_arcs, numbered
 from egparse.morphology.treebank import arcs_of, feats_of, numbers_of, upos_of, xpos_of
 from egparse.sentences import MISSING, Sentence
-from egparse.storage.schema import Misfit, Record, Stored, Strings
+from egparse.storage.schema import STRING_BYTES, Misfit, Record, Stored, Strings
 from egparse.types import Ints
 
 LEAST_GAIN = 0.0005
@@ -91,7 +91,7 @@ class FineTags:
         A tag that is new for a known UPOS stays what it was, the most frequent one of its UPOS, so
         that training which continues from a base begins with the base's predictions.
         """
-        known = {tag.partition(_SEPARATOR)[0] for tag in self.tags}
+        known = set(map(_upos_of_tag, self.tags))
         counts = Counter(
             tag
             for sentence in sentences
@@ -115,11 +115,13 @@ class FineTags:
         there is none; that is also what the last column holds, which is for unknown bundles.
         """
         numbers = {tag: number for number, tag in enumerate(self.tags)}
+        usual: dict[str, int] = {}
+        for tag, number in numbers.items():
+            usual.setdefault(_upos_of_tag(tag), number)
         parsed = [features_of(bundle) for bundle in bundles]
         table = np.empty((len(upos), len(bundles) + 1), dtype=np.int32)
         for row, one in zip(table, upos, strict=True):
-            usual = (t for t in self.tags if t == one or t.startswith(one + _SEPARATOR))
-            row[:] = numbers.get(next(usual, ""), -1)
+            row[:] = usual.get(one, -1)
             if self.features.get(one):
                 row[:-1] = [numbers.get(self.tag(one, known), row[-1]) for known in parsed]
         return table
@@ -144,5 +146,9 @@ class FineTags:
         most = max(map(len, features), default=0)
         if most > _MOST_FEATURES:
             raise Misfit("fine_tags.features", f"at most {_MOST_FEATURES} of a UPOS", most)
-        stored.spend(4 * upos * (bundles + 1))
+        stored.spend(4 * upos * (bundles + 1) + STRING_BYTES * len(features) * bundles)
         return cls(dict(zip(read["upos"], features, strict=True)), tuple(read["tags"]))
+
+
+def _upos_of_tag(tag: str) -> str:
+    return tag.partition(_SEPARATOR)[0]

@@ -402,7 +402,8 @@ class Run:
         predicted = (*self.corpus.layers, *self.base_taggers)
         after = TAG_LAYERS if layer in self.joint else TAG_LAYERS[TAG_LAYERS.index(layer) + 1 :]
         later = [other for other in after if other in predicted and other not in self.joint]
-        by_parser = layer != "spans" and "heads" in self.corpus.layers
+        is_replaced = layer == "xpos" and self.columns.fine_tags is not None
+        by_parser = layer != "spans" and not is_replaced and "heads" in self.corpus.layers
         return by_parser or layer in named_columns(later, self.config)
 
     @property

@@ -27,7 +27,7 @@ from egparse.morphology.fine_tags import FineTags
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
 from egparse.storage.model_file import read_model, write_model
-from egparse.storage.schema import Misfit, Stored
+from egparse.storage.schema import Allowance, Misfit, Stored
 from egparse.training.columns import build_columns
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.run import train
@@ -255,6 +255,12 @@ def _without_fine_tags(columns: Columns) -> Columns:
 def test_faulty_content_is_refused(change: dict[str, object]) -> None:
     with pytest.raises(Misfit):
         FineTags.from_payload(Stored(FINE.to_payload() | change, "fine_tags"), 2, 2)
+
+
+def test_a_table_out_of_proportion_is_refused() -> None:
+    stored = Stored(FINE.to_payload(), "fine_tags", Allowance(1000))
+    with pytest.raises(Misfit, match="takes at most"):
+        FineTags.from_payload(stored, 2, 1_000_000)
 
 
 def test_fine_tags_need_the_labels_that_they_are_made_of(tmp_path: Path) -> None:
