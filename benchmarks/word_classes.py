@@ -6,6 +6,7 @@ discounting (0.5) of pairs of classes, backed off to the frequencies of classes;
 class are one class of one word.
 
 Usage: python benchmarks/word_classes.py TEXT... [--language CODE] [--classes N...] [--min-count N]
+       [--only WORD...]
 """
 
 from __future__ import annotations
@@ -39,12 +40,17 @@ def main() -> None:
     parser.add_argument("--language", default="xx")
     parser.add_argument("--classes", type=int, nargs="+", default=[500, 1000])
     parser.add_argument("--min-count", type=int, default=2)
+    parser.add_argument(
+        "--only", nargs="+", default=[""], help="ways whose names have one of these"
+    )
     options = parser.parse_args()
     counts, held_out = read(options.texts, options.language, options.min_count)
     print(f"{len(counts.words):,} words, {counts.total:,} pairs, {held_out.total:,} held out")
     print("classes  way                                   text  held out   CPU s")
     for number in options.classes:
         for name, way in WAYS.items():
+            if not any(word in name for word in options.only):
+                continue
             begun = time.process_time()
             classes = way(counts, number)
             seconds = time.process_time() - begun
@@ -87,7 +93,7 @@ def more_first(counts: PairCounts, number: int, more: float, first: int, then: i
 
 
 def frequent_alone(counts: PairCounts, number: int) -> Classes:
-    """The most frequent words in a class each, all others in one (Martin et al., section 3.1)."""
+    """The most frequent words in a class each, all others in one (as Martin et al. 1998)."""
     of = np.minimum(np.arange(len(counts.words)), number - 1).astype(np.int32)
     return from_assignment(counts, number, of)
 

@@ -10,7 +10,7 @@ changes L by
 
 with d and c other than k and m; it is never positive. The gains of all pairs are kept. A merge of i
 and j changes the terms of other pairs for d and c among i and j only, so that it takes O(C^2) time,
-and the tree O(C^3) (as Liang 2005, section 4.1).
+and the tree O(C^3) (as Liang 2005).
 
 Classes that no word enters stay as they are: they are contexts of the others.
 """

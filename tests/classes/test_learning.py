@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
+from pathlib import Path
 
 import pytest
 from classes.texts import counted, from_grammar
 from oracles import brown
 
+from egparse.classes.agglomeration import agglomerate, merged
+from egparse.classes.counting import TextCounter
+from egparse.classes.exchange import from_assignment, initial_classes
 from egparse.classes.learning import Learned, LearningOptions, Merging, Pass, learn
+from egparse.classes.raw_text import TextOptions, count_words
 from egparse.errors import ConfigError
+
+CORPORA = Path(__file__).parents[2] / "corpora"
 
 
 def classes_of(learned: Learned) -> dict[str, str]:
@@ -128,3 +136,17 @@ def test_no_words_are_refused() -> None:
 def test_options_out_of_range_are_refused(options: dict[str, int], text: str) -> None:
     with pytest.raises(ConfigError, match=text):
         LearningOptions(**options)
+
+
+@pytest.mark.parametrize("number", [20, 60])
+def test_classes_of_a_corpus_are_more_likely_than_browns(number: int) -> None:
+    """Merging words that are alone at first is Brown's algorithm, as other tests show."""
+    counter = TextCounter()
+    count_words(counter, CORPORA / "en_sample-train.conllu", "conllu", TextOptions())
+    counts = counter.pair_counts(2)
+    alone = initial_classes(counts, len(counts.words))
+    with ThreadPoolExecutor(1) as threads:
+        merges = agglomerate(alone, threads, number)
+    of = merged(alone.number, merges)[alone.of_words]
+    greedy = from_assignment(counts, number, of).log_likelihood()
+    assert learn(counts, LearningOptions(classes=number)).classes.log_likelihood() > greedy
