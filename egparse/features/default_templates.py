@@ -50,9 +50,13 @@ WORD_CLASS_TEMPLATES = (
 """For tags, once for each table of word classes."""
 
 SPAN_CLASS_TEMPLATES = (
-    "class4[0]", "class6[0]", "class8[0]", "class12[0]", "class[0]", "class6[-1]", "class6[1]",
-    "class[-1]", "class[1]", "class6[-1]|class6[0]", "class6[0]|class6[1]", "class[-1]|class[0]",
-    "class[0]|class[1]", "class[0]|shape[0]", "class8[-1]|shape[0]", "class[0]|suffix3[0]",
+    "class4[0]", "class6[0]", "class8[0]", "class10[0]", "class12[0]", "class16[0]", "class[0]",
+    "class6[-2]", "class6[-1]", "class6[1]", "class6[2]", "class8[-1]", "class8[1]", "class12[-1]",
+    "class12[1]", "class[-1]", "class[1]", "class6[-1]|class6[0]", "class6[0]|class6[1]",
+    "class8[-1]|class8[0]", "class8[0]|class8[1]", "class[-1]|class[0]", "class[0]|class[1]",
+    "class[0]|shape[0]", "class10[0]|shape[0]", "class8[-1]|shape[0]", "class[0]|suffix3[0]",
+    "class6[0]|upos[0]", "class6[0]|casing[0]", "class[0]|casing[0]", "class6[-1]|casing[0]",
+    "class6[1]|casing[0]",
 )  # fmt: skip
 """The same for entities."""
 
