@@ -7,9 +7,8 @@ settings`` lists them (``egparse.fitting.settings``). Configurations are read an
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
-from os import PathLike
 from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Interval
@@ -409,10 +408,6 @@ class TrainConfig:
         """
         for one in fields(self):
             value = getattr(self, one.name)
-            if one.name == "classes" and isinstance(value, str | PathLike):
-                value = [value]
-            if one.name == "classes" and isinstance(value, Sequence):
-                value = {"tables": [str(table) for table in value]}
             if is_dataclass(one.default) and not isinstance(value, type(one.default)):
                 from egparse.fitting.config_files import read_section
 

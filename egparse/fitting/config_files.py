@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, is_dataclass, replace
 from functools import cache
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,7 @@ def read_config(table: Mapping[str, Any], name: str = "configuration") -> TrainC
         ConfigError: see ``check_config``; also a setting that would have no effect beside the
             others, and ``base_strength``, which needs a base model.
     """
+    table = _as_tables(table)
     config = check_config(table, name)
     if config.base_strength != TrainConfig.base_strength:
         raise ConfigError(f"{name}: base_strength: expected a base model beside it, got none")
@@ -301,11 +303,20 @@ def _fault(parts: Sequence[str], kind: str, value: object, name: str) -> str:
 
 
 def _as_tables(table: Mapping[str, Any]) -> dict[str, Any]:
-    """The table, with sections that are dataclasses as tables."""
-    return {
+    """The table, with sections that are dataclasses as tables; ``classes`` may also be a table of
+    word classes, or a list of them.
+    """
+    sections = {
         key: asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
         for key, value in table.items()
     }
+    classes = sections.get("classes")
+    if isinstance(classes, str | PathLike):
+        classes = [classes]
+    if isinstance(classes, list | tuple):
+        tables = [str(one) if isinstance(one, PathLike) else one for one in classes]
+        sections["classes"] = {"tables": tables}
+    return sections
 
 
 def _refuse_truth_values(table: Mapping[str, Any], name: str, prefix: str = "") -> None:

@@ -220,8 +220,13 @@ def test_tables_as_python_says_them(table: Path) -> None:
     for given in (table, str(table), [table], {"tables": [str(table)]}, wanted):
         assert TrainConfig(classes=given).classes == wanted  # type: ignore[arg-type]
     settings: dict[str, Any] = {"layers": ["upos"], "hold_out": 0, "splitter": {"train": False}}
-    model = egparse.train(sample("train")[:20], [], **settings, classes={"tables": [str(table)]})
-    assert len(model.columns.class_tables) == 1
+    for named in ({"tables": [str(table)]}, table, [str(table)]):
+        model = egparse.train(sample("train")[:20], [], **settings, classes=named)
+        assert len(model.columns.class_tables) == 1
+        assert model.config_table["classes"]["tables"] == (table.name,)
+    assert load_config(None, ['classes="en"']).classes.tables == ("en",)
+    with pytest.raises(ConfigError, match=r"classes\.tables: expected a list of strings, got 3"):
+        TrainConfig(classes=[3])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
