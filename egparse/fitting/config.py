@@ -389,7 +389,7 @@ class TrainConfig:
         templates=SPAN_TEMPLATES,
         class_templates=SPAN_CLASS_TEMPLATES,
         scheme="iobes",
-        c=0.7,
+        c=1.5,
         full_row_min_count=3,
         search="quadratic",
         prioritise_below_gain=float("inf"),
