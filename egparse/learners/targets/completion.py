@@ -49,11 +49,12 @@ from egparse.types import Floats
 
 
 class CompletingLearner:
-    """A learner of the inner problem, and the E step before each of its passes.
+    """A learner of the inner problem, and the E steps that go with its visits or passes.
 
-    Before the first pass the targets are those that the problem starts with; with ``offsets``
-    (parts of all examples,), the fixed scores of a base model, the model gives them from the start.
-    ``beta`` is that of the loss. ``problem`` is without the offsets.
+    Learners in the dual take their first targets from their initial state. For the others, the
+    targets of the first pass are those that the problem starts with; with ``offsets`` (parts of all
+    examples,), the fixed scores of a base model, the model gives them from the start. ``beta`` is
+    that of the loss. ``problem`` is without the offsets.
 
     Raises:
         ConfigError: a learner whose targets may not change.
