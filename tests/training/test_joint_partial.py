@@ -1,0 +1,106 @@
+"""One tagger of UPOS, XPOS and FEATS where words lack tags, and beside teachers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from sample_treebank import quick, quick_joint, quick_joint_model, sample
+
+from egparse.errors import ConfigError, EgparseError
+from egparse.fitting.config import TrainConfig
+from egparse.fitting.task import Part
+from egparse.layers import MORPHOLOGY
+from egparse.sentences import Sentence
+from egparse.tagging.morphology_task import MorphologyTask
+from egparse.training.continuation import Base, configure, continue_training
+from egparse.training.joint import lacking_layers, layers_together
+from egparse.training.run import train
+from egparse.training.teachers import tagged_words
+
+TAGS = ("upos", "xpos", "feats")
+TRAIN = list(sample("train")[:20])
+
+
+def without(sentence: Sentence, *layers: str) -> Sentence:
+    """The sentence without the tags of its first word in some layers."""
+    changed = {layer: ("_", *getattr(sentence, layer)[1:]) for layer in layers}
+    return sentence.with_layers(**changed)
+
+
+@pytest.mark.parametrize(
+    ("first", "lacking"),
+    [
+        (TRAIN[0], []),
+        (without(TRAIN[0], "feats"), []),
+        (without(TRAIN[0], "xpos"), ["xpos"]),
+        (without(TRAIN[0], *TAGS), list(TAGS)),
+        (TRAIN[0].with_layers(feats=()), ["feats"]),
+    ],
+)
+def test_layers_are_learned_together_where_each_word_has_a_tag_in_all(
+    first: Sentence, lacking: Sequence[str]
+) -> None:
+    corpus, always = [first, *TRAIN[1:]], quick_joint()
+    assert lacking_layers(corpus, TAGS) == lacking
+    assert layers_together(TrainConfig(), corpus, TAGS) == (() if lacking else TAGS)
+    if lacking:
+        with pytest.raises(ConfigError, match=f"words without {lacking[0]}, got 'always'"):
+            layers_together(always, corpus, TAGS)
+    else:
+        assert layers_together(always, corpus, TAGS) == TAGS
+
+
+def test_partial_annotation_is_learned_layer_by_layer() -> None:
+    corpus = [*TRAIN[1:], without(TRAIN[0], "xpos")]
+    settings = ("jackknife.folds=0", "layers=['upos', 'xpos']", "hold_out=0")
+    few = [f"{layer}.stop.iterations=1" for layer in ("upos", "xpos")]
+    model = train(corpus, [], quick(*settings, *few)).model
+    assert model.morphology is None
+    assert "_" not in model.columns.labels["xpos"].values
+    assert all("_" not in one.xpos for one in model(corpus))
+
+
+def test_a_joint_base_goes_on_with_whole_tags_only() -> None:
+    base = quick_joint_model()
+    config = configure(base, {"hold_out": 0})
+    with pytest.raises(EgparseError, match=r"a tag in upos, xpos, feats .* a word without xpos"):
+        continue_training(Base(base), [without(TRAIN[0], "xpos")], None, config)
+
+
+def test_words_of_the_development_part_without_a_tag_do_not_count() -> None:
+    model = quick_joint_model()
+    assert model.morphology is not None
+    tagger, combinations = model.morphology.tagger, model.morphology.combinations
+
+    def task(dev: Sequence[Sentence]) -> MorphologyTask:
+        parts = [Part(list(own), model.columns.words([s.forms for s in own])) for own in ([], dev)]
+        settings = quick_joint().morphology
+        return MorphologyTask(
+            MORPHOLOGY, model.columns, *parts, settings, 0, combinations=combinations
+        )
+
+    predicted = list(model([Sentence(one.forms) for one in TRAIN[:3]]))
+    partly = task([without(predicted[0], "xpos"), *predicted[1:]])
+    score = partly.score()
+    assert score is not None
+    assert score(tagger) == 100.0
+    assert partly.scores(tagger) == dict.fromkeys(TAGS, 100.0)
+    outcomes = partly.outcomes(tagger)
+    assert np.flatnonzero(~outcomes.counted).tolist() == [0]
+    bare = task([Sentence(one.forms) for one in predicted])
+    assert bare.score() is None
+    assert bare.scores(tagger) == dict.fromkeys(TAGS)
+
+
+def test_what_teachers_annotate_has_the_tags_of_a_joint_tagger() -> None:
+    model = quick_joint_model()
+    sentences = [Sentence(one.forms) for one in sample("dev")[:5]]
+    words = tagged_words(sentences, model)
+    for layer in TAGS:
+        strings = model.columns.labels[layer].strings
+        column = words.values[:, model.columns.number(layer)]
+        found = [model.columns.describe(layer, value) for value in column.tolist()]
+        assert set(found) <= set(strings)
+        assert found == [tag for one in model(sentences) for tag in getattr(one, layer)]
