@@ -57,5 +57,8 @@ def joined_titles(layers: Iterable[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
+SUPERTAGS = "supertags"
+"""The name of the supertagger's task, and of the column of what it predicts."""
+
 SPLITTER = "splitter"
 """The name of the sentence splitter's task: in records, progress and the configuration."""

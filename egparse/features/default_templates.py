@@ -30,6 +30,16 @@ SPAN_TEMPLATES = (
 """For entities: the same with predicted tags and with statistics of forms in the training corpus.
 """
 
+SUPERTAG_CONTEXT_TEMPLATES = (
+    "upos[0]", "xpos[0]", "feats[0]", "upos[-1]|upos[0]", "upos[0]|upos[1]",
+    "upos[-1]|upos[0]|upos[1]", "xpos[-1]|xpos[0]|xpos[1]", "xpos[-1]|xpos[0]", "xpos[0]|xpos[1]",
+    "upos[-2]|upos[-1]|upos[0]", "upos[0]|upos[1]|upos[2]", "xpos[-2]|xpos[-1]", "xpos[1]|xpos[2]",
+    "normal[0]|xpos[1]", "xpos[-1]|normal[0]", "normal[0]|xpos[0]", "normal[-1]|xpos[0]",
+    "xpos[0]|normal[1]", "upos[-2]|upos[0]", "upos[0]|upos[2]", "upos[-3]|upos[-2]|upos[-1]",
+    "upos[1]|upos[2]|upos[3]",
+)  # fmt: skip
+"""For supertags, beside those of words: predicted tags."""
+
 SPLITTER_TEMPLATES = (
     "bias", "kind[-1]", "kind[0]", "kind[-1]|kind[0]", "kind[-1]|kind[0]|spaced[-1]",
     "kind[-2]|kind[-1]|kind[0]", "kind[-1]|kind[0]|kind[1]", "kind[-2]|kind[-1]|spaced[-1]",

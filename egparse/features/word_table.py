@@ -14,7 +14,7 @@ from egparse.features.form_statistics import COLUMNS as STATISTICS
 from egparse.features.form_statistics import FormStatistics, Text
 from egparse.features.forms import OBSERVABLES, Lexicon
 from egparse.features.vocabulary import BOUNDARY, FIRST_VALUE, Vocabulary
-from egparse.layers import TAG_LAYERS
+from egparse.layers import SUPERTAGS, TAG_LAYERS
 from egparse.morphology.fine_tags import FineTags
 from egparse.schemes import OUTSIDE, from_iob2
 from egparse.sentences import MISSING, Sentence
@@ -79,7 +79,8 @@ class Columns:
         self.statistics = statistics
         self.fine_tags = fine_tags
         self._fine = None if fine_tags is None else self._fine_numbers(fine_tags)
-        self.names = (*lexicon.names, *_PLACES, *STATISTICS, *TAG_LAYERS)
+        supertags = (SUPERTAGS,) if SUPERTAGS in self.labels else ()
+        self.names = (*lexicon.names, *_PLACES, *STATISTICS, *TAG_LAYERS, *supertags)
         self._numbers = {name: number for number, name in enumerate(self.names)}
 
     @property
@@ -96,6 +97,11 @@ class Columns:
     def n_class_tables(self) -> int:
         """The number of tables of word classes."""
         return len(self.class_tables)
+
+    @property
+    def has_supertags(self) -> bool:
+        """Whether there is a column of supertags."""
+        return SUPERTAGS in self.labels
 
     def number(self, name: str) -> int:
         """The place of a column."""

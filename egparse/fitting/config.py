@@ -23,6 +23,7 @@ from egparse.features.default_templates import (
     SPAN_CLASS_TEMPLATES,
     SPAN_TEMPLATES,
     SPLITTER_TEMPLATES,
+    SUPERTAG_CONTEXT_TEMPLATES,
     WORD_CLASS_TEMPLATES,
     WORD_TEMPLATES,
 )
@@ -166,6 +167,21 @@ class MorphologyConfig(TaggerConfig):
     frequent: Count = 100
     c: Constant = 0.5
     anneal_decay: Share = 0.6
+
+
+@dataclass(frozen=True, kw_only=True)
+class SupertagsConfig(TaggerConfig):
+    """The supertagger: label of a word's arc, side of its head, and on which sides it has
+    dependents, predicted before there is a tree, as features of parser and labeller.
+    """
+
+    train: bool = setting(True, "whether to train one, where trees and labels are annotated")
+    templates: tuple[str, ...] = (*WORD_TEMPLATES, *SUPERTAG_CONTEXT_TEMPLATES)
+    bigrams: bool = setting(False, "whether label bigrams have weights; false: words one by one")
+    frequent: Count = 30
+    c: Constant = 1.0
+    anneal_from: NonNegative = 3.0
+    stop: StopConfig = StopConfig(iterations=12)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -394,6 +410,7 @@ class TrainConfig:
         search="quadratic",
         prioritise_below_gain=float("inf"),
     )
+    supertags: SupertagsConfig = SupertagsConfig()
     pruner: PrunerConfig = PrunerConfig()
     parser: ParserConfig = ParserConfig()
     labeller: LabellerConfig = LabellerConfig()

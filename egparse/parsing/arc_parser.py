@@ -198,7 +198,9 @@ class Parser:
         read = stored.read(STORED_PARSER)
         texts = tuple(read["templates"])
         with stored.naming("templates"):
-            templates = compile_arc_templates(texts, arc_column_names(columns.class_names), BETWEEN)
+            templates = compile_arc_templates(
+                texts, arc_column_names(columns.class_names, columns.has_supertags), BETWEEN
+            )
         return cls(
             ArcColumns.from_payload(read["columns"], columns),
             texts,

@@ -23,7 +23,7 @@ from egparse.learners.targets.contract import set_completion
 from egparse.parsing.arc_parser import HeadsWithProbabilities, Parser, codes_for, sentence_values
 from egparse.parsing.arc_problem import TreeProblem, Trees
 from egparse.parsing.candidates import build_arc_filter, candidates_with_correct
-from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, ArcColumns
+from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, SUPERTAG_TEMPLATES, ArcColumns
 from egparse.parsing.partial_trees import (
     arc_frequencies,
     complete_by_frequency,
@@ -132,7 +132,10 @@ class ArcParserTask:
             else base.columns.extended(words, settings.min_form_count)
         )
         texts = (
-            with_classes(settings, self.columns.n_class_tables, ARC_TEMPLATES)
+            (
+                *with_classes(settings, self.columns.n_class_tables, ARC_TEMPLATES),
+                *(SUPERTAG_TEMPLATES if self.columns.has_supertags else ()),
+            )
             if base is None
             else base.texts
         )

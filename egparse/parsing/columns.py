@@ -11,6 +11,7 @@ from egparse.features.sentence_context import COLUMNS as CONTEXT
 from egparse.features.sentence_context import KINDS, TagKinds, fill_context, tag_kinds
 from egparse.features.vocabulary import BOUNDARY, FIRST_VALUE, UNKNOWN
 from egparse.features.word_table import Columns, Words
+from egparse.layers import SUPERTAGS
 from egparse.storage.schema import Array, Integer, Record, Stored, TableOf
 from egparse.types import Ints
 
@@ -93,6 +94,26 @@ first two pair the tags.
 """
 
 
+SUPERTAG = "supertag"
+"""The column of supertags, in a model that has them."""
+
+SUPERTAG_TEMPLATES = (
+    "h.supertag + d.supertag",
+    "h.supertag + d.xpos",
+    "h.xpos + d.supertag",
+    "+ d.supertag",
+    "+ d.supertag d.xpos",
+    "h.supertag h.xpos +",
+    "h.form + d.supertag",
+    "h.supertag + d.form",
+    "h.xpos + d.supertag d.xpos",
+    "h.supertag h.xpos + d.xpos",
+    "h.supertag h.supertag[+1] + d.supertag[-1] d.supertag",
+    "h.upos h.upos[+1] + d.supertag[-1] d.supertag",
+    "h.upos h.marker + d.supertag",
+)
+"""Templates of arcs over supertags, added where there are any."""
+
 STORED_COLUMNS = Record(
     {
         "limits": Record(dict.fromkeys(_RARE_UNKNOWN, Integer())),
@@ -104,9 +125,9 @@ STORED_COLUMNS = Record(
 """The columns of a parser in a model file: see ``ArcColumns``."""
 
 
-def arc_column_names(classes: Sequence[str] = ()) -> tuple[str, ...]:
-    """The columns of the parser, with these columns of word classes."""
-    return (*_COPIED, *CONTEXT, *classes)
+def arc_column_names(classes: Sequence[str] = (), supertags: bool = False) -> tuple[str, ...]:
+    """The columns of the parser, with these columns of word classes, and with supertags."""
+    return (*_COPIED, *CONTEXT, *classes, *((SUPERTAG,) if supertags else ()))
 
 
 class ArcColumns:
@@ -125,7 +146,7 @@ class ArcColumns:
         kinds: int = KINDS,
     ) -> None:
         self._columns = columns
-        self.names = arc_column_names(columns.class_names)
+        self.names = arc_column_names(columns.class_names, columns.has_supertags)
         self._limits = dict(limits)
         self._beyond = {
             name: np.array(values, dtype=np.int32) for name, values in (beyond or {}).items()
@@ -192,7 +213,8 @@ class ArcColumns:
         for place, column in enumerate(copied.values()):
             out[rows, place] = column
         out[rows, len(_COPIED) : first_class] = context
-        for place, name in enumerate(self._columns.class_names, first_class):
+        supertags = (SUPERTAGS,) if self._columns.has_supertags else ()
+        for place, name in enumerate((*self._columns.class_names, *supertags), first_class):
             out[rows, place] = words.values[:, self._columns.number(name)]
         return out
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from egparse.features.tag_dictionary import AllowedLabels, fixed_labels
 from egparse.features.word_table import Columns, Words
-from egparse.layers import TAG_LAYERS
+from egparse.layers import SUPERTAGS, TAG_LAYERS
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.pipeline.constraints import ResolvedConstraints
@@ -44,6 +44,7 @@ class Predictors:
     parser: Parser | SecondOrderParser | None = None
     labeller: Labeller | None = None
     morphology: MorphologyTagger | None = field(default=None, kw_only=True)
+    supertagger: Tagger | None = field(default=None, kw_only=True)
 
     @cached_property
     def layers(self) -> tuple[str, ...]:
@@ -169,6 +170,8 @@ def predict_tags(
         if layer in asked:
             probabilities[layer] = np.full(words.n_words, np.nan) if found is None else found
     order = [layer for layer in TAG_LAYERS if layer in values]
+    if model.supertagger is not None and "heads" in layers:
+        model.columns.put_tags(words, SUPERTAGS, model.supertagger.predict(words))
     return TaggedWords(
         words,
         Prediction(

@@ -22,7 +22,7 @@ from egparse.features.vocabulary import Vocabulary
 from egparse.features.word_table import Columns, Words
 from egparse.fitting.named_losses import probabilistic_layers
 from egparse.fitting.old_tables import config_table_of
-from egparse.layers import LAYERS, MORPHOLOGY, SPLITTER, TAG_LAYERS
+from egparse.layers import LAYERS, MORPHOLOGY, SPLITTER, SUPERTAGS, TAG_LAYERS
 from egparse.morphology.fine_tags import FineTags
 from egparse.parsing.arc_parser import Parser, ScoredTree
 from egparse.parsing.second_order.parser import SecondOrderParser
@@ -83,6 +83,7 @@ PAYLOAD = Record(
         "vocabularies": TableOf(Strings(distinct=False), tuple(OBSERVABLES)),
         "taggers": TableOf(Section(), TAG_LAYERS),
         "morphology": Maybe(Section()),
+        "supertagger": Maybe(Section()),
         "parser": Maybe(Section()),
         "labeller": Maybe(Section()),
         "splitter": Maybe(Section()),
@@ -93,7 +94,7 @@ PAYLOAD = Record(
             }
         ),
     },
-    absent=dict.fromkeys(("splitter", "fine_tags", "classes", "morphology")),
+    absent=dict.fromkeys(("splitter", "fine_tags", "classes", "morphology", "supertagger")),
 )
 """The payload of a model file. Its sections are declared beside the classes that they become. A
 model without tables of word classes has no ``classes``.
@@ -372,6 +373,7 @@ class Model(Predictors):
             },
             "taggers": {layer: tagger.to_payload() for layer, tagger in self.taggers.items()},
             "morphology": self.morphology and self.morphology.to_payload(),
+            "supertagger": self.supertagger and self.supertagger.to_payload(),
             "parser": self.parser and self.parser.to_payload(),
             "labeller": self.labeller and self.labeller.to_payload(),
             "splitter": self.splitter and self.splitter.to_payload(),
@@ -425,6 +427,10 @@ class Model(Predictors):
         if joint is not None:
             twice = [layer for layer in morphology.layers if layer in taggers]
             joint.require(not twice, "layers", "layers without a tagger of their own", twice)
+        of_super = read["supertagger"]
+        if of_super is not None:
+            of_super.require(SUPERTAGS in labels, "", "labels of supertags", "none")
+        n_supertags = len(labels.get(SUPERTAGS, ()))
         parser, labeller, splitter = read["parser"], read["labeller"], read["splitter"]
         if labeller is not None:
             labeller.require("deprels" in labels, "", "labels of deprels", "none")
@@ -434,6 +440,7 @@ class Model(Predictors):
             columns=columns,
             taggers=taggers,
             morphology=morphology,
+            supertagger=of_super and Tagger.from_payload(of_super, columns.names, n_supertags),
             parser=parser and _parser_of(parser, columns),
             labeller=labeller and Labeller.from_payload(labeller, columns),
             language=header["language"],

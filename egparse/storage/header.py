@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from egparse.errors import ModelFileError
-from egparse.layers import LAYERS, MORPHOLOGY, SPLITTER, WORD_TAGS
+from egparse.layers import LAYERS, MORPHOLOGY, SPLITTER, SUPERTAGS, WORD_TAGS
 from egparse.storage.model_file import read_header
 from egparse.storage.schema import (
     Choice,
@@ -31,11 +31,11 @@ from egparse.storage.schema import (
 _COUNT = Integer(0, (1 << 63) - 1)
 _LINE = Text(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]{0,1000}", "one line of at most 1,000 characters")
 _LAYERS = ListOf(Choice(tuple(LAYERS)), most=len(LAYERS))
-_LABELLED = [name for name, layer in LAYERS.items() if layer.kind != "head"]
+_LABELLED = [*(name for name, layer in LAYERS.items() if layer.kind != "head"), SUPERTAGS]
 
 _TABLE = Record({}, others=True)
 _SECTIONS = ("jackknife", *dict.fromkeys(layer.section for layer in LAYERS.values()))
-_SECTIONS = (*_SECTIONS, "pruner", "second_order", MORPHOLOGY, SPLITTER, "classes")
+_SECTIONS = (*_SECTIONS, "pruner", "second_order", MORPHOLOGY, SUPERTAGS, SPLITTER, "classes")
 
 _TASK = Record(
     {
@@ -65,7 +65,7 @@ _RECORD_FIELDS: dict[str, Field] = {
     "development_sentences": _COUNT,
     "cpu_seconds": Measure(),
     "seed": _COUNT,
-    "tasks": TableOf(_TASK, (SPLITTER, MORPHOLOGY, *LAYERS)),
+    "tasks": TableOf(_TASK, (SPLITTER, MORPHOLOGY, SUPERTAGS, *LAYERS)),
     "bases": ListOf(_BASE),
     "classes": ListOf(_CLASSES),
 }

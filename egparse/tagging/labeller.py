@@ -46,6 +46,12 @@ grandparent.
 """
 
 
+SUPERTAG_TEMPLATES = (
+    "supertags[0]", "supertags[0]|head_upos[0]|side[0]", "supertags[0]|xpos[0]|head_xpos[0]",
+    "supertags[0]|lower[0]",
+)  # fmt: skip
+"""Templates over supertags, added where there are any."""
+
 STORED_LABELLER = Record(
     {"model": Section(), "of_root": Integers("labels", 1), "of_words": Integers("labels", 1)}
 )

@@ -21,7 +21,7 @@ from egparse.fitting.optimise import Prepared
 from egparse.fitting.task import Outcomes, Part
 from egparse.sentences import MISSING, MISSING_HEAD
 from egparse.tagging.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence
-from egparse.tagging.labeller import LABEL_TEMPLATES, Labeller
+from egparse.tagging.labeller import LABEL_TEMPLATES, SUPERTAG_TEMPLATES, Labeller
 from egparse.tagging.sequence_model import without_small_weights
 from egparse.tagging.tree_columns import tree_column_names, tree_values
 from egparse.types import Floats, Ints, Mask
@@ -83,6 +83,8 @@ class LabellerTask:
         ]
         of_root, of_words = (tuple(of_place) or tuple(range(len(self.labels))) for of_place in seen)
         templates = with_classes(settings, self.columns.n_class_tables, LABEL_TEMPLATES)
+        if self.columns.has_supertags:
+            templates = (*templates, *SUPERTAG_TEMPLATES)
         prepared = prepare_sequence(
             SequenceExamples(
                 tree_values(words, heads, self.columns),

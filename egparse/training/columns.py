@@ -22,13 +22,14 @@ from egparse.features.word_table import Columns, as_text, spans_in_scheme
 from egparse.fitting.class_templates import with_classes
 from egparse.fitting.config import TrainConfig
 from egparse.fitting.joint_tags import section_of
-from egparse.layers import TAG_LAYERS
+from egparse.layers import SUPERTAGS, TAG_LAYERS
 from egparse.morphology.fine_tags import FineTags
 from egparse.parsing.columns import PARSER_INPUTS
 from egparse.parsing.second_order.training import templates_of
 from egparse.schemes import OUTSIDE
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
 from egparse.tagging.labeller import LABEL_TEMPLATES
+from egparse.tagging.supertags import supertags_of
 from egparse.tagging.tree_columns import LABELLER_INPUTS
 from egparse.types import Mask
 
@@ -52,6 +53,7 @@ def build_columns(
     layers: Sequence[str],
     config: TrainConfig,
     joint: Collection[str] = (),
+    supertags: bool = False,
 ) -> Columns:
     """The observables that some template names, over the forms of the corpus, and the label sets of
     the layers, of which ``joint`` ones are learned together.
@@ -59,9 +61,9 @@ def build_columns(
     A layer of tags that is annotated and used, but not trained, is an input: it has a label set
     too.
     """
-    named = named_columns(layers, config, joint)
+    named = named_columns(layers, config, joint, supertags)
     counts = Counter(form for sentence in sentences for form in sentence.forms)
-    classes = read_classes(layers, config, joint)
+    classes = read_classes(layers, config, joint, supertags)
     lexicon = Lexicon.build(counts, [name for name in named if name in OBSERVABLES], {}, classes)
     inputs = [
         layer
@@ -78,6 +80,9 @@ def build_columns(
         for layer in (*inputs, *layers)
         if layer != "heads"
     }
+    if supertags:
+        tags = (tag for sentence in sentences for tag in supertags_of(sentence))
+        labels[SUPERTAGS] = Vocabulary.of(tags)
     counted = any(name in named for name in STATISTICS)
     return Columns(
         lexicon,
@@ -89,7 +94,10 @@ def build_columns(
 
 
 def read_classes(
-    layers: Sequence[str], config: TrainConfig, joint: Collection[str] = ()
+    layers: Sequence[str],
+    config: TrainConfig,
+    joint: Collection[str] = (),
+    supertags: bool = False,
 ) -> ClassColumns | None:
     """The columns of word classes that the tasks of some layers name, over the configured tables;
     None without tables.
@@ -104,7 +112,7 @@ def read_classes(
     tables = read_tables(
         given.tables, given.licences, given.sources, given.min_count, given.vector_classes
     )
-    named = class_columns(layers, config, len(tables), joint)
+    named = class_columns(layers, config, len(tables), joint, supertags)
     if len(named) > MAX_COLUMNS:
         raise ConfigError(
             f"expected templates with at most {MAX_COLUMNS} columns of word classes, got "
@@ -120,12 +128,16 @@ def record_of_classes(columns: Columns) -> dict[str, Any]:
 
 
 def class_columns(
-    layers: Sequence[str], config: TrainConfig, n_tables: int, joint: Collection[str] = ()
+    layers: Sequence[str],
+    config: TrainConfig,
+    n_tables: int,
+    joint: Collection[str] = (),
+    supertags: bool = False,
 ) -> list[str]:
     """The columns of word classes that the tasks of some layers name, with so many tables."""
     texts = [
         text
-        for settings in _settings_of_tags(layers, config, joint)
+        for settings in _settings_of_tags(layers, config, joint, supertags)
         for text in with_classes(settings, n_tables)
     ]
     if "heads" in layers:
@@ -169,14 +181,29 @@ def tags_of(sentence: Sentence, layer: str, scheme: str) -> Sequence[str]:
     return spans_in_scheme(tags, scheme) if layer == "spans" else tags
 
 
+def with_supertags(
+    sentences: Sequence[Sentence], layers: Collection[str], config: TrainConfig
+) -> bool:
+    """Whether supertags are learned: where the trees of all sentences are annotated whole."""
+    return (
+        config.supertags.train
+        and {"heads", "deprels"}.issubset(layers)
+        and all(all(supertags_of(sentence)) for sentence in sentences)
+        and all(MISSING not in sentence.deprels for sentence in sentences)
+    )
+
+
 def named_columns(
-    layers: Sequence[str], config: TrainConfig, joint: Collection[str] = ()
+    layers: Sequence[str],
+    config: TrainConfig,
+    joint: Collection[str] = (),
+    supertags: bool = False,
 ) -> list[str]:
     """The columns that the tasks of some layers name, those of word classes among them."""
     n_tables = len(config.classes.tables)
     named = [
         name
-        for settings in _settings_of_tags(layers, config, joint)
+        for settings in _settings_of_tags(layers, config, joint, supertags)
         for name in columns_of(with_classes(settings, n_tables))
     ]
     if "heads" in layers:
@@ -187,8 +214,9 @@ def named_columns(
 
 
 def _settings_of_tags(
-    layers: Sequence[str], config: TrainConfig, joint: Collection[str]
+    layers: Sequence[str], config: TrainConfig, joint: Collection[str], supertags: bool
 ) -> list[Any]:
-    """The settings of the tasks that learn the layers of tags among ``layers``."""
+    """The settings of the tasks that learn the layers of tags among ``layers``, and supertags."""
     sections = [section_of(layer, joint) for layer in layers if layer in TAG_LAYERS]
+    sections += [SUPERTAGS] if supertags else []
     return [getattr(config, section) for section in dict.fromkeys(sections)]

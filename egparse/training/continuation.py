@@ -27,7 +27,7 @@ from egparse.fitting.config_files import (
 from egparse.fitting.joint_tags import section_of
 from egparse.fitting.progress import Listener, silent
 from egparse.fitting.task import fit
-from egparse.layers import MORPHOLOGY, TAG_LAYERS
+from egparse.layers import MORPHOLOGY, SUPERTAGS, TAG_LAYERS
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.pipeline.annotate import Predictors
@@ -271,8 +271,14 @@ def over_columns(base: Predictors, columns: Columns) -> Predictors:
     morphology = base.morphology
     if morphology is not None:
         morphology = over(morphology, morphology.combinations, columns)
+    supertagger = base.supertagger
+    if supertagger is not None:
+        model = extend_model(supertagger.model, columns.names, labels[SUPERTAGS])
+        supertagger = replace(supertagger, model=model)
     parser = base.parser and _over(base.parser, columns)
-    return Predictors(columns, taggers, parser, labeller, morphology=morphology)
+    return Predictors(
+        columns, taggers, parser, labeller, morphology=morphology, supertagger=supertagger
+    )
 
 
 def _over(parser: Parser | SecondOrderParser, columns: Columns) -> Parser | SecondOrderParser:
@@ -314,6 +320,7 @@ def _merged(
         trained_model,
         taggers={**extended.taggers, **trained_model.taggers},
         morphology=trained_model.morphology or extended.morphology,
+        supertagger=extended.supertagger,
         parser=trained_model.parser or extended.parser,
         labeller=trained_model.labeller or extended.labeller,
         splitter=before.splitter,

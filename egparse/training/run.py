@@ -23,7 +23,7 @@ from egparse.fitting.joint_tags import section_of
 from egparse.fitting.optimise import INTERRUPTED, Best
 from egparse.fitting.progress import Listener, silent
 from egparse.fitting.task import Calibrated, Part, Task, calibrated, fit
-from egparse.layers import MORPHOLOGY, TAG_LAYERS
+from egparse.layers import MORPHOLOGY, SUPERTAGS, TAG_LAYERS
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.arc_training import ArcParserTask, GoldHeads, choose_trees
 from egparse.parsing.partial_trees import complete_by_parser, headed_sentences, known_heads
@@ -44,6 +44,7 @@ from egparse.tagging.labeller import Labeller
 from egparse.tagging.labeller_task import DevelopmentTrees, LabellerTask
 from egparse.tagging.morphology import MorphologyTagger
 from egparse.tagging.morphology_task import MorphologyTask, combinations_of, over
+from egparse.tagging.supertags import SupertagTask
 from egparse.tagging.tagger import Tagger
 from egparse.tagging.tagger_task import TaggerTask
 from egparse.training.checks import (
@@ -58,6 +59,7 @@ from egparse.training.columns import (
     count_forms,
     named_columns,
     record_of_classes,
+    with_supertags,
 )
 from egparse.training.folds import deal
 from egparse.training.jackknife import jackknife
@@ -148,7 +150,13 @@ def prepared_run(
     return Run(
         corpus,
         config,
-        build_columns(corpus.train, corpus.layers, config, joint),
+        build_columns(
+            corpus.train,
+            corpus.layers,
+            config,
+            joint,
+            with_supertags(corpus.train, corpus.layers, config),
+        ),
         lambda counted: count_forms(corpus.train, counted),
         listener,
         joint=joint,
@@ -251,6 +259,7 @@ class Run:
     teachers: Teachers | None = None
     taggers: dict[str, Tagger] = field(default_factory=dict)
     morphology: MorphologyTagger | None = None
+    supertagger: Tagger | None = None
     parser: Parser | SecondOrderParser | None = None
     labeller: Labeller | None = None
     splitter: Splitter | None = None
@@ -430,6 +439,8 @@ class Run:
 
     def _parse(self, heads: GoldHeads, method: Method) -> None:
         """Pruner and parser, then the labeller."""
+        if self.columns.has_supertags:
+            self._tag_super(method)
         base = self._base_parser
         trees = choose_trees(heads.train, self.config.parser) if base is None else base.trees
         train = self.train if self._headed.all() else self.train.select(self._headed).part
@@ -449,6 +460,26 @@ class Run:
             self._parse_second_order(arcs, method)
         if "deprels" in self.corpus.layers and self.parser is not None:
             self._label(train, heads, self.parser, method)
+
+    def _tag_super(self, method: Method) -> None:
+        """Give words their supertags; those of a base are predicted as they are."""
+        if self.base is not None:
+            self.supertagger = self.base.supertagger
+            if self.supertagger is not None:
+                of_train = self.supertagger.predict(self.train.words)
+                self._see_tags(SUPERTAGS, of_train, self.supertagger)
+            return
+        settings, seed = self.config.supertags, self.config.seed
+        task = SupertagTask(SUPERTAGS, self.columns, self.train, self.dev, settings, seed)
+        best = method(task)
+        if best is None:
+            return
+        self.supertagger = best.predictor
+        self._record(task, best)
+        if best.interrupted:
+            raise KeyboardInterrupt
+        predicted = jackknife(task, self._fold_of, self.config.jackknife, self.listener)
+        self._see_tags(SUPERTAGS, predicted, best.predictor)
 
     def _parse_second_order(self, arcs: ArcParserTask, method: Method) -> None:
         base = self._base_parser
@@ -552,6 +583,7 @@ class Run:
             parser=self.parser,
             labeller=self.labeller,
             morphology=self.morphology,
+            supertagger=self.supertagger,
             language=self.config.language,
             record=record,
             config_table=config_of_model(self.config),

@@ -36,7 +36,7 @@ from egparse.fitting.config_files import check_config, config_of_model
 from egparse.fitting.joint_tags import section_of
 from egparse.fitting.optimise import Prepared
 from egparse.fitting.task import Part, fit
-from egparse.layers import MORPHOLOGY, TAG_LAYERS
+from egparse.layers import MORPHOLOGY, SUPERTAGS, TAG_LAYERS
 from egparse.learners.dca import DCAState
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.arc_training import ArcParserTask, GoldHeads, choose_trees
@@ -95,7 +95,12 @@ class StepLearner:
         self.origin, self.strength = model, strength
         self.config = check_config(model.config_table, "the model")
         self.predictors = Predictors(
-            model.columns, model.taggers, model.parser, model.labeller, morphology=model.morphology
+            model.columns,
+            model.taggers,
+            model.parser,
+            model.labeller,
+            morphology=model.morphology,
+            supertagger=model.supertagger,
         )
         self.steps = self.sentences = 0
         self._model: Model | None = model
@@ -145,6 +150,10 @@ class StepLearner:
                     losses |= self._tag(layer, tagger, part)
                 part = part._replace(words=columns.with_tags(part.words, layer, tags))
         if "heads" in chosen or "deprels" in chosen:
+            supertagger = self.predictors.supertagger
+            if supertagger is not None:  # it stays as it was trained
+                tags = supertagger.predict(part.words)
+                part = part._replace(words=columns.with_tags(part.words, SUPERTAGS, tags))
             losses |= self._parse(part, chosen)
         self.steps += 1
         self.sentences += len(batch)
@@ -380,6 +389,7 @@ class StepLearner:
             columns=columns,
             taggers=stored,
             morphology=morphology,
+            supertagger=self.predictors.supertagger,
             parser=parser,
             labeller=labeller,
             record=record,

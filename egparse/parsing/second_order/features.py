@@ -64,6 +64,13 @@ LABEL_TEMPLATES = (
 """Conjunctions at the ends of a labelled arc."""
 
 
+SUPERTAG_LABEL_TEMPLATES = (
+    "+ d.supertag", "h.xpos + d.supertag", "h.upos + d.supertag d.xpos", "h.supertag + d.supertag",
+    "h.form + d.supertag",
+)  # fmt: skip
+"""The same over supertags, added where there are any."""
+
+
 class Templates(NamedTuple):
     """Compiled templates of the four kinds."""
 

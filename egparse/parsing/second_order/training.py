@@ -28,7 +28,7 @@ from egparse.parsing.arc_training import (
     head_outcomes,
     mixtures_of_pieces,
 )
-from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, arc_column_names
+from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, SUPERTAG, arc_column_names
 from egparse.parsing.label_candidates import (
     MOST_LABELS,
     NO_LABEL,
@@ -42,6 +42,7 @@ from egparse.parsing.second_order.features import (
     GRANDPARENT_TEMPLATES,
     LABEL_TEMPLATES,
     SIBLING_TEMPLATES,
+    SUPERTAG_LABEL_TEMPLATES,
     Codes,
     Parts,
     compile_templates,
@@ -191,7 +192,8 @@ class SecondOrderTask:
         """The parser without weights."""
         base, pruner = self.base, self.pruner
         n_tables = pruner.columns.n_class_tables
-        texts = templates_of(settings, n_tables) if base is None else dict(base.texts)
+        supertags = SUPERTAG in pruner.columns.names
+        texts = templates_of(settings, n_tables, supertags) if base is None else dict(base.texts)
         is_exact = is_exact_for(settings, pruner.trees) if base is None else base.structure.exact
         names = pruner.columns.names
         dictionary = build_dictionary(
@@ -238,7 +240,10 @@ def check_second_order(config: ParserConfig, trees: Trees, columns: Columns) -> 
         ConfigError: a template that cannot be read, or exact inference for non-projective trees.
     """
     is_exact_for(config, trees)
-    names, n_tables = arc_column_names(columns.class_names), columns.n_class_tables
+    names, n_tables = (
+        arc_column_names(columns.class_names, columns.has_supertags),
+        columns.n_class_tables,
+    )
     texts = with_classes(config, n_tables, ARC_TEMPLATES)
     arcs = compile_arc_templates(texts, names, BETWEEN)
     compile_templates(arcs, names, **templates_of(config, n_tables))
@@ -257,9 +262,11 @@ def is_exact_for(config: ParserConfig, trees: Trees) -> bool:
     return config.inference != "loopy" and trees == "projective"
 
 
-def templates_of(config: ParserConfig, n_tables: int = 0) -> dict[str, tuple[str, ...]]:
+def templates_of(
+    config: ParserConfig, n_tables: int = 0, supertags: bool = False
+) -> dict[str, tuple[str, ...]]:
     """The configured templates of pairs and labelled arcs, or the built-in ones, with those over
-    word classes for each of some tables.
+    word classes for each of some tables, and with those over supertags.
     """
     siblings = config.sibling_templates or SIBLING_TEMPLATES
     grandparents = config.grandparent_templates or GRANDPARENT_TEMPLATES
@@ -270,5 +277,9 @@ def templates_of(config: ParserConfig, n_tables: int = 0) -> dict[str, tuple[str
             *grandparents,
             *for_each_table(config.class_grandparents, n_tables),
         ),
-        "labels": (*labels, *for_each_table(config.class_labels, n_tables)),
+        "labels": (
+            *labels,
+            *for_each_table(config.class_labels, n_tables),
+            *(SUPERTAG_LABEL_TEMPLATES if supertags else ()),
+        ),
     }
