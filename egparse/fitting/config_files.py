@@ -229,6 +229,9 @@ def _without_effect(config: TrainConfig) -> Iterator[tuple[str, str, tuple[str, 
     if not splitter.train:
         rest = tuple(own.name for own in fields(splitter) if own.name != "train")
         yield "splitter", "splitter.train is false", rest
+    if not config.supertags.train:
+        rest = tuple(own.name for own in fields(config.supertags) if own.name != "train")
+        yield "supertags", "supertags.train is false", rest
     if config.jackknife.folds < 2:
         yield "jackknife", "jackknife.folds is less than 2", ("passes", "c")
 

@@ -466,8 +466,9 @@ class Model(Predictors):
         return strongest_attributes(model, self.columns, labels, count)
 
     def sizes(self) -> dict[str, dict[str, int]]:
-        """For each layer, the splitter, and the tagger of several layers in place of these
-        (``morphology``): labels, attributes, weights, and the bytes of its weights in memory.
+        """For each layer, the splitter, the supertagger, and the tagger of several layers in place
+        of these (``morphology``): labels, attributes, weights, and the bytes of its weights in
+        memory.
         """
         sizes = {layer: model.size() for layer, model in self._sequence_models().items()}
         joint = () if self.morphology is None else self.morphology.layers
@@ -483,12 +484,16 @@ class Model(Predictors):
             }
         splitter = (SPLITTER,) if self.splitter is not None else ()
         layers = [MORPHOLOGY if layer in joint else layer for layer in self.layers]
+        if self.supertagger is not None and "heads" in layers:
+            layers.insert(layers.index("heads"), SUPERTAGS)
         return {layer: sizes[layer] for layer in dict.fromkeys((*splitter, *layers))}
 
     def _sequence_models(self) -> dict[str, Any]:
         models = {layer: tagger.model for layer, tagger in self.taggers.items()}
         if self.morphology is not None:
             models |= dict.fromkeys(self.morphology.layers, self.morphology.tagger.model)
+        if self.supertagger is not None:
+            models[SUPERTAGS] = self.supertagger.model
         if self.labeller is not None:
             models["deprels"] = self.labeller.model
         if self.splitter is not None:

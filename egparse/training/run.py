@@ -446,7 +446,12 @@ class Run:
         train = self.train if self._headed.all() else self.train.select(self._headed).part
         learned, targets = train, heads
         if self.teachers is not None:
-            tagging = Predictors(self.columns, self.taggers, morphology=self.morphology)
+            tagging = Predictors(
+                self.columns,
+                self.taggers,
+                morphology=self.morphology,
+                supertagger=self.supertagger,
+            )
             learned, targets = self.teachers.teach(
                 train, heads, tagging, self.config.teacher, self.listener
             )

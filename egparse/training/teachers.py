@@ -174,7 +174,8 @@ def tagged_words(sentences: Sequence[Sentence], tagging: Predictors) -> Words:
     columns = tagging.columns
     words = columns.words([sentence.forms for sentence in sentences])
     words = columns.with_input(words, sentences, tagging.tagged)
-    return predict_tags(tagging, words, tagging.tagged, {}).words
+    # as for trees, which the tagging does not predict: supertags are features of these
+    return predict_tags(tagging, words, {*tagging.tagged, "heads"}, {}).words
 
 
 def joined(first: Part, second: Part) -> Part:

@@ -23,7 +23,7 @@ from egparse.fitting.joint_tags import section_of
 from egparse.fitting.optimise import Best, Prepared, naming, optimise
 from egparse.fitting.progress import Iteration, Listener, Step, silent
 from egparse.fitting.task import Calibrated, Task, fit
-from egparse.layers import MORPHOLOGY, SPLITTER, TAG_LAYERS, WORD_TAGS
+from egparse.layers import MORPHOLOGY, SPLITTER, SUPERTAGS, TAG_LAYERS, WORD_TAGS
 from egparse.learners.eg.online import OnlineEG
 from egparse.learners.eg.path import PathConfig, PathPoint, follow
 from egparse.learners.registry import LEARNERS
@@ -243,6 +243,8 @@ class _Tuning:
             if any(reader in self._paths for reader in readers):
                 seen.add(name)
         trees = bool({"pruner", "parser", "labeller"} & set(self._paths))
+        if trees:
+            seen.add(SUPERTAGS)
         alone = [one for one in TAG_LAYERS if one in self._layers and one not in self._joint]
         for layer in reversed([*self._joint, *alone]):
             later = alone[alone.index(layer) + 1 :] if layer in alone else alone

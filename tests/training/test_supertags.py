@@ -1,0 +1,117 @@
+"""Supertags: what they say, and that training, annotating, storing and continuing have them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sample_treebank import sample
+
+from egparse.fitting.config import ParserConfig, StopConfig, SupertagsConfig, TrainConfig
+from egparse.layers import SUPERTAGS
+from egparse.pipeline.model import Model
+from egparse.sentences import MISSING_HEAD, Sentence
+from egparse.tagging.supertags import supertags_of
+from egparse.training.continuation import Base, configure, continue_training
+from egparse.training.run import train
+from egparse.training.steps import StepLearner
+
+SMALL = StopConfig(iterations=2, patience=0)
+CONFIG = TrainConfig(
+    parser=ParserConfig(bits=14, stop=SMALL),
+    pruner={"bits": 14},  # type: ignore[arg-type]
+    jackknife={"folds": 2, "passes": 2},  # type: ignore[arg-type]
+    morphology={"stop": {"iterations": 3}},  # type: ignore[arg-type]
+    layers=("upos", "xpos", "feats", "heads", "deprels"),
+)
+
+
+def some(part: str, count: int) -> list[Sentence]:
+    return list(sample(part)[:count])
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    return train(some("train", 80), some("dev", 20), CONFIG).model
+
+
+def test_a_supertag_is_label_side_of_the_head_and_sides_of_dependents() -> None:
+    sentence = Sentence(
+        forms=("She", "saw", "the", "man", "."),
+        heads=(2, 0, 4, 2, 2),
+        deprels=("nsubj", "root", "det", "obj", "punct"),
+    )
+    assert supertags_of(sentence) == ["nsubj R", "root 0<>", "det R", "obj L<", "punct L"]
+
+
+def test_a_sentence_without_a_whole_tree_has_none() -> None:
+    sentence = Sentence(forms=("a", "b"), heads=(0, MISSING_HEAD), deprels=("root", "x"))
+    assert supertags_of(sentence) == ["", ""]
+    assert supertags_of(Sentence(forms=("a",))) == [""]
+
+
+def test_training_predicts_them_before_trees_and_writes_them_nowhere(model: Model) -> None:
+    assert model.supertagger is not None and SUPERTAGS in model.record["tasks"]
+    assert SUPERTAGS not in model.layers
+    assert SUPERTAGS in model.sizes()
+    assert any("supertag" in text for text in model.parser.pruner.texts)  # type: ignore[union-attr]
+    words = model.columns.words([("She", "left", ".")])
+    tags = model.supertagger.predict(words)
+    assert tags.shape == (3,) and (tags < len(model.columns.labels[SUPERTAGS])).all()
+
+
+def test_a_stored_model_predicts_the_same(model: Model, tmp_path: Path) -> None:
+    model.save(tmp_path / "m.msgpack")
+    loaded = Model.load(tmp_path / "m.msgpack")
+    sentences = some("test", 10)
+    assert list(loaded.annotate(sentences)) == list(model.annotate(sentences))
+
+
+def test_parses_depend_on_them(model: Model) -> None:
+    sentences = some("test", 20)
+    without = replace(model, supertagger=None)
+    found = [sentence.heads for sentence in model.annotate(sentences)]
+    assert found != [sentence.heads for sentence in without.annotate(sentences)]
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        replace(CONFIG, supertags=SupertagsConfig(train=False)),
+        replace(CONFIG, layers=("upos", "heads")),
+    ],
+)
+def test_without_labels_or_if_not_wanted_there_are_none(config: TrainConfig) -> None:
+    found = train(some("train", 30), some("dev", 5), config).model
+    assert found.supertagger is None
+    assert SUPERTAGS not in found.columns.names
+
+
+def test_half_annotated_trees_have_none() -> None:
+    first, *others = some("train", 30)
+    partial = first.with_layers(heads=(MISSING_HEAD, *first.heads[1:]))
+    assert train([partial, *others], some("dev", 5), CONFIG).model.supertagger is None
+
+
+def test_a_base_keeps_its_supertagger(model: Model) -> None:
+    base = Base(model, "base", "")
+    more = continue_training(base, some("dev", 60), None, configure(model, {})).model
+    assert more.supertagger is not None
+    sentences = some("test", 10)
+    forms = [sentence.forms for sentence in sentences]
+    before, after = model.columns.words(forms), more.columns.words(forms)
+    np.testing.assert_array_equal(
+        model.supertagger.predict(before) if model.supertagger else [],
+        more.supertagger.predict(after),
+    )
+    list(more.annotate(sentences))
+
+
+def test_a_model_with_supertags_learns_in_steps(model: Model) -> None:
+    learner = StepLearner(model)
+    losses = learner.update(some("dev", 10), ("heads", "deprels"))
+    assert set(losses) == {"heads", "deprels"}
+    assert learner.model.supertagger is not None
+    list(learner.model.annotate(some("test", 3)))
