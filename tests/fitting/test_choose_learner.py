@@ -33,7 +33,7 @@ def everywhere(learner: str) -> list[str]:
     return [f"{section}.learner={learner}" for section in TASK_SECTIONS]
 
 
-def no_check(config: TrainConfig, layers: Iterable[str]) -> None:
+def no_check(config: TrainConfig, layers: Iterable[str], joint: Iterable[str]) -> None:
     """In the place of ``check_learners``: leaves it to the learners to refuse."""
 
 
