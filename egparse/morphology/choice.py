@@ -25,6 +25,9 @@ import numpy as np
 
 from egparse.types import Floats, Ints, Longs, Mask
 
+MOST_FEATURES = 50
+"""A UPOS is refined by at most so many features."""
+
 
 class Arcs(NamedTuple):
     """The words of a treebank as arcs to their heads, shape (words,) each.
@@ -79,7 +82,7 @@ def _refine(
     tags = np.zeros(len(words), dtype=np.int64)
     reached = likelihood(tags)
     features: tuple[str, ...] = ()
-    while True:
+    while len(features) < MOST_FEATURES:
         best: tuple[float, str, Longs] | None = None
         for feature in sorted(set(values).difference(features)):
             of_words = values[feature][arcs.bundles[words]]
@@ -90,8 +93,9 @@ def _refine(
             if found > (reached + least if best is None else best[0]):
                 best = found, feature, refined
         if best is None:
-            return features
+            break
         reached, features, tags = best[0], (*features, best[1]), best[2]
+    return features
 
 
 def likelihood_of_arcs(arcs: Arcs, tags: Longs) -> float:

@@ -12,13 +12,18 @@ from typing import Any
 import numpy as np
 
 from egparse.morphology.bundles import features_of
-from egparse.morphology.choice import choose_for_tags, likelihood_of_arcs, numbered
+from egparse.morphology.choice import (
+    MOST_FEATURES,
+    choose_for_tags,
+    likelihood_of_arcs,
+    numbered,
+)
 from egparse.morphology.treebank import arcs_of, feats_of, numbers_of, upos_of, xpos_of
 from egparse.sentences import MISSING, Sentence
 from egparse.storage.schema import STRING_BYTES, Misfit, Record, Stored, Strings
 from egparse.types import Ints
 
-LEAST_GAIN = 0.0005
+LEAST_GAIN = 0.002
 """A feature refines a UPOS if it gains so many nats per word of the treebank
 (docs/decisions/fine-tags.md).
 """
@@ -31,7 +36,6 @@ nats per word.
 ENOUGH_WORDS = 4000
 """In fewer words, XPOS is too rare to be judged, and stays."""
 
-_MOST_FEATURES = 50
 _SEPARATOR = "|"
 
 STORED_FINE_TAGS = Record(
@@ -144,8 +148,8 @@ class FineTags:
         read = stored.read(STORED_FINE_TAGS)
         features = [tuple(names.split(_SEPARATOR)) for names in read["features"]]
         most = max(map(len, features), default=0)
-        if most > _MOST_FEATURES:
-            raise Misfit("fine_tags.features", f"at most {_MOST_FEATURES} of a UPOS", most)
+        if most > MOST_FEATURES:
+            raise Misfit("fine_tags.features", f"at most {MOST_FEATURES} of a UPOS", most)
         stored.spend(4 * upos * (bundles + 1) + STRING_BYTES * len(features) * bundles)
         return cls(dict(zip(read["upos"], features, strict=True)), tuple(read["tags"]))
 

@@ -95,7 +95,7 @@ def test_two_systems_are_compared(trained: Trained, predicted: Path, tmp_path: P
     assert tags["p"] == pytest.approx(1 / 201)
     assert (heads["difference"], heads["interval"], heads["p"]) == (0.0, [0.0, 0.0], 1.0)
     shown = run("evaluate", *arguments).stdout
-    assert f"A: {predicted}\nB: {other}\n\nscore   convention " in shown
+    assert f"A: {predicted}\nB: {other}\n\nscore    convention " in shown
     (row,) = (line.split() for line in shown.splitlines() if line.startswith("UPOS "))
     assert row[3:6] == [
         f"{tags['score']:.2f}",

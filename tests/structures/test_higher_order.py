@@ -379,7 +379,8 @@ def test_the_decoder_of_order_one_and_two_agree_where_trigrams_say_nothing() -> 
     own = batch(3, [12, 1, 30], 6, 1, 1.0)
     chosen = np.empty((3, len(own.candidates)), dtype=np.int32)
     slack = slack_of(own.ngrams[0])
-    best_of_order_one(*own[:4], own.ngrams[0], own.opening, slack, chosen[0])
+    order_one = (*own[:4], own.labels, own.ngrams[0], own.opening, slack)
+    best_of_order_one(*order_one, chosen[0])
     best_sequences(*own[:6], None, chosen[1])
     best_sequences(
         *own[:4], [own.ngrams[0], np.zeros((6, 6, 6), np.float32)], own.opening, None, chosen[2]

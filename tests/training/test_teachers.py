@@ -57,7 +57,7 @@ def test_a_student_of_the_teacher_alone_is_like_it(order: tuple[str, ...]) -> No
     def agreement(found: list[list[int]]) -> float:
         return float(np.mean(np.concatenate(wanted) == np.concatenate(found)))
 
-    student = taught(Teachers([master]), *order, "teacher.share=1")
+    student = taught(Teachers([master]), *order, "teacher.share=1", "teacher.trees=8")
     assert agreement(student) > agreement(taught(None, *order))
 
 

@@ -46,7 +46,8 @@ def tuned_of_order_2(task: str) -> tuple[Tuned, tuple[Iteration | Step, ...]]:
 @cache
 def tuned(*tasks: str) -> tuple[Tuned, tuple[Iteration | Step, ...]]:
     events: list[Iteration | Step] = []
-    done = tune(SENTENCES, DEV, configured(), dict.fromkeys(tasks, SHORT), events.append)
+    joint = ["morphology.joint=always"] if "morphology" in tasks else []
+    done = tune(SENTENCES, DEV, configured(*joint), dict.fromkeys(tasks, SHORT), events.append)
     return done, tuple(events)
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from egparse.cli import outputs, tables
-from egparse.cli.annotating.arguments import InputFile, input_files
 from egparse.cli.exit_codes import INTERRUPTED, complain, reported
 from egparse.cli.files.arguments import STANDARD, ForceOption, check_output, require_file
 from egparse.cli.files.kinds import Kind
@@ -20,13 +19,13 @@ from egparse.cli.kernel_cache import announce_compilation
 from egparse.cli.notices import Say, say, silence
 from egparse.cli.options import EncodingOption, InputFormat, JsonOption, QuietOption, examples
 from egparse.cli.terminal.signals import interruptible, uninterrupted
-from egparse.cli.workers import all_cores
 from egparse.errors import CorpusError, EgparseError
 
 if TYPE_CHECKING:
     from egparse.classes.counting import PairCounts
     from egparse.classes.learning import Learned, LearningOptions, Merging, Pass
     from egparse.classes.raw_text import TextOptions
+    from egparse.cli.annotating.arguments import InputFile
 
 EPILOG = examples(
     "egparse classes novels.txt.xz news.txt.gz --language fr --output classes.tsv",
@@ -208,6 +207,9 @@ def classes_cli(
     classes. Ctrl-C keeps the classes reached so far.
     """
     with reported():
+        from egparse.cli.annotating.arguments import input_files
+        from egparse.cli.workers import all_cores
+
         files = input_files(inputs)
         _check_files(files, output, force)
         if tokenised and language is not None:

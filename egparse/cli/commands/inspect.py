@@ -228,7 +228,8 @@ def _scores_together(tasks: Mapping[str, Any]) -> Iterator[str]:
         scores = task.get("scores")
         if scores:
             each = ", ".join(f"{layer} {tables.per_cent(one)}" for layer, one in scores.items())
-            yield f"{scored_together(tuple(scores))} ({each})"
+            yield scored_together(tuple(scores))
+            yield f"dev of each: {each}"
 
 
 def _of_classes(table: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from egparse.training.tune import TunedTask
 
 _SCORES = {
     **dict.fromkeys(("upos", "xpos", "feats"), "development accuracy (%)"),
-    "morphology": "development: all tags right (%)",
+    "morphology": "development words all right (%)",
     **dict.fromkeys(("pruner", "parser"), "development UAS (%)"),
     "labeller": "development LAS (%)",
     **dict.fromkeys(("spans", "splitter"), "development F1 (%)"),
