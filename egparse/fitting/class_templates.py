@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from egparse.classes.columns import for_each_table
+from egparse.features.templates import MAX_TEMPLATES
 from egparse.fitting.config import ParserConfig, WordLabelConfig
 
 OF_CLASSES = {
@@ -23,4 +24,14 @@ def with_classes(
     and those over word classes.
     """
     templates = settings.templates or tuple(built_in)
-    return (*templates, *for_each_table(settings.class_templates, n_tables))
+    if isinstance(settings, ParserConfig):
+        return (*templates, *for_each_table(settings.class_templates, n_tables))
+    return (*templates, *with_room(templates, settings.class_templates, n_tables))
+
+
+def with_room(templates: Sequence[str], of_classes: Sequence[str], n_tables: int) -> list[str]:
+    """The templates over word classes for each table; of many tables only the first ones, as many
+    for each table as a task may have beside its ``templates``.
+    """
+    room = max(0, MAX_TEMPLATES - len(templates)) // max(1, n_tables)
+    return list(for_each_table(of_classes[:room], n_tables))

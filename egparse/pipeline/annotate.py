@@ -21,8 +21,8 @@ from egparse.layers import SUPERTAGS, TAG_LAYERS
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.pipeline.constraints import ResolvedConstraints
+from egparse.tagging.joint.morphology import MorphologyTagger
 from egparse.tagging.labeller import Labeller
-from egparse.tagging.morphology import MorphologyTagger
 from egparse.tagging.tagger import LabelsWithProbabilities, Tagger, iob2_kinds
 from egparse.types import Floats, Ints
 

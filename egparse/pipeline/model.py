@@ -66,8 +66,8 @@ from egparse.storage.schema import (
     TableOf,
     shown,
 )
+from egparse.tagging.joint.morphology import MorphologyTagger
 from egparse.tagging.labeller import Labeller
-from egparse.tagging.morphology import MorphologyTagger
 from egparse.tagging.tagger import Tagger
 
 if TYPE_CHECKING:

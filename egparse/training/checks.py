@@ -23,7 +23,7 @@ from egparse.fitting.choose_learner import (
     check_partial,
     fits,
 )
-from egparse.fitting.class_templates import OF_CLASSES, with_classes
+from egparse.fitting.class_templates import OF_CLASSES, with_classes, with_room
 from egparse.fitting.config import AUTO, JackknifeConfig, TrainConfig
 from egparse.fitting.config_files import check_config, config_as_table
 from egparse.fitting.joint_tags import section_of
@@ -193,7 +193,13 @@ def _check(
         compiled(texts, columns(_classes_in(texts, n_tables)))
     of_classes = OF_CLASSES[name]
     with _named(f"{section}.{of_classes}"):
-        texts = (*texts, *for_each_table(getattr(settings, of_classes), n_tables))
+        own = getattr(settings, of_classes)
+        more = (
+            for_each_table(own, n_tables)
+            if section == "parser"
+            else with_room(texts, own, n_tables)
+        )
+        texts = (*texts, *more)
         compiled(texts, columns(_classes_in(texts, n_tables)))
 
 

@@ -33,7 +33,7 @@ from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.pipeline.annotate import Predictors
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.tagging.morphology_task import over
+from egparse.tagging.joint.task import over
 from egparse.tagging.tree_columns import tree_column_names
 from egparse.tagging.warm_start import extend_model
 from egparse.training.checks import check_for_corpus, check_settings, with_language

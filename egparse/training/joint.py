@@ -9,7 +9,7 @@ from egparse.fitting.config import TrainConfig
 from egparse.fitting.joint_tags import joint_layers
 from egparse.fitting.task import not_annotated
 from egparse.sentences import MISSING, Sentence
-from egparse.tagging.morphology import MOST_COMBINATIONS
+from egparse.tagging.joint.morphology import MOST_COMBINATIONS
 
 
 def layers_together(

@@ -40,10 +40,10 @@ from egparse.splitting.paragraphs import (
 )
 from egparse.splitting.splitter import Splitter
 from egparse.splitting.training import SplitterTask
+from egparse.tagging.joint.morphology import MorphologyTagger
+from egparse.tagging.joint.task import MorphologyTask, combinations_of, over
 from egparse.tagging.labeller import Labeller
 from egparse.tagging.labeller_task import DevelopmentTrees, LabellerTask
-from egparse.tagging.morphology import MorphologyTagger
-from egparse.tagging.morphology_task import MorphologyTask, combinations_of, over
 from egparse.tagging.supertags import SupertagTask
 from egparse.tagging.tagger import Tagger
 from egparse.tagging.tagger_task import TaggerTask
@@ -476,8 +476,7 @@ class Run:
             return
         settings, seed = self.config.supertags, self.config.seed
         task = SupertagTask(SUPERTAGS, self.columns, self.train, self.dev, settings, seed)
-        best = method(task)
-        if best is None:
+        if (best := method(task)) is None:
             return
         self.supertagger = best.predictor
         self._record(task, best)

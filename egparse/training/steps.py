@@ -48,10 +48,10 @@ from egparse.sentences import MISSING, MISSING_HEAD, Sentence
 from egparse.splitting.splitter import Splitter
 from egparse.splitting.training import SplitterTask
 from egparse.storage.quantised_weights import quantise
+from egparse.tagging.joint.morphology import MorphologyTagger
+from egparse.tagging.joint.task import MorphologyTask, over
 from egparse.tagging.labeller import Labeller
 from egparse.tagging.labeller_task import DevelopmentTrees, LabellerTask
-from egparse.tagging.morphology import MorphologyTagger
-from egparse.tagging.morphology_task import MorphologyTask, over
 from egparse.tagging.sequence_model import without_small_weights
 from egparse.tagging.tagger import Tagger
 from egparse.tagging.tagger_task import TaggerTask

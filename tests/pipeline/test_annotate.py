@@ -93,7 +93,8 @@ def test_a_tagger_runs_only_where_a_tag_is_not_given(monkeypatch: pytest.MonkeyP
     partly = gold("xpos")
     partly[3] = ABSENT
     predict(model, words(), ALL, {"upos": gold("upos"), "xpos": partly})
-    assert run == [model.taggers[layer] for layer in ("xpos", "feats", "spans")]
+    tags = [model.taggers[layer] for layer in ("xpos", "feats", "spans")]
+    assert run == [*tags, model.supertagger]
 
 
 @pytest.mark.parametrize("n_words", [1, 20, 100, 100_000])

@@ -13,13 +13,14 @@ from pipeline.test_constraints import unary_scores
 from sample_treebank import quick, quick_joint, quick_joint_model, sample
 from scipy.special import logsumexp
 
+from egparse.errors import ConfigError
 from egparse.features.tag_dictionary import AllowedLabels, fixed_labels
 from egparse.features.word_table import Words
 from egparse.pipeline.annotate import ABSENT, predict
 from egparse.pipeline.constraints import Constraints
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.tagging.morphology import MorphologyTagger
+from egparse.tagging.joint.morphology import MorphologyTagger
 from egparse.tagging.tagger import candidates_of
 from egparse.training.run import train
 from egparse.types import Floats, Mask
@@ -225,7 +226,14 @@ def test_a_joint_model_is_saved_and_loaded(tmp_path: Path) -> None:
     loaded = Model.load(tmp_path / "joint.msgpack")
     assert loaded.layers == model.layers
     assert loaded.probabilistic == model.probabilistic
-    assert list(loaded.sizes()) == ["splitter", "morphology", "spans", "heads", "deprels"]
+    assert list(loaded.sizes()) == [
+        "splitter",
+        "morphology",
+        "spans",
+        "supertags",
+        "heads",
+        "deprels",
+    ]
     gold = list(sample("dev")[:10])
     first, second = ([*own.annotate(gold, probabilities=True)] for own in (model, loaded))
     assert first == second
@@ -250,19 +258,16 @@ def test_the_record_has_the_scores_of_each_layer() -> None:
     assert task["combinations"] == len(model.morphology.combinations.numbers)
 
 
-def test_sentences_without_a_layer_are_learned_from_and_get_no_value(tmp_path: Path) -> None:
+def test_sentences_without_a_layer_are_learned_from_by_taggers_of_their_own() -> None:
     """A corpus in which some sentences lack a layer of tags."""
     sentences = list(sample("train")[:40])
     sentences[::4] = [one.with_layers(feats=()) for one in sentences[::4]]
-    model = train(sentences, None, quick_joint("hold_out=0", "layers=['upos','feats']")).model
-    assert model.morphology is not None
-    assert (model.morphology.combinations.numbers < 0).any()
-    model.save(tmp_path / "m")
-    loaded = Model.load(tmp_path / "m")
-    plain = [one.with_layers(upos=(), feats=()) for one in sentences]
-    assert list(loaded.annotate(plain)) == list(model.annotate(plain))
-    fixed = [Constraints({"upos": {1: "NOUN"}}) for _ in plain]
-    assert all(one.upos[0] == "NOUN" for one in loaded.annotate(plain, constraints=fixed))
+    settings = ("hold_out=0", "layers=['upos','feats']")
+    with pytest.raises(ConfigError, match="for a corpus with words without feats"):
+        train(sentences, None, quick_joint(*settings))
+    model = train(sentences, None, quick(*settings)).model
+    assert model.morphology is None
+    assert set(model.taggers) == {"upos", "feats"}
 
 
 @pytest.mark.parametrize("joint", [True, False])

@@ -139,7 +139,7 @@ def test_one_model_does_not_tag_twice(nlp: Language, monkeypatch: pytest.MonkeyP
         Tagger, "predict", lambda self, *rest: runs.append(self) or predict(self, *rest)
     )
     nlp("A dog barks at  the cat.")
-    assert len(runs) == 4  # UPOS, XPOS, FEATS, spans
+    assert len(runs) == 5  # UPOS, XPOS, FEATS, spans, supertags
 
 
 def test_components_read_and_number_a_doc_once(

@@ -13,7 +13,7 @@ from egparse.fitting.config import TrainConfig
 from egparse.fitting.task import Part
 from egparse.layers import MORPHOLOGY
 from egparse.sentences import Sentence
-from egparse.tagging.morphology_task import MorphologyTask
+from egparse.tagging.joint.task import MorphologyTask
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.joint import lacking_layers, layers_together
 from egparse.training.run import train

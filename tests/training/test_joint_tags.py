@@ -22,7 +22,7 @@ from egparse.fitting.progress import Iteration
 from egparse.learners.eg.path import PathConfig
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.tagging.morphology_task import over
+from egparse.tagging.joint.task import over
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.joint import layers_together
 from egparse.training.run import train

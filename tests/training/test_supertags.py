@@ -53,13 +53,15 @@ def test_a_sentence_without_a_whole_tree_has_none() -> None:
 
 
 def test_training_predicts_them_before_trees_and_writes_them_nowhere(model: Model) -> None:
-    assert model.supertagger is not None and SUPERTAGS in model.record["tasks"]
+    assert model.supertagger is not None
+    assert SUPERTAGS in model.record["tasks"]
     assert SUPERTAGS not in model.layers
     assert SUPERTAGS in model.sizes()
     assert any("supertag" in text for text in model.parser.pruner.texts)  # type: ignore[union-attr]
     words = model.columns.words([("She", "left", ".")])
     tags = model.supertagger.predict(words)
-    assert tags.shape == (3,) and (tags < len(model.columns.labels[SUPERTAGS])).all()
+    assert tags.shape == (3,)
+    assert (tags < len(model.columns.labels[SUPERTAGS])).all()
 
 
 def test_a_stored_model_predicts_the_same(model: Model, tmp_path: Path) -> None:

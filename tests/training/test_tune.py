@@ -86,7 +86,7 @@ def test_the_pruner_has_its_path() -> None:
         assert each.solution.dual <= each.solution.primal * (1 + 1e-3)
         assert each.score is not None
         assert each.score > 20.0
-    assert seen_tasks(events) == ["upos", "xpos", "feats", *of_constants("pruner")]
+    assert seen_tasks(events) == ["upos", "xpos", "feats", "supertags", *of_constants("pruner")]
 
 
 def test_the_second_order_parser_is_trained_anew_at_each_constant() -> None:
@@ -99,7 +99,7 @@ def test_the_second_order_parser_is_trained_anew_at_each_constant() -> None:
         False,
     )
     assert [each.solution.c for each in own.points] == [4.0, 2.0, 1.0]
-    before = ["upos", "xpos", "feats", "pruner"]
+    before = ["upos", "xpos", "feats", "supertags", "pruner"]
     assert seen_tasks(events) == [*before, *of_constants("parser")]
     for each in own.points:
         c = each.solution.c
@@ -179,9 +179,9 @@ def test_what_feeds_a_task_is_trained_and_nothing_else() -> None:
     assert told("feats") == of_constants("feats")
     assert told("splitter") == of_constants("splitter")
     assert told("spans") == ["upos", "xpos", *of_constants("spans")]
-    assert told("parser") == [*tags, *of_constants("parser")]
-    assert told("labeller") == [*tags, "parser", *of_constants("labeller")]
-    before = [*tags, "pruner", "parser"]
+    assert told("parser") == [*tags, "supertags", *of_constants("parser")]
+    assert told("labeller") == [*tags, "supertags", "parser", *of_constants("labeller")]
+    before = [*tags, "supertags", "pruner", "parser"]
     assert seen_tasks(tuned_of_order_2("labeller")[1]) == [*before, *of_constants("labeller")]
 
 

@@ -1,4 +1,4 @@
-"""Learning the tags of words in several layers at once: see ``egparse.tagging.morphology``."""
+"""Learning the tags of words in several layers at once: see ``tagging.joint.morphology``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from egparse.features.word_table import Columns
 from egparse.fitting.config import MorphologyConfig
 from egparse.fitting.task import Outcomes, Part
 from egparse.layers import MORPHOLOGY
-from egparse.tagging.morphology import Combinations, MorphologyTagger
+from egparse.tagging.joint.morphology import Combinations, MorphologyTagger
 from egparse.tagging.tagger import Tagger
 from egparse.tagging.tagger_task import TaggerTask
 from egparse.tagging.warm_start import extend_model
