@@ -12,7 +12,7 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.features.arcs import ArcCodes, ArcTemplates, add_arcs, score_arcs
-from egparse.learners.targets.contract import NONE, not_all
+from egparse.learners.targets.annotated import NONE, not_all
 from egparse.structures.trees import nonprojective, projective
 from egparse.structures.trees.chu_liu_edmonds import chu_liu_edmonds, search_workspace
 from egparse.structures.trees.dependency_trees import BestTree

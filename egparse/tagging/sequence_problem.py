@@ -14,7 +14,7 @@ from egparse.features.packed import pack, place, unpack
 from egparse.features.sequence import WHOLE_LABELS, LabelParts, WeightRows
 from egparse.learners.design import DesignMatrix
 from egparse.learners.eg.step import DualVariables, StepRule
-from egparse.learners.targets.contract import NONE, not_all
+from egparse.learners.targets.annotated import NONE, not_all
 from egparse.structures.chains import (
     chain,
     higher_order,

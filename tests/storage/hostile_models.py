@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from storage.mutations import Mutant, copy_of, mutants
-from storage.small_model import SHIPPED, other_model, small_model
+from storage.small_model import other_model, small_model
 
 from egparse.storage.model_file import read_model
 
@@ -27,6 +27,8 @@ SECONDS = 10.0
 COMPILING_SECONDS = 300.0
 BYTES = 80_000_000
 """A model may take this memory besides ten times the size of its file: ``Allowance.ROOM``."""
+
+SHIPPED = Path(__file__).resolve().parents[2] / "models" / "en_ewt.msgpack"
 
 
 STEP = 500

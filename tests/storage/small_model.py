@@ -1,5 +1,5 @@
-"""The shipped English model, cut down to a hundredth: all sections of a model file, some hundred
-kilobytes.
+"""The English model of egparse 0.1, cut down to a hundredth: all sections of its model file, some
+hundred kilobytes, in a file beside this one (licence: that of models/en_ewt.LICENSE).
 """
 
 from __future__ import annotations
@@ -16,11 +16,7 @@ from egparse.classes.packed import PackedTable
 from egparse.classes.table import ClassTable
 from egparse.storage.model_file import read_model
 
-SHIPPED = Path(__file__).resolve().parents[2] / "models" / "en_ewt.msgpack"
-
-_STRINGS = 400
-_ATTRIBUTES = 40  # one of so many is kept
-_BITS = 12
+SMALL = Path(__file__).with_name("en_small.msgpack")
 
 
 def small_model() -> tuple[dict[str, Any], dict[str, Any]]:
@@ -59,51 +55,7 @@ def other_model() -> tuple[dict[str, Any], dict[str, Any]]:
 
 @cache
 def _small_model() -> tuple[dict[str, Any], dict[str, Any]]:
-    header, payload = read_model(SHIPPED)
-    payload["forms"] = payload["forms"][:: len(payload["forms"]) // _STRINGS]
-    payload["vocabularies"] = {
-        name: strings[:_STRINGS] for name, strings in payload["vocabularies"].items()
-    }
-    n_lower = len({form.lower() for form in payload["forms"]})
-    statistics = payload["statistics"]
-    for name in ("casing", "history"):
-        statistics[name] = statistics[name][:n_lower].copy()
-    for tagger in payload["taggers"].values():
-        _shorten(tagger["model"])
-        if tagger["dictionary"] is not None:
-            tagger["dictionary"] = [_shortened(lists) for lists in tagger["dictionary"]]
-    _shorten(payload["labeller"]["model"])
-    _shorten(payload["splitter"]["model"])
-    for part in (payload["parser"], payload["parser"]["pruner"]):
-        kept = zlib.decompress(part["weights"]["deflated"])[: 1 << _BITS]
-        part["weights"] |= {"deflated": zlib.compress(kept), "count": 1 << _BITS}
-    return header, payload
-
-
-def _shorten(model: dict[str, Any]) -> None:
-    """Keep some attributes of a sequence model, with their rows."""
-    lengths = plain(model["row_lengths"])
-    kept = np.zeros(len(lengths), dtype=bool)
-    kept[::_ATTRIBUTES] = True
-    entries = np.repeat(kept, lengths)
-    model["keys"] = packed(plain(model["keys"])[kept])
-    model["row_lengths"] = packed(lengths[kept])
-    model["row_labels"] = packed(plain(model["row_labels"])[entries])
-    model["row_weights"] = model["row_weights"][entries]
-
-
-def _shortened(lists: dict[str, Any]) -> dict[str, Any]:
-    """Some strings of a dictionary with their labels, the empty one among them."""
-    lengths, strings = plain(lists["lengths"]), lists["strings"]
-    kept = np.zeros(len(lengths), dtype=bool)
-    kept[:_STRINGS] = True
-    if "" in strings:
-        kept[strings.index("")] = True
-    return {
-        "strings": [string for string, is_kept in zip(strings, kept, strict=True) if is_kept],
-        "lengths": packed(lengths[kept]),
-        "numbers": packed(plain(lists["numbers"])[np.repeat(kept, lengths)]),
-    }
+    return read_model(SMALL)
 
 
 def plain(stored: dict[str, Any]) -> np.ndarray[Any, Any]:

@@ -208,7 +208,7 @@ def _training(record: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
             *tables.nats(task["primal"], task["dual"]),
             tables.gap(task["relative_gap"]),
             tables.per_cent(task.get("score")),
-            _shown(task.get("stopped", tables.NOTHING)).replace("development", "dev"),
+            _shown(task.get("stopped", tables.NOTHING)).replace("development score", "score"),
         )
         for layer, task in tasks.items()
     ]

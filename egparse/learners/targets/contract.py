@@ -13,7 +13,7 @@ docs/learning-from-distributions.md).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -55,15 +55,6 @@ class TargetLearner(Protocol):
         """Learn the examples of ``targets`` from these part vectors from now on. The state is
         afterwards as if its other variables had been reached with them.
         """
-
-
-NONE = np.zeros(0, dtype=np.int64)
-"""The ``partial`` of a problem whose examples are all annotated in full."""
-
-
-def not_all(known: Sequence[Mask]) -> Longs:
-    """The numbers of the examples of which not all is ``known``."""
-    return np.array([i for i, of_example in enumerate(known) if not of_example.all()], np.int64)
 
 
 def complete(problem: PartialProblem, i: int, potentials: Floats, out: Floats) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.compilation.copying import copy_numbers
-from egparse.learners.targets.contract import NONE, not_all
+from egparse.learners.targets.annotated import NONE, not_all
 from egparse.parsing.arc_problem import Trees
 from egparse.parsing.label_candidates import NO_LABEL
 from egparse.parsing.second_order.decode import ANNEALING
