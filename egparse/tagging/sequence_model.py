@@ -165,7 +165,9 @@ class SequenceModel:
         )
 
     def _scores(self, values: Ints, starts: Longs, candidates: Candidates) -> Floats:
-        attributes = attributes_of(self.templates, self.index, values, starts)
+        keys = keys_of(self.templates, values, starts)
+        keys[np.diff(candidates.starts) == 1] = 0  # no score changes what has no alternative
+        attributes = self.index.numbers(keys)
         scores = np.empty(len(candidates.labels))
         buffer = np.zeros(self.n_parts)
         places = candidates.starts.astype(np.int32)
