@@ -136,6 +136,30 @@ class Division(NamedTuple):
         return 1 + int(self.classes.max(initial=0))
 
 
+class DenseRows(NamedTuple):
+    """Long rows once more, as vectors that are added at once: attribute ``a`` has the weights
+    ``weights[rows[a]]`` (labels,), 0 outside of its support, or -1 for a row that is not among
+    them.
+    """
+
+    rows: Ints
+    weights: Singles
+
+    @classmethod
+    def of(cls, rows: WeightRows, n_labels: int) -> DenseRows:
+        """The rows that hold at least one in ``_SPARSITY`` of the labels, or parts of labels."""
+        sizes = np.diff(rows.starts)
+        long = np.flatnonzero(sizes * _SPARSITY >= n_labels)
+        numbers = np.full(len(sizes), -1, dtype=np.int32)
+        numbers[long] = np.arange(len(long), dtype=np.int32)
+        weights = np.zeros((len(long), n_labels), dtype=np.float32)
+        row = np.repeat(numbers, sizes)
+        inside = row >= 0
+        weights[row[inside], rows.labels[inside]] = rows.weights[inside]
+        return cls(numbers, weights)
+
+
+_SPARSITY = 4  # adding a vector takes as long as adding a quarter of its elements one by one
 _WORDS = 16
 """Words whose rows are asked for at a time."""
 
@@ -144,6 +168,7 @@ _WORDS = 16
 def score_candidates(
     attributes: Ints,
     rows: WeightRows,
+    dense: DenseRows,
     starts: Ints,
     candidates: UInt16s,
     divided: LabelParts,
@@ -154,7 +179,8 @@ def score_candidates(
 
     ``attributes`` is (n, templates), -1 where absent. The candidates of word ``k`` are
     ``candidates[starts[k]:starts[k + 1]]``, and the same slice of ``scores`` gets their scores.
-    ``buffer`` is scratch space, with a cell for each label or part of ``divided``.
+    ``buffer`` is scratch space, with a cell for each label or part of ``divided``. ``dense`` has
+    some of the ``rows``; it changes no sum, as it adds the same numbers in the same order, and 0.
 
     Most rows are not in the cache, and one at a time they would take most of the time. So all
     bounds and then the first cells of the rows of some words are read before they are added up:
@@ -164,7 +190,9 @@ def score_candidates(
     # taken out of the tuple before the loops: numba counts a reference for each access to a field
     row_starts, labels, weights = rows.starts, rows.labels, rows.weights
     part_starts, parts = divided.starts, divided.parts
+    dense_rows, vectors = dense.rows, dense.weights
     n, n_templates = attributes.shape
+    size = vectors.shape[1]
     begins = np.empty((_WORDS, n_templates), dtype=np.int32)
     ends = np.empty((_WORDS, n_templates), dtype=np.int32)
     seen = 0.0
@@ -175,6 +203,8 @@ def score_candidates(
                 a = attributes[k, t]
                 begins[k - first, t] = row_starts[max(a, 0)]
                 ends[k - first, t] = row_starts[a + 1] if a >= 0 else 0
+                if a >= 0 and dense_rows[a] >= 0:  # the number of its vector, below 0
+                    ends[k - first, t] = -1 - dense_rows[a]
         if weights.shape[0] > 0:
             for k in range(last - first):
                 for t in range(n_templates):
@@ -183,8 +213,13 @@ def score_candidates(
         for k in range(first, last):
             buffer[:] = 0.0
             for t in range(n_templates):
-                for r in range(begins[k - first, t], ends[k - first, t]):
-                    buffer[labels[r]] += weights[r]
+                if ends[k - first, t] < 0:
+                    vector = vectors[-1 - ends[k - first, t]]
+                    for q in range(size):
+                        buffer[q] += vector[q]
+                else:
+                    for r in range(begins[k - first, t], ends[k - first, t]):
+                        buffer[labels[r]] += weights[r]
             if part_starts.shape[0] == 0:
                 for c in range(starts[k], starts[k + 1]):
                     scores[c] = buffer[candidates[c]]

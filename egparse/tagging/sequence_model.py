@@ -15,6 +15,7 @@ import numpy.typing as npt
 from egparse.features.index import KeyIndex
 from egparse.features.sequence import (
     WHOLE_LABELS,
+    DenseRows,
     Division,
     LabelParts,
     WeightRows,
@@ -100,6 +101,10 @@ class SequenceModel:
     divided: LabelParts = WHOLE_LABELS
     classes: UInt16s | None = None
 
+    @cached_property
+    def _dense(self) -> DenseRows:
+        return DenseRows.of(self.rows, self.n_parts)
+
     @property
     def n_labels(self) -> int:
         """The size of the label set."""
@@ -172,7 +177,14 @@ class SequenceModel:
         buffer = np.zeros(self.n_parts)
         places = candidates.starts.astype(np.int32)
         score_candidates(
-            attributes, self.rows, places, candidates.labels, self.divided, buffer, scores
+            attributes,
+            self.rows,
+            self._dense,
+            places,
+            candidates.labels,
+            self.divided,
+            buffer,
+            scores,
         )
         return scores
 

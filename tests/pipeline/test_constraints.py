@@ -17,7 +17,7 @@ from oracles.trees import all_trees, is_projective, is_single_rooted, is_tree, t
 from sample_treebank import quick_model, sample
 
 from egparse.errors import CorpusError, EgparseError
-from egparse.features.sequence import score_candidates
+from egparse.features.sequence import DenseRows, score_candidates
 from egparse.features.tag_dictionary import (
     AllowedLabels,
     Candidates,
@@ -218,6 +218,7 @@ def unary_scores(model: SequenceModel, words: Words) -> npt.NDArray[np.float64]:
     score_candidates(
         attributes,
         model.rows,
+        DenseRows.of(model.rows, model.n_parts),
         every.starts.astype(np.int32),
         every.labels,
         model.divided,

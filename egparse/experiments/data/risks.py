@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.features.arcs import encode_arcs
-from egparse.features.sequence import score_candidates
+from egparse.features.sequence import DenseRows, score_candidates
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.word_table import Words
 from egparse.losses import HINGE, SOFTMAX_MARGIN, Inference, expected_cost
@@ -158,6 +158,7 @@ class HeldOutSequences:
         score_candidates(
             attributes,
             model.rows,
+            DenseRows.of(model.rows, model.n_parts),
             candidates.starts.astype(np.int32),
             candidates.labels,
             model.divided,
