@@ -19,6 +19,7 @@ from egparse.errors import ConfigError
 from egparse.features.packed import pack, parts_that_differ, place, score_words
 from egparse.features.sequence import (
     NEVER,
+    DenseRows,
     Division,
     LabelParts,
     WeightRows,
@@ -217,7 +218,14 @@ def test_a_model_scores_as_its_training_problem_does(chain: Chain, seed: int) ->
     starts = chain.candidate_starts.astype(np.int32)
     scores, buffer = np.empty(len(chain.candidates)), np.zeros(chain.n_parts)
     score_candidates(
-        chain.attributes, rows, starts, chain.candidates, chain.divided, buffer, scores
+        chain.attributes,
+        rows,
+        DenseRows.of(rows, chain.n_parts),
+        starts,
+        chain.candidates,
+        chain.divided,
+        buffer,
+        scores,
     )
     value = dict(zip(chain.pairs, weights.tolist(), strict=True))
     expected = [
