@@ -11,7 +11,7 @@ WORD_TEMPLATES = (
     "suffix2[0]", "suffix3[0]", "suffix4[0]", "suffix5[0]", "shape[0]", "shape[-1]|shape[0]",
     "shape[0]|shape[1]", "shape[0]|first[0]", "suffix3[-1]", "suffix3[1]", "suffix2[-1]|suffix2[0]",
     "suffix2[0]|suffix2[1]", "suffix2[-1]|suffix2[1]", "suffix3[-1]|suffix3[0]",
-    "suffix3[0]|suffix3[1]",
+    "suffix3[0]|suffix3[1]", "symbol[0]",
 )  # fmt: skip
 """Word, affix, shape and neighbour templates for tags."""
 

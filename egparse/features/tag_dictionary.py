@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.features.forms import shape
+from egparse.features.forms import shape, symbol
 from egparse.types import Ints, Longs, Mask, UInt16s
 
 MAX_SUFFIX = 4
@@ -162,12 +162,13 @@ class TagDictionary:
 
 def suffixes_of(form: str) -> list[str]:
     """The suffixes from the longest to the empty one, each after the shape of the first character;
-    last the empty string, which every form has.
+    then what all symbols share, and last the empty string, which every form has.
     """
     first = shape(form[:1])
     lower = form.lower()
     lengths = range(min(MAX_SUFFIX, len(form)), 0, -1)
-    return [*(first + lower[-length:] for length in lengths), first, ""]
+    shared = filter(None, [symbol(form)])
+    return [*(first + lower[-length:] for length in lengths), first, *shared, ""]
 
 
 def _in_order(words: Longs, labels: UInt16s, n_words: int) -> Candidates:
