@@ -85,6 +85,19 @@ def as_text(paragraphs: Sequence[Sequence[Sentence]]) -> list[SplitParagraph]:
     return [_as_text(paragraph) for paragraph in paragraphs]
 
 
+def surface_tokens(sentence: Sentence) -> list[tuple[str, str]]:
+    """The form and the MISC column of each token of a sentence; a multiword token is one."""
+    misc = sentence.misc or ("_",) * len(sentence)
+    multiword = _multiword_tokens(sentence)
+    tokens: list[tuple[str, str]] = []
+    k = 0
+    while k < len(sentence):
+        last, form, of_token = multiword.get(k, (k, sentence.forms[k], misc[k]))
+        tokens.append((form, of_token))
+        k = last + 1
+    return tokens
+
+
 def _opens_paragraph(sentence: Sentence) -> bool:
     source = sentence.source
     if source is None or not source.word_lines:
@@ -115,7 +128,8 @@ def _words_in_text(sentence: Sentence) -> Iterator[tuple[str, bool]]:
     tokens = _multiword_tokens(sentence)
     k = 0
     while k < len(sentence):
-        last, form, blank = tokens.get(k, (k, sentence.forms[k], _NO_BLANK not in misc[k]))
+        last, form, of_token = tokens.get(k, (k, sentence.forms[k], misc[k]))
+        blank = _NO_BLANK not in of_token
         if k in tokens and "".join(sentence.forms[k : last + 1]) == form:
             yield from ((word, False) for word in sentence.forms[k:last])
             form = sentence.forms[last]
@@ -123,8 +137,8 @@ def _words_in_text(sentence: Sentence) -> Iterator[tuple[str, bool]]:
         k = last + 1
 
 
-def _multiword_tokens(sentence: Sentence) -> dict[int, tuple[int, str, bool]]:
-    """First word of each multiword token (from 0) -> last word, form, whether a blank follows."""
+def _multiword_tokens(sentence: Sentence) -> dict[int, tuple[int, str, str]]:
+    """First word of each multiword token (from 0) -> last word, form, MISC."""
     source = sentence.source
     if source is None or len(source.lines) == len(sentence):
         return {}
@@ -132,6 +146,5 @@ def _multiword_tokens(sentence: Sentence) -> dict[int, tuple[int, str, bool]]:
     for line in source.lines:
         match = _MULTIWORD.match(line)
         if match:
-            blank = _NO_BLANK not in line.rpartition("\t")[2]
-            tokens[int(match[1]) - 1] = (int(match[2]) - 1, match[3], blank)
+            tokens[int(match[1]) - 1] = (int(match[2]) - 1, match[3], line.rpartition("\t")[2])
     return tokens
