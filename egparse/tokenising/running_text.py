@@ -77,10 +77,7 @@ def _spells(sentence: Sentence, forms: Sequence[str], blanks: Sequence[str]) -> 
 
 
 def _text_of(sentence: Sentence) -> str | None:
-    source = sentence.source
-    if source is None or not source.word_lines:
-        return None
-    for line in source.lines[: source.word_lines[0]]:
+    for line in sentence.lines_before:
         if line.startswith(_TEXT):
             return line[len(_TEXT) :]
     return None
