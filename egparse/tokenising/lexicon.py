@@ -171,9 +171,9 @@ def _mark(
                 slot = (slot + np.uint64(1)) & mask
             if slots[slot, 0] == 0:
                 continue
-            if whole and (last + 1 == m or starts_token[last + 1] == 1):
-                if counts[slots[slot, 1]] < 2:
-                    continue
+            is_token = whole and (last + 1 == m or starts_token[last + 1] == 1)
+            if is_token and counts[slots[slot, 1]] < 2:
+                continue
             size = last + 1 - first
             after[first] = FIRST_VALUE + size
             if last + 1 < m and before[last + 1] < FIRST_VALUE + size:

@@ -73,7 +73,7 @@ class Pieces(NamedTuple):
 
 
 def as_codes(text: str) -> UInt32s:
-    """The code points of a text; lone surrogates are not characters, but the input may have them."""
+    """The code points of a text, also those of lone surrogates, which are no characters."""
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
 
 
@@ -92,7 +92,7 @@ def pieces_of(codes: UInt32s, links: Links) -> Pieces:
 
 
 def pieces_of_text(text: str, links: Links, whole_addresses: bool) -> tuple[UInt32s, Pieces]:
-    """The code points and the pieces of a text; with ``whole_addresses`` an address is one piece."""
+    """The code points and the pieces of a text; with ``whole_addresses`` each address is one."""
     codes = as_codes(text)
     pieces = pieces_of(codes, links)
     addresses = list(addresses_in(text)) if whole_addresses else []

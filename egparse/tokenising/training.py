@@ -143,7 +143,7 @@ class TokeniserTask:
 
 
 def gold_starts(pieces: Pieces, text: RunningText) -> UInt8s:
-    """1 for the pieces that tokens start with, by the annotation and where it is sure; (pieces,)."""
+    """1 for the pieces that tokens start with, where it is sure or annotated so; (pieces,)."""
     is_start = np.zeros(len(text.text) + 1, dtype=np.uint8)
     is_start[text.starts] = 1
     starts = is_start[pieces.begins]
