@@ -32,7 +32,6 @@ from egparse.readers.docs import (
 from egparse.readers.encodings import UTF_8
 from egparse.sentences import Sentence
 from egparse.splitting.columns import Paragraph
-from egparse.splitting.rule import RuleSplitter
 from egparse.tokenising.blanks import SPACE_AFTER_NO, SPACES_AFTER, SPACES_BEFORE, escaped
 from egparse.tokenising.tokeniser import Tokeniser, Tokens, forms_of
 from egparse.types import Mask
@@ -149,7 +148,7 @@ class TextReader:
             one[-1] = True
         paragraphs = [Paragraph(run.forms, one) for run, one in zip(runs, spaced, strict=True)]
         found: list[Sentence] = []
-        marks = (reading.splitter or RuleSplitter()).split(paragraphs)
+        marks = (reading.splitter or _by_rule()).split(paragraphs)
         for run, paragraph, starts in zip(runs, paragraphs, marks, strict=True):
             misc = _misc(run, self._before)
             self._before = ""
@@ -167,6 +166,12 @@ class TextReader:
                 self._number += 1
                 self._comments = ()
         return found
+
+
+def _by_rule() -> Splits:
+    from egparse.splitting.rule import RuleSplitter  # imports spaCy
+
+    return RuleSplitter()
 
 
 def _parts(texts: Iterable[str]) -> Iterator[list[_Part]]:
