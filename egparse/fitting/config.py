@@ -96,9 +96,7 @@ class LearningConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class WordLabelConfig(LearningConfig):
-    """The settings of tasks that give each word a label: taggers, the labeller, the splitter (and
-    the tokeniser, which gives one to each piece of a text).
-    """
+    """The settings of tasks that give each word a label: taggers, the labeller, the splitter."""
 
     templates: tuple[str, ...] = setting((), "feature templates; empty: the built-in ones")
     class_templates: tuple[str, ...] = setting(
@@ -327,7 +325,7 @@ class SplitterConfig(WordLabelConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TokeniserConfig(WordLabelConfig):
+class TokeniserConfig(LearningConfig):
     """The tokeniser of plain text."""
 
     train: bool = setting(
@@ -335,8 +333,10 @@ class TokeniserConfig(WordLabelConfig):
         "whether to train one, where the corpus marks blanks; without it plain text is split into "
         "words by spaCy's rules",
     )
-    templates: tuple[str, ...] = TOKENISER_TEMPLATES
+    templates: tuple[str, ...] = setting(TOKENISER_TEMPLATES, "feature templates")
     bigrams: bool = setting(True, "whether label bigrams have weights; false: places one by one")
+    min_count: Count = setting(2, "attributes seen less often than this are left out")
+    weight_threshold: NonNegative = setting(0.02, "weights smaller than this are not stored")
     least_rate: Annotated[float, Interval(ge=0, lt=0.5)] = setting(
         0.002,
         "between two kinds of characters of which fewer than this share start tokens, or do not, "

@@ -1,6 +1,6 @@
-"""Blanks after tokens in the MISC column of CoNLL-U, as UDPipe writes them: ``SpaceAfter=No`` for
-none, ``SpacesAfter=...`` for others than one space, in which ``\\s`` is a space, ``\\t`` a tab,
-``\\r`` and ``\\n`` line ends, ``\\p`` a vertical bar and ``\\\\`` a backslash (Straka and
+r"""Blanks after tokens in the MISC column of CoNLL-U, as UDPipe writes them: ``SpaceAfter=No`` for
+none, ``SpacesAfter=...`` for others than one space, in which ``\s`` is a space, ``\t`` a tab,
+``\r`` and ``\n`` line ends, ``\p`` a vertical bar and ``\\`` a backslash (Straka and
 Strakova 2017, "Tokenizing, POS tagging, lemmatizing and parsing UD 2.0 with UDPipe"; UDPipe's
 manual, section "Preservation of spaces").
 """

@@ -12,7 +12,7 @@ from egparse.features.vocabulary import FIRST_VALUE
 from egparse.splitting.characters import DIGIT, character_tables
 from egparse.splitting.columns import bucket, observe_forms
 from egparse.tokenising.lexicon import NO_GOLD, Lexicon
-from egparse.tokenising.pieces import CLOSE, Pieces
+from egparse.tokenising.pieces import BLANK, CLOSE, WIDE, Pieces
 from egparse.types import Ints, Longs, UInt8s, UInt32s
 
 COLUMNS = (
@@ -20,8 +20,8 @@ COLUMNS = (
     "around", "left", "right", "run",
 )  # fmt: skip
 """Of each piece: ``lower``, ``shape``, ``suffix`` and ``kind`` as those of words for the splitter
-(``egparse.splitting.columns``), ``gap`` what stands before it: nothing, a blank, other blanks, a
-paragraph's beginning. Of the run without blanks that it stands in: ``first`` and ``last`` its first
+(``egparse.splitting.columns``), ``gap`` what stands before it: nothing, blanks, a paragraph's
+beginning. Of the run without blanks that it stands in: ``first`` and ``last`` its first
 and last piece, ``marks`` the set of its punctuation marks and symbols, ``place`` how many pieces
 the run has before and after it (up to 3). Of the place before it: tokens that end there
 (``before``), start there (``after``) or span it (``around``), see ``egparse.tokenising.lexicon``.
@@ -51,9 +51,7 @@ def columns_of(
 
 
 @njit
-def _observe_runs(
-    codes: UInt32s, bounds: Longs, gaps: UInt8s, kinds: UInt8s, values: Ints
-) -> None:
+def _observe_runs(codes: UInt32s, bounds: Longs, gaps: UInt8s, kinds: UInt8s, values: Ints) -> None:
     """Fill the columns of runs without blanks."""
     m = gaps.shape[0]
     first = 0
@@ -70,7 +68,8 @@ def _observe_runs(
         for k in range(end - 1, first - 1, -1):
             right |= _mark(codes[bounds[k]], kinds)
             values[k, _RIGHT] = bucket(mix(np.uint64(0), right, _FOLD))
-            values[k, _GAP] = FIRST_VALUE + gaps[k]
+            # treebanks do not say where lines end, so any blanks are as good as a space
+            values[k, _GAP] = FIRST_VALUE + (BLANK if gaps[k] == WIDE else gaps[k])
             values[k, _FIRST] = values[first, _LOWER]
             values[k, _LAST] = values[end - 1, _LOWER]
             values[k, _MARKS] = bucket(mix(np.uint64(0), marks, _FOLD))

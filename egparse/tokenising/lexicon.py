@@ -105,7 +105,12 @@ class Lexicon:
         return cls(KeyIndex(keys[is_first]), np.diff(places).astype(np.int32))
 
     def mark(
-        self, pieces: Pieces, small: UInt32s, starts_token: UInt8s, before: Ints, after: Ints,
+        self,
+        pieces: Pieces,
+        small: UInt32s,
+        starts_token: UInt8s,
+        before: Ints,
+        after: Ints,
         around: Ints,
     ) -> None:
         """Fill, for the place before each piece: the number of pieces of the longest known token
@@ -115,8 +120,17 @@ class Lexicon:
         With ``starts_token``, see ``hashes_of_tokens``, a token does not count where it stands.
         """
         _mark(
-            pieces.codes, pieces.bounds, pieces.gaps, pieces.links, small, self.index.slots,
-            self.counts, starts_token, before, after, around,
+            pieces.codes,
+            pieces.bounds,
+            pieces.gaps,
+            pieces.links,
+            small,
+            self.index.slots,
+            self.counts,
+            starts_token,
+            before,
+            after,
+            around,
         )
 
 
@@ -157,9 +171,9 @@ def _mark(
                 slot = (slot + np.uint64(1)) & mask
             if slots[slot, 0] == 0:
                 continue
-            if whole and (last + 1 == m or starts_token[last + 1] == 1):
-                if counts[slots[slot, 1]] < 2:
-                    continue
+            is_token = whole and (last + 1 == m or starts_token[last + 1] == 1)
+            if is_token and counts[slots[slot, 1]] < 2:
+                continue
             size = last + 1 - first
             after[first] = FIRST_VALUE + size
             if last + 1 < m and before[last + 1] < FIRST_VALUE + size:

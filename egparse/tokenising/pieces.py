@@ -8,6 +8,7 @@ are never cut apart.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +23,8 @@ from egparse.splitting.characters import (
     WHITE,
     character_tables,
 )
-from egparse.types import Ints, Longs, UInt8s, UInt32s
+from egparse.tokenising.addresses import addresses_in
+from egparse.types import Longs, UInt8s, UInt32s
 
 NEVER, OPEN, ALWAYS = 0, 1, 2
 """Whether a token ends between two characters: OPEN if the tokeniser has to decide."""
@@ -71,7 +73,7 @@ class Pieces(NamedTuple):
 
 
 def as_codes(text: str) -> UInt32s:
-    """The code points of a text; lone surrogates are not characters, but the input may have them."""
+    """The code points of a text, also those of lone surrogates, which are no characters."""
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
 
 
@@ -87,6 +89,34 @@ def pieces_of(codes: UInt32s, links: Links) -> Pieces:
         codes, kinds, traits, links.close, links.blank, compact, bounds, begins, ends, gaps, found
     )
     return Pieces(compact[:size], bounds[: m + 1], begins[:m], ends[:m], gaps[:m], found[:m])
+
+
+def pieces_of_text(text: str, links: Links, whole_addresses: bool) -> tuple[UInt32s, Pieces]:
+    """The code points and the pieces of a text; with ``whole_addresses`` each address is one."""
+    codes = as_codes(text)
+    pieces = pieces_of(codes, links)
+    addresses = list(addresses_in(text)) if whole_addresses else []
+    return codes, _joined(pieces, addresses) if addresses else pieces
+
+
+def _joined(pieces: Pieces, ranges: Sequence[tuple[int, int]]) -> Pieces:
+    """The pieces, with those joined that start inside of one of some ranges of characters."""
+    bounds = np.array(ranges, dtype=np.int64)
+    first = np.searchsorted(pieces.begins, bounds[:, 0], side="right")
+    last = np.searchsorted(pieces.begins, bounds[:, 1], side="left")
+    change = np.zeros(len(pieces) + 1, dtype=np.int64)
+    np.add.at(change, first, 1)
+    np.add.at(change, last, -1)
+    kept = np.flatnonzero(np.cumsum(change)[:-1] == 0)
+    lasts = np.append(kept[1:], len(pieces)) - 1
+    return Pieces(
+        pieces.codes,
+        np.append(pieces.bounds[kept], pieces.bounds[-1]),
+        pieces.begins[kept],
+        pieces.ends[lasts],
+        pieces.gaps[kept],
+        pieces.links[kept],
+    )
 
 
 @njit
@@ -176,8 +206,3 @@ def learned_links(codes: UInt32s, token_starts: Longs, least: float) -> Links:
         table[(n - b + 0.5) / (n + 1) < least] = ALWAYS
         tables.append(table.reshape(N_KINDS, N_KINDS))
     return Links(*tables)
-
-
-def inside_of(pieces: Pieces) -> Ints:
-    """The number of the run of pieces, without blanks between them, that each piece stands in."""
-    return np.cumsum(pieces.gaps != CLOSE).astype(np.int32)

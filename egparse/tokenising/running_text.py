@@ -58,7 +58,7 @@ def running_text(sentences: Sequence[Sentence]) -> RunningText:
         if parts and parts[-1] != PARAGRAPH_END:
             parts.append(PARAGRAPH_END)
             at += len(PARAGRAPH_END)
-    return RunningText("".join(parts), *map(_longs, (starts, ends, firsts)), left_out)
+    return RunningText("".join(parts), _longs(starts), _longs(ends), _longs(firsts), left_out)
 
 
 def _longs(numbers: list[int]) -> Longs:

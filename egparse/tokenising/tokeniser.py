@@ -14,7 +14,7 @@ from egparse.features.index import KeyIndex
 from egparse.features.tag_dictionary import all_labels
 from egparse.splitting.characters import N_KINDS
 from egparse.storage.compressed_arrays import compress_array
-from egparse.storage.schema import Array, Packed, Record, Section, Stored
+from egparse.storage.schema import Array, Flag, Packed, Record, Section, Stored
 from egparse.tagging.sequence_model import SequenceModel, keys_at
 from egparse.tokenising.columns import COLUMNS, columns_of
 from egparse.tokenising.lexicon import Lexicon
@@ -23,10 +23,9 @@ from egparse.tokenising.pieces import (
     OPEN,
     Links,
     Pieces,
-    as_codes,
     chains_of,
     paragraphs_of,
-    pieces_of,
+    pieces_of_text,
 )
 from egparse.types import Floats, Ints, Longs, Mask
 
@@ -36,6 +35,7 @@ N_LABELS = 2
 STORED_TOKENISER = Record(
     {
         "model": Section(),
+        "addresses": Flag(),
         "close": Array("uint8", (N_KINDS, N_KINDS), below=ALWAYS + 1),
         "blank": Array("uint8", (N_KINDS, N_KINDS), below=ALWAYS + 1),
         "lexicon": Packed(("uint64",), "tokens", takes=16),
@@ -60,12 +60,13 @@ class Tokens(NamedTuple):
 @dataclass(frozen=True)
 class Tokeniser:
     """A CRF over places between pieces (``egparse.tokenising.pieces``); immutable, so that threads
-    may share it.
+    may share it. With ``whole_addresses`` addresses of web pages and of mail are tokens.
     """
 
     model: SequenceModel
     links: Links
     lexicon: Lexicon
+    whole_addresses: bool = True
 
     @property
     def temperature(self) -> float:
@@ -80,8 +81,7 @@ class Tokeniser:
         """The tokens of a text. White space outside of tokens separates them; every other character
         is in one.
         """
-        codes = as_codes(text)
-        pieces = pieces_of(codes, self.links)
+        codes, pieces = pieces_of_text(text, self.links, self.whole_addresses)
         starts = pieces.links == ALWAYS
         rows = np.flatnonzero(pieces.links == OPEN)
         if len(rows):
@@ -117,6 +117,7 @@ class Tokeniser:
         """Plain data for the model file."""
         return {
             "model": self.model.to_payload(),
+            "addresses": self.whole_addresses,
             "close": self.links.close,
             "blank": self.links.blank,
             "lexicon": compress_array(self.lexicon.index.keys),
@@ -133,7 +134,9 @@ class Tokeniser:
         keys = read["lexicon"]
         index = KeyIndex(keys)
         expected = "ascending numbers of 32 bits, not 0"
-        fits = not len(keys) or (keys[0] > 0 and keys[-1] < 1 << 32 and (keys[1:] > keys[:-1]).all())
+        fits = not len(keys) or (
+            keys[0] > 0 and keys[-1] < 1 << 32 and (keys[1:] > keys[:-1]).all()
+        )
         stored.require(bool(fits), "lexicon", expected, "others")
         stored.require(index.is_spread(), "lexicon", "hashes of tokens", "some that collide")
         model = SequenceModel.from_payload(read["model"], COLUMNS, N_LABELS)
@@ -141,6 +144,7 @@ class Tokeniser:
             model,
             Links(read["close"].copy(), read["blank"].copy()),
             Lexicon(index, np.zeros(0, dtype=np.int32)),
+            read["addresses"],
         )
 
 

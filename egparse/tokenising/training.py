@@ -21,6 +21,7 @@ from egparse.splitting.characters import character_tables
 from egparse.splitting.paragraphs import surface_tokens
 from egparse.tagging.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence
 from egparse.tagging.sequence_model import without_small_weights
+from egparse.tokenising.addresses import addresses_are_tokens
 from egparse.tokenising.blanks import SPACE_AFTER_NO
 from egparse.tokenising.columns import COLUMNS, columns_of
 from egparse.tokenising.lexicon import Lexicon, hashes_of_tokens
@@ -31,9 +32,9 @@ from egparse.tokenising.pieces import (
     chains_of,
     learned_links,
     paragraphs_of,
-    pieces_of,
+    pieces_of_text,
 )
-from egparse.tokenising.running_text import RunningText, running_text
+from egparse.tokenising.running_text import RunningText
 from egparse.tokenising.tokeniser import N_LABELS, Tokeniser, Tokens
 from egparse.types import Floats, UInt8s
 
@@ -83,9 +84,10 @@ class TokeniserTask:
                 "tokeniser.learner: expected one that learns label sequences, got "
                 f"{settings.learner!r}"
             )
-        codes = as_codes(self.train.text)
-        links = learned_links(codes, self.train.starts, settings.least_rate)
-        pieces = pieces_of(codes, links)
+        text, starts, ends = self.train.text, self.train.starts, self.train.ends
+        links = learned_links(as_codes(text), starts, settings.least_rate)
+        whole = addresses_are_tokens(text, starts, ends)
+        codes, pieces = pieces_of_text(text, links, whole)
         gold = gold_starts(pieces, self.train)
         small = character_tables(codes).small
         lexicon = Lexicon.of(hashes_of_tokens(pieces, small, gold))
@@ -114,7 +116,7 @@ class TokeniserTask:
         )
         threshold = self.config.weight_threshold
         return prepared.then(
-            lambda model: Tokeniser(without_small_weights(model, threshold), links, lexicon)
+            lambda model: Tokeniser(without_small_weights(model, threshold), links, lexicon, whole)
         )
 
     def score(self) -> Callable[[Tokeniser], float] | None:
@@ -127,8 +129,8 @@ class TokeniserTask:
         """The probability of the gold outcome, start or no start, at each place of the development
         part where the tokeniser decides.
         """
-        codes = as_codes(self.dev.text)
-        pieces = pieces_of(codes, predictor.links)
+        text, links = self.dev.text, predictor.links
+        codes, pieces = pieces_of_text(text, links, predictor.whole_addresses)
         values = columns_of(pieces, codes, predictor.lexicon)
         gold = gold_starts(pieces, self.dev)[pieces.links == OPEN] == 1
 
@@ -141,7 +143,7 @@ class TokeniserTask:
 
 
 def gold_starts(pieces: Pieces, text: RunningText) -> UInt8s:
-    """1 for the pieces that tokens start with, by the annotation and where it is sure; (pieces,)."""
+    """1 for the pieces that tokens start with, where it is sure or annotated so; (pieces,)."""
     is_start = np.zeros(len(text.text) + 1, dtype=np.uint8)
     is_start[text.starts] = 1
     starts = is_start[pieces.begins]
