@@ -17,8 +17,11 @@ from spacy.vocab import Vocab
 
 from egparse.errors import EgparseError
 from egparse.pipeline.model import Model
+from egparse.sentences import MISSING, Sentence
 from egparse.spacy_components.model_holder import ModelHolder
 from egparse.spacy_components.tokens.multiword import put_words, register
+from egparse.tokenising.blanks import SPACE_AFTER_NO
+from egparse.tokenising.tokeniser import Tokens
 
 
 class EgparseTokenizer(ModelHolder):
@@ -56,13 +59,13 @@ class EgparseTokenizer(ModelHolder):
     def _docs(self, texts: Sequence[str]) -> Iterator[Doc]:
         tokeniser, expander = self.required_model.tokeniser, self.required_model.expander
         assert tokeniser is not None
-        for text in texts:
-            found = tokeniser.tokens(text)
-            layout = _laid_out(text, found.starts.tolist(), found.ends.tolist())
-            doc = Doc(self.vocab, words=layout.words, spaces=layout.spaces)
-            if expander is not None:
-                forms = [layout.words[place] for place in layout.places]
-                ...
+        layouts = [_laid_out(text, tokeniser.tokens(text)) for text in texts]
+        of_tokens = [layout.sentence() for layout in layouts]
+        of_words = of_tokens if expander is None else expander.expand(of_tokens)
+        for layout, tokens, words in zip(layouts, of_tokens, of_words, strict=True):
+            doc = Doc(self.vocab, words=layout.forms, spaces=layout.spaces)
+            if words is not tokens:
+                _put_multiword_tokens(doc, layout, words)
             yield doc
 
     def _require_layers(self, model: Model) -> None:
@@ -88,40 +91,52 @@ def _rebuilt(state: Mapping[str, Any]) -> EgparseTokenizer:
 
 
 class _Layout(NamedTuple):
-    """The tokens of a Doc, whether a blank follows each, and which of them are not white space."""
+    """The tokens of a Doc, whether a blank follows each, and which of them are no white space."""
 
-    words: list[str]
+    forms: list[str]
     spaces: list[bool]
     places: list[int]
 
+    def sentence(self) -> Sentence:
+        """The tokens that are no white space, as one sentence."""
+        blank = [*(form.isspace() for form in self.forms[1:]), True]
+        misc = [
+            MISSING if self.spaces[place] or blank[place] else SPACE_AFTER_NO
+            for place in self.places
+        ]
+        return Sentence(forms=[self.forms[place] for place in self.places], misc=misc)
 
-def _laid_out(text: str, starts: Sequence[int], ends: Sequence[int]) -> _Layout:
+
+def _laid_out(text: str, tokens: Tokens) -> _Layout:
     """The tokens of a text, and its white space: one blank after a token belongs to it, as in
     spaCy, and what is more is a token.
     """
     layout = _Layout([], [], [])
-    words, spaces, places = layout
+    forms, spaces, places = layout
     before = 0
-    for start, end in zip([*starts, len(text)], [*ends, len(text)], strict=True):
-        gap = text[before:start]
-        if gap == " " and words:
-            spaces[-1] = True
-        elif gap:
-            _put_gap(gap, words, spaces)
-        if end > start:
-            places.append(len(words))
-            words.append(text[start:end])
-            spaces.append(False)
+    for start, end in zip(tokens.starts.tolist(), tokens.ends.tolist(), strict=True):
+        _put_blanks(text[before:start], layout)
+        places.append(len(forms))
+        forms.append(text[start:end])
+        spaces.append(False)
         before = end
+    _put_blanks(text[before:], layout)
     return layout
 
 
-def _put_gap(gap: str, words: list[str], spaces: list[bool]) -> None:
-    if words and gap[0] == " ":
-        spaces[-1], gap = True, gap[1:]
-    if len(gap) > 1 and gap[-1] == " ":
-        words.append(gap[:-1])
-        spaces.append(True)
-    elif gap:
-        words.append(gap)
-        spaces.append(False)
+def _put_blanks(blanks: str, layout: _Layout) -> None:
+    forms, spaces, _ = layout
+    if forms and blanks[:1] == " ":
+        spaces[-1], blanks = True, blanks[1:]
+    if blanks:
+        ends = len(blanks) > 1 and blanks[-1] == " "
+        forms.append(blanks[:-1] if ends else blanks)
+        spaces.append(ends)
+
+
+def _put_multiword_tokens(doc: Doc, layout: _Layout, words: Sentence) -> None:
+    shift = 0  # words more than tokens, so far
+    for token in words.tokens:
+        surface = doc[layout.places[token.first - shift]]
+        put_words(doc, surface.idx, surface.text, words.forms[token.first : token.last + 1])
+        shift += token.last - token.first
