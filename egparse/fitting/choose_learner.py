@@ -14,6 +14,7 @@ from egparse.fitting.config import (
     PrunerConfig,
     SplitterConfig,
     TaggerConfig,
+    TokeniserConfig,
     TrainConfig,
 )
 from egparse.fitting.joint_tags import section_of
@@ -212,7 +213,7 @@ def check_pruner(config: PrunerConfig) -> None:
 
 def structure_of(config: LearningConfig) -> Structure:
     """What a task's examples are."""
-    if isinstance(config, TaggerConfig | SplitterConfig):
+    if isinstance(config, TaggerConfig | SplitterConfig | TokeniserConfig):
         return "sequences" if config.bigrams else "choices"
     return "choices" if isinstance(config, LabellerConfig) else "trees"
 

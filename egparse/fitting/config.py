@@ -24,6 +24,7 @@ from egparse.features.default_templates import (
     SPAN_TEMPLATES,
     SPLITTER_TEMPLATES,
     SUPERTAG_CONTEXT_TEMPLATES,
+    TOKENISER_TEMPLATES,
     WORD_CLASS_TEMPLATES,
     WORD_TEMPLATES,
 )
@@ -323,6 +324,28 @@ class SplitterConfig(WordLabelConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
+class TokeniserConfig(LearningConfig):
+    """The tokeniser of plain text."""
+
+    train: bool = setting(
+        True,
+        "whether to train one, where the corpus marks blanks; without it plain text is split into "
+        "words by spaCy's rules",
+    )
+    templates: tuple[str, ...] = setting(TOKENISER_TEMPLATES, "feature templates")
+    bigrams: bool = setting(True, "whether label bigrams have weights; false: places one by one")
+    min_count: Count = setting(2, "attributes seen less often than this are left out")
+    weight_threshold: NonNegative = setting(0.02, "weights smaller than this are not stored")
+    least_rate: Annotated[float, Interval(ge=0, lt=0.5)] = setting(
+        0.002,
+        "between two kinds of characters of which fewer than this share start tokens, or do not, "
+        "nothing is decided",
+    )
+    c: Constant = 2.0
+    anneal_from: NonNegative = 6.0
+
+
+@dataclass(frozen=True, kw_only=True)
 class JackknifeConfig:
     """Predicted tags for training: each part of the corpus is tagged by a tagger of the others."""
 
@@ -414,6 +437,7 @@ class TrainConfig:
     pruner: PrunerConfig = PrunerConfig()
     parser: ParserConfig = ParserConfig()
     labeller: LabellerConfig = LabellerConfig()
+    tokeniser: TokeniserConfig = TokeniserConfig()
     splitter: SplitterConfig = SplitterConfig()
 
     def __post_init__(self) -> None:

@@ -22,7 +22,7 @@ from egparse.features.vocabulary import Vocabulary
 from egparse.features.word_table import Columns, Words
 from egparse.fitting.named_losses import probabilistic_layers
 from egparse.fitting.old_tables import config_table_of
-from egparse.layers import LAYERS, MORPHOLOGY, SPLITTER, SUPERTAGS, TAG_LAYERS
+from egparse.layers import LAYERS, MORPHOLOGY, SPLITTER, SUPERTAGS, TAG_LAYERS, TOKENISER
 from egparse.morphology.fine_tags import FineTags
 from egparse.parsing.arc_parser import Parser, ScoredTree
 from egparse.parsing.second_order.parser import SecondOrderParser
@@ -47,6 +47,7 @@ from egparse.pipeline.text import (
     label_strings,
     put_back,
 )
+from egparse.pipeline.text_reader import Reader, reader_of
 from egparse.schemes import find_tag_fault
 from egparse.sentences import Sentence
 from egparse.splitting.splitter import Splitter
@@ -69,6 +70,7 @@ from egparse.storage.schema import (
 from egparse.tagging.joint.morphology import MorphologyTagger
 from egparse.tagging.labeller import Labeller
 from egparse.tagging.tagger import Tagger
+from egparse.tokenising.tokeniser import Tokeniser
 
 if TYPE_CHECKING:
     from egparse.evaluation.report import Report
@@ -87,6 +89,7 @@ PAYLOAD = Record(
         "parser": Maybe(Section()),
         "labeller": Maybe(Section()),
         "splitter": Maybe(Section()),
+        "tokeniser": Maybe(Section()),
         "classes": Record(
             {
                 "tables": ListOf(Section(), least=1, most=MAX_TABLES),
@@ -94,7 +97,9 @@ PAYLOAD = Record(
             }
         ),
     },
-    absent=dict.fromkeys(("splitter", "fine_tags", "classes", "morphology", "supertagger")),
+    absent=dict.fromkeys(
+        ("splitter", "fine_tags", "classes", "morphology", "supertagger", "tokeniser")
+    ),
 )
 """The payload of a model file. Its sections are declared beside the classes that they become. A
 model without tables of word classes has no ``classes``.
@@ -112,10 +117,10 @@ class ScoredSentence(NamedTuple):
 class Model(Predictors):
     """Predictors with the record of their training; immutable, so that threads may share it.
 
-    ``splitter`` finds the sentences of plain text; ``annotate`` does not split the sentences that
-    it is given. ``record`` holds how the model was trained, ``config_table`` the settings.
-    ``probabilistic`` names the layers learned with a loss that fits probabilities (not max-margin
-    and perceptron models).
+    ``tokeniser`` finds the tokens of plain text, ``splitter`` its sentences; ``annotate`` does not
+    split the sentences that it is given. ``record`` holds how the model was trained,
+    ``config_table`` the settings. ``probabilistic`` names the layers learned with a loss that fits
+    probabilities (not max-margin and perceptron models).
     """
 
     language: str = "en"
@@ -123,6 +128,7 @@ class Model(Predictors):
     config_table: Mapping[str, Any] = field(default_factory=dict)
     splitter: Splitter | None = None
     probabilistic: tuple[str, ...] = ()
+    tokeniser: Tokeniser | None = None
 
     def __repr__(self) -> str:
         words = self.record.get("words")
@@ -137,15 +143,18 @@ class Model(Predictors):
     def __call__(self, source: str | Iterable[Sentence], **options: Any) -> list[Sentence]:
         """Annotate a text, or sentences; for ``options`` see ``annotate``.
 
-        A text is split into words by spaCy's rules for the language and into sentences by the
-        model, or by rule if it has no splitter.
+        A text is split into words and sentences by the model; for what it has not learned there
+        are spaCy's rules for the language.
         """
         if isinstance(source, str):
-            from egparse.readers.docs import read_text
-
-            splitter = None if self.splitter is None else self.splitter.starts
-            source = read_text(StringIO(source), self.language, splitter=splitter)
+            source = self.text_reader().sentences(StringIO(source))
         return list(self.annotate(source, **options))
+
+    def text_reader(self, first_id: int = 1) -> Reader:
+        """A reader of one plain text, whose sentences have the IDs ``first_id`` and so on: by the
+        tokeniser, or by spaCy's rules where the model has none.
+        """
+        return reader_of(self.language, self.tokeniser, self.splitter, first_id)
 
     def annotate(
         self,
@@ -378,6 +387,8 @@ class Model(Predictors):
             "labeller": self.labeller and self.labeller.to_payload(),
             "splitter": self.splitter and self.splitter.to_payload(),
         }
+        if self.tokeniser is not None:
+            payload["tokeniser"] = self.tokeniser.to_payload()
         if lexicon.classes is not None:
             payload["classes"] = {
                 "tables": [table.to_payload() for table in lexicon.classes.tables],
@@ -447,6 +458,7 @@ class Model(Predictors):
             record=header["record"],
             config_table=table,
             splitter=splitter and Splitter.from_payload(splitter, columns.class_tables),
+            tokeniser=read["tokeniser"] and Tokeniser.from_payload(read["tokeniser"]),
         )
         known = header.get("probabilistic")  # not in model files of format 1
         layers = probabilistic_layers(table, model.layers) if known is None else tuple(known)
@@ -458,7 +470,7 @@ class Model(Predictors):
         splitter, whose features are hashed.
         """
         model = self._sequence_models().get(layer)
-        if model is None or layer == SPLITTER:
+        if model is None or layer in (SPLITTER, TOKENISER):
             return []
         labels: Sequence[str | None] = self.columns.labels[layer].strings
         if self.morphology is not None and layer in self.morphology.layers:
@@ -466,9 +478,9 @@ class Model(Predictors):
         return strongest_attributes(model, self.columns, labels, count)
 
     def sizes(self) -> dict[str, dict[str, int]]:
-        """For each layer, the splitter, the supertagger, and the tagger of several layers in place
-        of these (``morphology``): labels, attributes, weights, and the bytes of its weights in
-        memory.
+        """For each layer, tokeniser and splitter, the supertagger, and the tagger of several layers
+        in place of these (``morphology``): labels, attributes, weights, and the bytes of its
+        weights in memory.
         """
         sizes = {layer: model.size() for layer, model in self._sequence_models().items()}
         joint = () if self.morphology is None else self.morphology.layers
@@ -482,11 +494,11 @@ class Model(Predictors):
                 "weights": int(np.count_nonzero(weights)),
                 "bytes": weights.nbytes,
             }
-        splitter = (SPLITTER,) if self.splitter is not None else ()
+        of_text = [name for name in (TOKENISER, SPLITTER) if name in sizes]
         layers = [MORPHOLOGY if layer in joint else layer for layer in self.layers]
         if self.supertagger is not None and "heads" in layers:
             layers.insert(layers.index("heads"), SUPERTAGS)
-        return {layer: sizes[layer] for layer in dict.fromkeys((*splitter, *layers))}
+        return {layer: sizes[layer] for layer in dict.fromkeys((*of_text, *layers))}
 
     def _sequence_models(self) -> dict[str, Any]:
         models = {layer: tagger.model for layer, tagger in self.taggers.items()}
@@ -498,6 +510,8 @@ class Model(Predictors):
             models["deprels"] = self.labeller.model
         if self.splitter is not None:
             models[SPLITTER] = self.splitter.model
+        if self.tokeniser is not None:
+            models[TOKENISER] = self.tokeniser.model
         return models
 
 

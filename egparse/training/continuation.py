@@ -39,8 +39,9 @@ from egparse.tagging.warm_start import extend_model
 from egparse.training.checks import check_for_corpus, check_settings, with_language
 from egparse.training.columns import annotated_layers, count_forms, named_columns
 from egparse.training.columns_with_base import extend_columns, in_lower_case
+from egparse.training.folds import hold_out
 from egparse.training.joint import lacking_layers
-from egparse.training.run import Corpus, CountForms, Run, Trained, hold_out, layers_to_train
+from egparse.training.run import Corpus, CountForms, Run, Trained, layers_to_train
 from egparse.types import Mask
 
 LEAST_HELD_OUT = 50
@@ -164,7 +165,7 @@ def continue_training(
 
     ``config`` is a result of ``configure``. A layer that the base does not have is trained from
     zero, unless layers of the base have features of it, for they were trained without its values.
-    The splitter is the base's.
+    Tokeniser and splitter are the base's.
 
     Raises:
         EgparseError: no sentence, no annotated layer, or a requested layer that is not annotated
@@ -324,6 +325,7 @@ def _merged(
         parser=trained_model.parser or extended.parser,
         labeller=trained_model.labeller or extended.labeller,
         splitter=before.splitter,
+        tokeniser=before.tokeniser,
         record={**trained_model.record, "bases": bases},
         config_table=_config_table(before, trained, config),
     )

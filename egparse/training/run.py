@@ -23,7 +23,7 @@ from egparse.fitting.joint_tags import section_of
 from egparse.fitting.optimise import INTERRUPTED, Best
 from egparse.fitting.progress import Listener, silent
 from egparse.fitting.task import Calibrated, Part, Task, calibrated, fit
-from egparse.layers import MORPHOLOGY, SUPERTAGS, TAG_LAYERS
+from egparse.layers import MORPHOLOGY, SPLITTER, SUPERTAGS, TAG_LAYERS, TOKENISER
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.arc_training import ArcParserTask, GoldHeads, choose_trees
 from egparse.parsing.partial_trees import complete_by_parser, headed_sentences, known_heads
@@ -32,12 +32,7 @@ from egparse.parsing.second_order.training import SecondOrderTask, check_second_
 from egparse.pipeline.annotate import Predictors
 from egparse.pipeline.model import Model
 from egparse.sentences import MISSING_HEAD, Sentence
-from egparse.splitting.paragraphs import (
-    SplitterParts,
-    is_running_text,
-    paragraphs_of,
-    pieces_of,
-)
+from egparse.splitting.paragraphs import SplitterParts
 from egparse.splitting.splitter import Splitter
 from egparse.splitting.training import SplitterTask
 from egparse.tagging.joint.morphology import MorphologyTagger
@@ -47,10 +42,11 @@ from egparse.tagging.labeller_task import DevelopmentTrees, LabellerTask
 from egparse.tagging.supertags import SupertagTask
 from egparse.tagging.tagger import Tagger
 from egparse.tagging.tagger_task import TaggerTask
+from egparse.tokenising.tokeniser import Tokeniser
 from egparse.training.checks import (
     check_for_corpus,
+    check_sequences,
     check_settings,
-    check_splitter,
     with_language,
 )
 from egparse.training.columns import (
@@ -61,20 +57,18 @@ from egparse.training.columns import (
     record_of_classes,
     with_supertags,
 )
-from egparse.training.folds import deal
+from egparse.training.folds import deal, hold_out
 from egparse.training.jackknife import jackknife
 from egparse.training.joint import layers_together
 from egparse.training.teachers import Teachers
+from egparse.training.text import learns_tokens, splitter_parts, tokeniser_task
 from egparse.types import Ints, Mask
 
-Item = TypeVar("Item")
 Predictor = TypeVar("Predictor", bound=Calibrated)
 CountForms = Callable[[Mask | None], FormStatistics]
 """Statistics of all forms of the training part from the words of a mask, None: all of them."""
 
 _STATISTICS_FOLDS = 5
-_PIECES = 40
-_LEAST_TO_HOLD_OUT = 20
 
 
 class Trained(NamedTuple):
@@ -146,7 +140,9 @@ def prepared_run(
     joint = layers_together(config, corpus.train, corpus.layers)
     check_for_corpus(config, corpus.train, corpus.layers, joint)
     if corpus.paragraphs is not None:
-        check_splitter(config)
+        check_sequences(config, SPLITTER)
+    if learns_tokens(corpus.train, config):
+        check_sequences(config, TOKENISER)
     return Run(
         corpus,
         config,
@@ -178,45 +174,6 @@ def divide(
         return Corpus(kept, list(dev), layers, paragraphs)
     train_part, dev_part = hold_out(kept, config.hold_out, config.seed)
     return Corpus(train_part, dev_part, layers, paragraphs, len(dev_part))
-
-
-def splitter_parts(
-    sentences: Sequence[Sentence], dev: Sequence[Sentence] | None, config: TrainConfig
-) -> SplitterParts | None:
-    """Whole paragraphs to train the splitter and to score it; None if the corpus has none, or the
-    settings ask for no splitter.
-
-    Without ``dev`` paragraphs are held out, for single sentences would lose their neighbours.
-    """
-    if not config.splitter.train or not is_running_text(sentences):
-        return None
-    paragraphs = paragraphs_of(sentences)
-    if dev is not None:
-        of_dev = paragraphs_of([sentence for sentence in dev if len(sentence)])
-        return SplitterParts(paragraphs, of_dev)
-    # sentences in a piece, so few that some pieces can be held out
-    enough = 1 + len(sentences) // _PIECES
-    pieces = pieces_of(paragraphs, min(config.splitter.longest or enough, enough))
-    return SplitterParts(*hold_out(pieces, config.hold_out, config.seed))
-
-
-def hold_out(sentences: Sequence[Item], share: float, seed: int) -> tuple[list[Item], list[Item]]:
-    """Split off a random development part of the given share, both parts in corpus order; empty for
-    very small corpora.
-    """
-    count = held_out_of(len(sentences), share)
-    if count == 0:
-        return list(sentences), []
-    chosen = set(np.random.default_rng(seed).permutation(len(sentences))[:count].tolist())
-    return (
-        [sentence for number, sentence in enumerate(sentences) if number not in chosen],
-        [sentence for number, sentence in enumerate(sentences) if number in chosen],
-    )
-
-
-def held_out_of(sentences: int, share: float) -> int:
-    """The number of sentences that are held out for development; none of very few."""
-    return int(sentences * share) if sentences >= _LEAST_TO_HOLD_OUT else 0
 
 
 def layers_to_train(sentences: Sequence[Sentence], config: TrainConfig) -> tuple[str, ...]:
@@ -263,6 +220,7 @@ class Run:
     parser: Parser | SecondOrderParser | None = None
     labeller: Labeller | None = None
     splitter: Splitter | None = None
+    tokeniser: Tokeniser | None = None
     records: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -307,11 +265,13 @@ class Run:
         return False
 
     def run(self, method: Method) -> None:
-        """Train the splitter, the taggers, the parser and the labeller."""
+        """Train tokeniser and splitter, the taggers, the parser and the labeller."""
         heads = self.gold_heads() if "heads" in self.corpus.layers else None
         if heads is not None and self.config.parser.order == 2 and self._base_parser is None:
             trees = choose_trees(heads.train, self.config.parser)
             check_second_order(self.config.parser, trees, self.columns)
+        if learns_tokens(self.corpus.train, self.config):
+            self._tokenise(method)
         if self.corpus.paragraphs is not None:
             self._split(self.corpus.paragraphs, method)
         if self.joint:
@@ -328,6 +288,13 @@ class Run:
                 self._see_tags(layer, tagger.predict(self.train.words), tagger)
         if heads is not None:
             self._parse(heads, method)
+
+    def _tokenise(self, method: Method) -> None:
+        task = tokeniser_task(self.corpus.train, self.corpus.dev, self.config)
+        best = method(task)
+        if best is not None:
+            self.tokeniser = best.predictor
+            self.tokeniser = self._finished(task, best)
 
     def _split(self, paragraphs: SplitterParts, method: Method) -> None:
         tables = self.columns.class_tables
@@ -592,6 +559,7 @@ class Run:
             record=record,
             config_table=config_of_model(self.config),
             splitter=self.splitter,
+            tokeniser=self.tokeniser,
             probabilistic=tuple(
                 layer
                 for layer in predictors.layers

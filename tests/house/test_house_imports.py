@@ -55,12 +55,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tagging": PREDICTORS | {"fitting", "evaluation"},
     "parsing": PREDICTORS | {"fitting", "evaluation"},
     "splitting": PREDICTORS | {"fitting", "tagging", "evaluation", "readers", "spacy"},
+    "tokenising": PREDICTORS | {"fitting", "tagging", "splitting", "evaluation", "readers"},
     "pipeline": PREDICTORS
     | {"morphology"}
-    | {"fitting", "tagging", "parsing", "splitting", "evaluation", "readers"},
+    | {"fitting", "tagging", "parsing", "splitting", "tokenising", "evaluation", "readers"},
     "training": PREDICTORS
     | {"morphology"}
-    | {"fitting", "tagging", "parsing", "splitting", "pipeline", "evaluation", "__init__"},
+    | {"fitting", "tagging", "parsing", "splitting", "tokenising", "pipeline", "evaluation"}
+    | {"__init__"},
     "hub": {"pipeline", "fitting", "storage", "errors", "layers", "toml_text"}
     | {
         "platformdirs",
