@@ -13,9 +13,10 @@ at the first colon and only the universal features kept (``universal.py``), ``s`
                          sides, each aligned with one of the same relation, UPOS and UFeats
     BLEX                 if CLAS and Lemmas
 
-Each metric is the F1 of the correct words against all gold and all system words (CLAS, MLAS
-and BLEX: those with a content relation). Where both sides have the same words, it is an accuracy. Punctuation
-counts. Tokens and Sentences compare ranges of characters; Words counts the aligned words.
+Each metric is the F1 of the correct words against all gold and all system words (CLAS, MLAS and
+BLEX: those with a content relation). Where both sides have the same words, it is an accuracy.
+Punctuation counts. Tokens and Sentences compare ranges of characters; Words counts the aligned
+words.
 
 Source: ``conll18_ud_eval.py`` 1.2; Zeman et al. (2018), section 4. We differ in one thing: the
 official script refuses a gold file with a missing HEAD; here such a word, and the system word
@@ -77,13 +78,17 @@ class UDScores:
     same_words: bool
 
 
-def score(gold: Sequence[Sentence], system: Sequence[Sentence]) -> UDScores:
+def score(
+    gold: Sequence[Sentence], system: Sequence[Sentence], *, always_align: bool = False
+) -> UDScores:
     """The metrics for two annotations of one text, whatever their sentences, tokens and words.
+
+    With ``always_align`` there are metrics on segmentation also where both have the same words.
 
     Raises:
         EgparseError: the characters differ, or a head lies outside its sentence.
     """
-    if words.same_words(gold, system) and _same_multiword_tokens(gold, system):
+    if not always_align and words.same_words(gold, system) and _same_multiword_tokens(gold, system):
         return score_aligned(gold, system)
     gold_text, system_text = text_of(gold), text_of(system)
     require_same_text(gold_text, system_text, gold, system)

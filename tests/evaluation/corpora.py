@@ -62,7 +62,16 @@ def _block(sentence: Sentence) -> str:
         lemma = sentence.lemmas[k] if sentence.lemmas else "_"
         tags = (sentence.upos[k], sentence.xpos[k], sentence.feats[k])
         lines[place] = "\t".join(
-            (str(k + 1), sentence.forms[k], lemma, *tags, str(sentence.heads[k]), sentence.deprels[k], "_", "_")
+            (
+                str(k + 1),
+                sentence.forms[k],
+                lemma,
+                *tags,
+                str(sentence.heads[k]),
+                sentence.deprels[k],
+                "_",
+                "_",
+            )
         )
     return "\n".join(lines) + "\n\n"
 
