@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 MISSING = "_"
 """The value of an empty cell, as in CoNLL-U."""
@@ -44,6 +44,20 @@ class Source:
     format: str = "conllu"
 
 
+class SurfaceToken(NamedTuple):
+    """A token of the text that stands for several words, as French ``du`` for ``de`` and ``le``:
+    the line ``1-2`` of CoNLL-U.
+
+    Its words are ``first`` to ``last``, positions from 0, both included. ``misc`` is its cell MISC,
+    which tells whether a blank follows the token; the MISC of its words does not.
+    """
+
+    first: int
+    last: int
+    form: str
+    misc: str = MISSING
+
+
 @dataclass(frozen=True, slots=True)
 class Sentence:
     """The syntactic words of a sentence, column by column; a column has one value a word, or is
@@ -55,6 +69,10 @@ class Sentence:
     in the layer ``"upos"``, ``"xpos"``, ``"feats"``, ``"spans"``, ``"heads"`` or ``"deprels"`` for
     word ``k``; None where it predicted no value or computes no probabilities. ``probabilities`` is
     None if none were requested.
+
+    ``tokens`` are the multiword tokens, in order; each word outside of them is a token.
+    ``comments`` are the lines of comments, with ``#``, of a sentence that has no ``source``; its ID
+    is in ``sentence_id`` alone.
     """
 
     forms: Sequence[str]
@@ -69,19 +87,25 @@ class Sentence:
     sentence_id: str | None = None
     source: Source | None = field(default=None, compare=False)
     probabilities: Mapping[str, Sequence[float | None]] | None = field(default=None, hash=False)
+    tokens: Sequence[SurfaceToken] = ()
+    comments: Sequence[str] = field(default=(), compare=False)
 
     def __len__(self) -> int:
         return len(self.forms)
 
     @property
     def opens_document(self) -> bool:
-        """Whether the source marks the sentence as the first of a document: by ``# newdoc`` in
+        """Whether the sentence is marked as the first of a document: by ``# newdoc`` in
         CoNLL-U, by ``-DOCSTART-`` in column files.
         """
-        if self.source is None or not len(self):
-            return False
-        before = self.source.lines[: self.source.word_lines[0]]
-        return any(line.startswith(_DOCUMENT_MARKS) for line in before)
+        return any(line.startswith(_DOCUMENT_MARKS) for line in self.lines_before)
+
+    @property
+    def lines_before(self) -> Sequence[str]:
+        """The lines before the first word: those of the source, or ``comments`` without one."""
+        if self.source is None:
+            return self.comments
+        return self.source.lines[: self.source.word_lines[0]] if len(self) else ()
 
     def with_layers(self, **layers: Sequence[str] | Sequence[int]) -> Sentence:
         """A copy in which the named columns are replaced."""

@@ -14,7 +14,6 @@ order, also where a word straddles the border of a region, so that the counts ar
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -28,17 +27,8 @@ from egparse.evaluation.words import name_of, place_of
 from egparse.sentences import Sentence
 from egparse.types import Longs
 
-_MULTIWORD_LINE = re.compile(r"(\d+)-(\d+)\t([^\t]*)(?:\t[^\t]*){8}")
 _EXCERPT = 4
 """Tokens that an error shows before and after the first difference."""
-
-
-class Multiword(NamedTuple):
-    """A multiword token: its words ``first`` to ``last`` (1-based, both included) and its form."""
-
-    first: int
-    last: int
-    form: str
 
 
 class _Token(NamedTuple):
@@ -74,19 +64,6 @@ class Alignment(NamedTuple):
 
     gold: Longs
     system: Longs
-
-
-def multiword_tokens(sentence: Sentence) -> list[Multiword]:
-    """The multiword tokens of a sentence, in order, from its source lines; none without these."""
-    if sentence.source is None or len(sentence.source.lines) == len(sentence):
-        return []
-    word_lines = set(sentence.source.word_lines)
-    matches = (
-        _MULTIWORD_LINE.fullmatch(line)
-        for number, line in enumerate(sentence.source.lines)
-        if number not in word_lines
-    )
-    return [Multiword(int(m[1]), int(m[2]), m[3]) for m in matches if m is not None]
 
 
 def text_of(sentences: Sequence[Sentence]) -> Text:
@@ -169,16 +146,16 @@ def require_same_text(
 def _tokens(sentence: Sentence, number: int) -> list[_Token]:
     tokens: list[_Token] = []
     done = 0
-    for first, last, form in multiword_tokens(sentence):
-        if not done < first <= last <= len(sentence):
+    for first, last, form, _ in sentence.tokens:
+        if not done <= first <= last < len(sentence):
             raise EgparseError(
-                f"{place_of(sentence, number)}: expected multiword token {first}-{last} "
+                f"{place_of(sentence, number)}: expected multiword token {first + 1}-{last + 1} "
                 f"to span words from {done + 1} to {len(sentence)}"
             )
-        tokens += _single_words(sentence, number, done, first - 1)
-        words = list(sentence.forms[first - 1 : last])
+        tokens += _single_words(sentence, number, done, first)
+        words = list(sentence.forms[first : last + 1])
         tokens.append(_Token(_without_blanks(form, sentence, number), words, True))
-        done = last
+        done = last + 1
     return tokens + _single_words(sentence, number, done, len(sentence))
 
 

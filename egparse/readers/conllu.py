@@ -37,11 +37,15 @@ from egparse.readers.rows import (
     plain_rows,
     refill,
     split_cells,
+    with_multiword_tokens,
     without_rows,
 )
 from egparse.readers.word_lines import check_rows, find_other_rows
 from egparse.schemes import OUTSIDE, find_tag_fault, to_iob2
-from egparse.sentences import MISSING, Sentence, Source
+from egparse.sentences import MISSING, Sentence, Source, SurfaceToken
+
+_OPENING_MARKS = ("# newdoc", "# newpar")
+_NO_BLANK = "SpaceAfter=No"
 
 SPANS_KEY = "NE"
 """The key of span tags in MISC, as in ``NE=B-LOC``."""
@@ -131,8 +135,8 @@ def format_sentence(sentence: Sentence, spans_key: str = SPANS_KEY) -> str:
     A sentence that was read from CoNLL-U keeps its lines: only UPOS, XPOS, FEATS, HEAD and DEPREL
     of its words are replaced, as far as the sentence has these layers, and the spans in MISC if
     they differ from those of the lines; DEPS is renewed or dropped where the tree has changed
-    (``enhanced``). Any other sentence gets new lines, with the comment
-    ``# sent_id`` and, if it has MISC, which tells whether a blank follows a word, ``# text``.
+    (``enhanced``). Any other sentence gets new lines, with its comments, ``# sent_id`` and, if it
+    has MISC or multiword tokens, which tell whether a blank follows, ``# text``.
     ``Sentence.probabilities`` are appended to MISC, with three decimals; earlier ones are removed.
     """
     source = sentence.source
@@ -148,7 +152,8 @@ def format_sentence(sentence: Sentence, spans_key: str = SPANS_KEY) -> str:
             misc = _with_probabilities(
                 misc or [MISSING] * len(sentence), sentence.probabilities, spans_key
             )
-        lines = [*_comments(sentence), *plain_rows(sentence, misc)]
+        rows = with_multiword_tokens(plain_rows(sentence, misc), sentence.tokens)
+        lines = [*_comments(sentence), *rows]
     return "\n".join(lines) + "\n\n"
 
 
@@ -164,7 +169,7 @@ def _parse(
     if block.undecodable:
         block.check_encoding()
     comments, sentence_id = _read_comments(block.lines)
-    word_lines, cells = _words(block, comments, sentence_id)
+    word_lines, cells, tokens = _words(block, comments, sentence_id)
     misc = tuple(cells[MISC::STRIDE])
     spans: tuple[str, ...] = ()
     if key is not None:
@@ -191,6 +196,8 @@ def _parse(
         spans,
         sentence_id,
         Source(block.path, block.first_line, tuple(block.lines), word_lines),
+        None,
+        tokens,
     )
 
 
@@ -211,12 +218,12 @@ def _read_comments(lines: Sequence[str]) -> tuple[int, str | None]:
 
 def _words(
     block: Block, comments: int, sentence_id: str | None
-) -> tuple[Sequence[int], Sequence[str]]:
-    """The lines of the words and their cells."""
+) -> tuple[Sequence[int], Sequence[str], Sequence[SurfaceToken]]:
+    """The lines of the words, their cells, and the multiword tokens."""
     lines: Sequence[int] = range(comments, len(block.lines))
     cells: Sequence[str] | None = split_cells(block.lines[comments:])
     if cells is not None and ids_ascend(cells[ID::STRIDE]):
-        return lines, cells
+        return lines, cells, ()
     # a fault, or a comment between the words
     if cells is None or "#" in "".join(cells[ID::STRIDE]):
         lines = check_rows(block, sentence_id)
@@ -224,7 +231,20 @@ def _words(
         if cells is None:
             raise AssertionError("check_rows accepts no row that split_cells rejects")
     others = find_other_rows(block, lines, cells[ID::STRIDE], sentence_id)
-    return without_rows(lines, others, 1), without_rows(cells, others)
+    tokens = _multiword_tokens(cells, others)
+    return without_rows(lines, others, 1), without_rows(cells, others), tokens
+
+
+def _multiword_tokens(cells: Sequence[str], rows: Sequence[int]) -> tuple[SurfaceToken, ...]:
+    """The multiword tokens among rows that are no words."""
+    tokens = []
+    for row in rows:
+        start = row * STRIDE
+        first, dash, last = cells[start].partition("-")
+        if dash:
+            form, misc = cells[start + FORM], cells[start + MISC]
+            tokens.append(SurfaceToken(int(first) - 1, int(last) - 1, form, misc))
+    return tuple(tokens)
 
 
 def _raw_tags(misc: Sequence[str], key: str, absent: str = OUTSIDE) -> list[str]:
@@ -340,13 +360,23 @@ def _plain_misc(sentence: Sentence, key: str) -> Sequence[str] | None:
 
 
 def _comments(sentence: Sentence) -> list[str]:
-    comments = []
+    """The comments of a sentence without a source: what opens documents and paragraphs first."""
+    given = [escape(line) for line in sentence.comments]
+    comments = [line for line in given if line.startswith(_OPENING_MARKS)]
     if sentence.sentence_id is not None:
         comments.append(f"# sent_id = {escape(sentence.sentence_id)}")
-    if sentence.misc:
-        pieces = [
-            form if "SpaceAfter=No" in misc.split("|") else form + " "
-            for form, misc in zip(sentence.forms, sentence.misc, strict=True)
-        ]
-        comments.append(f"# text = {escape(''.join(pieces).removesuffix(' '))}")
+    comments += [line for line in given if not line.startswith(_OPENING_MARKS)]
+    has_text = any(line.startswith("# text =") for line in given)
+    if (sentence.misc or sentence.tokens) and not has_text:
+        comments.append(f"# text = {escape(_text(sentence))}")
     return comments
+
+
+def _text(sentence: Sentence) -> str:
+    """The tokens with blanks between them, except after SpaceAfter=No."""
+    misc = sentence.misc or (MISSING,) * len(sentence)
+    tokens = list(zip(sentence.forms, misc, strict=True))
+    for first, last, form, token_misc in reversed(sentence.tokens):
+        tokens[first : last + 1] = [(form, token_misc)]
+    pieces = [form if _NO_BLANK in cell.split("|") else form + " " for form, cell in tokens]
+    return "".join(pieces).removesuffix(" ")

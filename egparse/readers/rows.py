@@ -16,7 +16,7 @@ from typing import TypeVar
 from egparse.readers.blocks import Block, shown
 from egparse.readers.enhanced import renewed_deps
 from egparse.readers.trees import find_missing_head, find_tree_fault
-from egparse.sentences import MISSING, MISSING_HEAD, Sentence, Source
+from egparse.sentences import MISSING, MISSING_HEAD, Sentence, Source, SurfaceToken
 
 WIDTH = 10
 STRIDE = WIDTH + 1
@@ -151,12 +151,28 @@ def plain_rows(sentence: Sentence, misc: Sequence[str] | None = None) -> list[st
     return _join(cells).split(SEPARATOR)
 
 
+def with_multiword_tokens(rows: Sequence[str], tokens: Sequence[SurfaceToken]) -> list[str]:
+    """The rows of words, with a row before the first word of each multiword token."""
+    every = list(rows)
+    for token in reversed(tokens):
+        every.insert(token.first, _range_row(token))
+    return every
+
+
 def escape(text: str) -> str:
     r"""Escape tab, line feed and carriage return as ``\t``, ``\n``, ``\r``.
 
     In a cell or a comment they would corrupt the file.
     """
     return text.translate(_ESCAPES)
+
+
+def _range_row(token: SurfaceToken) -> str:
+    """The row of a multiword token."""
+    cells = [MISSING] * WIDTH
+    cells[ID] = f"{token.first + 1}-{token.last + 1}"
+    cells[FORM], cells[MISC] = escape(token.form) or MISSING, escape(token.misc) or MISSING
+    return "\t".join(cells)
 
 
 def _has_deps(cells: Sequence[str], source: Source) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -17,7 +16,6 @@ MIN_SENTENCES = 30
 
 _MARKS = ("# newpar", "# newdoc")
 _RUNNING_TEXT = ("conllu", "conllx")
-_MULTIWORD = re.compile(r"(\d+)-(\d+)\t([^\t]*)\t")
 _NO_BLANK = "SpaceAfter=No"
 
 
@@ -86,10 +84,7 @@ def as_text(paragraphs: Sequence[Sequence[Sentence]]) -> list[SplitParagraph]:
 
 
 def _opens_paragraph(sentence: Sentence) -> bool:
-    source = sentence.source
-    if source is None or not source.word_lines:
-        return False
-    return any(line.startswith(_MARKS) for line in source.lines[: source.word_lines[0]])
+    return any(line.startswith(_MARKS) for line in sentence.lines_before)
 
 
 def _as_text(sentences: Sequence[Sentence]) -> SplitParagraph:
@@ -112,26 +107,14 @@ def _words_in_text(sentence: Sentence) -> Iterator[tuple[str, bool]]:
     (do+n't), as for tokenisers.
     """
     misc = sentence.misc or ("",) * len(sentence)
-    tokens = _multiword_tokens(sentence)
-    k = 0
-    while k < len(sentence):
-        last, form, blank = tokens.get(k, (k, sentence.forms[k], _NO_BLANK not in misc[k]))
-        if k in tokens and "".join(sentence.forms[k : last + 1]) == form:
-            yield from ((word, False) for word in sentence.forms[k:last])
+    done = 0
+    for first, last, form, token_misc in sentence.tokens:
+        for k in range(done, first):
+            yield sentence.forms[k], _NO_BLANK not in misc[k]
+        if "".join(sentence.forms[first : last + 1]) == form:
+            yield from ((word, False) for word in sentence.forms[first:last])
             form = sentence.forms[last]
-        yield form, blank
-        k = last + 1
-
-
-def _multiword_tokens(sentence: Sentence) -> dict[int, tuple[int, str, bool]]:
-    """First word of each multiword token (from 0) -> last word, form, whether a blank follows."""
-    source = sentence.source
-    if source is None or len(source.lines) == len(sentence):
-        return {}
-    tokens = {}
-    for line in source.lines:
-        match = _MULTIWORD.match(line)
-        if match:
-            blank = _NO_BLANK not in line.rpartition("\t")[2]
-            tokens[int(match[1]) - 1] = (int(match[2]) - 1, match[3], blank)
-    return tokens
+        yield form, _NO_BLANK not in token_misc
+        done = last + 1
+    for k in range(done, len(sentence)):
+        yield sentence.forms[k], _NO_BLANK not in misc[k]

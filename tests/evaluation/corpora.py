@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from egparse.sentences import Sentence, Source
+from egparse.sentences import Sentence, Source, SurfaceToken
 
 UD = Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "ud"
 
@@ -33,6 +33,7 @@ def sentence_of(lines: list[str]) -> Sentence:
     word_lines = [k for k, line in enumerate(lines) if line.split("\t")[0].isdigit()]
     rows = [lines[k].split("\t") for k in word_lines]
     columns = list(zip(*rows, strict=True))
+    tokens = [line.split("\t") for line in lines if "-" in line.split("\t")[0]]
     return Sentence(
         forms=columns[1],
         lemmas=columns[2],
@@ -47,7 +48,13 @@ def sentence_of(lines: list[str]) -> Sentence:
         ],
         sentence_id=next((line[12:] for line in lines if line.startswith("# sent_id = ")), None),
         source=Source("corpus.conllu", 1, tuple(lines), tuple(word_lines)),
+        tokens=[_token(*cells[:2]) for cells in tokens if len(cells) == 10],
     )
+
+
+def _token(cell: str, form: str) -> SurfaceToken:
+    first, last = cell.split("-")
+    return SurfaceToken(int(first) - 1, int(last) - 1, form)
 
 
 def write(sentences: Sequence[Sentence]) -> str:

@@ -16,7 +16,6 @@ from lines_run import lines_run
 from properties import examples
 
 from egparse.errors import EgparseError
-from egparse.evaluation.alignment import multiword_tokens
 from egparse.evaluation.ud import SEGMENTATION_METRICS, UDScores, score, score_aligned
 from egparse.evaluation.universal import CONTENT_DEPRELS, FUNCTIONAL_DEPRELS, UNIVERSAL_FEATURES
 from egparse.sentences import Sentence, Source
@@ -272,12 +271,6 @@ def test_unequal_columns_and_lengths_are_programming_mistakes() -> None:
         score_aligned([Sentence(forms=["a", "b"], upos=["X"])], [Sentence(forms=["a", "b"])])
     with pytest.raises(ValueError, match="2 words but 1 heads"):
         score_aligned([Sentence(forms=["a", "b"], heads=[0])], [Sentence(forms=["a", "b"])])
-
-
-def test_a_column_file_with_a_range_for_a_word_has_no_multiword_tokens() -> None:
-    lines = ["# a comment", "1990-91 CD B-NP", "prices NNS I-NP"]
-    sentence = Sentence(forms=["1990-91", "prices"], source=Source("train.txt", 1, lines, [1, 2]))
-    assert multiword_tokens(sentence) == []
 
 
 def test_counts_by_sentence_follow_the_gold_sentences() -> None:

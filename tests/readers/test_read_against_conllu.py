@@ -12,7 +12,7 @@ from properties import examples
 from readers.samples import CONLLU_FILES, corpus
 
 from egparse.readers.conllu import read_conllu, write_conllu
-from egparse.sentences import Sentence
+from egparse.sentences import Sentence, SurfaceToken
 
 AS_TEXT = {
     name: lambda line, k: line[k]
@@ -46,6 +46,13 @@ def by_package(text: str) -> list[Sentence]:
                 misc=tuple(token["misc"] for token in words),
                 spans=tuple(items.get("NE", "O") for items in misc),
                 sentence_id=tokens.metadata.get("sent_id"),
+                tokens=tuple(
+                    SurfaceToken(
+                        token["id"][0] - 1, token["id"][2] - 1, token["form"], token["misc"]
+                    )
+                    for token in tokens
+                    if isinstance(token["id"], tuple) and token["id"][1] == "-"
+                ),
             )
         )
     return sentences

@@ -10,7 +10,7 @@ from readers.samples import FULL, row
 
 from egparse.errors import CorpusError, EgparseError
 from egparse.readers.conllu import read_conllu
-from egparse.sentences import Sentence
+from egparse.sentences import Sentence, SurfaceToken
 
 
 def read(text: str | bytes, **options: object) -> list[Sentence]:
@@ -36,7 +36,9 @@ def test_every_column_and_line() -> None:
     assert sentence.misc[2:4] == ("Gloss=go|NE=B-X", "NE=I-X|SpaceAfter=No")
     assert sentence.spans == ("O", "O", "B-X", "I-X", "B-LOC")
     assert sentence.sentence_id == "s-1"
+    assert sentence.tokens == (SurfaceToken(0, 1, "Del", "SpaceAfter=No"),)
     assert sentence.source is not None
+    assert sentence.lines_before == sentence.source.lines[:4]
     assert "\n".join(sentence.source.lines) + "\n\n" == FULL
     assert list(sentence.source.word_lines) == [4, 5, 6, 9, 10]
     assert (sentence.source.path, sentence.source.first_line, sentence.source.format) == (

@@ -11,7 +11,7 @@ import pytest
 from readers.samples import FULL, row
 
 from egparse.readers.conllu import format_sentence, read_conllu, write_conllu
-from egparse.sentences import Sentence
+from egparse.sentences import Sentence, SurfaceToken
 
 
 def one(text: str) -> Sentence:
@@ -116,6 +116,40 @@ def test_without_a_source() -> None:
         ]
     )
     assert format_sentence(Sentence(("a",))) == "1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
+
+
+def test_multiword_tokens_and_comments_without_a_source() -> None:
+    sentence = Sentence(
+        ("De", "le", "pain", "?"),
+        misc=("_", "_", "SpaceAfter=No|A=1", "_"),
+        sentence_id="s",
+        tokens=[SurfaceToken(0, 1, "Du"), SurfaceToken(3, 3, "?!", "SpaceAfter=No|TokenRange=7:9")],
+        comments=["# note", "# newdoc id = d", "# newpar"],
+    )
+    written = format_sentence(sentence)
+    assert written.split("\n") == [
+        "# newdoc id = d",
+        "# newpar",
+        "# sent_id = s",
+        "# note",
+        "# text = Du pain?!",
+        "1-2\tDu\t_\t_\t_\t_\t_\t_\t_\t_",
+        "1\tDe\t_\t_\t_\t_\t_\t_\t_\t_",
+        "2\tle\t_\t_\t_\t_\t_\t_\t_\t_",
+        "3\tpain\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No|A=1",
+        "4-4\t?!\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No|TokenRange=7:9",
+        "4\t?\t_\t_\t_\t_\t_\t_\t_\t_",
+        "",
+        "",
+    ]
+    assert one(written).tokens == tuple(sentence.tokens)
+    assert one(written).opens_document
+    assert sentence.opens_document
+    given = Sentence(("a",), comments=["# text = a b\nc"], tokens=[SurfaceToken(0, 0, "\t", "")])
+    assert format_sentence(given).split("\n")[:2] == [
+        "# text = a b\\nc",
+        "1-1\t\\t\t_\t_\t_\t_\t_\t_\t_\t_",
+    ]
 
 
 def test_forms_and_tags_cannot_break_the_file() -> None:

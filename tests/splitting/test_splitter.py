@@ -259,7 +259,7 @@ def test_blanks_must_be_known_of_every_word() -> None:
 def test_a_corpus_that_does_not_know_of_blanks_makes_a_splitter_that_does_not_look_at_them() -> (
     None
 ):
-    plain = [replace(own, misc=(), source=None) for own in sample("train")]
+    plain = [replace(own, misc=(), tokens=(), source=None) for own in sample("train")]
     own = trained_on(plain)
     assert not own.spacing
     forms = ["It", "rains", ".", "We", "stay", "."]
