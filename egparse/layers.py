@@ -62,3 +62,6 @@ SUPERTAGS = "supertags"
 
 SPLITTER = "splitter"
 """The name of the sentence splitter's task: in records, progress and the configuration."""
+
+TOKENISER = "tokeniser"
+"""The name of the tokeniser's task: in records, progress and the configuration."""

@@ -53,6 +53,23 @@ SPLITTER_TEMPLATES = (
 )  # fmt: skip
 """For the sentence splitter, over the columns of ``egparse.splitting.columns``."""
 
+TOKENISER_TEMPLATES = (
+    "bias", "gap[0]", "kind[-1]|kind[0]|gap[0]", "kind[-2]|kind[-1]|kind[0]",
+    "kind[-1]|kind[0]|kind[1]", "kind[-1]|kind[0]|gap[1]", "kind[-1]|gap[-1]|kind[0]",
+    "gap[-1]|gap[0]|gap[1]", "lower[-1]|gap[0]", "lower[0]|gap[0]", "lower[-1]|lower[0]|gap[0]",
+    "lower[-1]|kind[0]|gap[0]", "kind[-1]|lower[0]|gap[0]", "lower[-2]|lower[-1]|lower[0]",
+    "lower[-1]|lower[0]|lower[1]", "lower[-2]|lower[-1]", "lower[0]|lower[1]",
+    "lower[-1]|lower[0]|gap[1]", "gap[-1]|lower[-1]|lower[0]", "lower[-1]|kind[0]|gap[-1]",
+    "kind[-1]|lower[0]|gap[1]", "shape[-1]|shape[0]|gap[0]", "shape[-1]|lower[0]",
+    "lower[-1]|shape[0]", "shape[-2]|shape[-1]|shape[0]", "shape[-1]|shape[0]|shape[1]",
+    "suffix[-1]|lower[0]", "suffix[-1]|kind[0]|gap[0]", "first[0]|kind[-1]|kind[0]",
+    "last[0]|kind[-1]|kind[0]", "marks[0]|kind[-1]|kind[0]", "marks[0]|lower[0]|gap[0]",
+    "marks[0]|lower[-1]", "place[0]|lower[0]", "place[0]|lower[-1]", "place[0]|kind[-1]|kind[0]",
+    "around[0]", "around[0]|kind[-1]|kind[0]", "around[0]|before[0]|after[0]",
+    "before[0]|after[0]|gap[0]",
+)  # fmt: skip
+"""For the tokeniser, over the columns of ``egparse.tokenising.columns``."""
+
 WORD_CLASS_TEMPLATES = (
     "class4[0]", "class6[0]", "class10[0]", "class[0]", "class6[-1]", "class6[1]", "class[-1]",
     "class[1]", "class6[-1]|class6[0]", "class6[0]|class6[1]", "class[0]|suffix3[0]",

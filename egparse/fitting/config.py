@@ -24,6 +24,7 @@ from egparse.features.default_templates import (
     SPAN_TEMPLATES,
     SPLITTER_TEMPLATES,
     SUPERTAG_CONTEXT_TEMPLATES,
+    TOKENISER_TEMPLATES,
     WORD_CLASS_TEMPLATES,
     WORD_TEMPLATES,
 )
@@ -94,7 +95,9 @@ class LearningConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class WordLabelConfig(LearningConfig):
-    """The settings of tasks that give each word a label: taggers, the labeller, the splitter."""
+    """The settings of tasks that give each word a label: taggers, the labeller, the splitter (and
+    the tokeniser, which gives one to each piece of a text).
+    """
 
     templates: tuple[str, ...] = setting((), "feature templates; empty: the built-in ones")
     class_templates: tuple[str, ...] = setting(
@@ -323,6 +326,26 @@ class SplitterConfig(WordLabelConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
+class TokeniserConfig(WordLabelConfig):
+    """The tokeniser of plain text."""
+
+    train: bool = setting(
+        True,
+        "whether to train one, where the corpus marks blanks; without it plain text is split into "
+        "words by spaCy's rules",
+    )
+    templates: tuple[str, ...] = TOKENISER_TEMPLATES
+    bigrams: bool = setting(True, "whether label bigrams have weights; false: places one by one")
+    least_rate: Annotated[float, Interval(ge=0, lt=0.5)] = setting(
+        0.002,
+        "between two kinds of characters of which fewer than this share start tokens, or do not, "
+        "nothing is decided",
+    )
+    c: Constant = 2.0
+    anneal_from: NonNegative = 6.0
+
+
+@dataclass(frozen=True, kw_only=True)
 class JackknifeConfig:
     """Predicted tags for training: each part of the corpus is tagged by a tagger of the others."""
 
@@ -414,6 +437,7 @@ class TrainConfig:
     pruner: PrunerConfig = PrunerConfig()
     parser: ParserConfig = ParserConfig()
     labeller: LabellerConfig = LabellerConfig()
+    tokeniser: TokeniserConfig = TokeniserConfig()
     splitter: SplitterConfig = SplitterConfig()
 
     def __post_init__(self) -> None:
