@@ -334,9 +334,11 @@ class Model(Predictors):
         bootstrap: int = 1000,
         seed: int = 0,
         details: bool = False,
+        from_text: bool = False,
     ) -> Report:
         """The scores of the model's layers on a corpus, a path or sentences, with 95 % intervals by
-        ``bootstrap`` resamples of its sentences; see ``egparse.evaluation.report``.
+        ``bootstrap`` resamples of its sentences; see ``egparse.evaluation.report``. With
+        ``from_text`` the model finds tokens, words and sentences in the text of the corpus.
 
         Raises:
             EgparseError: a corpus that cannot be read, or without sentences.
@@ -344,7 +346,13 @@ class Model(Predictors):
         from egparse.pipeline.evaluation import evaluate
 
         return evaluate(
-            self, gold, gold_tags=gold_tags, bootstrap=bootstrap, seed=seed, details=details
+            self,
+            gold,
+            gold_tags=gold_tags,
+            bootstrap=bootstrap,
+            seed=seed,
+            details=details,
+            from_text=from_text,
         )
 
     def save(self, path: Path | str) -> None:

@@ -51,9 +51,7 @@ def columns_of(
 
 
 @njit
-def _observe_runs(
-    codes: UInt32s, bounds: Longs, gaps: UInt8s, kinds: UInt8s, values: Ints
-) -> None:
+def _observe_runs(codes: UInt32s, bounds: Longs, gaps: UInt8s, kinds: UInt8s, values: Ints) -> None:
     """Fill the columns of runs without blanks."""
     m = gaps.shape[0]
     first = 0

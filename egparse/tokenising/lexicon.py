@@ -105,7 +105,12 @@ class Lexicon:
         return cls(KeyIndex(keys[is_first]), np.diff(places).astype(np.int32))
 
     def mark(
-        self, pieces: Pieces, small: UInt32s, starts_token: UInt8s, before: Ints, after: Ints,
+        self,
+        pieces: Pieces,
+        small: UInt32s,
+        starts_token: UInt8s,
+        before: Ints,
+        after: Ints,
         around: Ints,
     ) -> None:
         """Fill, for the place before each piece: the number of pieces of the longest known token
@@ -115,8 +120,17 @@ class Lexicon:
         With ``starts_token``, see ``hashes_of_tokens``, a token does not count where it stands.
         """
         _mark(
-            pieces.codes, pieces.bounds, pieces.gaps, pieces.links, small, self.index.slots,
-            self.counts, starts_token, before, after, around,
+            pieces.codes,
+            pieces.bounds,
+            pieces.gaps,
+            pieces.links,
+            small,
+            self.index.slots,
+            self.counts,
+            starts_token,
+            before,
+            after,
+            around,
         )
 
 

@@ -133,7 +133,9 @@ class Tokeniser:
         keys = read["lexicon"]
         index = KeyIndex(keys)
         expected = "ascending numbers of 32 bits, not 0"
-        fits = not len(keys) or (keys[0] > 0 and keys[-1] < 1 << 32 and (keys[1:] > keys[:-1]).all())
+        fits = not len(keys) or (
+            keys[0] > 0 and keys[-1] < 1 << 32 and (keys[1:] > keys[:-1]).all()
+        )
         stored.require(bool(fits), "lexicon", expected, "others")
         stored.require(index.is_spread(), "lexicon", "hashes of tokens", "some that collide")
         model = SequenceModel.from_payload(read["model"], COLUMNS, N_LABELS)

@@ -9,6 +9,9 @@ import pytest
 from cli.conftest import Trained
 from cli.program import complaint, run, run_process
 
+from egparse.pipeline.from_text import raw_text
+from egparse.readers.corpus import read_corpus
+
 METRICS = ["UPOS", "XPOS", "UFeats", "AllTags", "UAS", "LAS", "CLAS", "MLAS"]
 OF_LEMMAS = ["Lemmas", "BLEX"]
 
@@ -157,3 +160,32 @@ def test_the_second_system_is_checked_too(
 @pytest.mark.parametrize("arguments", [["model"], ["--predicted", "a", "b", "c"]])
 def test_too_few_and_too_many_files_are_refused(arguments: list[str]) -> None:
     assert "Invalid value for" in run("evaluate", *arguments, status=2).stderr
+
+
+def test_a_model_is_scored_from_raw_text(trained: Trained, tmp_path: Path) -> None:
+    """The same numbers as those of its output for the text, which aligns with gold."""
+    gold = list(read_corpus(trained.dev))
+    text, output = tmp_path / "text.txt", tmp_path / "system.conllu"
+    text.write_text(raw_text(gold), encoding="utf-8")
+    run("parse", trained.model, text, "--output", output, "--quiet")
+    common = ("--from", "text", "--bootstrap", 50)
+    found = json.loads(run("evaluate", trained.model, trained.dev, *common, "--json").stdout)
+    of_output = ("--predicted", output, trained.dev, *common, "--json")
+    expected = json.loads(run("evaluate", *of_output).stdout)
+    assert [expected["Lemmas"] < 1, found["Lemmas"]] == [True, None]
+    assert {name: found[name] for name in METRICS} == {name: expected[name] for name in METRICS}
+    assert found["segmentation"] == expected["segmentation"]
+    assert list(found["alignment"])[:3] == ["Tokens", "Sentences", "Words"]
+    assert found["alignment"]["LAS"]["aligned_accuracy"] >= found["LAS"]
+    shown = run("evaluate", trained.model, trained.dev, *common).stdout
+    assert f"{trained.model}, from the text alone\n\nscore      precision  recall " in shown
+    compared = run("evaluate", trained.model, trained.dev, *common, "--against", output).stdout
+    assert "Sentences  CoNLL 2018 " in compared
+    assert "resamples      50 of sentences\n" in compared
+    assert max(map(len, (shown + compared).splitlines()[3:])) <= 80
+
+
+@pytest.mark.parametrize("option", ["--gold-tags", "--details"])
+def test_what_needs_the_words_of_gold_is_refused_from_text(trained: Trained, option: str) -> None:
+    said = complaint("evaluate", trained.model, trained.dev, "--from", "text", option)
+    assert said == f"{option}: expected --from words, got --from text"

@@ -57,7 +57,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "splitting": PREDICTORS | {"fitting", "tagging", "evaluation", "readers", "spacy"},
     "pipeline": PREDICTORS
     | {"morphology"}
-    | {"fitting", "tagging", "parsing", "splitting", "evaluation", "readers"},
+    | {"fitting", "tagging", "parsing", "splitting", "tokenising", "evaluation", "readers"},
     "training": PREDICTORS
     | {"morphology"}
     | {"fitting", "tagging", "parsing", "splitting", "pipeline", "evaluation", "__init__"},
