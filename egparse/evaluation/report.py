@@ -321,7 +321,7 @@ def aligned_accuracy(report: Report, name: str) -> float | None:
 
 def _alignment_as_json(report: Report) -> dict[str, Any]:
     table: dict[str, dict[str, float | None]] = {}
-    for name, of in ((report.segmentation or {}) | dict(report.metrics)).items():
+    for name, of in {**(report.segmentation or {}), **report.metrics}.items():
         rates: dict[str, float | None] = {
             "precision": of.precision,
             "recall": of.recall,

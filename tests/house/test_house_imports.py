@@ -55,6 +55,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tagging": PREDICTORS | {"fitting", "evaluation"},
     "parsing": PREDICTORS | {"fitting", "evaluation"},
     "splitting": PREDICTORS | {"fitting", "tagging", "evaluation", "readers", "spacy"},
+    "writers": {"sentences", "splitting", "tokenising"},
     "pipeline": PREDICTORS
     | {"morphology"}
     | {"fitting", "tagging", "parsing", "splitting", "tokenising", "evaluation", "readers"},

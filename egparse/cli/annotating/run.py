@@ -15,13 +15,13 @@ from egparse.cli.annotating.arguments import InputFile, expected_format
 from egparse.cli.annotating.documents import Document, Documents
 from egparse.cli.annotating.progress import Progress
 from egparse.cli.annotating.source import Input
-from egparse.cli.options import InputFormat
+from egparse.cli.options import PLAIN, InputFormat, OutputFormat
 from egparse.errors import EgparseError, EmptyCorpusError
 from egparse.pipeline.annotate import BATCH_WORDS
 from egparse.pipeline.model import Model
+from egparse.pipeline.plain_text import read_plain
 from egparse.readers.conllu import SPANS_KEY
 from egparse.readers.corpus import read_corpus
-from egparse.readers.docs import read_text
 from egparse.sentences import Sentence
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ class Options(NamedTuple):
     """How inputs are read and annotated."""
 
     format: InputFormat = InputFormat.AUTO
+    output: OutputFormat | None = None
     encoding: str = "utf-8"
     gold_tags: bool = False
     respect_input: bool = False
@@ -192,12 +193,10 @@ class _Texts:
         self._run = run
         self._next = 1
 
-    def sentences(self, source: Input) -> Iterator[Sentence]:
+    def sentences(self, source: Input, format: InputFormat) -> Iterator[Sentence]:
         """The sentences of a text; time counts from the first one, when the tokeniser is loaded."""
-        model = self._run.model
-        splitter = None if model.splitter is None else model.splitter.starts
-        for sentence in read_text(
-            source.stream, model.language, name=source.name, splitter=splitter, first_id=self._next
+        for sentence in read_plain(
+            self._run.model, source.stream, format, name=source.name, first_id=self._next
         ):
             self._run.progress.begin()
             self._next += 1
@@ -208,8 +207,8 @@ def _sentences(source: Input, run: Run, texts: _Texts) -> Iterator[Sentence]:
     """The sentences of an input as they are read."""
     format = source.format(run.options.format)
     reading = _reading(source, format, run)
-    if format is InputFormat.TEXT:
-        return texts.sentences(source)
+    if format in PLAIN:
+        return texts.sentences(source, format)
     run.progress.begin()
     return read_corpus(source.stream, format, name=source.name, **reading)
 
@@ -224,9 +223,12 @@ def _written(
     reading = _reading(source, format, run)
     jobs = jobs or all_cores()
     annotation = run.options.of_annotation
-    if format is InputFormat.TEXT:
-        sentences = texts.sentences(source)
-        return annotate_text(run.model, model_path, sentences, jobs, **annotation)
+    output = run.options.output
+    if format in PLAIN:
+        sentences = texts.sentences(source, format)
+        return annotate_text(
+            run.model, model_path, sentences, jobs, output=output or "conllu", **annotation
+        )
     run.progress.begin()
     return annotate_corpus(
         run.model,
@@ -236,6 +238,7 @@ def _written(
         format,
         jobs,
         reading=reading,
+        output=output,
         **annotation,
     )
 
@@ -262,7 +265,7 @@ def _reading(source: Input, format: InputFormat | None, run: Run) -> dict[str, A
 
 
 def _document(file: InputFile, first: Sentence, options: Options) -> Document:
-    format = first.source.format if first.source is not None else "conllu"
+    format = options.output or (first.source.format if first.source is not None else "conllu")
     if options.marginals:
         outputs.require_misc(format, file.label)
     return Document(file, format)
@@ -270,4 +273,5 @@ def _document(file: InputFile, first: Sentence, options: Options) -> Document:
 
 def _empty(file: InputFile, run: Run) -> Document:
     run.say_empty(file.label)
-    return Document(file, expected_format(file.relative, run.options.format))
+    asked = run.options.output or expected_format(file.relative, run.options.format)
+    return Document(file, asked)
