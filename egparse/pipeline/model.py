@@ -150,11 +150,12 @@ class Model(Predictors):
             source = self.text_reader().sentences(StringIO(source))
         return list(self.annotate(source, **options))
 
-    def text_reader(self, first_id: int = 1) -> Reader:
+    def text_reader(self, first_id: int = 1, *, whole: bool = False) -> Reader:
         """A reader of one plain text, whose sentences have the IDs ``first_id`` and so on: by the
-        tokeniser, or by spaCy's rules where the model has none.
+        tokeniser, or by spaCy's rules where the model has none. ``whole``: each paragraph is one
+        sentence.
         """
-        return reader_of(self.language, self.tokeniser, self.splitter, first_id)
+        return reader_of(self.language, self.tokeniser, self.splitter, first_id, whole=whole)
 
     def annotate(
         self,
@@ -343,9 +344,11 @@ class Model(Predictors):
         bootstrap: int = 1000,
         seed: int = 0,
         details: bool = False,
+        from_text: bool = False,
     ) -> Report:
         """The scores of the model's layers on a corpus, a path or sentences, with 95 % intervals by
-        ``bootstrap`` resamples of its sentences; see ``egparse.evaluation.report``.
+        ``bootstrap`` resamples of its sentences; see ``egparse.evaluation.report``. With
+        ``from_text`` the model finds tokens, words and sentences in the text of the corpus.
 
         Raises:
             EgparseError: a corpus that cannot be read, or without sentences.
@@ -353,7 +356,13 @@ class Model(Predictors):
         from egparse.pipeline.evaluation import evaluate
 
         return evaluate(
-            self, gold, gold_tags=gold_tags, bootstrap=bootstrap, seed=seed, details=details
+            self,
+            gold,
+            gold_tags=gold_tags,
+            bootstrap=bootstrap,
+            seed=seed,
+            details=details,
+            from_text=from_text,
         )
 
     def save(self, path: Path | str) -> None:
