@@ -25,8 +25,8 @@ _CONVENTIONS = {"conllx06": "CoNLL-X 2006", "conll07": "CoNLL 2007", "spacy": "s
 """Conventions by their names in the report, without ``ud18``, which the metrics follow."""
 
 LEGEND = """\
-CoNLL 2018    all words; relations up to the colon; CLAS, MLAS: content words;
-              AllTags: UPOS, XPOS and UFeats all correct
+CoNLL 2018    all words; relations up to the colon; CLAS, MLAS, BLEX: content
+              words; AllTags: UPOS, XPOS and UFeats all correct
 conlleval     F1 of spans; type and both ends must be correct
 CoNLL-X 2006  all words but those of punctuation only; whole relations
 CoNLL 2007    all words; whole relations

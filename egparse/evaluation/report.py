@@ -3,7 +3,7 @@
 The keys of the JSON object; all rates are per cent, but those of calibration:
 
 ===================  ===============================================================================
-``UPOS`` ... MLAS    the CoNLL 2018 metrics (``ud.py``); null where gold does not annotate the
+``UPOS`` ... BLEX    the CoNLL 2018 metrics (``ud.py``); null where gold does not annotate the
                      layers that a metric needs: AllTags all layers of tags that the system has, two
                      at least
 ``NE``               spans as conlleval scores them: ``p``, ``r``, ``f``, ``accuracy`` of the tags,
@@ -45,7 +45,7 @@ from egparse.layers import LAYERS, WORD_TAGS
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
 from egparse.types import Longs
 
-METRICS = ("UPOS", "XPOS", "UFeats", "AllTags", "UAS", "LAS", "CLAS", "MLAS")
+METRICS = ("UPOS", "XPOS", "UFeats", "AllTags", "Lemmas", "UAS", "LAS", "CLAS", "MLAS", "BLEX")
 """The metrics on words, in the order of a report."""
 
 SPANS = "NE"
@@ -55,10 +55,12 @@ _NEEDS = {
     "UPOS": {"upos"},
     "XPOS": {"xpos"},
     "UFeats": {"feats"},
+    "Lemmas": {"lemmas"},
     "UAS": {"heads"},
     "LAS": {"heads", "deprels"},
     "CLAS": {"heads", "deprels"},
     "MLAS": {"heads", "deprels", "upos"},
+    "BLEX": {"heads", "deprels", "lemmas"},
 }
 
 

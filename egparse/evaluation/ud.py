@@ -5,20 +5,23 @@ at the first colon and only the universal features kept (``universal.py``), ``s`
 
     UPOS, XPOS, UFeats   if its tag or features are those of g
     AllTags              if all three are
+    Lemmas               if its lemma is that of g, or g has none
     UAS                  if its head is aligned with the head of g, or both are the root
     LAS                  if UAS and the relations are equal
     CLAS                 if LAS; only words with a content relation count
     MLAS                 if CLAS, UPOS, UFeats, and the functional children agree: as many on both
                          sides, each aligned with one of the same relation, UPOS and UFeats
+    BLEX                 if CLAS and Lemmas
 
-Each metric is the F1 of the correct words against all gold and all system words (CLAS and MLAS:
-those with a content relation). Where both sides have the same words, it is an accuracy. Punctuation
-counts. Tokens and Sentences compare ranges of characters; Words counts the aligned words.
+Each metric is the F1 of the correct words against all gold and all system words (CLAS, MLAS and
+BLEX: those with a content relation). Where both sides have the same words, it is an accuracy.
+Punctuation counts. Tokens and Sentences compare ranges of characters; Words counts the aligned
+words.
 
 Source: ``conll18_ud_eval.py`` 1.2; Zeman et al. (2018), section 4. We differ in one thing: the
 official script refuses a gold file with a missing HEAD; here such a word, and the system word
-aligned with it, take no part in UAS, LAS, CLAS and MLAS. A system word without a head is wrong.
-Several roots and cycles are not errors.
+aligned with it, take no part in UAS, LAS, CLAS, MLAS and BLEX. A system word without a head is
+wrong. Several roots and cycles are not errors.
 """
 
 from __future__ import annotations
@@ -45,7 +48,7 @@ from egparse.evaluation.universal import (
     universal_deprel,
     universal_feats,
 )
-from egparse.sentences import Sentence
+from egparse.sentences import MISSING, Sentence
 from egparse.types import Longs, Mask
 
 SEGMENTATION_METRICS = ("Tokens", "Sentences", "Words")
@@ -54,6 +57,7 @@ SEGMENTATION_METRICS = ("Tokens", "Sentences", "Words")
 _ROOT = -1
 _NOT_ALIGNED = -2
 _NO_HEAD = -3
+_NO_LEMMA = -1
 
 
 @dataclass(frozen=True)
@@ -123,13 +127,14 @@ class _Side(NamedTuple):
     """The ``m`` words of gold or of the system: interned columns, and which words count where.
 
     ``parents[w]`` is a word's number or a negative code. UAS and LAS count the words of
-    ``attached``; CLAS and MLAS count those of ``content``; those of ``functional`` are the
+    ``attached``; CLAS, MLAS and BLEX count those of ``content``; those of ``functional`` are the
     functional child of some word. The last two are subsets of the first.
     """
 
     upos: Longs
     xpos: Longs
     feats: Longs
+    lemmas: Longs
     deprels: Longs
     parents: Longs
     attached: Mask
@@ -145,6 +150,7 @@ class _Pairs(NamedTuple):
     upos: Mask
     xpos: Mask
     feats: Mask
+    lemmas: Mask
     deprels: Mask
     heads: Mask
 
@@ -165,10 +171,12 @@ def _by_sentence(
         "XPOS": (pairs.xpos, *tags),
         "UFeats": (pairs.feats, *tags),
         "AllTags": (pairs.upos & pairs.xpos & pairs.feats, *tags),
+        "Lemmas": (pairs.lemmas, *tags),
         "UAS": (attached & pairs.heads, *arcs),
         "LAS": (attached & labelled, *arcs),
         "CLAS": (content & labelled, *content_arcs),
         "MLAS": (content & complete, *content_arcs),
+        "BLEX": (content & labelled & pairs.lemmas, *content_arcs),
     }
     return {name: _counts(pairs.gold, *masks, places) for name, masks in metrics.items()}
 
@@ -188,6 +196,7 @@ def _sides(
     xpos = words.intern_pair(cells(gold, "xpos"), cells(system, "xpos"))
     feats = words.intern_pair(cells(gold, "feats"), cells(system, "feats"), universal_feats)
     deprels = words.intern_pair(cells(gold, "deprels"), cells(system, "deprels"), universal_deprel)
+    lemmas = words.intern_pair(cells(gold, "lemmas"), cells(system, "lemmas"))
     is_content = words.flags(deprels.ids, CONTENT_DEPRELS.__contains__)
     is_functional = words.flags(deprels.ids, FUNCTIONAL_DEPRELS.__contains__)
     gold_parents, system_parents = _parents(gold), _parents(system)
@@ -202,10 +211,20 @@ def _sides(
             counted & is_functional[labels] & (parents >= 0),
         )
         return _Side(
-            upos[which], xpos[which], feats[which], labels, parents, counted, content, functional
+            upos[which],
+            xpos[which],
+            feats[which],
+            lemmas[which],
+            labels,
+            parents,
+            counted,
+            content,
+            functional,
         )
 
-    return side(0, gold_parents, attached), side(1, system_parents, system_attached)
+    lacking = lemmas.ids.get(MISSING, _NO_LEMMA)
+    g, s = side(0, gold_parents, attached), side(1, system_parents, system_attached)
+    return g._replace(lemmas=np.where(g.lemmas == lacking, _NO_LEMMA, g.lemmas)), s
 
 
 def _parents(sentences: Sequence[Sentence]) -> Longs:
@@ -229,6 +248,7 @@ def _compare(gold: _Side, system: _Side, alignment: Alignment) -> _Pairs:
         upos=gold.upos[g] == system.upos[s],
         xpos=gold.xpos[g] == system.xpos[s],
         feats=gold.feats[g] == system.feats[s],
+        lemmas=(gold.lemmas[g] == system.lemmas[s]) | (gold.lemmas[g] == _NO_LEMMA),
         deprels=gold.deprels[g] == system.deprels[s],
         heads=gold.parents[g] == to_gold[system.parents[s]],
     )

@@ -1,16 +1,22 @@
-"""Folds of a corpus for jackknifing: whole documents, assigned to the folds in turn."""
+"""Parts of a corpus: folds for jackknifing, which are whole documents, assigned to the folds in
+turn; and sentences held out for development.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 
 from egparse.sentences import Sentence
 from egparse.types import Longs
 
+Item = TypeVar("Item")
+
 _DOCUMENTS_PER_FOLD = 10
 _BLOCK = 50  # sentences that count as a document if the corpus does not mark documents
+_LEAST_TO_HOLD_OUT = 20
 
 
 def deal(sentences: Sequence[Sentence], folds: int) -> Longs:
@@ -27,3 +33,22 @@ def deal(sentences: Sequence[Sentence], folds: int) -> Longs:
         block = max(1, min(_BLOCK, len(opens) // (folds * _DOCUMENTS_PER_FOLD)))
         documents = np.arange(len(opens)) // block
     return documents % folds
+
+
+def hold_out(sentences: Sequence[Item], share: float, seed: int) -> tuple[list[Item], list[Item]]:
+    """Split off a random development part of the given share, both parts in corpus order; empty for
+    very small corpora.
+    """
+    count = held_out_of(len(sentences), share)
+    if count == 0:
+        return list(sentences), []
+    chosen = set(np.random.default_rng(seed).permutation(len(sentences))[:count].tolist())
+    return (
+        [sentence for number, sentence in enumerate(sentences) if number not in chosen],
+        [sentence for number, sentence in enumerate(sentences) if number in chosen],
+    )
+
+
+def held_out_of(sentences: int, share: float) -> int:
+    """The number of sentences that are held out for development; none of very few."""
+    return int(sentences * share) if sentences >= _LEAST_TO_HOLD_OUT else 0
