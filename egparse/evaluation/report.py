@@ -49,9 +49,7 @@ from egparse.layers import LAYERS, WORD_TAGS
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
 from egparse.types import Longs
 
-METRICS = (
-    "UPOS", "XPOS", "UFeats", "AllTags", "Lemmas", "UAS", "LAS", "CLAS", "MLAS", "BLEX"
-)  # fmt: skip
+METRICS = ("UPOS", "XPOS", "UFeats", "AllTags", "Lemmas", "UAS", "LAS", "CLAS", "MLAS", "BLEX")
 """The metrics on words, in the order of a report."""
 
 SPANS = "NE"

@@ -21,8 +21,7 @@ words.
 Source: ``conll18_ud_eval.py`` 1.2; Zeman et al. (2018), section 4. We differ in one thing: the
 official script refuses a gold file with a missing HEAD; here such a word, and the system word
 aligned with it, take no part in UAS, LAS, CLAS, MLAS and BLEX. A system word without a head is
-wrong.
-Several roots and cycles are not errors.
+wrong. Several roots and cycles are not errors.
 """
 
 from __future__ import annotations
@@ -58,6 +57,7 @@ SEGMENTATION_METRICS = ("Tokens", "Sentences", "Words")
 _ROOT = -1
 _NOT_ALIGNED = -2
 _NO_HEAD = -3
+_NO_LEMMA = -1
 
 
 @dataclass(frozen=True)
@@ -136,13 +136,14 @@ class _Side(NamedTuple):
     """The ``m`` words of gold or of the system: interned columns, and which words count where.
 
     ``parents[w]`` is a word's number or a negative code. UAS and LAS count the words of
-    ``attached``; CLAS and MLAS count those of ``content``; those of ``functional`` are the
+    ``attached``; CLAS, MLAS and BLEX count those of ``content``; those of ``functional`` are the
     functional child of some word. The last two are subsets of the first.
     """
 
     upos: Longs
     xpos: Longs
     feats: Longs
+    lemmas: Longs
     deprels: Longs
     parents: Longs
     attached: Mask
@@ -158,6 +159,7 @@ class _Pairs(NamedTuple):
     upos: Mask
     xpos: Mask
     feats: Mask
+    lemmas: Mask
     deprels: Mask
     heads: Mask
 
@@ -184,18 +186,17 @@ def _on_words(
     arcs, content_arcs = (attached, g.attached, s.attached), (content, g.content, s.content)
     labelled = pairs.heads & pairs.deprels
     complete = labelled & pairs.upos & pairs.feats & _same_functional_children(g, s, pairs)
-    lemmas = _same_lemmas(gold, system, alignment)
     return {
         "UPOS": _Metric(pairs.upos, *everything),
         "XPOS": _Metric(pairs.xpos, *everything),
         "UFeats": _Metric(pairs.feats, *everything),
         "AllTags": _Metric(pairs.upos & pairs.xpos & pairs.feats, *everything),
-        "Lemmas": _Metric(lemmas, *everything),
+        "Lemmas": _Metric(pairs.lemmas, *everything),
         "UAS": _Metric(attached & pairs.heads, *arcs),
         "LAS": _Metric(attached & labelled, *arcs),
         "CLAS": _Metric(content & labelled, *content_arcs),
         "MLAS": _Metric(content & complete, *content_arcs),
-        "BLEX": _Metric(content & labelled & lemmas, *content_arcs),
+        "BLEX": _Metric(content & labelled & pairs.lemmas, *content_arcs),
     }
 
 
@@ -214,19 +215,6 @@ def _aligned(on_words: Mapping[str, _Metric]) -> dict[str, int]:
     return {name: int(np.count_nonzero(metric.aligned)) for name, metric in on_words.items()}
 
 
-def _same_lemmas(
-    gold: Sequence[Sentence], system: Sequence[Sentence], alignment: Alignment
-) -> Mask:
-    """For each pair, whether the lemmas are equal or the gold word has none, which makes any
-    right.
-    """
-    cells = words.cells
-    g, s, ids = words.intern_pair(cells(gold, "lemmas"), cells(system, "lemmas"))
-    g = g[alignment.gold]
-    same: Mask = (g == s[alignment.system]) | (g == ids.get(MISSING, -1))
-    return same
-
-
 def _counts(paired_gold: Longs, correct: Mask, gold: Mask, system: Mask, places: _Places) -> Longs:
     """``counts[sentence] = (correct pairs, gold words, system words)`` under the masks."""
     columns = (places.gold[paired_gold[correct]], places.gold[gold], places.system[system])
@@ -242,6 +230,7 @@ def _sides(
     xpos = words.intern_pair(cells(gold, "xpos"), cells(system, "xpos"))
     feats = words.intern_pair(cells(gold, "feats"), cells(system, "feats"), universal_feats)
     deprels = words.intern_pair(cells(gold, "deprels"), cells(system, "deprels"), universal_deprel)
+    lemmas = words.intern_pair(cells(gold, "lemmas"), cells(system, "lemmas"))
     is_content = words.flags(deprels.ids, CONTENT_DEPRELS.__contains__)
     is_functional = words.flags(deprels.ids, FUNCTIONAL_DEPRELS.__contains__)
     gold_parents, system_parents = _parents(gold), _parents(system)
@@ -256,10 +245,20 @@ def _sides(
             counted & is_functional[labels] & (parents >= 0),
         )
         return _Side(
-            upos[which], xpos[which], feats[which], labels, parents, counted, content, functional
+            upos[which],
+            xpos[which],
+            feats[which],
+            lemmas[which],
+            labels,
+            parents,
+            counted,
+            content,
+            functional,
         )
 
-    return side(0, gold_parents, attached), side(1, system_parents, system_attached)
+    lacking = lemmas.ids.get(MISSING, _NO_LEMMA)
+    g, s = side(0, gold_parents, attached), side(1, system_parents, system_attached)
+    return g._replace(lemmas=np.where(g.lemmas == lacking, _NO_LEMMA, g.lemmas)), s
 
 
 def _parents(sentences: Sequence[Sentence]) -> Longs:
@@ -283,6 +282,7 @@ def _compare(gold: _Side, system: _Side, alignment: Alignment) -> _Pairs:
         upos=gold.upos[g] == system.upos[s],
         xpos=gold.xpos[g] == system.xpos[s],
         feats=gold.feats[g] == system.feats[s],
+        lemmas=(gold.lemmas[g] == system.lemmas[s]) | (gold.lemmas[g] == _NO_LEMMA),
         deprels=gold.deprels[g] == system.deprels[s],
         heads=gold.parents[g] == to_gold[system.parents[s]],
     )

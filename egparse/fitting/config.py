@@ -19,6 +19,7 @@ from egparse.features.default_templates import (
     ARC_LABEL_CLASS_TEMPLATES,
     GRANDPARENT_CLASS_TEMPLATES,
     LABEL_CLASS_TEMPLATES,
+    LEMMA_TEMPLATES,
     SIBLING_CLASS_TEMPLATES,
     SPAN_CLASS_TEMPLATES,
     SPAN_TEMPLATES,
@@ -182,6 +183,32 @@ class SupertagsConfig(TaggerConfig):
     frequent: Count = 30
     c: Constant = 1.0
     anneal_from: NonNegative = 3.0
+    stop: StopConfig = StopConfig(iterations=12)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LemmasConfig(WordLabelConfig):
+    """The lemmatiser: a log-linear classifier of edit scripts from form to lemma, word by word."""
+
+    templates: tuple[str, ...] = LEMMA_TEMPLATES
+    full_row_min_count: Natural = setting(
+        0,
+        "attributes seen this often have a weight for every script, others for the scripts seen "
+        "with them; 0: no attribute has one for every script",
+    )
+    candidates: Annotated[int, Interval(ge=1, le=1000)] = setting(
+        8, "candidate scripts of an unseen word, by its suffixes"
+    )
+    longest_suffix: Annotated[int, Interval(ge=1, le=20)] = setting(
+        5, "characters of the longest suffix by which scripts are found"
+    )
+    frequent: Count = setting(30, "forms seen this often with a UPOS say nothing about suffixes")
+    rare: Natural = setting(
+        10,
+        "training treats words seen less often than this with their form and UPOS as unseen ones; "
+        "annotation gives every seen word the scripts that it was seen with",
+    )
+    anneal_from: NonNegative = 4.0
     stop: StopConfig = StopConfig(iterations=12)
 
 
@@ -408,7 +435,8 @@ class TrainConfig:
     seed: Seed = setting(1, "random seed; equal seeds give equal models on one machine")
     layers: tuple[str, ...] = setting(
         (),
-        "layers to train (upos, xpos, feats, spans, heads, deprels); empty: all that are annotated",
+        "layers to train (upos, xpos, feats, lemmas, spans, heads, deprels); empty: all that are "
+        "annotated",
     )
     hold_out: Share = setting(
         0.1, "share of the sentences held out for development if no development corpus is given"
@@ -424,6 +452,7 @@ class TrainConfig:
     xpos: TaggerConfig = TaggerConfig(full_row_min_count=10)
     feats: TaggerConfig = TaggerConfig(dictionary_size=16, frequent=100)
     morphology: MorphologyConfig = MorphologyConfig()
+    lemmas: LemmasConfig = LemmasConfig()
     spans: TaggerConfig = TaggerConfig(
         templates=SPAN_TEMPLATES,
         class_templates=SPAN_CLASS_TEMPLATES,
@@ -460,7 +489,7 @@ def defaults_for(order: object) -> TrainConfig:
     return TrainConfig(parser=ORDER_1) if order == 1 else TrainConfig()
 
 
-TASK_SECTIONS = ("upos", "xpos", "feats", "morphology", "spans", "parser", "labeller")
+TASK_SECTIONS = ("upos", "xpos", "feats", "morphology", "lemmas", "spans", "parser", "labeller")
 """The sections whose learner ``--learner`` sets: all but [pruner], which needs probabilities, and
 [splitter].
 """

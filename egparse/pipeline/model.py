@@ -18,11 +18,20 @@ from egparse.classes.packed import PackedTable
 from egparse.errors import ConfigError, EgparseError, ModelFileError
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.forms import OBSERVABLES, Lexicon
-from egparse.features.vocabulary import Vocabulary
+from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
 from egparse.features.word_table import Columns, Words
 from egparse.fitting.named_losses import probabilistic_layers
 from egparse.fitting.old_tables import config_table_of
-from egparse.layers import LAYERS, MORPHOLOGY, SPLITTER, SUPERTAGS, TAG_LAYERS, TOKENISER
+from egparse.layers import (
+    LAYERS,
+    LEMMAS,
+    MORPHOLOGY,
+    SPLITTER,
+    SUPERTAGS,
+    TAG_LAYERS,
+    TOKENISER,
+)
+from egparse.lemmas.lemmatiser import Lemmatiser
 from egparse.morphology.fine_tags import FineTags
 from egparse.parsing.arc_parser import Parser, ScoredTree
 from egparse.parsing.second_order.parser import SecondOrderParser
@@ -84,6 +93,7 @@ PAYLOAD = Record(
         "fine_tags": Maybe(Section()),
         "vocabularies": TableOf(Strings(distinct=False), tuple(OBSERVABLES)),
         "taggers": TableOf(Section(), TAG_LAYERS),
+        "lemmatiser": Maybe(Section()),
         "morphology": Maybe(Section()),
         "supertagger": Maybe(Section()),
         "parser": Maybe(Section()),
@@ -98,7 +108,7 @@ PAYLOAD = Record(
         ),
     },
     absent=dict.fromkeys(
-        ("splitter", "fine_tags", "classes", "morphology", "supertagger", "tokeniser")
+        ("splitter", "fine_tags", "classes", "morphology", "supertagger", "tokeniser", "lemmatiser")
     ),
 )
 """The payload of a model file. Its sections are declared beside the classes that they become. A
@@ -391,6 +401,7 @@ class Model(Predictors):
             },
             "taggers": {layer: tagger.to_payload() for layer, tagger in self.taggers.items()},
             "morphology": self.morphology and self.morphology.to_payload(),
+            "lemmatiser": self.lemmatiser and self.lemmatiser.to_payload(),
             "supertagger": self.supertagger and self.supertagger.to_payload(),
             "parser": self.parser and self.parser.to_payload(),
             "labeller": self.labeller and self.labeller.to_payload(),
@@ -455,11 +466,14 @@ class Model(Predictors):
         if labeller is not None:
             labeller.require("deprels" in labels, "", "labels of deprels", "none")
             labeller.require(parser is not None, "", "a parser", "none")
+        of_lemmas = read["lemmatiser"]
+        n_tags = FIRST_VALUE + len(labels.get("upos", ()))
         table = config_table_of(header)
         model = cls(
             columns=columns,
             taggers=taggers,
             morphology=morphology,
+            lemmatiser=of_lemmas and Lemmatiser.from_payload(of_lemmas, columns.names, n_tags),
             supertagger=of_super and Tagger.from_payload(of_super, columns.names, n_supertags),
             parser=parser and _parser_of(parser, columns),
             labeller=labeller and Labeller.from_payload(labeller, columns),
@@ -481,6 +495,8 @@ class Model(Predictors):
         model = self._sequence_models().get(layer)
         if model is None or layer in (SPLITTER, TOKENISER):
             return []
+        if layer == LEMMAS and self.lemmatiser is not None:
+            return strongest_attributes(model, self.columns, self.lemmatiser.part_labels, count)
         labels: Sequence[str | None] = self.columns.labels[layer].strings
         if self.morphology is not None and layer in self.morphology.layers:
             labels = self.morphology.part_labels(layer, self.columns.labels)
@@ -515,6 +531,8 @@ class Model(Predictors):
             models |= dict.fromkeys(self.morphology.layers, self.morphology.tagger.model)
         if self.supertagger is not None:
             models[SUPERTAGS] = self.supertagger.model
+        if self.lemmatiser is not None:
+            models[LEMMAS] = self.lemmatiser.model
         if self.labeller is not None:
             models["deprels"] = self.labeller.model
         if self.splitter is not None:

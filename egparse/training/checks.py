@@ -28,7 +28,7 @@ from egparse.fitting.config import AUTO, JackknifeConfig, TrainConfig
 from egparse.fitting.config_files import check_config, config_as_table
 from egparse.fitting.joint_tags import section_of
 from egparse.fitting.task import not_annotated
-from egparse.layers import MORPHOLOGY, SUPERTAGS, TAG_LAYERS
+from egparse.layers import LEMMAS, MORPHOLOGY, SUPERTAGS, TAG_LAYERS
 from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, arc_column_names
 from egparse.parsing.second_order.features import LABEL_TEMPLATES
 from egparse.sentences import MISSING_HEAD, Sentence
@@ -72,7 +72,7 @@ def check_for_corpus(
         *(one for one in layers if one not in joint),
     )
     for k, layer in enumerate(ordered):
-        if layer in TAG_LAYERS:
+        if layer in (*TAG_LAYERS, LEMMAS):
             section, later = section_of(layer, joint), (*ordered[k:], *joint)
             if layer not in joint:
                 later = ordered[k:]
@@ -141,7 +141,7 @@ def _tags_in(config: TrainConfig, section: str) -> list[str]:
 def _check_templates(config: TrainConfig) -> None:
     """Raise ConfigError for a template of any section that cannot be compiled."""
     n_tables, parser = len(config.classes.tables), config.parser
-    for section in (*TAG_LAYERS, MORPHOLOGY, SUPERTAGS, "labeller", "splitter"):
+    for section in (*TAG_LAYERS, MORPHOLOGY, LEMMAS, SUPERTAGS, "labeller", "splitter"):
         settings = getattr(config, section)
         known = _COLUMNS.get(section, _columns_of_words)
         _check(section, "templates", settings, n_tables, known, compile_templates)

@@ -22,7 +22,7 @@ from egparse.features.word_table import Columns, as_text, spans_in_scheme
 from egparse.fitting.class_templates import with_classes
 from egparse.fitting.config import TrainConfig
 from egparse.fitting.joint_tags import section_of
-from egparse.layers import SUPERTAGS, TAG_LAYERS
+from egparse.layers import LABELLED, LAYERS, LEMMAS, SUPERTAGS, TAG_LAYERS
 from egparse.morphology.fine_tags import FineTags
 from egparse.parsing.columns import PARSER_INPUTS
 from egparse.parsing.second_order.training import templates_of
@@ -43,9 +43,12 @@ def annotated_layers(sentences: Sequence[Sentence]) -> tuple[str, ...]:
             tag not in (MISSING, "O") for sentence in sentences for tag in getattr(sentence, layer)
         )
     ]
+    lemmas = any(lemma != MISSING for sentence in sentences for lemma in sentence.lemmas)
     trees = any(head != MISSING_HEAD for sentence in sentences for head in sentence.heads)
     labels = trees and any(label != MISSING for sentence in sentences for label in sentence.deprels)
-    return (*tags, *(["heads"] if trees else []), *(["deprels"] if labels else []))
+    found = {*tags, *([LEMMAS] if lemmas else []), *(["heads"] if trees else [])}
+    found |= {"deprels"} if labels else set()
+    return tuple(layer for layer in LAYERS if layer in found)
 
 
 def build_columns(
@@ -78,7 +81,7 @@ def build_columns(
             if layer == "feats" or layer in inputs or tag != MISSING
         )
         for layer in (*inputs, *layers)
-        if layer != "heads"
+        if LAYERS[layer].kind in LABELLED
     }
     if supertags:
         tags = (tag for sentence in sentences for tag in supertags_of(sentence))
@@ -216,7 +219,9 @@ def named_columns(
 def _settings_of_tags(
     layers: Sequence[str], config: TrainConfig, joint: Collection[str], supertags: bool
 ) -> list[Any]:
-    """The settings of the tasks that learn the layers of tags among ``layers``, and supertags."""
-    sections = [section_of(layer, joint) for layer in layers if layer in TAG_LAYERS]
+    """The settings of the tasks that learn the layers of tags and lemmas among ``layers``, and
+    supertags.
+    """
+    sections = [section_of(layer, joint) for layer in layers if layer in (*TAG_LAYERS, LEMMAS)]
     sections += [SUPERTAGS] if supertags else []
     return [getattr(config, section) for section in dict.fromkeys(sections)]

@@ -28,6 +28,7 @@ from egparse.fitting.joint_tags import section_of
 from egparse.fitting.progress import Listener, silent
 from egparse.fitting.task import fit
 from egparse.layers import MORPHOLOGY, SUPERTAGS, TAG_LAYERS
+from egparse.lemmas.task import over_lexicon
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.pipeline.annotate import Predictors
@@ -51,6 +52,7 @@ _OF_TAGGER = ("templates", "class_templates", "bigrams", "order", "pads")
 _FIXED = {
     **dict.fromkeys(("upos", "xpos", "feats"), _OF_TAGGER),
     MORPHOLOGY: (*_OF_TAGGER, "joint", "single_features"),
+    "lemmas": ("templates", "class_templates", "candidates", "longest_suffix"),
     "spans": (*_OF_TAGGER, "scheme"),
     "pruner": ("bits",),
     "parser": (
@@ -278,7 +280,13 @@ def over_columns(base: Predictors, columns: Columns) -> Predictors:
         supertagger = replace(supertagger, model=model)
     parser = base.parser and _over(base.parser, columns)
     return Predictors(
-        columns, taggers, parser, labeller, morphology=morphology, supertagger=supertagger
+        columns,
+        taggers,
+        parser,
+        labeller,
+        morphology=morphology,
+        lemmatiser=base.lemmatiser and over_lexicon(base.lemmatiser, columns.names),
+        supertagger=supertagger,
     )
 
 
@@ -321,6 +329,7 @@ def _merged(
         trained_model,
         taggers={**extended.taggers, **trained_model.taggers},
         morphology=trained_model.morphology or extended.morphology,
+        lemmatiser=trained_model.lemmatiser or extended.lemmatiser,
         supertagger=extended.supertagger,
         parser=trained_model.parser or extended.parser,
         labeller=trained_model.labeller or extended.labeller,

@@ -23,7 +23,9 @@ from egparse.fitting.joint_tags import section_of
 from egparse.fitting.optimise import INTERRUPTED, Best
 from egparse.fitting.progress import Listener, silent
 from egparse.fitting.task import Calibrated, Part, Task, calibrated, fit
-from egparse.layers import MORPHOLOGY, SPLITTER, SUPERTAGS, TAG_LAYERS, TOKENISER
+from egparse.layers import LEMMAS, MORPHOLOGY, SPLITTER, SUPERTAGS, TAG_LAYERS, TOKENISER
+from egparse.lemmas.lemmatiser import Lemmatiser
+from egparse.lemmas.task import LemmaTask
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.arc_training import ArcParserTask, GoldHeads, choose_trees
 from egparse.parsing.partial_trees import complete_by_parser, headed_sentences, known_heads
@@ -216,6 +218,7 @@ class Run:
     teachers: Teachers | None = None
     taggers: dict[str, Tagger] = field(default_factory=dict)
     morphology: MorphologyTagger | None = None
+    lemmatiser: Lemmatiser | None = None
     supertagger: Tagger | None = None
     parser: Parser | SecondOrderParser | None = None
     labeller: Labeller | None = None
@@ -265,7 +268,7 @@ class Run:
         return False
 
     def run(self, method: Method) -> None:
-        """Train tokeniser and splitter, the taggers, the parser and the labeller."""
+        """Train tokeniser, splitter, taggers, lemmatiser, parser and labeller."""
         heads = self.gold_heads() if "heads" in self.corpus.layers else None
         if heads is not None and self.config.parser.order == 2 and self._base_parser is None:
             trees = choose_trees(heads.train, self.config.parser)
@@ -286,6 +289,8 @@ class Run:
             elif layer in self.base_taggers:
                 tagger = self.base_taggers[layer]
                 self._see_tags(layer, tagger.predict(self.train.words), tagger)
+        if LEMMAS in self.corpus.layers:
+            self._lemmatise(method)
         if heads is not None:
             self._parse(heads, method)
 
@@ -326,6 +331,15 @@ class Run:
         if self._is_read_later(layer):
             predicted = jackknife(task, self._fold_of, self.config.jackknife, self.listener)
             self._see_tags(layer, predicted, best.predictor)
+
+    def _lemmatise(self, method: Method) -> None:
+        base = None if self.base is None else self.base.lemmatiser
+        settings, seed = self.config.lemmas, self.config.seed
+        task = LemmaTask(self.columns, self.train, self.dev, settings, seed, base)
+        best = method(task)
+        if best is not None:
+            self.lemmatiser = best.predictor
+            self.lemmatiser = self._finished(task, best)
 
     def _tag_together(self, method: Method) -> None:
         """Train the layers of word tags as one task."""
@@ -377,7 +391,7 @@ class Run:
         """Whether a later task has features of a layer of tags."""
         predicted = (*self.corpus.layers, *self.base_taggers)
         after = TAG_LAYERS if layer in self.joint else TAG_LAYERS[TAG_LAYERS.index(layer) + 1 :]
-        later = [other for other in after if other in predicted and other not in self.joint]
+        later = [one for one in (*after, LEMMAS) if one in predicted and one not in self.joint]
         is_replaced = layer == "xpos" and self.columns.fine_tags is not None
         by_parser = layer != "spans" and not is_replaced and "heads" in self.corpus.layers
         return by_parser or layer in named_columns(later, self.config)
@@ -546,7 +560,12 @@ class Run:
             **record_of_classes(self.columns),
         }
         predictors = Predictors(
-            self.columns, self.taggers, self.parser, self.labeller, morphology=self.morphology
+            self.columns,
+            self.taggers,
+            self.parser,
+            self.labeller,
+            morphology=self.morphology,
+            lemmatiser=self.lemmatiser,
         )
         return Model(
             columns=self.columns,
@@ -554,6 +573,7 @@ class Run:
             parser=self.parser,
             labeller=self.labeller,
             morphology=self.morphology,
+            lemmatiser=self.lemmatiser,
             supertagger=self.supertagger,
             language=self.config.language,
             record=record,

@@ -201,6 +201,7 @@ def chain(tokens: list[tuple[str, list[str]]], rng: random.Random) -> Sentence:
                 if word == 1
                 else rng.choice(["obl", "nsubj", "det", "case:x", "punct", "aux"])
             )
+            lemma = rng.choice(["_", "a", "b"])
             head = 0 if word == 1 else rng.choice([1, word - 1])
             lines.append(
                 "\t".join((str(word), piece, lemma, upos, "_", feats, str(head), deprel, "_", "_"))

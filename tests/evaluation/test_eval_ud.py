@@ -20,9 +20,7 @@ from egparse.evaluation.ud import SEGMENTATION_METRICS, UDScores, score, score_a
 from egparse.evaluation.universal import CONTENT_DEPRELS, FUNCTIONAL_DEPRELS, UNIVERSAL_FEATURES
 from egparse.sentences import Sentence, Source
 
-WORD_METRICS = (
-    "UPOS", "XPOS", "UFeats", "AllTags", "Lemmas", "UAS", "LAS", "CLAS", "MLAS", "BLEX"
-)  # fmt: skip
+WORD_METRICS = ("UPOS", "XPOS", "UFeats", "AllTags", "Lemmas", "UAS", "LAS", "CLAS", "MLAS", "BLEX")
 WORDS = """\
 1\tShe\t_\tPRON\tPRP\tCase=Nom|Number=Sing\t2\tnsubj\t_\t_
 2\treads\t_\tVERB\tVBZ\tMood=Ind|Tense=Pres\t0\troot\t_\t_
