@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from egparse.errors import ConfigError
 from egparse.fitting.config import (
+    ExpanderConfig,
     LabellerConfig,
     LearningConfig,
     ParserConfig,
@@ -215,7 +216,7 @@ def structure_of(config: LearningConfig) -> Structure:
     """What a task's examples are."""
     if isinstance(config, TaggerConfig | SplitterConfig | TokeniserConfig):
         return "sequences" if config.bigrams else "choices"
-    return "choices" if isinstance(config, LabellerConfig) else "trees"
+    return "choices" if isinstance(config, LabellerConfig | ExpanderConfig) else "trees"
 
 
 def fits(config: LearningConfig) -> bool:

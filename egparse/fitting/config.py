@@ -347,7 +347,7 @@ class TokeniserConfig(LearningConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExpanderConfig(WordLabelConfig):
+class ExpanderConfig(LearningConfig):
     """What finds multiword tokens and their words."""
 
     train: bool = setting(
@@ -355,8 +355,9 @@ class ExpanderConfig(WordLabelConfig):
         "whether to train one, where the corpus has multiword tokens; without it each token is a "
         "word",
     )
-    templates: tuple[str, ...] = EXPANDER_TEMPLATES
+    templates: tuple[str, ...] = setting(EXPANDER_TEMPLATES, "feature templates")
     min_count: Count = setting(1, "attributes seen less often than this are left out")
+    weight_threshold: NonNegative = setting(0.02, "weights smaller than this are not stored")
     frequent: Count = setting(
         5, "forms that occur less often than this show what to expect of unknown forms"
     )

@@ -1,4 +1,6 @@
-"""How a model reads plain text: by its tokeniser, or by spaCy's rules where it has none."""
+"""How a model reads plain text: by its tokeniser, or by spaCy's rules where it has none; words of
+multiword tokens by its expander.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ from typing import IO, NamedTuple, Protocol
 from egparse.readers.encodings import UTF_8
 from egparse.sentences import Sentence
 from egparse.splitting.splitter import Splitter
+from egparse.tokenising.expander import Expander
 from egparse.tokenising.tokeniser import Tokeniser
 
 
@@ -33,6 +36,7 @@ class _RuleReader(NamedTuple):
 
     language: str
     splitter: Splitter | None
+    expander: Expander | None
     first_id: int
 
     def sentences(
@@ -44,7 +48,7 @@ class _RuleReader(NamedTuple):
     ) -> Iterator[Sentence]:
         from egparse.readers.docs import read_text
 
-        return read_text(
+        sentences = read_text(
             source,
             self.language,
             name=name,
@@ -52,17 +56,26 @@ class _RuleReader(NamedTuple):
             splitter=None if self.splitter is None else self.splitter.starts,
             first_id=self.first_id,
         )
+        if self.expander is None:
+            return sentences
+        expand = self.expander.expand
+        return (words for sentence in sentences for words in expand([sentence]))
 
     def release(self) -> list[Sentence]:
         return []
 
 
 def reader_of(
-    language: str, tokeniser: Tokeniser | None, splitter: Splitter | None, first_id: int
+    language: str,
+    tokeniser: Tokeniser | None,
+    splitter: Splitter | None,
+    expander: Expander | None,
+    first_id: int,
 ) -> Reader:
     """A reader of one text, whose sentences have the IDs ``first_id`` and so on."""
     if tokeniser is None:
-        return _RuleReader(language, splitter, first_id)
+        return _RuleReader(language, splitter, expander, first_id)
     from egparse.tokenising.reading import Reading, TextReader
 
-    return TextReader(Reading(tokeniser, splitter), first_id)
+    expand = None if expander is None else expander.expand
+    return TextReader(Reading(tokeniser, splitter, expand), first_id)
