@@ -67,6 +67,11 @@ SUPERTAGS = "supertags"
 SPLITTER = "splitter"
 """The name of the sentence splitter's task: in records, progress and the configuration."""
 
+EXPANDER = "expander"
+"""The name of the task that finds the words of multiword tokens: in records, progress and the
+configuration.
+"""
+
 TOKENISER = "tokeniser"
 """The name of the tokeniser's task: in records, progress and the configuration."""
 LEMMAS = "lemmas"

@@ -1,5 +1,5 @@
-"""The default feature templates of taggers, entities and the sentence splitter, and those over word
-classes of all tasks.
+"""The default feature templates of taggers, entities, the sentence splitter, the tokeniser and the
+expander of multiword tokens, and those over word classes of all tasks.
 """
 
 from __future__ import annotations
@@ -81,6 +81,17 @@ TOKENISER_TEMPLATES = (
     "before[0]|after[0]|gap[0]",
 )  # fmt: skip
 """For the tokeniser, over the columns of ``egparse.tokenising.columns``."""
+
+EXPANDER_TEMPLATES = (
+    "bias", "lower[0]", "shape[0]", "suffix[0]", "kind[0]", "lower[-1]", "lower[1]", "suffix[-1]",
+    "suffix[1]", "kind[-1]", "kind[1]", "spaced[0]", "lower[-1]|lower[0]", "lower[0]|lower[1]",
+    "suffix[-1]|lower[0]", "lower[0]|suffix[1]", "lower[0]|kind[0]", "lower[0]|kind[-1]",
+    "lower[0]|kind[1]", "lower[-1]|lower[0]|lower[1]", "lower[-2]|lower[-1]|lower[0]",
+    "lower[0]|lower[1]|lower[2]", "suffix[-1]|lower[0]|suffix[1]", "lower[0]|suffix[2]",
+    "suffix[-2]|lower[0]", "lower[0]|suffix[1]|suffix[2]", "suffix[-2]|suffix[-1]|lower[0]",
+    "suffix[0]|suffix[1]", "suffix[-1]|suffix[0]",
+)  # fmt: skip
+"""For multiword tokens, over the columns of ``egparse.splitting.columns``."""
 
 WORD_CLASS_TEMPLATES = (
     "class4[0]", "class6[0]", "class10[0]", "class[0]", "class6[-1]", "class6[1]", "class[-1]",

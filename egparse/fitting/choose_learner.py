@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from egparse.errors import ConfigError
 from egparse.fitting.config import (
+    ExpanderConfig,
     LabellerConfig,
     LearningConfig,
     LemmasConfig,
@@ -222,7 +223,7 @@ def structure_of(config: LearningConfig) -> Structure:
         return "sequences"
     if isinstance(config, TaggerConfig | SplitterConfig | TokeniserConfig):
         return "sequences" if config.bigrams else "choices"
-    return "choices" if isinstance(config, LabellerConfig) else "trees"
+    return "choices" if isinstance(config, LabellerConfig | ExpanderConfig) else "trees"
 
 
 def fits(config: LearningConfig) -> bool:

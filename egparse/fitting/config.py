@@ -17,6 +17,7 @@ from egparse.classes.table import MAX_CLASSES, VECTOR_CLASSES
 from egparse.features.default_templates import (
     ARC_CLASS_TEMPLATES,
     ARC_LABEL_CLASS_TEMPLATES,
+    EXPANDER_TEMPLATES,
     GRANDPARENT_CLASS_TEMPLATES,
     LABEL_CLASS_TEMPLATES,
     LEMMA_TEMPLATES,
@@ -373,6 +374,30 @@ class TokeniserConfig(LearningConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ExpanderConfig(LearningConfig):
+    """What finds multiword tokens and their words."""
+
+    train: bool = setting(
+        True,
+        "whether to train one, where the corpus has multiword tokens; without it each token is a "
+        "word",
+    )
+    templates: tuple[str, ...] = setting(EXPANDER_TEMPLATES, "feature templates")
+    min_count: Count = setting(1, "attributes seen less often than this are left out")
+    weight_threshold: NonNegative = setting(0.02, "weights smaller than this are not stored")
+    frequent: Count = setting(
+        5, "forms that occur less often than this show what to expect of unknown forms"
+    )
+    least_rate: Annotated[float, Interval(ge=0, le=1)] = setting(
+        0.1,
+        "an unknown form may be a multiword token if at least this share of the forms with its "
+        "prefix or suffix is",
+    )
+    c: Constant = 1.0
+    anneal_from: NonNegative = 6.0
+
+
+@dataclass(frozen=True, kw_only=True)
 class JackknifeConfig:
     """Predicted tags for training: each part of the corpus is tagged by a tagger of the others."""
 
@@ -467,6 +492,7 @@ class TrainConfig:
     parser: ParserConfig = ParserConfig()
     labeller: LabellerConfig = LabellerConfig()
     tokeniser: TokeniserConfig = TokeniserConfig()
+    expander: ExpanderConfig = ExpanderConfig()
     splitter: SplitterConfig = SplitterConfig()
 
     def __post_init__(self) -> None:

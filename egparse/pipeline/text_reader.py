@@ -1,4 +1,6 @@
-"""How a model reads plain text: by its tokeniser, or by spaCy's rules where it has none."""
+"""How a model reads plain text: by its tokeniser, or by spaCy's rules where it has none; words of
+multiword tokens by its expander.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +15,7 @@ from egparse.readers.encodings import UTF_8
 from egparse.sentences import Sentence
 from egparse.splitting.columns import Paragraph
 from egparse.splitting.splitter import Splitter
+from egparse.tokenising.expander import Expander
 from egparse.tokenising.tokeniser import Tokeniser
 from egparse.types import Mask
 
@@ -52,6 +55,7 @@ class _RuleReader(NamedTuple):
 
     language: str
     splitter: Splitter | _WholeParagraphs | None
+    expander: Expander | None
     first_id: int
     max_words: int
 
@@ -64,7 +68,7 @@ class _RuleReader(NamedTuple):
     ) -> Iterator[Sentence]:
         from egparse.readers.docs import read_text
 
-        return read_text(
+        sentences = read_text(
             source,
             self.language,
             name=name,
@@ -73,6 +77,10 @@ class _RuleReader(NamedTuple):
             first_id=self.first_id,
             max_words=self.max_words,
         )
+        if self.expander is None:
+            return sentences
+        expand = self.expander.expand
+        return (words for sentence in sentences for words in expand([sentence]))
 
     def release(self) -> list[Sentence]:
         return []
@@ -82,6 +90,7 @@ def reader_of(
     language: str,
     tokeniser: Tokeniser | None,
     splitter: Splitter | None,
+    expander: Expander | None,
     first_id: int,
     *,
     whole: bool = False,
@@ -92,7 +101,8 @@ def reader_of(
     splits = _WholeParagraphs() if whole else splitter
     max_words = _ANY_LENGTH if whole else MAX_WORDS
     if tokeniser is None:
-        return _RuleReader(language, splits, first_id, max_words)
+        return _RuleReader(language, splits, expander, first_id, max_words)
     from egparse.tokenising.reading import Reading, TextReader
 
-    return TextReader(Reading(tokeniser, splits, max_words=max_words), first_id)
+    expand = None if expander is None else expander.expand
+    return TextReader(Reading(tokeniser, splits, expand, max_words), first_id)

@@ -28,7 +28,7 @@ from egparse.fitting.config import AUTO, JackknifeConfig, TrainConfig
 from egparse.fitting.config_files import check_config, config_as_table
 from egparse.fitting.joint_tags import section_of
 from egparse.fitting.task import not_annotated
-from egparse.layers import LEMMAS, MORPHOLOGY, SUPERTAGS, TAG_LAYERS
+from egparse.layers import EXPANDER, LEMMAS, MORPHOLOGY, SUPERTAGS, TAG_LAYERS
 from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, arc_column_names
 from egparse.parsing.second_order.features import LABEL_TEMPLATES
 from egparse.sentences import MISSING_HEAD, Sentence
@@ -114,13 +114,14 @@ def _check_partial(config: TrainConfig, section: str) -> None:
 
 
 def check_sequences(config: TrainConfig, section: str) -> None:
-    """Raise ConfigError for a learner of the splitter or the tokeniser that does not learn
-    sequences, or whose settings exclude each other.
+    """Raise ConfigError for a learner of splitter, tokeniser or expander that does not learn what
+    these do, or whose settings exclude each other.
     """
     settings = getattr(config, section)
     if not fits(settings):
+        kind = "labels one by one" if section == EXPANDER else "label sequences"
         raise ConfigError(
-            f"{section}.learner: expected one that learns label sequences, got {settings.learner!r}"
+            f"{section}.learner: expected one that learns {kind}, got {settings.learner!r}"
         )
     check_learner_settings(section, settings)
 
@@ -147,6 +148,8 @@ def _check_templates(config: TrainConfig) -> None:
         _check(section, "templates", settings, n_tables, known, compile_templates)
     with _named("tokeniser.templates"):
         compile_templates(config.tokeniser.templates, TOKENISER_COLUMNS)
+    with _named("expander.templates"):
+        compile_templates(config.expander.templates, SPLITTER_COLUMNS)
 
     def arcs(texts: Sequence[str], names: Sequence[str]) -> object:
         return compile_arc_templates(texts, names, BETWEEN)

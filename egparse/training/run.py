@@ -23,7 +23,7 @@ from egparse.fitting.joint_tags import section_of
 from egparse.fitting.optimise import INTERRUPTED, Best
 from egparse.fitting.progress import Listener, silent
 from egparse.fitting.task import Calibrated, Part, Task, calibrated, fit
-from egparse.layers import LEMMAS, MORPHOLOGY, SPLITTER, SUPERTAGS, TAG_LAYERS, TOKENISER
+from egparse.layers import EXPANDER, LEMMAS, MORPHOLOGY, SPLITTER, SUPERTAGS, TAG_LAYERS, TOKENISER
 from egparse.lemmas.lemmatiser import Lemmatiser
 from egparse.lemmas.task import LemmaTask
 from egparse.parsing.arc_parser import Parser
@@ -44,6 +44,7 @@ from egparse.tagging.labeller_task import DevelopmentTrees, LabellerTask
 from egparse.tagging.supertags import SupertagTask
 from egparse.tagging.tagger import Tagger
 from egparse.tagging.tagger_task import TaggerTask
+from egparse.tokenising.expander import Expander
 from egparse.tokenising.tokeniser import Tokeniser
 from egparse.training.checks import (
     check_for_corpus,
@@ -63,7 +64,13 @@ from egparse.training.folds import deal, hold_out
 from egparse.training.jackknife import jackknife
 from egparse.training.joint import layers_together
 from egparse.training.teachers import Teachers
-from egparse.training.text import learns_tokens, splitter_parts, tokeniser_task
+from egparse.training.text import (
+    expander_task,
+    learns_multiword_tokens,
+    learns_tokens,
+    splitter_parts,
+    tokeniser_task,
+)
 from egparse.types import Ints, Mask
 
 Predictor = TypeVar("Predictor", bound=Calibrated)
@@ -145,6 +152,8 @@ def prepared_run(
         check_sequences(config, SPLITTER)
     if learns_tokens(corpus.train, config):
         check_sequences(config, TOKENISER)
+    if learns_multiword_tokens(corpus.train, config):
+        check_sequences(config, EXPANDER)
     return Run(
         corpus,
         config,
@@ -224,6 +233,7 @@ class Run:
     labeller: Labeller | None = None
     splitter: Splitter | None = None
     tokeniser: Tokeniser | None = None
+    expander: Expander | None = None
     records: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -268,7 +278,7 @@ class Run:
         return False
 
     def run(self, method: Method) -> None:
-        """Train tokeniser, splitter, taggers, lemmatiser, parser and labeller."""
+        """Train tokeniser, splitter, expander, taggers, lemmatiser, parser and labeller."""
         heads = self.gold_heads() if "heads" in self.corpus.layers else None
         if heads is not None and self.config.parser.order == 2 and self._base_parser is None:
             trees = choose_trees(heads.train, self.config.parser)
@@ -277,6 +287,8 @@ class Run:
             self._tokenise(method)
         if self.corpus.paragraphs is not None:
             self._split(self.corpus.paragraphs, method)
+        if learns_multiword_tokens(self.corpus.train, self.config):
+            self._expand(method)
         if self.joint:
             self._tag_together(method)
         elif self.base_morphology is not None:
@@ -300,6 +312,13 @@ class Run:
         if best is not None:
             self.tokeniser = best.predictor
             self.tokeniser = self._finished(task, best)
+
+    def _expand(self, method: Method) -> None:
+        task = expander_task(self.corpus.train, self.corpus.dev, self.config)
+        self.expander = task.without_model()
+        if self.expander is None and (best := method(task)) is not None:
+            self.expander = best.predictor
+            self.expander = self._finished(task, best)
 
     def _split(self, paragraphs: SplitterParts, method: Method) -> None:
         tables = self.columns.class_tables
@@ -580,6 +599,7 @@ class Run:
             config_table=config_of_model(self.config),
             splitter=self.splitter,
             tokeniser=self.tokeniser,
+            expander=self.expander,
             probabilistic=tuple(
                 layer
                 for layer in predictors.layers
