@@ -153,8 +153,8 @@ class MorphologyConfig(TaggerConfig):
 
     joint: Literal["auto", "always", "never"] = setting(
         "auto",
-        "whether layers of word tags are learned together; auto: if there are at least two, each "
-        "word has a tag in all of them, and [upos], [xpos] and [feats] are as by default",
+        "whether layers of word tags are learned together, if there are at least two in which each "
+        "word has a tag; auto: if [upos], [xpos] and [feats] are as by default",
     )
     single_features: Literal["auto", "always", "never"] = setting(
         "auto",

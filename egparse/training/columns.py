@@ -5,7 +5,7 @@ forms.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,9 @@ from egparse.tagging.labeller import LABEL_TEMPLATES
 from egparse.tagging.supertags import supertags_of
 from egparse.tagging.tree_columns import LABELLER_INPUTS
 from egparse.types import Mask
+
+CountForms = Callable[[Mask | None], FormStatistics]
+"""Statistics of all forms of the training part from the words of a mask, None: all of them."""
 
 
 def annotated_layers(sentences: Sequence[Sentence]) -> tuple[str, ...]:
@@ -167,15 +170,23 @@ def fine_tags_of(
 
 def count_forms(sentences: Sequence[Sentence], counted: Mask | None = None) -> FormStatistics:
     """Statistics of all forms of the sentences, from the counted words (all words)."""
+    return counter_of_forms(sentences)(counted)
+
+
+def counter_of_forms(sentences: Sequence[Sentence]) -> CountForms:
+    """A function that counts as ``count_forms``, and numbers forms and types of spans once."""
     text = as_text([sentence.forms for sentence in sentences])
     tags = [tag for sentence in sentences for tag in (sentence.spans or (OUTSIDE,) * len(sentence))]
     numbers = Vocabulary.of(tag[2:] for tag in tags if tag not in (OUTSIDE, MISSING))
     spans = np.array(
         [numbers.values.get(tag[2:], FIRST_VALUE - 1) - FIRST_VALUE for tag in tags], dtype=np.int32
     )
-    return FormStatistics.count(
-        text, numbers.strings, spans, np.ones(len(tags), dtype=bool) if counted is None else counted
-    )
+
+    def count(counted: Mask | None) -> FormStatistics:
+        every = np.ones(len(tags), dtype=bool) if counted is None else counted
+        return FormStatistics.count(text, numbers.strings, spans, every)
+
+    return count
 
 
 def tags_of(sentence: Sentence, layer: str, scheme: str) -> Sequence[str]:

@@ -38,11 +38,16 @@ from egparse.tagging.joint.task import over
 from egparse.tagging.tree_columns import tree_column_names
 from egparse.tagging.warm_start import extend_model
 from egparse.training.checks import check_for_corpus, check_settings, with_language
-from egparse.training.columns import annotated_layers, count_forms, named_columns
+from egparse.training.columns import (
+    CountForms,
+    annotated_layers,
+    count_forms,
+    named_columns,
+)
 from egparse.training.columns_with_base import extend_columns, in_lower_case
 from egparse.training.folds import hold_out
 from egparse.training.joint import lacking_layers
-from egparse.training.run import Corpus, CountForms, Run, Trained, layers_to_train
+from egparse.training.run import Corpus, Run, Trained, layers_to_train
 from egparse.types import Mask
 
 LEAST_HELD_OUT = 50

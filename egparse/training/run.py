@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from egparse.errors import EgparseError
-from egparse.features.form_statistics import FormStatistics
 from egparse.features.word_table import Columns
 from egparse.fitting import interruption
 from egparse.fitting.choose_learner import is_probabilistic
@@ -53,9 +52,10 @@ from egparse.training.checks import (
     with_language,
 )
 from egparse.training.columns import (
+    CountForms,
     annotated_layers,
     build_columns,
-    count_forms,
+    counter_of_forms,
     named_columns,
     record_of_classes,
     with_supertags,
@@ -71,12 +71,9 @@ from egparse.training.text import (
     splitter_parts,
     tokeniser_task,
 )
-from egparse.types import Ints, Mask
+from egparse.types import Ints
 
 Predictor = TypeVar("Predictor", bound=Calibrated)
-CountForms = Callable[[Mask | None], FormStatistics]
-"""Statistics of all forms of the training part from the words of a mask, None: all of them."""
-
 _STATISTICS_FOLDS = 5
 
 
@@ -164,7 +161,7 @@ def prepared_run(
             joint,
             with_supertags(corpus.train, corpus.layers, config),
         ),
-        lambda counted: count_forms(corpus.train, counted),
+        counter_of_forms(corpus.train),
         listener,
         joint=joint,
         teachers=teachers,
