@@ -63,6 +63,7 @@ _FIXED = {
         "grandparents",
         "labels",
         "inference",
+        "ensemble",
         "sibling_templates",
         "grandparent_templates",
         "label_templates",
