@@ -275,6 +275,10 @@ class ParserConfig(LearningConfig):
         "order 2: exact (dynamic program over projective trees) or loopy (belief propagation); "
         "auto: exact if trees are projective",
     )
+    ensemble: Annotated[int, Interval(ge=1, le=16)] = setting(
+        1,
+        "order 2: parsers, trained with different seeds, whose probabilities are averaged",
+    )
     sibling_templates: tuple[str, ...] = setting((), "order 2: templates of siblings")
     grandparent_templates: tuple[str, ...] = setting((), "order 2: templates of grandparents")
     label_templates: tuple[str, ...] = setting((), "order 2: templates of labelled arcs")
@@ -311,6 +315,7 @@ ORDER_2_ONLY = (
     "grandparents",
     "labels",
     "inference",
+    "ensemble",
     "sibling_templates",
     "grandparent_templates",
     "label_templates",

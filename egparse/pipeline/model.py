@@ -523,7 +523,7 @@ class Model(Predictors):
             weights = self.parser.weights
             sizes["heads"] = {
                 "labels": 0,
-                "attributes": len(weights),
+                "attributes": weights.size,
                 "weights": int(np.count_nonzero(weights)),
                 "bytes": weights.nbytes,
             }

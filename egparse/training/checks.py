@@ -22,6 +22,8 @@ from egparse.fitting.choose_learner import (
     check_learners,
     check_partial,
     fits,
+    is_probabilistic,
+    loss_name,
 )
 from egparse.fitting.class_templates import OF_CLASSES, with_classes, with_room
 from egparse.fitting.config import AUTO, JackknifeConfig, TrainConfig
@@ -43,12 +45,18 @@ def check_settings(config: TrainConfig) -> TrainConfig:
 
     Raises:
         ConfigError: a value out of range, an unknown learner, layer, option or language, or a
-            template that cannot be read or names an unknown column.
+            template that cannot be read or names an unknown column, or an ensemble of parsers
+            without probabilities.
     """
     config = check_config(config_as_table(config), "settings")
     if config.language != AUTO:
         check_language(config.language)
     _check_templates(config)
+    if config.parser.ensemble > 1 and not is_probabilistic(config.parser):
+        raise ConfigError(
+            "parser.ensemble: expected a learner and a loss with probabilities, whose mean an "
+            f"ensemble takes, got {config.parser.learner} and {loss_name(config.parser)}"
+        )
     return config
 
 

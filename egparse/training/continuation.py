@@ -71,6 +71,7 @@ _FIXED = {
         "grandparents",
         "labels",
         "inference",
+        "ensemble",
         "sibling_templates",
         "grandparent_templates",
         "label_templates",

@@ -60,6 +60,7 @@ from egparse.training.columns import (
     record_of_classes,
     with_supertags,
 )
+from egparse.training.ensembles import train_members
 from egparse.training.folds import deal, hold_out
 from egparse.training.jackknife import jackknife
 from egparse.training.joint import layers_together
@@ -444,10 +445,7 @@ class Run:
         learned, targets = train, heads
         if self.teachers is not None:
             tagging = Predictors(
-                self.columns,
-                self.taggers,
-                morphology=self.morphology,
-                supertagger=self.supertagger,
+                self.columns, self.taggers, morphology=self.morphology, supertagger=self.supertagger
             )
             learned, targets = self.teachers.teach(
                 train, heads, tagging, self.config.teacher, self.listener
@@ -456,8 +454,9 @@ class Run:
             self.columns, learned, self.dev, targets, self.config.parser, trees, self.config.seed
         )
         if self.config.parser.order == 1:
-            base_arcs = base if isinstance(base, Parser) else None
-            self._keep_parser(replace(arcs, base=base_arcs), method)
+            arcs = replace(arcs, base=base if isinstance(base, Parser) else None)
+            if (best := method(arcs)) is not None:
+                self._keep_parser(arcs, best)
         else:
             self._parse_second_order(arcs, method)
         if "deprels" in self.corpus.layers and self.parser is not None:
@@ -508,18 +507,19 @@ class Run:
             base,
         )
         try:
-            self._keep_parser(task, method)
+            if (members := train_members(task, method)) is not None:
+                self._keep_parser(task, members.best, **members.facts)
         except KeyboardInterrupt:
             if self.parser is None:  # before the first pass was over
                 self.parser = base or pruned.predictor
                 self._record(pruner_task, pruned._replace(reason=INTERRUPTED), trees=arcs.trees)
             raise
 
-    def _keep_parser(self, task: ArcParserTask | SecondOrderTask, method: Method) -> None:
-        best: Best[Any] | None = method(task)
-        if best is not None:
-            self.parser = best.predictor
-            self.parser = self._finished(task, best, trees=best.predictor.trees)
+    def _keep_parser(
+        self, task: ArcParserTask | SecondOrderTask, best: Best[Any], **facts: Any
+    ) -> None:
+        self.parser = best.predictor
+        self.parser = self._finished(task, best, trees=best.predictor.trees, **facts)
 
     def _label(
         self,
