@@ -96,13 +96,15 @@ class TagDictionary:
         which are counted over such forms; if there are none, over all.
         """
         by_form: defaultdict[str, Counter[int]] = defaultdict(Counter)
-        for form, label in zip(forms, labels, strict=True):
-            by_form[form][label] += 1
+        for (form, label), count in Counter(zip(forms, labels, strict=True)).items():
+            by_form[form][label] = count
         rare = {form: counts for form, counts in by_form.items() if counts.total() < frequent}
         by_suffix: defaultdict[str, Counter[int]] = defaultdict(Counter)
         for form, counts in (rare or by_form).items():  # unknown forms need candidates
             for suffix in suffixes_of(form):
-                by_suffix[suffix].update(counts)
+                of_suffix = by_suffix[suffix]
+                for label, count in counts.items():
+                    of_suffix[label] += count
         suffixes = {
             suffix: [
                 label

@@ -109,13 +109,13 @@ class ExpanderTask:
         """Choose scripts, learn the lexicon, index attributes, lay out weights.
 
         Raises:
-            ConfigError: a learner that does not learn sequences.
+            ConfigError: a learner that does not learn single labels.
         """
         settings = self.config if config is None else config
         assert isinstance(settings, ExpanderConfig)
         if not fits(settings):
             raise ConfigError(
-                "expander.learner: expected one that learns label sequences, got "
+                "expander.learner: expected one that learns labels one by one, got "
                 f"{settings.learner!r}"
             )
         learned = self._learned
