@@ -2,10 +2,10 @@
 model annotates its words *de* and *le*.
 
 ``egparse.Tokenizer.v1`` leaves the words of a multiword token in ``Doc.user_data``. Components give
-the words to the model, and take back one value for each token: the tags of the first word, the head
-and the label of the word that stands highest in the tree, as spaCy does where it merges the words
-of a treebank (``spacy convert --merge-subtokens``). What the model says of each word is in
-``token._.egparse_words``.
+the words to the model, and take back one value for each token: the tags of the first word, all
+lemmas with blanks between them, the head and the label of the word that stands highest in the tree.
+spaCy does much the same where it merges the words of a treebank (``spacy convert
+--merge-subtokens``). What the model says of each word is in ``token._.egparse_words``.
 """
 
 from __future__ import annotations
@@ -102,6 +102,10 @@ class Expanded(NamedTuple):
                         word[key] = self._place(token, value)
                     elif value >= 0:
                         word[key] = labels[layer].strings[value]
+        if found.lemmas is not None:
+            for token, words in self.entries.items():
+                for w, word in enumerate(words, int(self.firsts[token])):
+                    word["lemma"] = found.lemmas[w]
 
     def on_tokens(self, found: Prediction, is_outside: Mask | None = None) -> Prediction:
         """A prediction for words as one for tokens; ``is_outside`` says which labels of spans say
@@ -117,8 +121,17 @@ class Expanded(NamedTuple):
                 layer: self.token_heads(values) if layer == "heads" else values[chosen[layer]]
                 for layer, values in found.values.items()
             },
-            {layer: values[chosen[layer]] for layer, values in found.probabilities.items()},
+            {
+                layer: values[chosen.get(layer, self.firsts[:-1])]
+                for layer, values in found.probabilities.items()
+            },
+            None if found.lemmas is None else self._joined(found.lemmas),
         )
+
+    def _joined(self, lemmas: Sequence[str]) -> list[str]:
+        """The lemma of each token: those of its words, with blanks between them."""
+        firsts = self.firsts.tolist()
+        return [" ".join(lemmas[first:end]) for first, end in pairwise(firsts)]
 
     def highest(self, heads: Ints) -> Longs:
         """The word of each token that stands highest in the tree, the first of several."""
