@@ -226,7 +226,7 @@ def _without_effect(config: TrainConfig) -> Iterator[tuple[str, str, tuple[str, 
     ):
         if not getattr(parser, switch):
             yield "parser", f"parser.{switch} is false", (templates, f"class_{switch}")
-    for section in ("tokeniser", "splitter", "supertags"):
+    for section in ("tokeniser", "expander", "splitter", "supertags"):
         settings = getattr(config, section)
         if not settings.train:
             rest = tuple(own.name for own in fields(settings) if own.name != "train")

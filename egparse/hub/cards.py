@@ -11,25 +11,28 @@ from pathlib import Path
 from typing import Any
 
 from egparse.hub.card_metadata import CardMetadata
-from egparse.layers import LAYERS, SPLITTER, TOKENISER, joined_titles
+from egparse.layers import EXPANDER, LAYERS, SPLITTER, TOKENISER, joined_titles
 from egparse.toml_text import toml_value
 
 LAYER_NAMES = {
     TOKENISER: "tokens",
     SPLITTER: "sentence starts",
+    EXPANDER: "multiword tokens",
     **{name: layer.title for name, layer in LAYERS.items()},
 }
-"""The tokeniser, the sentence splitter and the layers -> their names in running text."""
+"""The tasks of plain text and the layers -> their names in running text."""
 
 _METRICS = {
     "UPOS": "UPOS",
     "XPOS": "XPOS",
     "UFeats": "UFeats",
     "AllTags": "AllTags",
+    "Lemmas": "Lemmas",
     "UAS": "UAS",
     "LAS": "LAS",
     "CLAS": "CLAS",
     "MLAS": "MLAS",
+    "BLEX": "BLEX",
     "NE": "entities, F1",
 }
 
@@ -71,9 +74,11 @@ def card(path: Path, facts: CardMetadata, name: str | None = None) -> str:
 
 
 def layers_of(header: Mapping[str, Any]) -> tuple[str, ...]:
-    """The layers that a header lists, after tokeniser and splitter if the model has them."""
+    """The layers that a header lists, after tokeniser, splitter and expander if the
+    model has them.
+    """
     tasks = header["record"].get("tasks", {})
-    return (*(name for name in (TOKENISER, SPLITTER) if name in tasks), *header["layers"])
+    return (*(name for name in (TOKENISER, SPLITTER, EXPANDER) if name in tasks), *header["layers"])
 
 
 def development_scores(record: Mapping[str, Any]) -> dict[str, float | None]:
@@ -193,12 +198,12 @@ def _training(header: Mapping[str, Any]) -> Iterator[str]:
     if rows:
         yield _table(("layer", "labels", "passes", "score on development data"), rows, "lrrr")
         yield (
-            "Scores are per cent: of tags accuracy, of tags learned together the share of words "
-            "with all of them right, of sentence starts and entities F1, of heads UAS, of labels "
-            "LAS."
+            "Scores are per cent: of tags and lemmas accuracy, of tags learned together the share "
+            "of words with all of them right, of sentence starts and entities F1, of heads UAS, of "
+            "labels LAS."
             if any(task.get("scores") for task in record["tasks"].values())
-            else "Scores are per cent: of tags accuracy, of sentence starts and entities F1, of "
-            "heads UAS, of labels LAS."
+            else "Scores are per cent: of tags and lemmas accuracy, of sentence starts and "
+            "entities F1, of heads UAS, of labels LAS."
         )
     if "heads" in header["layers"]:
         yield f"Parser: {_parser(configuration, record)}."

@@ -13,17 +13,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from egparse.classes.columns import MAX_COLUMNS, MAX_TABLES, class_columns_of
-from egparse.classes.packed import PackedTable
+from egparse.classes.columns import MAX_COLUMNS, MAX_TABLES
 from egparse.errors import ConfigError, EgparseError, ModelFileError
-from egparse.features.form_statistics import FormStatistics
-from egparse.features.forms import OBSERVABLES, Lexicon
-from egparse.features.vocabulary import Vocabulary
+from egparse.features.forms import OBSERVABLES
+from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
 from egparse.features.word_table import Columns, Words
 from egparse.fitting.named_losses import probabilistic_layers
 from egparse.fitting.old_tables import config_table_of
-from egparse.layers import LAYERS, MORPHOLOGY, SPLITTER, SUPERTAGS, TAG_LAYERS, TOKENISER
-from egparse.morphology.fine_tags import FineTags
+from egparse.layers import (
+    EXPANDER,
+    LAYERS,
+    LEMMAS,
+    MORPHOLOGY,
+    SPLITTER,
+    SUPERTAGS,
+    TAG_LAYERS,
+    TOKENISER,
+)
+from egparse.lemmas.lemmatiser import Lemmatiser
 from egparse.parsing.arc_parser import Parser, ScoredTree
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.pipeline.annotate import (
@@ -39,6 +46,7 @@ from egparse.pipeline.constraints import (
     ResolvedConstraints,
     labels_below,
 )
+from egparse.pipeline.stored_columns import columns_of
 from egparse.pipeline.strongest_features import strongest_attributes
 from egparse.pipeline.text import (
     given_numbers,
@@ -48,7 +56,6 @@ from egparse.pipeline.text import (
     put_back,
 )
 from egparse.pipeline.text_reader import Reader, reader_of
-from egparse.schemes import find_tag_fault
 from egparse.sentences import Sentence
 from egparse.splitting.splitter import Splitter
 from egparse.storage.collector import collector_paused
@@ -65,11 +72,11 @@ from egparse.storage.schema import (
     Stored,
     Strings,
     TableOf,
-    shown,
 )
 from egparse.tagging.joint.morphology import MorphologyTagger
 from egparse.tagging.labeller import Labeller
 from egparse.tagging.tagger import Tagger
+from egparse.tokenising.expander import Expander
 from egparse.tokenising.tokeniser import Tokeniser
 
 if TYPE_CHECKING:
@@ -84,12 +91,14 @@ PAYLOAD = Record(
         "fine_tags": Maybe(Section()),
         "vocabularies": TableOf(Strings(distinct=False), tuple(OBSERVABLES)),
         "taggers": TableOf(Section(), TAG_LAYERS),
+        "lemmatiser": Maybe(Section()),
         "morphology": Maybe(Section()),
         "supertagger": Maybe(Section()),
         "parser": Maybe(Section()),
         "labeller": Maybe(Section()),
         "splitter": Maybe(Section()),
         "tokeniser": Maybe(Section()),
+        "expander": Maybe(Section()),
         "classes": Record(
             {
                 "tables": ListOf(Section(), least=1, most=MAX_TABLES),
@@ -98,7 +107,10 @@ PAYLOAD = Record(
         ),
     },
     absent=dict.fromkeys(
-        ("splitter", "fine_tags", "classes", "morphology", "supertagger", "tokeniser")
+        (
+            *("splitter", "fine_tags", "classes", "morphology", "supertagger"),
+            *("tokeniser", "expander", "lemmatiser"),
+        )
     ),
 )
 """The payload of a model file. Its sections are declared beside the classes that they become. A
@@ -117,10 +129,10 @@ class ScoredSentence(NamedTuple):
 class Model(Predictors):
     """Predictors with the record of their training; immutable, so that threads may share it.
 
-    ``tokeniser`` finds the tokens of plain text, ``splitter`` its sentences; ``annotate`` does not
-    split the sentences that it is given. ``record`` holds how the model was trained,
-    ``config_table`` the settings. ``probabilistic`` names the layers learned with a loss that fits
-    probabilities (not max-margin and perceptron models).
+    ``tokeniser`` finds the tokens of plain text, ``splitter`` its sentences, ``expander`` the words
+    of multiword tokens; ``annotate`` does not split what it is given. ``record`` holds how the
+    model was trained, ``config_table`` the settings. ``probabilistic`` names the layers learned
+    with a loss that fits probabilities (not max-margin and perceptron models).
     """
 
     language: str = "en"
@@ -129,6 +141,7 @@ class Model(Predictors):
     splitter: Splitter | None = None
     probabilistic: tuple[str, ...] = ()
     tokeniser: Tokeniser | None = None
+    expander: Expander | None = None
 
     def __repr__(self) -> str:
         words = self.record.get("words")
@@ -150,11 +163,14 @@ class Model(Predictors):
             source = self.text_reader().sentences(StringIO(source))
         return list(self.annotate(source, **options))
 
-    def text_reader(self, first_id: int = 1) -> Reader:
+    def text_reader(self, first_id: int = 1, *, whole: bool = False) -> Reader:
         """A reader of one plain text, whose sentences have the IDs ``first_id`` and so on: by the
-        tokeniser, or by spaCy's rules where the model has none.
+        tokeniser, or by spaCy's rules where the model has none. ``whole``: each paragraph is one
+        sentence.
         """
-        return reader_of(self.language, self.tokeniser, self.splitter, first_id)
+        return reader_of(
+            self.language, self.tokeniser, self.splitter, self.expander, first_id, whole=whole
+        )
 
     def annotate(
         self,
@@ -343,9 +359,11 @@ class Model(Predictors):
         bootstrap: int = 1000,
         seed: int = 0,
         details: bool = False,
+        from_text: bool = False,
     ) -> Report:
         """The scores of the model's layers on a corpus, a path or sentences, with 95 % intervals by
-        ``bootstrap`` resamples of its sentences; see ``egparse.evaluation.report``.
+        ``bootstrap`` resamples of its sentences; see ``egparse.evaluation.report``. With
+        ``from_text`` the model finds tokens, words and sentences in the text of the corpus.
 
         Raises:
             EgparseError: a corpus that cannot be read, or without sentences.
@@ -353,7 +371,13 @@ class Model(Predictors):
         from egparse.pipeline.evaluation import evaluate
 
         return evaluate(
-            self, gold, gold_tags=gold_tags, bootstrap=bootstrap, seed=seed, details=details
+            self,
+            gold,
+            gold_tags=gold_tags,
+            bootstrap=bootstrap,
+            seed=seed,
+            details=details,
+            from_text=from_text,
         )
 
     def save(self, path: Path | str) -> None:
@@ -382,6 +406,7 @@ class Model(Predictors):
             },
             "taggers": {layer: tagger.to_payload() for layer, tagger in self.taggers.items()},
             "morphology": self.morphology and self.morphology.to_payload(),
+            "lemmatiser": self.lemmatiser and self.lemmatiser.to_payload(),
             "supertagger": self.supertagger and self.supertagger.to_payload(),
             "parser": self.parser and self.parser.to_payload(),
             "labeller": self.labeller and self.labeller.to_payload(),
@@ -389,6 +414,8 @@ class Model(Predictors):
         }
         if self.tokeniser is not None:
             payload["tokeniser"] = self.tokeniser.to_payload()
+        if self.expander is not None:
+            payload["expander"] = self.expander.to_payload()
         if lexicon.classes is not None:
             payload["classes"] = {
                 "tables": [table.to_payload() for table in lexicon.classes.tables],
@@ -428,7 +455,7 @@ class Model(Predictors):
         labels = {layer: Vocabulary(strings) for layer, strings in header["labels"].items()}
         stored = Stored(payload, allowance=Allowance(header["payload_length"]))
         read = stored.read(PAYLOAD)
-        columns = _columns_of(stored, read, labels)
+        columns = columns_of(stored, read, labels)
         taggers = {}
         for layer, stored in read["taggers"].items():
             stored.require(layer in labels, "", "a layer with labels", "one without")
@@ -446,11 +473,14 @@ class Model(Predictors):
         if labeller is not None:
             labeller.require("deprels" in labels, "", "labels of deprels", "none")
             labeller.require(parser is not None, "", "a parser", "none")
+        of_lemmas = read["lemmatiser"]
+        n_tags = FIRST_VALUE + len(labels.get("upos", ()))
         table = config_table_of(header)
         model = cls(
             columns=columns,
             taggers=taggers,
             morphology=morphology,
+            lemmatiser=of_lemmas and Lemmatiser.from_payload(of_lemmas, columns.names, n_tags),
             supertagger=of_super and Tagger.from_payload(of_super, columns.names, n_supertags),
             parser=parser and _parser_of(parser, columns),
             labeller=labeller and Labeller.from_payload(labeller, columns),
@@ -459,6 +489,7 @@ class Model(Predictors):
             config_table=table,
             splitter=splitter and Splitter.from_payload(splitter, columns.class_tables),
             tokeniser=read["tokeniser"] and Tokeniser.from_payload(read["tokeniser"]),
+            expander=read["expander"] and Expander.from_payload(read["expander"]),
         )
         known = header.get("probabilistic")  # not in model files of format 1
         layers = probabilistic_layers(table, model.layers) if known is None else tuple(known)
@@ -466,21 +497,23 @@ class Model(Predictors):
         return replace(model, probabilistic=layers)
 
     def strongest(self, layer: str, count: int) -> list[tuple[str, str, float]]:
-        """The (attribute, label, weight) triples of greatest weight, by size; none for parser and
-        splitter, whose features are hashed.
+        """The (attribute, label, weight) triples of greatest weight, by size; none for the parser
+        and the tasks of plain text, whose features are hashed.
         """
         model = self._sequence_models().get(layer)
-        if model is None or layer in (SPLITTER, TOKENISER):
+        if model is None or layer in (SPLITTER, TOKENISER, EXPANDER):
             return []
+        if layer == LEMMAS and self.lemmatiser is not None:
+            return strongest_attributes(model, self.columns, self.lemmatiser.part_labels, count)
         labels: Sequence[str | None] = self.columns.labels[layer].strings
         if self.morphology is not None and layer in self.morphology.layers:
             labels = self.morphology.part_labels(layer, self.columns.labels)
         return strongest_attributes(model, self.columns, labels, count)
 
     def sizes(self) -> dict[str, dict[str, int]]:
-        """For each layer, tokeniser and splitter, the supertagger, and the tagger of several layers
-        in place of these (``morphology``): labels, attributes, weights, and the bytes of its
-        weights in memory.
+        """For each layer, the tasks of plain text, the supertagger, and the tagger of several
+        layers in place of these (``morphology``): labels, attributes, weights, and the bytes of
+        its weights in memory.
         """
         sizes = {layer: model.size() for layer, model in self._sequence_models().items()}
         joint = () if self.morphology is None else self.morphology.layers
@@ -490,11 +523,11 @@ class Model(Predictors):
             weights = self.parser.weights
             sizes["heads"] = {
                 "labels": 0,
-                "attributes": len(weights),
+                "attributes": weights.size,
                 "weights": int(np.count_nonzero(weights)),
                 "bytes": weights.nbytes,
             }
-        of_text = [name for name in (TOKENISER, SPLITTER) if name in sizes]
+        of_text = [name for name in (TOKENISER, SPLITTER, EXPANDER) if name in sizes]
         layers = [MORPHOLOGY if layer in joint else layer for layer in self.layers]
         if self.supertagger is not None and "heads" in layers:
             layers.insert(layers.index("heads"), SUPERTAGS)
@@ -506,46 +539,17 @@ class Model(Predictors):
             models |= dict.fromkeys(self.morphology.layers, self.morphology.tagger.model)
         if self.supertagger is not None:
             models[SUPERTAGS] = self.supertagger.model
+        if self.lemmatiser is not None:
+            models[LEMMAS] = self.lemmatiser.model
         if self.labeller is not None:
             models["deprels"] = self.labeller.model
         if self.splitter is not None:
             models[SPLITTER] = self.splitter.model
         if self.tokeniser is not None:
             models[TOKENISER] = self.tokeniser.model
+        if self.expander is not None and self.expander.model is not None:
+            models[EXPANDER] = self.expander.model
         return models
-
-
-def _columns_of(
-    stored: Stored, read: Mapping[str, Any], labels: Mapping[str, Vocabulary]
-) -> Columns:
-    forms, statistics, fine_tags = read["forms"], read["statistics"], read["fine_tags"]
-    vocabularies = {name: Vocabulary(strings) for name, strings in read["vocabularies"].items()}
-    for name, known in vocabularies.items():
-        if len(known.values) < len(known):
-            raise Misfit(f"vocabularies.{name}", "texts that differ from each other", "some twice")
-    if "spans" in labels:
-        fault = find_tag_fault(labels["spans"].strings, read["scheme"])
-        if fault is not None:
-            raise Misfit("labels.spans", fault.expected, shown(fault.got))
-    classes = None
-    if read["classes"] is not None:
-        tables = [PackedTable.from_payload(table) for table in read["classes"]["tables"]]
-        names = stored.part("classes", None).part("columns", read["classes"]["columns"])
-        classes = class_columns_of(names, tables)
-        names.spend(4 * len(forms) * len(classes.names))  # of the lexicon's table
-    return Columns(
-        Lexicon(vocabularies, forms, classes),
-        labels,
-        read["scheme"],
-        statistics and FormStatistics.from_payload(statistics, forms),
-        fine_tags and _fine_tags_of(fine_tags, labels),
-    )
-
-
-def _fine_tags_of(stored: Stored, labels: Mapping[str, Vocabulary]) -> FineTags:
-    missing = [layer for layer in ("upos", "feats") if layer not in labels]
-    stored.require(not missing, "", "labels of UPOS and FEATS", f"none of {', '.join(missing)}")
-    return FineTags.from_payload(stored, len(labels["upos"]), len(labels["feats"]))
 
 
 def _parser_of(stored: Stored, columns: Columns) -> Parser | SecondOrderParser:

@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from egparse.errors import ModelFileError
-from egparse.layers import LAYERS, MORPHOLOGY, SPLITTER, SUPERTAGS, TOKENISER, WORD_TAGS
+from egparse.layers import (
+    EXPANDER,
+    LABELLED,
+    LAYERS,
+    MORPHOLOGY,
+    SPLITTER,
+    SUPERTAGS,
+    TOKENISER,
+    WORD_TAGS,
+)
 from egparse.storage.model_file import read_header
 from egparse.storage.schema import (
     Choice,
@@ -31,12 +40,12 @@ from egparse.storage.schema import (
 _COUNT = Integer(0, (1 << 63) - 1)
 _LINE = Text(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]{0,1000}", "one line of at most 1,000 characters")
 _LAYERS = ListOf(Choice(tuple(LAYERS)), most=len(LAYERS))
-_LABELLED = [*(name for name, layer in LAYERS.items() if layer.kind != "head"), SUPERTAGS]
+_LABELLED = [*(name for name, layer in LAYERS.items() if layer.kind in LABELLED), SUPERTAGS]
 
 _TABLE = Record({}, others=True)
 _SECTIONS = ("jackknife", *dict.fromkeys(layer.section for layer in LAYERS.values()))
 _SECTIONS = (*_SECTIONS, "pruner", "second_order", MORPHOLOGY, SUPERTAGS)
-_SECTIONS = (*_SECTIONS, TOKENISER, SPLITTER, "classes")
+_SECTIONS = (*_SECTIONS, TOKENISER, SPLITTER, EXPANDER, "classes")
 
 _TASK = Record(
     {
@@ -66,7 +75,7 @@ _RECORD_FIELDS: dict[str, Field] = {
     "development_sentences": _COUNT,
     "cpu_seconds": Measure(),
     "seed": _COUNT,
-    "tasks": TableOf(_TASK, (TOKENISER, SPLITTER, MORPHOLOGY, SUPERTAGS, *LAYERS)),
+    "tasks": TableOf(_TASK, (TOKENISER, SPLITTER, EXPANDER, MORPHOLOGY, SUPERTAGS, *LAYERS)),
     "bases": ListOf(_BASE),
     "classes": ListOf(_CLASSES),
 }

@@ -1,4 +1,4 @@
-"""What tokeniser and splitter learn from: the text of a corpus."""
+"""What tokeniser, splitter and expander learn from: the text of a corpus."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from egparse.splitting.paragraphs import (
     paragraphs_of,
     pieces_of,
 )
+from egparse.tokenising.expander_training import ExpanderTask, has_multiword_tokens
 from egparse.tokenising.running_text import running_text
 from egparse.tokenising.training import TokeniserTask, marks_blanks
 from egparse.training.folds import hold_out
@@ -32,6 +33,20 @@ def tokeniser_task(
     """The task of a corpus with blanks."""
     texts = running_text(train), running_text(dev)
     return TokeniserTask(*texts, config.tokeniser, config.seed)
+
+
+def learns_multiword_tokens(sentences: Sequence[Sentence], config: TrainConfig) -> bool:
+    """Whether an expander is trained: the corpus has multiword tokens, and the settings ask for
+    one.
+    """
+    return config.expander.train and has_multiword_tokens(sentences)
+
+
+def expander_task(
+    train: Sequence[Sentence], dev: Sequence[Sentence], config: TrainConfig
+) -> ExpanderTask:
+    """The task of a corpus with multiword tokens."""
+    return ExpanderTask(train, dev, config.expander, config.seed)
 
 
 def splitter_parts(

@@ -23,7 +23,15 @@ from egparse.fitting.joint_tags import section_of
 from egparse.fitting.optimise import Best, Prepared, naming, optimise
 from egparse.fitting.progress import Iteration, Listener, Step, silent
 from egparse.fitting.task import Calibrated, Task, fit
-from egparse.layers import MORPHOLOGY, SPLITTER, SUPERTAGS, TAG_LAYERS, TOKENISER, WORD_TAGS
+from egparse.layers import (
+    EXPANDER,
+    MORPHOLOGY,
+    SPLITTER,
+    SUPERTAGS,
+    TAG_LAYERS,
+    TOKENISER,
+    WORD_TAGS,
+)
 from egparse.learners.eg.online import OnlineEG
 from egparse.learners.eg.path import PathConfig, PathPoint, follow
 from egparse.learners.registry import LEARNERS
@@ -31,11 +39,21 @@ from egparse.sentences import Sentence
 from egparse.training.checks import check_settings, with_language
 from egparse.training.columns import named_columns
 from egparse.training.run import Run, divide, layers_to_train, prepared_run
-from egparse.training.text import learns_tokens
+from egparse.training.text import learns_multiword_tokens, learns_tokens
 
 Predictor = TypeVar("Predictor", bound=Calibrated)
 
-TASKS = (*WORD_TAGS, MORPHOLOGY, "spans", "pruner", "parser", "labeller", TOKENISER, SPLITTER)
+TASKS = (
+    *WORD_TAGS,
+    MORPHOLOGY,
+    "spans",
+    "pruner",
+    "parser",
+    "labeller",
+    TOKENISER,
+    SPLITTER,
+    EXPANDER,
+)
 """The tasks, which are sections of the configuration."""
 
 _ABOVE, _BELOW = 40.0, 0.1
@@ -148,7 +166,8 @@ def tune(
     configured.
 
     A path for one of UPOS, XPOS and FEATS means that each of them has its own tagger, unless the
-    settings say otherwise: so it has in training, with the C of that path.
+    settings say otherwise: so it has in training, with the C of that path. Of an ensemble of
+    parsers one is trained.
 
     Without ``dev`` a share of the sentences is held out, as in training. The events of each C name
     it as a separate task. Ctrl-C returns what has been measured so far; before the first point,
@@ -165,6 +184,7 @@ def tune(
         and set(WORD_TAGS) & set(paths)
     ):
         config = replace(config, morphology=replace(config.morphology, joint="never"))
+    config = replace(config, parser=replace(config.parser, ensemble=1))
     corpus = divide(sentences, dev, config, layers_to_train)
     run = prepared_run(corpus, config, listener)
     _check_tasks(run, paths)
@@ -198,6 +218,8 @@ def _check_tasks(run: Run, paths: Mapping[str, PathConfig]) -> None:
         possible.add(SPLITTER)
     if learns_tokens(corpus.train, config):
         possible.add(TOKENISER)
+    if learns_multiword_tokens(corpus.train, config):
+        possible.add(EXPANDER)
     listed = ", ".join(task for task in TASKS if task in possible) or "none"
     if "pruner" in paths and "parser" in possible and config.parser.order == 1:
         raise EgparseError("pruner: a parser of order 1 has no pruner")

@@ -73,6 +73,7 @@ class TuneTask(StrEnum):
     LABELLER = "labeller"
     TOKENISER = "tokeniser"
     SPLITTER = "splitter"
+    EXPANDER = "expander"
 
 
 class Tuning(NamedTuple):
@@ -157,7 +158,7 @@ def tune_cli(
             "--task",
             metavar="TASK",
             help="upos, xpos, feats, morphology, spans, pruner, parser, labeller, "
-            "tokeniser or splitter; may be repeated.",
+            "tokeniser, splitter or expander; may be repeated.",
             show_default=False,
         ),
     ],
