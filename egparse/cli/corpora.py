@@ -76,7 +76,7 @@ def with_language(config: TrainConfig, sentences: Sequence[Sentence], say: Say) 
 
 def held_out(sentences: int, share: float) -> str:
     """What is said where no development part is named, for so many sentences in all."""
-    from egparse.training.run import held_out_of
+    from egparse.training.division import held_out_of
 
     count = held_out_of(sentences, share)
     if count:

@@ -172,6 +172,13 @@ class SequenceModel:
     def _scores(self, values: Ints, starts: Longs, candidates: Candidates) -> Floats:
         keys = keys_of(self.templates, values, starts)
         keys[np.diff(candidates.starts) == 1] = 0  # no score changes what has no alternative
+        return self._scores_of(keys, candidates)
+
+    def unary_scores(self, values: Ints, starts: Longs, candidates: Candidates) -> Floats:
+        """The score of each candidate by itself, without n-grams, also where there is just one."""
+        return self._scores_of(keys_of(self.templates, values, starts), candidates)
+
+    def _scores_of(self, keys: UInt64s, candidates: Candidates) -> Floats:
         attributes = self.index.numbers(keys)
         scores = np.empty(len(candidates.labels))
         buffer = np.zeros(self.n_parts)
@@ -320,11 +327,6 @@ def keys_of(templates: Templates, values: Ints, starts: Longs) -> UInt64s:
     keys = np.empty((len(values), len(templates.texts)), dtype=np.uint64)
     extract_keys(values, starts, templates.columns, templates.offsets, templates.pads, keys)
     return keys
-
-
-def attributes_of(templates: Templates, index: KeyIndex, values: Ints, starts: Longs) -> Ints:
-    """Attribute numbers of shape (words, templates), -1 where there is none."""
-    return index.numbers(keys_of(templates, values, starts))
 
 
 def build_index(keys: UInt64s, min_count: int) -> KeyIndex:

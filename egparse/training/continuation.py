@@ -44,8 +44,9 @@ from egparse.training.columns import (
     named_columns,
 )
 from egparse.training.columns_with_base import extend_columns, in_lower_case
+from egparse.training.division import Corpus, hold_out, layers_to_train
 from egparse.training.joint import lacking_layers
-from egparse.training.run import Corpus, Run, Trained, hold_out, layers_to_train
+from egparse.training.run import Run, Trained
 from egparse.types import Mask
 
 LEAST_HELD_OUT = 50

@@ -26,7 +26,8 @@ from egparse.sentences import Sentence
 from egparse.splitting.training import splitter_counts
 from egparse.storage.model_file import read_header, read_model, write_model
 from egparse.training.columns import annotated_layers
-from egparse.training.run import hold_out, train
+from egparse.training.division import hold_out
+from egparse.training.run import train
 from egparse.types import Mask
 
 ALL = ("upos", "xpos", "feats", "spans", "heads", "deprels")
