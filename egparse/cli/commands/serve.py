@@ -20,8 +20,7 @@ EPILOG = examples(
     "egparse serve en_ewt fr_sequoia",
     "egparse serve model.msgpack --port 8080 --threads 4",
     "curl http://127.0.0.1:8001/models",
-    "curl -F data=@letter.txt -F tokenizer= -F tagger= -F parser= \\",
-    "     http://127.0.0.1:8001/process",
+    "curl -F data=@letter.txt -F tokenizer= -F tagger= -F parser= http://127.0.0.1:8001/process",
 )
 
 _MIB = 1 << 20
