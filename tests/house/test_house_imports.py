@@ -90,6 +90,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"compilation"}
     | {"hub", "storage", "pipeline", "training", "fitting", "splitting", "readers", "evaluation"}
     | {"features", "numpy", "spacy", "thinc", "__init__"},
+    "serving": {"errors", "sentences", "hub", "pipeline", "readers", "writers", "__init__"}
+    | {"starlette", "uvicorn", "python_multipart", "anyio"},
     "pages": RECORDS | {"readers", "spacy", "__init__"},
     "experiments": PREDICTORS
     | {"fitting", "tagging", "parsing", "splitting", "pipeline", "training", "evaluation"}
@@ -163,7 +165,8 @@ def test_the_check_lets_pass_what_it_allows(name: str, source: str) -> None:
 
 def test_every_package_that_is_imported_is_a_declared_dependency() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    declared = [*project["dependencies"], *project["optional-dependencies"]["experiments"]]
+    extras = project["optional-dependencies"]
+    declared = [*project["dependencies"], *extras["experiments"], *extras["serve"]]
     names = {
         re.split(r"[^A-Za-z0-9_-]", requirement, maxsplit=1)[0].replace("-", "_")
         for requirement in declared
