@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-Kind = Literal["tag", "span", "head", "label"]
+Kind = Literal["tag", "lemma", "span", "head", "label"]
 
 
 class Layer(NamedTuple):
@@ -32,6 +32,7 @@ LAYERS: dict[str, Layer] = {
         Layer("upos", "tag", "upos", "UPOS", "UPOS", "PUpos", "POS"),
         Layer("xpos", "tag", "xpos", "XPOS", "XPOS", "PXpos", "TAG"),
         Layer("feats", "tag", "feats", "FEATS", "UFeats", "PFeats", "MORPH"),
+        Layer("lemmas", "lemma", "lemmas", "lemmas", "Lemmas", "PLemma", "LEMMA"),
         Layer("spans", "span", "spans", "entities", "NE", "PNE", "ENT_TYPE"),
         Layer("heads", "head", "parser", "heads", "UAS", "PHead", "HEAD"),
         Layer("deprels", "label", "labeller", "dependency labels", "LAS", "PDeprel", "DEP"),
@@ -41,6 +42,9 @@ LAYERS: dict[str, Layer] = {
 
 TAG_LAYERS = tuple(name for name, layer in LAYERS.items() if layer.kind in ("tag", "span"))
 """The layers with one tag a word; each may be an input to those after it."""
+
+LABELLED: tuple[Kind, ...] = ("tag", "span", "label")
+"""The kinds of layers whose values are labels of a fixed set."""
 
 WORD_TAGS = tuple(name for name, layer in LAYERS.items() if layer.kind == "tag")
 """The layers that spaCy keeps as tags of single words."""
@@ -70,3 +74,5 @@ configuration.
 
 TOKENISER = "tokeniser"
 """The name of the tokeniser's task: in records, progress and the configuration."""
+LEMMAS = "lemmas"
+"""The name of the lemmatiser's task, which is that of its layer."""

@@ -23,9 +23,9 @@ VECTOR_CLASSES = 1000
 def normal(form: str) -> str:
     """The form in lower case, with every digit as 0."""
     lower = form.lower()
-    if any(character.isdigit() for character in lower):
-        return "".join("0" if character.isdigit() else character for character in lower)
-    return lower
+    if lower.isalpha():  # most forms: tables have hundreds of thousands
+        return lower
+    return "".join(["0" if character.isdigit() else character for character in lower])
 
 
 @dataclass(frozen=True)
@@ -80,11 +80,12 @@ class ClassTable:
         """
         frequencies: dict[str, dict[str, int]] = {}
         for form, path in self.paths.items():
-            count = self.counts.get(form, 1)
-            for key in dict.fromkeys((form.lower(), normal(form))):
+            lower = form.lower()
+            plain = normal(lower)
+            for key in (lower, plain) if plain != lower else (lower,):
                 if key not in self.paths:
                     of_key = frequencies.setdefault(key, {})
-                    of_key[path] = of_key.get(path, 0) + count
+                    of_key[path] = of_key.get(path, 0) + self.counts.get(form, 1)
         new = {key: max(of_key, key=of_key.__getitem__) for key, of_key in frequencies.items()}
         return ClassTable({**self.paths, **new}, self.counts, self.origin)
 
@@ -97,7 +98,7 @@ class ClassTable:
         # so what a form falls back to may be left out in its turn, if it has the same path
         for form, path in self.paths.items():
             lower = form.lower()
-            for key in (lower, normal(form)):
+            for key in (lower, normal(lower)):
                 if key != form and key in self.paths:
                     if self.paths[key] == path:
                         del paths[form]

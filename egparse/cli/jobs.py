@@ -57,7 +57,8 @@ class Written(NamedTuple):
 class Annotation:
     """The work on a piece of the input: read, annotate, format.
 
-    ``reading`` are options of ``read_corpus``, ``options`` those of ``Model.annotate``. A pickle
+    ``output`` is the format to write, None for that of the input. ``reading`` are options of
+    ``read_corpus``, ``options`` those of ``Model.annotate``. A pickle
     holds the path of the model: a process without shared memory loads the model from there.
     """
 
@@ -67,6 +68,7 @@ class Annotation:
     format: str
     reading: Mapping[str, Any]
     options: Mapping[str, Any]
+    output: str | None = None
 
     def __call__(self, piece: Chunk | list[Sentence]) -> Written:
         """Annotate and format.
@@ -87,18 +89,26 @@ class Annotation:
 
     def _written(self, sentences: Iterable[Sentence]) -> Written:
         text = io.StringIO()
-        amount = write(self.model.annotate(sentences, **self.options), text, self.format)
-        return Written(amount, text.getvalue().encode("utf-8"), self.format)
+        output = self.output or self.format
+        amount = write(self.model.annotate(sentences, **self.options), text, output)
+        return Written(amount, text.getvalue().encode("utf-8"), output)
 
     def __reduce__(self) -> tuple[Callable[..., Annotation], tuple[Any, ...]]:
-        return _load, (self.path, self.name, self.format, self.reading, self.options)
+        parts = (self.path, self.name, self.format, self.reading, self.options, self.output)
+        return _load, parts
 
 
 def annotate_text(
-    model: Model, path: Path, sentences: Iterable[Sentence], jobs: int, **options: Any
+    model: Model,
+    path: Path,
+    sentences: Iterable[Sentence],
+    jobs: int,
+    *,
+    output: str = "conllu",
+    **options: Any,
 ) -> Generator[Written, None, None]:
-    """Annotate sentences of plain text, batch by batch, as CoNLL-U; ``path``: the model's."""
-    work = Annotation(model, path, "", "conllu", {}, options)
+    """Annotate sentences of plain text, batch by batch; ``path``: the model's."""
+    work = Annotation(model, path, "", "conllu", {}, options, output)
     return _annotated(work, batches(sentences, BATCH_WORDS), jobs)
 
 
@@ -112,9 +122,11 @@ def annotate_corpus(
     *,
     reading: Mapping[str, Any],
     size: int = CHUNK,
+    output: str | None = None,
     **options: Any,
 ) -> Generator[Written, None, None]:
-    """Annotate a corpus, chunk by chunk, in its format, which is detected if ``format`` is None.
+    """Annotate a corpus, chunk by chunk, in its format, which is detected if ``format`` is None, or
+    the format ``output``.
 
     ``reading`` are options of ``read_corpus``.
 
@@ -127,8 +139,8 @@ def annotate_corpus(
         blocks = chain.from_iterable(_blocks(chunk, name) for chunk in _remembered(chunks, seen))
         format = detect_format(blocks, name)
     if options.get("probabilities"):
-        require_misc(str(format), name)
-    work = Annotation(model, path, name, str(format), reading, options)
+        require_misc(output or str(format), name)
+    work = Annotation(model, path, name, str(format), reading, options, output)
     full = (chunk for chunk in chain(seen, chunks) if _has_words(chunk, work.format))
     found = False
     with closing(_annotated(work, full, jobs)) as results:
@@ -201,9 +213,14 @@ def _annotated(
 
 
 def _load(
-    path: Path, name: str, format: str, reading: Mapping[str, Any], options: Mapping[str, Any]
+    path: Path,
+    name: str,
+    format: str,
+    reading: Mapping[str, Any],
+    options: Mapping[str, Any],
+    output: str | None,
 ) -> Annotation:
-    return Annotation(Model.load(path), path, name, format, reading, options)
+    return Annotation(Model.load(path), path, name, format, reading, options, output)
 
 
 def _has_words(chunk: Chunk, format: str) -> bool:

@@ -22,15 +22,37 @@ class CorpusFormat(StrEnum):
 
 
 class InputFormat(StrEnum):
-    """What ``parse`` and ``visualize`` read: any corpus, or plain text."""
+    """What ``parse`` and ``visualize`` read: any corpus, or what has no annotation: text, sentences
+    in lines, or words in lines.
+    """
 
     AUTO = "auto"
     TEXT = "text"
+    SENTENCES = "sentences"
+    HORIZONTAL = "horizontal"
+    VERTICAL = "vertical"
     CONLLU = "conllu"
     CONLLX = "conllx"
     CONLL2000 = "conll2000"
     CONLL2002 = "conll2002"
     CONLL2003 = "conll2003"
+
+
+PLAIN = frozenset(
+    [InputFormat.TEXT, InputFormat.SENTENCES, InputFormat.HORIZONTAL, InputFormat.VERTICAL]
+)
+"""What ``pipeline.plain_text`` reads: ``PLAIN_FORMATS``."""
+
+
+class OutputFormat(StrEnum):
+    """What ``parse`` writes: CoNLL-U, and the formats of ``writers``."""
+
+    CONLLU = "conllu"
+    JSON = "json"
+    JSONL = "jsonl"
+    TEXT = "text"
+    HORIZONTAL = "horizontal"
+    VERTICAL = "vertical"
 
 
 ModelArgument: TypeAlias = Annotated[
@@ -92,9 +114,21 @@ InputFormatOption: TypeAlias = Annotated[
     InputFormat,
     typer.Option(
         "--format",
+        "--input",
         metavar="FORMAT",
-        help="text, conllu, conllx, conll2000, conll2002 or conll2003; auto detects text, conllu "
-        "and conllx.",
+        help="text, sentences (one a line), horizontal (one sentence a line, its words between "
+        "blanks), vertical (one word a line), conllu, conllx, conll2000, conll2002 or conll2003; "
+        "auto detects text, conllu and conllx.",
+    ),
+]
+
+OutputFormatOption: TypeAlias = Annotated[
+    OutputFormat | None,
+    typer.Option(
+        "--output-format",
+        metavar="FORMAT",
+        help="conllu, json, jsonl (a sentence a line), text, horizontal or vertical (default: "
+        "conllu, or the format of an input that is another corpus).",
     ),
 ]
 
@@ -139,7 +173,7 @@ MarginalsOption: TypeAlias = Annotated[
     typer.Option(
         "--marginals",
         help="Write the probability of each predicted value, from 0 to 1, to MISC: PUpos, PXpos, "
-        "PFeats, PHead, PDeprel (given the head) and PNE. CoNLL-U only.",
+        "PFeats, PHead, PDeprel (given the head) and PNE. CoNLL-U and JSON only.",
     ),
 ]
 

@@ -24,9 +24,16 @@ class Amount(NamedTuple):
 
 
 def write(sentences: Iterable[Sentence], stream: TextIO, format: str) -> Amount:
-    """Write sentences as they come, in a corpus format; returns how many."""
+    """Write sentences as they come, in a corpus format or a piece in one of ``writers.formats``;
+    returns how many.
+    """
     from egparse.readers.corpus import write_corpus
+    from egparse.writers.formats import FORMATS, piece
 
+    if format in FORMATS:
+        written = list(sentences)
+        stream.write(piece(written, format))
+        return Amount(len(written), sum(map(len, written)))
     words = 0
 
     def counted() -> Iterator[Sentence]:
@@ -40,16 +47,19 @@ def write(sentences: Iterable[Sentence], stream: TextIO, format: str) -> Amount:
 
 
 def require_misc(format: str, name: str) -> None:
-    """Check that a corpus format has the column MISC, where --marginals writes probabilities.
+    """Check that an output format has a place for the probabilities of --marginals: the column
+    MISC, or JSON.
 
     Raises:
         EgparseError: it has none; ``name`` is that of the input.
     """
-    if format != "conllu":
-        raise EgparseError(
-            f"{name}: expected CoNLL-U or text for --marginals, which writes to the column MISC, "
-            f"got {format}"
-        )
+    from egparse.writers.formats import FORMATS
+
+    if format not in ("conllu", "json", "jsonl"):
+        wanted = "CoNLL-U or text for --marginals, which writes to the column MISC"
+        if format in FORMATS:
+            wanted = "CoNLL-U or JSON for --marginals, which has a place for them"
+        raise EgparseError(f"{name}: expected {wanted}, got {format}")
 
 
 @contextmanager

@@ -48,7 +48,7 @@ class Lines:
     def __call__(self, event: Iteration | Step) -> None:
         """Write the line of a pass."""
         standing = self._standings.update(event)
-        if standing.done:
+        if getattr(event, "done", True):  # not where a task begins
             self._stream.write(f"{line_of(standing)}\n")
             self._stream.flush()
 

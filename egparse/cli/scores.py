@@ -1,5 +1,5 @@
-"""Scores as tables: name, convention, value, interval and counts; and the comparison of two
-systems.
+"""Scores as tables: name, convention, value, interval and counts, or the rates of aligned words;
+and the comparison of two systems.
 """
 
 from __future__ import annotations
@@ -19,29 +19,34 @@ if TYPE_CHECKING:
 
 _HEADINGS = ("score", "convention", "value", "95 % interval", "correct", "gold", "system")
 _ALIGN = "llrrrrr"
+_ALIGNED_HEADINGS = ("score", "precision", "recall", "F1", "aligned", "95 % interval")
 _COMPARISON_HEADINGS = ("score", "convention", "A", "B", "A - B", "95 % interval", "p")
 _TAG_SCORES = frozenset(["UPOS", "XPOS", "UFeats", "AllTags"])
 _CONVENTIONS = {"conllx06": "CoNLL-X 2006", "conll07": "CoNLL 2007", "spacy": "spaCy"}
 """Conventions by their names in the report, without ``ud18``, which the metrics follow."""
 
 LEGEND = """\
-CoNLL 2018    all words; relations up to the colon; CLAS, MLAS: content words;
-              AllTags: UPOS, XPOS and UFeats all correct
+CoNLL 2018    all words; relations up to the colon; AllTags: UPOS, XPOS and
+              UFeats all correct; CLAS, MLAS, BLEX: content words; where words
+              differ, aligned: correct ones in per cent of the aligned ones
 conlleval     F1 of spans; type and both ends must be correct
 CoNLL-X 2006  all words but those of punctuation only; whole relations
 CoNLL 2007    all words; whole relations
 spaCy         F1 of words not labelled punct; whole relations, lower-cased"""
 
 COMPARISON_LEGEND = """\
-95 % interval  of A - B, by paired bootstrap over sentences
+95 % interval  of A - B, by paired bootstrap over sentences, documents or
+               paragraphs
 p              probability of a difference at least as large, whatever its
                sign, when the outputs of A and B are exchanged at random in
-               each sentence (approximate randomisation); not corrected for
+               each of them (approximate randomisation); not corrected for
                the number of scores compared"""
 
 
 def score_table(report: Report, *, gold_tags: bool = False) -> str:
     """One row for each score and convention; ``gold_tags`` marks the scores of tags as given."""
+    if report.aligned:
+        return table(_ALIGNED_HEADINGS, _aligned_rows(report), "lrrrrr")
     given = _TAG_SCORES if gold_tags else frozenset()
     return table(_HEADINGS, _score_rows(report, given), _ALIGN)
 
@@ -99,6 +104,23 @@ def _score_rows(report: Report, given: Set[str]) -> Iterator[tuple[str, ...]]:
             yield _row("UAS", name, scores.uas)
             if "LAS" in report.metrics:
                 yield _row("LAS", name, scores.las)
+
+
+def _aligned_rows(report: Report) -> Iterator[tuple[str, ...]]:
+    """Precision, recall, F1 and the share of the aligned words, as the official script shows."""
+    from egparse.evaluation.report import aligned_accuracy
+
+    named = {**(report.segmentation or {}), **report.metrics}
+    if report.spans is not None:
+        named["NE"] = report.spans.micro
+    for name, score in named.items():
+        share = aligned_accuracy(report, name)
+        yield (
+            name,
+            *map(per_cent, (score.precision, score.recall, score.f1)),
+            NOTHING if share is None else per_cent(share),
+            _between(report.interval_bounds.get(name)),
+        )
 
 
 def _between(interval: Interval | None) -> str:

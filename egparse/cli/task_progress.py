@@ -51,8 +51,10 @@ class Standing:
             self.best = event
 
     def add_step(self, event: Step) -> None:
-        """Count the steps of a task without passes."""
-        self.limit, self.steps = event.total, event.done
+        """Count the steps of a task without passes; or begin with passes, each member of an
+        ensemble after those of the one before it.
+        """
+        self.limit, self.steps = self.passes + event.total, event.done
         self.seconds = time.process_time() - self.begun
 
     def row(self, event: Iteration | None) -> tuple[str, ...]:

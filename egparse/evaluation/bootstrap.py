@@ -2,7 +2,8 @@
 
 All functions take ``counts[sentence] = (correct, gold, system)`` and look at the F1 of their sums,
 F1 = 200 correct / (gold + system) in per cent, which is the accuracy where gold equals system.
-Whole sentences are resampled, because the words of a sentence are not independent.
+Whole sentences are resampled, because the words of a sentence are not independent; or larger units
+that hold them, where the sentences are not independent either.
 
 Source: Efron & Tibshirani (1993), *An Introduction to the Bootstrap*, chapter 13.
 """
@@ -21,6 +22,15 @@ DrawWeights = Callable[[np.random.Generator, int, int], Floats]
 
 _BLOCK_CELLS = 2_000_000
 """Weights drawn at a time (16 MB): memory does not grow with the corpus or the resamples."""
+
+
+class Units(NamedTuple):
+    """Parts of a corpus that are resampled: ``numbers[sentence]`` ascends from 0; ``name`` is that
+    of one.
+    """
+
+    name: str
+    numbers: Longs
 
 
 class Interval(NamedTuple):
@@ -51,6 +61,15 @@ def intervals(
     stacked = stack_counts(counts.values())
     draws = resampled_sums(stacked, resamples, np.random.default_rng(seed), multinomial_weights)
     return dict(zip(counts, percentile_intervals(f1_of(draws), level), strict=True))
+
+
+def of_units(counts: Longs, units: Units | None) -> Longs:
+    """The sums of ``counts[sentence]`` in each unit, shape (units, 3); without units the same."""
+    if units is None:
+        return counts
+    sums = np.zeros((int(units.numbers[-1]) + 1, counts.shape[1]), dtype=np.int64)
+    np.add.at(sums, units.numbers, counts)
+    return sums
 
 
 def percentile_intervals(draws: Floats, level: float) -> list[Interval]:

@@ -3,7 +3,7 @@
 The keys of the JSON object; all rates are per cent, but those of calibration:
 
 ===================  ===============================================================================
-``UPOS`` ... MLAS    the CoNLL 2018 metrics (``ud.py``); null where gold does not annotate the
+``UPOS`` ... BLEX    the CoNLL 2018 metrics (``ud.py``); null where gold does not annotate the
                      layers that a metric needs: AllTags all layers of tags that the system has, two
                      at least
 ``NE``               spans as conlleval scores them: ``p``, ``r``, ``f``, ``accuracy`` of the tags,
@@ -11,19 +11,23 @@ The keys of the JSON object; all rates are per cent, but those of calibration:
 ``counts``           ``sentences``, ``words``, ``system_words``; and ``correct``, ``gold`` and
                      ``system`` for each metric
 ``intervals``        ``[low, high]`` for each metric that is not null: the 95 % interval of a
-                     bootstrap over sentences
+                     bootstrap over sentences, or over what ``unit`` says
+``unit``             what was resampled: ``sentence``, ``paragraph`` or ``document``
 ``conventions``      UAS and LAS under each convention of ``attachment.py``; null where the words
                      of gold and system differ
 ``segmentation``     F1 of Tokens, Sentences and Words where the words differ; F1 of Sentences where
                      a splitter splits the gold words; else null
+``alignment``        where words were aligned, for each metric of ``segmentation`` and on words:
+                     ``precision``, ``recall``, ``f1`` and, on words, ``aligned_accuracy`` (the
+                     official script's AligndAcc); else absent
 ``details``          break-downs (``details.py``), on request only
 ``calibration``      for each layer for which the system has probabilities (``calibration.py``):
                      ``words``, ``confidence``, ``accuracy``, ``ece``, ``nll``, ``brier`` and
                      ``bins``, from 0 to 1; absent without probabilities
 ===================  ===============================================================================
 
-Spans, conventions, details and calibration compare word by word: they are null or absent where
-system and gold have different words.
+Conventions, details and calibration compare word by word: they are null or absent where system and
+gold have different words. Spans are compared by their characters then, and ``accuracy`` is null.
 """
 
 from __future__ import annotations
@@ -35,17 +39,17 @@ from typing import Any
 
 from egparse.errors import EgparseError
 from egparse.evaluation.attachment import CONVENTIONS, AttachmentScores, score_attachment
-from egparse.evaluation.bootstrap import Interval, intervals
+from egparse.evaluation.bootstrap import Interval, Units, intervals, of_units
 from egparse.evaluation.calibration import Calibration, calibrations
 from egparse.evaluation.details import Details, break_down
 from egparse.evaluation.scores import Score, total
-from egparse.evaluation.spans import OUTSIDE, SpanScores, score_spans
+from egparse.evaluation.spans import OUTSIDE, SpanScores, score_spans, score_spans_in_text
 from egparse.evaluation.ud import SEGMENTATION_METRICS, score
 from egparse.layers import LAYERS, WORD_TAGS
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
 from egparse.types import Longs
 
-METRICS = ("UPOS", "XPOS", "UFeats", "AllTags", "UAS", "LAS", "CLAS", "MLAS")
+METRICS = ("UPOS", "XPOS", "UFeats", "AllTags", "Lemmas", "UAS", "LAS", "CLAS", "MLAS", "BLEX")
 """The metrics on words, in the order of a report."""
 
 SPANS = "NE"
@@ -55,11 +59,16 @@ _NEEDS = {
     "UPOS": {"upos"},
     "XPOS": {"xpos"},
     "UFeats": {"feats"},
+    "Lemmas": {"lemmas"},
     "UAS": {"heads"},
     "LAS": {"heads", "deprels"},
     "CLAS": {"heads", "deprels"},
     "MLAS": {"heads", "deprels", "upos"},
+    "BLEX": {"heads", "deprels", "lemmas"},
 }
+
+_COLUMNS = tuple(dict.fromkeys((*LAYERS, "lemmas")))
+"""The columns that metrics compare."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,7 +82,9 @@ class Report:
     interval for each metric and for ``NE``; it is empty without resamples. ``conventions`` is empty
     where gold has no trees or the words differ, ``calibration`` where the system has no
     probabilities or the words differ. ``by_sentence[name]``, shape (sentences, 3), has the correct,
-    gold and system counts of each name in ``scores``, for the comparison of two systems.
+    gold and system counts of each name in ``scores``, for the comparison of two systems; where
+    ``unit`` is not ``sentence``, it has a row for each unit. ``aligned`` has the number of aligned
+    words that each metric on words counts; it is empty where words were not aligned.
     """
 
     sentences: int
@@ -87,6 +98,8 @@ class Report:
     details: Details | None
     calibration: Mapping[str, Calibration]
     by_sentence: Mapping[str, Longs] = field(compare=False)
+    aligned: Mapping[str, int] = field(default_factory=dict)
+    unit: str = "sentence"
 
     @property
     def scores(self) -> dict[str, float]:
@@ -134,6 +147,8 @@ def evaluate(
     details: bool = False,
     vocabulary: AbstractSet[str] | None = None,
     sentence_counts: Longs | None = None,
+    from_text: bool = False,
+    units: Units | None = None,
 ) -> Report:
     """Score the system's sentences against gold.
 
@@ -141,7 +156,9 @@ def evaluate(
     number of resamples for the intervals, 0 for none. ``vocabulary`` holds the forms seen in
     training, for the break-down by known words. ``sentence_counts``, shape (sentences, 3), scores
     the sentences that a splitter finds among the words of gold, where ``system`` keeps to the gold
-    sentences (``segmentation.py``).
+    sentences (``segmentation.py``). With ``from_text`` the system has found its tokens, words and
+    sentences itself: they are scored too, also where all are right. ``units`` are resampled instead
+    of sentences.
 
     Raises:
         EgparseError: no gold sentences, an unknown layer, or two different texts.
@@ -150,11 +167,11 @@ def evaluate(
         raise EgparseError("expected gold sentences to evaluate against, got none")
     annotated = annotated_layers(gold)
     scored = annotated & _checked(layers)
-    ud = score(gold, system)
+    ud = score(gold, system, always_align=from_text)
     needed = {name: {*_needs(name, annotated)} for name in METRICS}
     needed["AllTags"] |= annotated_layers(system).intersection(WORD_TAGS)
     metrics = [name for name in METRICS if needed[name] <= scored]
-    spans = _spans(gold, system) if "spans" in scored and ud.same_words else None
+    spans = _spans(gold, system, ud.same_words) if "spans" in scored else None
     tables = {name: ud.by_sentence[name] for name in metrics}
     if spans is not None:
         tables[SPANS] = spans.by_sentence
@@ -162,30 +179,34 @@ def evaluate(
         segments = {"Sentences": sentence_counts}
     else:
         segments = {k: ud.by_sentence[k] for k in SEGMENTATION_METRICS if not ud.same_words}
+    by_unit = {name: of_units(one, units) for name, one in (segments | tables).items()}
+    resampled = {k: by_unit[k] for k in (tables if ud.same_words else by_unit)}
     return Report(
         sentences=len(gold),
         words=ud.totals["UPOS"].gold,
         system_words=ud.totals["UPOS"].system,
         metrics={name: ud.totals[name] for name in metrics},
         spans=spans,
-        interval_bounds=intervals(tables, resamples=bootstrap, seed=seed) if bootstrap else {},
+        interval_bounds=intervals(resampled, resamples=bootstrap, seed=seed) if bootstrap else {},
         conventions=_conventions(gold, system) if "heads" in scored and ud.same_words else {},
         segmentation={name: total(counts) for name, counts in segments.items()} or None,
         details=break_down(gold, system, vocabulary) if details and ud.same_words else None,
         calibration=calibrations(gold, system, scored) if ud.same_words else {},
-        by_sentence=segments | tables,
+        by_sentence=by_unit,
+        aligned={} if ud.same_words else {name: ud.aligned[name] for name in metrics},
+        unit="sentence" if units is None else units.name,
     )
 
 
 def annotated_layers(sentences: Iterable[Sentence]) -> set[str]:
     """The layers in which at least one word has a value; for spans, a tag other than ``O``."""
     corpus = list(sentences)
-    empty: dict[str, frozenset[str | int]] = dict.fromkeys(LAYERS, frozenset([MISSING]))
+    empty: dict[str, frozenset[str | int]] = dict.fromkeys(_COLUMNS, frozenset([MISSING]))
     empty["heads"] = frozenset([MISSING_HEAD])
     empty["spans"] = frozenset([MISSING, OUTSIDE])
     return {
         layer
-        for layer in LAYERS
+        for layer in _COLUMNS
         if any(not empty[layer].issuperset(getattr(s, layer)) for s in corpus)
     }
 
@@ -204,17 +225,19 @@ def report_as_json(report: Report) -> dict[str, Any]:
         "counts": {**sizes, **{name: score._asdict() for name, score in named.items()}},
         "intervals": {name: list(bounds) for name, bounds in report.interval_bounds.items()},
         "conventions": {name: _convention_as_json(name, report) for name in CONVENTIONS},
+        "unit": report.unit,
         "segmentation": _rates(report.segmentation),
+        **({"alignment": _alignment_as_json(report)} if report.aligned else {}),
         **({} if report.details is None else {"details": _details_as_json(report.details)}),
         **({"calibration": _calibration_as_json(report.calibration)} if report.calibration else {}),
     }
 
 
 def _checked(layers: AbstractSet[str] | None) -> AbstractSet[str]:
-    unknown = sorted((layers or set()) - set(LAYERS))
+    unknown = sorted((layers or set()) - set(_COLUMNS))
     if unknown:
-        raise EgparseError(f"expected layers among {', '.join(LAYERS)}, got {', '.join(unknown)}")
-    return set(LAYERS) if layers is None else layers
+        raise EgparseError(f"expected layers among {', '.join(_COLUMNS)}, got {', '.join(unknown)}")
+    return set(_COLUMNS) if layers is None else layers
 
 
 def _needs(metric: str, annotated: AbstractSet[str]) -> AbstractSet[str]:
@@ -227,7 +250,9 @@ def _needs(metric: str, annotated: AbstractSet[str]) -> AbstractSet[str]:
     return _NEEDS[metric] | ({"feats"} & annotated if metric == "MLAS" else set())
 
 
-def _spans(gold: Sequence[Sentence], system: Sequence[Sentence]) -> SpanScores:
+def _spans(gold: Sequence[Sentence], system: Sequence[Sentence], same_words: bool) -> SpanScores:
+    if not same_words:
+        return score_spans_in_text(gold, system)
     return score_spans(
         [sentence.spans for sentence in gold], [sentence.spans for sentence in system]
     )
@@ -255,7 +280,7 @@ def _convention_as_json(name: str, report: Report) -> dict[str, float | None] | 
 def _spans_as_json(spans: SpanScores) -> dict[str, Any]:
     return {
         **_prf(spans.micro),
-        "accuracy": spans.tags.recall,
+        "accuracy": None if spans.tags is None else spans.tags.recall,
         "per_type": {
             type_: {**_prf(score), **score._asdict()} for type_, score in spans.per_type.items()
         },
@@ -281,6 +306,29 @@ def _calibration_as_json(measured: Mapping[str, Calibration]) -> dict[str, Any]:
         name: {**measures._asdict(), "bins": [bin_._asdict() for bin_ in measures.bins]}
         for name, measures in measured.items()
     }
+
+
+def aligned_accuracy(report: Report, name: str) -> float | None:
+    """The share of the aligned words that a metric on words counts which are correct, in per cent
+    (the official script's AligndAcc); None for other metrics, and where no words were aligned.
+    """
+    if not report.aligned.get(name):
+        return None
+    return 100.0 * report.metrics[name].correct / report.aligned[name]
+
+
+def _alignment_as_json(report: Report) -> dict[str, Any]:
+    table: dict[str, dict[str, float | None]] = {}
+    for name, of in {**(report.segmentation or {}), **report.metrics}.items():
+        rates: dict[str, float | None] = {
+            "precision": of.precision,
+            "recall": of.recall,
+            "f1": of.f1,
+        }
+        if name in report.aligned:
+            rates["aligned_accuracy"] = aligned_accuracy(report, name)
+        table[name] = rates
+    return table
 
 
 def _rates(scores: Mapping[str, Score] | None) -> dict[str, float] | None:

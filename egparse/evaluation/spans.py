@@ -22,14 +22,17 @@ their schemes define them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from egparse.errors import EgparseError
+from egparse.evaluation.alignment import Text, text_of
 from egparse.evaluation.scores import Score, scores_by_key
-from egparse.sentences import MISSING
+from egparse.sentences import MISSING, Sentence
 from egparse.types import Longs
 
 OUTSIDE = "O"
@@ -51,12 +54,12 @@ class SpanScores(NamedTuple):
 
     ``tags`` includes ``O``; its gold and system counts are both the number of words.
     ``by_sentence`` has shape (sentences, 3): correct, gold and system spans; a row of zeros where
-    gold has no tags.
+    gold has no tags. ``tags`` is None where the words of gold and system differ.
     """
 
     micro: Score
     per_type: dict[str, Score]
-    tags: Score
+    tags: Score | None
     by_sentence: Longs
 
 
@@ -117,6 +120,47 @@ def score_spans(gold: Sequence[Sequence[str]], system: Sequence[Sequence[str]]) 
         tags=Score(right_tags, words, words),
         by_sentence=by_sentence,
     )
+
+
+def score_spans_in_text(gold: Sequence[Sentence], system: Sequence[Sentence]) -> SpanScores:
+    """The scores of spans in one text whose words and sentences may differ: a span is correct if
+    its type and the characters of its words are those of a gold one.
+
+    A system span counts in the gold sentence in which it starts.
+
+    Raises:
+        EgparseError: a tag of no known scheme.
+    """
+    gold_text, system_text = text_of(gold), text_of(system)
+    ends = gold_text.sentence_starts[1:]
+    annotated = [len(sentence.spans) > 0 for sentence in gold]
+    by_sentence = np.zeros((len(gold), 3), dtype=np.int64)
+    found: list[list[tuple[str, int, int]]] = []
+    for sentences, text in ((gold, gold_text), (system, system_text)):
+        spans = [
+            span for span in _in_text(sentences, text) if annotated[bisect_right(ends, span[1])]
+        ]
+        found.append(spans)
+    common = sorted((Counter(found[0]) & Counter(found[1])).elements())
+    for column, spans in enumerate((common, *found)):
+        for _, start, _ in spans:
+            by_sentence[bisect_right(ends, start), column] += 1
+    types = [[type_ for type_, _, _ in spans] for spans in (common, *found)]
+    return SpanScores(
+        micro=Score(*map(len, types)),
+        per_type=scores_by_key(*types),
+        tags=None,
+        by_sentence=by_sentence,
+    )
+
+
+def _in_text(sentences: Sequence[Sentence], text: Text) -> Iterator[tuple[str, int, int]]:
+    """Type, first character and end of each span."""
+    first = 0
+    for sentence in sentences:
+        for type_, start, end in conlleval_spans(sentence.spans):
+            yield type_, text.starts[first + start], text.ends[first + end - 1]
+        first += len(sentence)
 
 
 def _starts(prefix: str, type_: str, before: str, type_before: str) -> bool:

@@ -5,20 +5,23 @@ at the first colon and only the universal features kept (``universal.py``), ``s`
 
     UPOS, XPOS, UFeats   if its tag or features are those of g
     AllTags              if all three are
+    Lemmas               if its lemma is that of g, or g has none
     UAS                  if its head is aligned with the head of g, or both are the root
     LAS                  if UAS and the relations are equal
     CLAS                 if LAS; only words with a content relation count
     MLAS                 if CLAS, UPOS, UFeats, and the functional children agree: as many on both
                          sides, each aligned with one of the same relation, UPOS and UFeats
+    BLEX                 if CLAS and Lemmas
 
-Each metric is the F1 of the correct words against all gold and all system words (CLAS and MLAS:
-those with a content relation). Where both sides have the same words, it is an accuracy. Punctuation
-counts. Tokens and Sentences compare ranges of characters; Words counts the aligned words.
+Each metric is the F1 of the correct words against all gold and all system words (CLAS, MLAS and
+BLEX: those with a content relation). Where both sides have the same words, it is an accuracy.
+Punctuation counts. Tokens and Sentences compare ranges of characters; Words counts the aligned
+words.
 
 Source: ``conll18_ud_eval.py`` 1.2; Zeman et al. (2018), section 4. We differ in one thing: the
 official script refuses a gold file with a missing HEAD; here such a word, and the system word
-aligned with it, take no part in UAS, LAS, CLAS and MLAS. A system word without a head is wrong.
-Several roots and cycles are not errors.
+aligned with it, take no part in UAS, LAS, CLAS, MLAS and BLEX. A system word without a head is
+wrong. Several roots and cycles are not errors.
 """
 
 from __future__ import annotations
@@ -45,7 +48,7 @@ from egparse.evaluation.universal import (
     universal_deprel,
     universal_feats,
 )
-from egparse.sentences import Sentence
+from egparse.sentences import MISSING, Sentence
 from egparse.types import Longs, Mask
 
 SEGMENTATION_METRICS = ("Tokens", "Sentences", "Words")
@@ -54,6 +57,7 @@ SEGMENTATION_METRICS = ("Tokens", "Sentences", "Words")
 _ROOT = -1
 _NOT_ALIGNED = -2
 _NO_HEAD = -3
+_NO_LEMMA = -1
 
 
 @dataclass(frozen=True)
@@ -63,21 +67,27 @@ class UDScores:
     ``by_sentence[name]`` has shape (gold sentences, 3): correct, gold and system words (tokens,
     sentences); ``totals[name]`` is their sum. A system word counts in the gold sentence in which
     its first character stands. The metrics on segmentation are there only where the words of gold
-    and system differ.
+    and system differ. ``aligned[name]`` is the number of aligned words that a metric on words
+    counts, of which ``correct`` is the official script's AligndAcc.
     """
 
     totals: Mapping[str, Score]
     by_sentence: Mapping[str, Longs]
+    aligned: Mapping[str, int]
     same_words: bool
 
 
-def score(gold: Sequence[Sentence], system: Sequence[Sentence]) -> UDScores:
+def score(
+    gold: Sequence[Sentence], system: Sequence[Sentence], *, always_align: bool = False
+) -> UDScores:
     """The metrics for two annotations of one text, whatever their sentences, tokens and words.
+
+    With ``always_align`` there are metrics on segmentation also where both have the same words.
 
     Raises:
         EgparseError: the characters differ, or a head lies outside its sentence.
     """
-    if words.same_words(gold, system) and _same_multiword_tokens(gold, system):
+    if not always_align and words.same_words(gold, system) and _same_multiword_tokens(gold, system):
         return score_aligned(gold, system)
     gold_text, system_text = text_of(gold), text_of(system)
     require_same_text(gold_text, system_text, gold, system)
@@ -89,9 +99,10 @@ def score(gold: Sequence[Sentence], system: Sequence[Sentence]) -> UDScores:
         sentences=len(gold),
     )
     by_sentence = _segmentation(gold_text, system_text, alignment, places)
-    by_sentence |= _by_sentence(gold, system, alignment, places)
+    on_words = _on_words(gold, system, alignment)
+    by_sentence |= _by_sentence(on_words, alignment, places)
     totals = {name: total(counts) for name, counts in by_sentence.items()}
-    return UDScores(totals, by_sentence, same_words=False)
+    return UDScores(totals, by_sentence, _aligned(on_words), same_words=False)
 
 
 def score_aligned(gold: Sequence[Sentence], system: Sequence[Sentence]) -> UDScores:
@@ -106,9 +117,11 @@ def score_aligned(gold: Sequence[Sentence], system: Sequence[Sentence]) -> UDSco
     sentence_numbers = words.sentence_numbers(gold)
     identity = np.arange(len(sentence_numbers))
     places = _Places(sentence_numbers, sentence_numbers, len(gold))
-    by_sentence = _by_sentence(gold, system, Alignment(identity, identity), places)
+    alignment = Alignment(identity, identity)
+    on_words = _on_words(gold, system, alignment)
+    by_sentence = _by_sentence(on_words, alignment, places)
     totals = {name: total(counts) for name, counts in by_sentence.items()}
-    return UDScores(totals, by_sentence, same_words=True)
+    return UDScores(totals, by_sentence, _aligned(on_words), same_words=True)
 
 
 class _Places(NamedTuple):
@@ -123,13 +136,14 @@ class _Side(NamedTuple):
     """The ``m`` words of gold or of the system: interned columns, and which words count where.
 
     ``parents[w]`` is a word's number or a negative code. UAS and LAS count the words of
-    ``attached``; CLAS and MLAS count those of ``content``; those of ``functional`` are the
+    ``attached``; CLAS, MLAS and BLEX count those of ``content``; those of ``functional`` are the
     functional child of some word. The last two are subsets of the first.
     """
 
     upos: Longs
     xpos: Longs
     feats: Longs
+    lemmas: Longs
     deprels: Longs
     parents: Longs
     attached: Mask
@@ -145,32 +159,60 @@ class _Pairs(NamedTuple):
     upos: Mask
     xpos: Mask
     feats: Mask
+    lemmas: Mask
     deprels: Mask
     heads: Mask
 
 
-def _by_sentence(
-    gold: Sequence[Sentence], system: Sequence[Sentence], alignment: Alignment, places: _Places
-) -> dict[str, Longs]:
-    """``counts[sentence] = (correct, gold, system)`` for every metric on words."""
+class _Metric(NamedTuple):
+    """What a metric on words counts: ``correct`` and ``aligned`` of the aligned pairs, ``gold`` of
+    the gold words and ``system`` of the system words.
+    """
+
+    correct: Mask
+    aligned: Mask
+    gold: Mask
+    system: Mask
+
+
+def _on_words(
+    gold: Sequence[Sentence], system: Sequence[Sentence], alignment: Alignment
+) -> dict[str, _Metric]:
+    """Which aligned words, gold words and system words each metric counts, and which are right."""
     g, s = _sides(gold, system, alignment)
     pairs = _compare(g, s, alignment)
-    tags = np.ones(len(g.parents), np.bool_), np.ones(len(s.parents), np.bool_)
-    arcs, content_arcs = (g.attached, s.attached), (g.content, s.content)
+    everything = [np.ones(len(of), np.bool_) for of in (pairs.gold, g.parents, s.parents)]
     attached, content = g.attached[pairs.gold], g.content[pairs.gold]
+    arcs, content_arcs = (attached, g.attached, s.attached), (content, g.content, s.content)
     labelled = pairs.heads & pairs.deprels
     complete = labelled & pairs.upos & pairs.feats & _same_functional_children(g, s, pairs)
-    metrics = {
-        "UPOS": (pairs.upos, *tags),
-        "XPOS": (pairs.xpos, *tags),
-        "UFeats": (pairs.feats, *tags),
-        "AllTags": (pairs.upos & pairs.xpos & pairs.feats, *tags),
-        "UAS": (attached & pairs.heads, *arcs),
-        "LAS": (attached & labelled, *arcs),
-        "CLAS": (content & labelled, *content_arcs),
-        "MLAS": (content & complete, *content_arcs),
+    return {
+        "UPOS": _Metric(pairs.upos, *everything),
+        "XPOS": _Metric(pairs.xpos, *everything),
+        "UFeats": _Metric(pairs.feats, *everything),
+        "AllTags": _Metric(pairs.upos & pairs.xpos & pairs.feats, *everything),
+        "Lemmas": _Metric(pairs.lemmas, *everything),
+        "UAS": _Metric(attached & pairs.heads, *arcs),
+        "LAS": _Metric(attached & labelled, *arcs),
+        "CLAS": _Metric(content & labelled, *content_arcs),
+        "MLAS": _Metric(content & complete, *content_arcs),
+        "BLEX": _Metric(content & labelled & pairs.lemmas, *content_arcs),
     }
-    return {name: _counts(pairs.gold, *masks, places) for name, masks in metrics.items()}
+
+
+def _by_sentence(
+    on_words: Mapping[str, _Metric], alignment: Alignment, places: _Places
+) -> dict[str, Longs]:
+    """``counts[sentence] = (correct, gold, system)`` for every metric on words."""
+    return {
+        name: _counts(alignment.gold, metric.correct, metric.gold, metric.system, places)
+        for name, metric in on_words.items()
+    }
+
+
+def _aligned(on_words: Mapping[str, _Metric]) -> dict[str, int]:
+    """How many aligned words every metric on words counts."""
+    return {name: int(np.count_nonzero(metric.aligned)) for name, metric in on_words.items()}
 
 
 def _counts(paired_gold: Longs, correct: Mask, gold: Mask, system: Mask, places: _Places) -> Longs:
@@ -188,6 +230,7 @@ def _sides(
     xpos = words.intern_pair(cells(gold, "xpos"), cells(system, "xpos"))
     feats = words.intern_pair(cells(gold, "feats"), cells(system, "feats"), universal_feats)
     deprels = words.intern_pair(cells(gold, "deprels"), cells(system, "deprels"), universal_deprel)
+    lemmas = words.intern_pair(cells(gold, "lemmas"), cells(system, "lemmas"))
     is_content = words.flags(deprels.ids, CONTENT_DEPRELS.__contains__)
     is_functional = words.flags(deprels.ids, FUNCTIONAL_DEPRELS.__contains__)
     gold_parents, system_parents = _parents(gold), _parents(system)
@@ -202,10 +245,20 @@ def _sides(
             counted & is_functional[labels] & (parents >= 0),
         )
         return _Side(
-            upos[which], xpos[which], feats[which], labels, parents, counted, content, functional
+            upos[which],
+            xpos[which],
+            feats[which],
+            lemmas[which],
+            labels,
+            parents,
+            counted,
+            content,
+            functional,
         )
 
-    return side(0, gold_parents, attached), side(1, system_parents, system_attached)
+    lacking = lemmas.ids.get(MISSING, _NO_LEMMA)
+    g, s = side(0, gold_parents, attached), side(1, system_parents, system_attached)
+    return g._replace(lemmas=np.where(g.lemmas == lacking, _NO_LEMMA, g.lemmas)), s
 
 
 def _parents(sentences: Sequence[Sentence]) -> Longs:
@@ -229,6 +282,7 @@ def _compare(gold: _Side, system: _Side, alignment: Alignment) -> _Pairs:
         upos=gold.upos[g] == system.upos[s],
         xpos=gold.xpos[g] == system.xpos[s],
         feats=gold.feats[g] == system.feats[s],
+        lemmas=(gold.lemmas[g] == system.lemmas[s]) | (gold.lemmas[g] == _NO_LEMMA),
         deprels=gold.deprels[g] == system.deprels[s],
         heads=gold.parents[g] == to_gold[system.parents[s]],
     )

@@ -16,7 +16,7 @@ from egparse.errors import EgparseError
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
 from egparse.types import Longs, Mask
 
-Column = Literal["forms", "upos", "xpos", "feats", "deprels"]
+Column = Literal["forms", "lemmas", "upos", "xpos", "feats", "deprels"]
 """The columns of strings that evaluation reads."""
 
 

@@ -11,7 +11,7 @@ WORD_TEMPLATES = (
     "suffix2[0]", "suffix3[0]", "suffix4[0]", "suffix5[0]", "shape[0]", "shape[-1]|shape[0]",
     "shape[0]|shape[1]", "shape[0]|first[0]", "suffix3[-1]", "suffix3[1]", "suffix2[-1]|suffix2[0]",
     "suffix2[0]|suffix2[1]", "suffix2[-1]|suffix2[1]", "suffix3[-1]|suffix3[0]",
-    "suffix3[0]|suffix3[1]",
+    "suffix3[0]|suffix3[1]", "symbol[0]",
 )  # fmt: skip
 """Word, affix, shape and neighbour templates for tags."""
 
@@ -39,6 +39,18 @@ SUPERTAG_CONTEXT_TEMPLATES = (
     "upos[1]|upos[2]|upos[3]",
 )  # fmt: skip
 """For supertags, beside those of words: predicted tags."""
+
+LEMMA_TEMPLATES = (
+    "bias", "upos[0]", "xpos[0]", "feats[0]", "lower[0]", "form[0]", "lower[0]|upos[0]",
+    "lower[0]|feats[0]", "suffix1[0]|upos[0]", "suffix2[0]|upos[0]", "suffix3[0]|upos[0]",
+    "suffix4[0]|upos[0]", "suffix5[0]|upos[0]", "suffix1[0]|feats[0]", "suffix2[0]|feats[0]",
+    "suffix3[0]|feats[0]", "suffix4[0]|feats[0]", "suffix4[0]", "suffix5[0]", "prefix1[0]|upos[0]",
+    "prefix2[0]|upos[0]", "prefix3[0]", "prefix4[0]", "shape[0]|upos[0]", "traits[0]|upos[0]",
+    "traits[0]|first[0]|upos[0]", "upos[-1]|upos[0]", "upos[0]|upos[1]", "lower[-1]|lower[0]",
+    "lower[0]|lower[1]", "lower[-1]|upos[0]", "upos[0]|lower[1]", "traits[-1]|traits[0]|upos[0]",
+    "traits[0]|traits[1]|upos[0]",
+)  # fmt: skip
+"""For lemmas: affixes, casing, predicted tags and neighbours."""
 
 SPLITTER_TEMPLATES = (
     "bias", "kind[-1]", "kind[0]", "kind[-1]|kind[0]", "kind[-1]|kind[0]|spaced[-1]",

@@ -4,6 +4,7 @@ as the numbers of their observables.
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
@@ -56,12 +57,22 @@ def _traits(form: str) -> str:
     )
 
 
+def symbol(form: str) -> str:
+    """S for a form without letters and digits that has a symbol, such as a currency sign or an
+    emoji: what is seen of the few in a treebank then holds for those that it has not.
+    """
+    if any(map(str.isalnum, form)):
+        return ""
+    return "S" if any(unicodedata.category(one)[0] == "S" for one in form) else ""
+
+
 OBSERVABLES: Mapping[str, Callable[[str], str]] = {
     "form": lambda form: form,
     "lower": str.lower,
     "normal": normal,
     "shape": shape,
     "traits": _traits,
+    "symbol": symbol,
     "stem": lambda form: form[:5].lower(),
     **{f"prefix{length}": _prefix(length) for length in range(1, 6)},
     **{f"suffix{length}": _suffix(length) for length in range(1, 6)},

@@ -8,11 +8,12 @@ stand side by side.
 from __future__ import annotations
 
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.types import Ints, UInt64s
+from egparse.types import Ints, Longs, UInt64s
 
 ABSENT = -1
 """The number of a key that is not in the index."""
@@ -104,3 +105,24 @@ class KeyIndex:
         numbers = np.empty(keys.size, dtype=np.int32)
         look_up(keys.reshape(-1), self.slots, numbers)
         return numbers.reshape(keys.shape)
+
+
+class Attributes(NamedTuple):
+    """The attributes of words by number: ``numbers`` (words, templates) are those of ``key_index``,
+    ``ABSENT`` where there is none.
+    """
+
+    key_index: KeyIndex
+    numbers: Ints
+
+    def select(self, words: Longs, min_count: int) -> Attributes:
+        """The attributes of some words, given by their rows, in the index of those attributes that
+        occur at least ``min_count`` times in them: as if no other words had been there.
+        """
+        numbers = self.numbers[words]
+        counts = np.bincount(numbers.reshape(-1) + 1, minlength=len(self.key_index) + 1)
+        keep = counts[1:] >= min_count
+        # the last one is that of ``ABSENT``
+        renumbered = np.full(len(keep) + 1, ABSENT, dtype=np.int32)
+        renumbered[:-1][keep] = np.arange(int(keep.sum()), dtype=np.int32)
+        return Attributes(KeyIndex(self.key_index.keys[keep]), renumbered[numbers])

@@ -16,11 +16,10 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.features.sequence import WHOLE_LABELS, LabelParts, WeightRows
+from egparse.features.sequence import SPARSITY, WHOLE_LABELS, LabelParts, WeightRows
 from egparse.types import Floats, Ints, Longs, Mask, UInt16s, UInt32s
 
 _MAX_DENSE_LABELS = 64  # with more labels a padded row is mostly zeros
-_SPARSITY = 4  # a row is dense if it holds at least one in so many of the labels
 
 
 class PackedRows(NamedTuple):
@@ -57,17 +56,29 @@ def place(attributes: Ints, rows: WeightRows, n_labels: int) -> Placement:
     templates), -1 where absent.
     """
     sizes = np.diff(rows.starts)
-    used, first = np.unique(attributes, return_index=True)
-    in_order = used[np.argsort(first)]
-    in_order = in_order[in_order >= 0]
-    is_dense = np.zeros(len(sizes), dtype=bool)
-    if n_labels <= _MAX_DENSE_LABELS:
-        is_dense[in_order] = sizes[in_order] * _SPARSITY >= n_labels
-    dense = np.where(is_dense, np.cumsum(is_dense) - 1, -1).astype(np.int32)
-    others = in_order[~is_dense[in_order]]
+    is_long = sizes * SPARSITY >= n_labels
+    if n_labels > _MAX_DENSE_LABELS:
+        is_long[:] = False
+    is_dense = np.zeros(len(sizes), dtype=np.bool_)
     sparse = np.full(len(sizes), -1, dtype=np.int64)
-    sparse[others] = np.cumsum(sizes[others]) - sizes[others]
+    _number_by_first_use(attributes, rows.starts, is_long, is_dense, sparse)
+    dense = np.where(is_dense, np.cumsum(is_dense) - 1, -1).astype(np.int32)
     return Placement(dense, sparse)
+
+
+@njit
+def _number_by_first_use(
+    attributes: Ints, starts: Ints, is_long: Mask, is_dense: Mask, sparse: Longs
+) -> None:
+    """Mark the long rows that are used, and number the weights of the others."""
+    total = 0
+    for k in range(attributes.shape[0]):
+        for a in attributes[k]:
+            if a >= 0 and is_long[a]:
+                is_dense[a] = True
+            elif a >= 0 and sparse[a] < 0:
+                sparse[a] = total
+                total += starts[a + 1] - starts[a]
 
 
 def pack(

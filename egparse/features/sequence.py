@@ -21,6 +21,11 @@ from egparse.types import Floats, Ints, Longs, Singles, UInt16s
 NEVER = 0
 """As ``full_row_min_count``: no attribute has labels that it was not seen with."""
 
+SPARSITY = 4
+"""A row is laid out as a vector if it holds at least one in so many of the labels: adding a vector
+takes as long as adding a quarter of its elements one by one.
+"""
+
 
 class WeightRows(NamedTuple):
     """Attribute ``a`` has the weights ``weights[starts[a]:starts[a + 1]]``; the same slice of
@@ -147,9 +152,9 @@ class DenseRows(NamedTuple):
 
     @classmethod
     def of(cls, rows: WeightRows, n_labels: int) -> DenseRows:
-        """The rows that hold at least one in ``_SPARSITY`` of the labels, or parts of labels."""
+        """The rows that hold at least one in ``SPARSITY`` of the labels, or parts of labels."""
         sizes = np.diff(rows.starts)
-        long = np.flatnonzero(sizes * _SPARSITY >= n_labels)
+        long = np.flatnonzero(sizes * SPARSITY >= n_labels)
         numbers = np.full(len(sizes), -1, dtype=np.int32)
         numbers[long] = np.arange(len(long), dtype=np.int32)
         weights = np.zeros((len(long), n_labels), dtype=np.float32)
@@ -159,7 +164,6 @@ class DenseRows(NamedTuple):
         return cls(numbers, weights)
 
 
-_SPARSITY = 4  # adding a vector takes as long as adding a quarter of its elements one by one
 _WORDS = 16
 """Words whose rows are asked for at a time."""
 

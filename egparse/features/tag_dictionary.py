@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.features.forms import shape
+from egparse.features.forms import shape, symbol
 from egparse.types import Ints, Longs, Mask, UInt16s
 
 MAX_SUFFIX = 4
@@ -96,13 +96,15 @@ class TagDictionary:
         which are counted over such forms; if there are none, over all.
         """
         by_form: defaultdict[str, Counter[int]] = defaultdict(Counter)
-        for form, label in zip(forms, labels, strict=True):
-            by_form[form][label] += 1
+        for (form, label), count in Counter(zip(forms, labels, strict=True)).items():
+            by_form[form][label] = count
         rare = {form: counts for form, counts in by_form.items() if counts.total() < frequent}
         by_suffix: defaultdict[str, Counter[int]] = defaultdict(Counter)
         for form, counts in (rare or by_form).items():  # unknown forms need candidates
             for suffix in suffixes_of(form):
-                by_suffix[suffix].update(counts)
+                of_suffix = by_suffix[suffix]
+                for label, count in counts.items():
+                    of_suffix[label] += count
         suffixes = {
             suffix: [
                 label
@@ -162,12 +164,13 @@ class TagDictionary:
 
 def suffixes_of(form: str) -> list[str]:
     """The suffixes from the longest to the empty one, each after the shape of the first character;
-    last the empty string, which every form has.
+    then what all symbols share, and last the empty string, which every form has.
     """
     first = shape(form[:1])
     lower = form.lower()
     lengths = range(min(MAX_SUFFIX, len(form)), 0, -1)
-    return [*(first + lower[-length:] for length in lengths), first, ""]
+    shared = filter(None, [symbol(form)])
+    return [*(first + lower[-length:] for length in lengths), first, *shared, ""]
 
 
 def _in_order(words: Longs, labels: UInt16s, n_words: int) -> Candidates:

@@ -173,13 +173,14 @@ class Columns:
     def label_numbers(self, sentences: Sequence[Sentence], layer: str) -> Ints:
         """The label number of each word, -1 where the layer is missing or the label is unknown."""
         values = self.labels[layer].values
-        numbers: list[int] = []
+        every: list[str] = []
         for sentence in sentences:
             tags = getattr(sentence, layer) or ("",) * len(sentence)
             if layer == "spans" and sentence.spans:
                 tags = spans_in_scheme(tags, self.scheme)
-            numbers.extend(values.get(tag, FIRST_VALUE - 1) - FIRST_VALUE for tag in tags)
-        return np.array(numbers, dtype=np.int32)
+            every.extend(tags)
+        numbers = [values.get(tag, FIRST_VALUE - 1) for tag in every]
+        return np.array(numbers, dtype=np.int32) - np.int32(FIRST_VALUE)
 
     def describe(self, column: str, value: int) -> str:
         """The string behind a value, for people to read."""

@@ -11,6 +11,7 @@ from egparse.fitting.config import (
     ExpanderConfig,
     LabellerConfig,
     LearningConfig,
+    LemmasConfig,
     ParserConfig,
     PrunerConfig,
     SplitterConfig,
@@ -26,7 +27,7 @@ from egparse.fitting.named_losses import (
     fits_probabilities,
     named_loss,
 )
-from egparse.layers import MORPHOLOGY
+from egparse.layers import LEMMAS, MORPHOLOGY
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.registry import (
     CONTINUING,
@@ -172,7 +173,9 @@ def check_learners(config: TrainConfig, layers: Iterable[str], joint: Collection
             "--learner)"
         )
     chained = [
-        sections[layer] for layer in misfits if structure_of(learning_of[layer]) == "sequences"
+        sections[layer]
+        for layer in misfits
+        if structure_of(learning_of[layer]) == "sequences" and layer != LEMMAS
     ]
     if chained and "choices" in LEARNERS[name].fits:
         ways.append(f"let taggers choose word by word (--set {chained[0]}.bigrams=false)")
@@ -213,7 +216,11 @@ def check_pruner(config: PrunerConfig) -> None:
 
 
 def structure_of(config: LearningConfig) -> Structure:
-    """What a task's examples are."""
+    """What a task's examples are. Lemmas are chosen word by word, but their labels share weights,
+    which learners for choices alone do not know.
+    """
+    if isinstance(config, LemmasConfig):
+        return "sequences"
     if isinstance(config, TaggerConfig | SplitterConfig | TokeniserConfig):
         return "sequences" if config.bigrams else "choices"
     return "choices" if isinstance(config, LabellerConfig | ExpanderConfig) else "trees"

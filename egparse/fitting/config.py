@@ -20,6 +20,7 @@ from egparse.features.default_templates import (
     EXPANDER_TEMPLATES,
     GRANDPARENT_CLASS_TEMPLATES,
     LABEL_CLASS_TEMPLATES,
+    LEMMA_TEMPLATES,
     SIBLING_CLASS_TEMPLATES,
     SPAN_CLASS_TEMPLATES,
     SPAN_TEMPLATES,
@@ -152,8 +153,8 @@ class MorphologyConfig(TaggerConfig):
 
     joint: Literal["auto", "always", "never"] = setting(
         "auto",
-        "whether layers of word tags are learned together; auto: if there are at least two, each "
-        "word has a tag in all of them, and [upos], [xpos] and [feats] are as by default",
+        "whether layers of word tags are learned together, if there are at least two in which each "
+        "word has a tag; auto: if [upos], [xpos] and [feats] are as by default",
     )
     single_features: Literal["auto", "always", "never"] = setting(
         "auto",
@@ -183,6 +184,32 @@ class SupertagsConfig(TaggerConfig):
     frequent: Count = 30
     c: Constant = 1.0
     anneal_from: NonNegative = 3.0
+    stop: StopConfig = StopConfig(iterations=12)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LemmasConfig(WordLabelConfig):
+    """The lemmatiser: a log-linear classifier of edit scripts from form to lemma, word by word."""
+
+    templates: tuple[str, ...] = LEMMA_TEMPLATES
+    full_row_min_count: Natural = setting(
+        0,
+        "attributes seen this often have a weight for every script, others for the scripts seen "
+        "with them; 0: no attribute has one for every script",
+    )
+    candidates: Annotated[int, Interval(ge=1, le=1000)] = setting(
+        8, "candidate scripts of an unseen word, by its suffixes"
+    )
+    longest_suffix: Annotated[int, Interval(ge=1, le=20)] = setting(
+        5, "characters of the longest suffix by which scripts are found"
+    )
+    frequent: Count = setting(30, "forms seen this often with a UPOS say nothing about suffixes")
+    rare: Natural = setting(
+        10,
+        "training treats words seen less often than this with their form and UPOS as unseen ones; "
+        "annotation gives every seen word the scripts that it was seen with",
+    )
+    anneal_from: NonNegative = 4.0
     stop: StopConfig = StopConfig(iterations=12)
 
 
@@ -248,6 +275,10 @@ class ParserConfig(LearningConfig):
         "order 2: exact (dynamic program over projective trees) or loopy (belief propagation); "
         "auto: exact if trees are projective",
     )
+    ensemble: Annotated[int, Interval(ge=1, le=16)] = setting(
+        1,
+        "order 2: parsers, trained with different seeds, whose probabilities are averaged",
+    )
     sibling_templates: tuple[str, ...] = setting((), "order 2: templates of siblings")
     grandparent_templates: tuple[str, ...] = setting((), "order 2: templates of grandparents")
     label_templates: tuple[str, ...] = setting((), "order 2: templates of labelled arcs")
@@ -284,6 +315,7 @@ ORDER_2_ONLY = (
     "grandparents",
     "labels",
     "inference",
+    "ensemble",
     "sibling_templates",
     "grandparent_templates",
     "label_templates",
@@ -433,7 +465,8 @@ class TrainConfig:
     seed: Seed = setting(1, "random seed; equal seeds give equal models on one machine")
     layers: tuple[str, ...] = setting(
         (),
-        "layers to train (upos, xpos, feats, spans, heads, deprels); empty: all that are annotated",
+        "layers to train (upos, xpos, feats, lemmas, spans, heads, deprels); empty: all that are "
+        "annotated",
     )
     hold_out: Share = setting(
         0.1, "share of the sentences held out for development if no development corpus is given"
@@ -449,6 +482,7 @@ class TrainConfig:
     xpos: TaggerConfig = TaggerConfig(full_row_min_count=10)
     feats: TaggerConfig = TaggerConfig(dictionary_size=16, frequent=100)
     morphology: MorphologyConfig = MorphologyConfig()
+    lemmas: LemmasConfig = LemmasConfig()
     spans: TaggerConfig = TaggerConfig(
         templates=SPAN_TEMPLATES,
         class_templates=SPAN_CLASS_TEMPLATES,
@@ -486,7 +520,7 @@ def defaults_for(order: object) -> TrainConfig:
     return TrainConfig(parser=ORDER_1) if order == 1 else TrainConfig()
 
 
-TASK_SECTIONS = ("upos", "xpos", "feats", "morphology", "spans", "parser", "labeller")
+TASK_SECTIONS = ("upos", "xpos", "feats", "morphology", "lemmas", "spans", "parser", "labeller")
 """The sections whose learner ``--learner`` sets: all but [pruner], which needs probabilities, and
 [splitter].
 """

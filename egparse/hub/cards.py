@@ -27,10 +27,12 @@ _METRICS = {
     "XPOS": "XPOS",
     "UFeats": "UFeats",
     "AllTags": "AllTags",
+    "Lemmas": "Lemmas",
     "UAS": "UAS",
     "LAS": "LAS",
     "CLAS": "CLAS",
     "MLAS": "MLAS",
+    "BLEX": "BLEX",
     "NE": "entities, F1",
 }
 
@@ -196,12 +198,12 @@ def _training(header: Mapping[str, Any]) -> Iterator[str]:
     if rows:
         yield _table(("layer", "labels", "passes", "score on development data"), rows, "lrrr")
         yield (
-            "Scores are per cent: of tags accuracy, of tags learned together the share of words "
-            "with all of them right, of sentence starts and entities F1, of heads UAS, of labels "
-            "LAS."
+            "Scores are per cent: of tags and lemmas accuracy, of tags learned together the share "
+            "of words with all of them right, of sentence starts and entities F1, of heads UAS, of "
+            "labels LAS."
             if any(task.get("scores") for task in record["tasks"].values())
-            else "Scores are per cent: of tags accuracy, of sentence starts and entities F1, of "
-            "heads UAS, of labels LAS."
+            else "Scores are per cent: of tags and lemmas accuracy, of sentence starts and "
+            "entities F1, of heads UAS, of labels LAS."
         )
     if "heads" in header["layers"]:
         yield f"Parser: {_parser(configuration, record)}."

@@ -92,6 +92,23 @@ class CompiledStepsProblem(Problem, Protocol):
 
 
 @runtime_checkable
+class CompiledSumsProblem(Problem, Protocol):
+    """A problem that goes over all examples in one call for the log-linear loss, by the same
+    kernels as ``OnlineEG.initialise`` and ``OnlineEG.certificate``.
+    """
+
+    def start_all(self, height: Floats, duals: DualVariables) -> float | None:
+        """Fill the dual variables, with theta ``height[i]`` on the correct parts of example i;
+        returns |v|^2, or None where this cannot be done in one call.
+        """
+
+    def sum_losses(self, c: float, duals: DualVariables) -> tuple[float, float] | None:
+        """The sum of the losses at w = v / c, and that of the corrections of the dual for the
+        rounding of marginals; None where this cannot be done in one call.
+        """
+
+
+@runtime_checkable
 class GroupedProblem(Problem, Protocol):
     """A problem whose parts fall into groups of which every structure has exactly one part, such as
     the possible heads of a word.

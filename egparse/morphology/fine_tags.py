@@ -38,6 +38,8 @@ ENOUGH_WORDS = 4000
 
 _SEPARATOR = "|"
 
+_Pair = tuple[str, str]
+
 STORED_FINE_TAGS = Record(
     {
         "upos": Strings("upos", most=1 << 10, labels=True),
@@ -76,18 +78,17 @@ class FineTags:
         arcs = arcs._replace(known=arcs.known & np.array(has_xpos, dtype=np.bool_))
         if arcs.known.sum() < ENOUGH_WORDS:
             return False
-        fine, xpos = (
-            numbers_of(one for sentence in sentences for one in tags(sentence))[0]
-            for tags in (self._tags_of, xpos_of)
-        )
+        pairs = [pair for sentence in sentences for pair in _pairs_of(sentence)]
+        tags = self._tags_of(pairs)
+        fine, _ = numbers_of(tags[pair] for pair in pairs)
+        xpos, _ = numbers_of(one for sentence in sentences for one in xpos_of(sentence))
         plain = likelihood_of_arcs(arcs, arcs.upos)
         of_xpos = likelihood_of_arcs(arcs, numbered(arcs.upos, xpos)) - plain
         return of_xpos < LEAST_SHARE * (likelihood_of_arcs(arcs, fine) - plain)
 
-    def _tags_of(self, sentence: Sentence) -> list[str]:
-        """The fine tag of each word."""
-        words = zip(upos_of(sentence), feats_of(sentence), strict=True)
-        return [self.tag(upos, features_of(bundle)) for upos, bundle in words]
+    def _tags_of(self, pairs: Iterable[_Pair]) -> dict[_Pair, str]:
+        """The fine tag of each pair of a UPOS and a bundle."""
+        return {pair: self.tag(pair[0], features_of(pair[1])) for pair in set(pairs)}
 
     def extended(self, sentences: Iterable[Sentence]) -> FineTags:
         """The same with the tags of those UPOS that had none; their numbers follow the known.
@@ -96,12 +97,11 @@ class FineTags:
         that training which continues from a base begins with the base's predictions.
         """
         known = set(map(_upos_of_tag, self.tags))
-        counts = Counter(
-            tag
-            for sentence in sentences
-            for upos, tag in zip(upos_of(sentence), self._tags_of(sentence), strict=True)
-            if upos != MISSING and upos not in known
-        )
+        pairs = Counter(pair for sentence in sentences for pair in _pairs_of(sentence))
+        counts = Counter[str]()
+        for pair, tag in self._tags_of(pairs).items():
+            if pair[0] != MISSING and pair[0] not in known:
+                counts[tag] += pairs[pair]
         new = sorted(set(counts).difference(self.tags), key=lambda tag: (-counts[tag], tag))
         return FineTags(self.features, (*self.tags, *new))
 
@@ -152,6 +152,11 @@ class FineTags:
             raise Misfit("fine_tags.features", f"at most {MOST_FEATURES} of a UPOS", most)
         stored.spend(4 * upos * (bundles + 1) + STRING_BYTES * len(features) * bundles)
         return cls(dict(zip(read["upos"], features, strict=True)), tuple(read["tags"]))
+
+
+def _pairs_of(sentence: Sentence) -> Iterable[_Pair]:
+    """The UPOS and the bundle of each word."""
+    return zip(upos_of(sentence), feats_of(sentence), strict=True)
 
 
 def _upos_of_tag(tag: str) -> str:

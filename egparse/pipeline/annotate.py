@@ -17,7 +17,8 @@ import numpy as np
 
 from egparse.features.tag_dictionary import AllowedLabels, fixed_labels
 from egparse.features.word_table import Columns, Words
-from egparse.layers import SUPERTAGS, TAG_LAYERS
+from egparse.layers import LAYERS, LEMMAS, SUPERTAGS, TAG_LAYERS
+from egparse.lemmas.lemmatiser import Lemmatiser
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.pipeline.constraints import ResolvedConstraints
@@ -45,13 +46,14 @@ class Predictors:
     labeller: Labeller | None = None
     morphology: MorphologyTagger | None = field(default=None, kw_only=True)
     supertagger: Tagger | None = field(default=None, kw_only=True)
+    lemmatiser: Lemmatiser | None = field(default=None, kw_only=True)
 
     @cached_property
     def layers(self) -> tuple[str, ...]:
         """The layers that are predicted, in the order of prediction."""
-        heads = ("heads",) if self.parser else ()
-        labels = ("deprels",) if self.labeller else ()
-        return (*(layer for layer in TAG_LAYERS if layer in self.tagged), *heads, *labels)
+        others = {LEMMAS: self.lemmatiser, "heads": self.parser, "deprels": self.labeller}
+        held = self.tagged | {layer for layer, one in others.items() if one is not None}
+        return tuple(layer for layer in LAYERS if layer in held)
 
     @cached_property
     def tagged(self) -> frozenset[str]:
@@ -63,11 +65,13 @@ class Predictors:
 class Prediction(NamedTuple):
     """``values[layer]``: the label number of each word (-1: none), or for ``heads`` the position of
     its head in the sentence (0: the root), shape (words,). ``probabilities[layer]``: the
-    probability of each value, NaN where it is unknown, for the requested layers.
+    probability of each value, NaN where it is unknown, for the requested layers. ``lemmas`` are
+    the lemmas of the words, if they are predicted.
     """
 
     values: Mapping[str, Ints]
     probabilities: Mapping[str, Floats]
+    lemmas: list[str] | None = None
 
 
 class TaggedWords(NamedTuple):
@@ -93,8 +97,22 @@ def predict(
     Raises:
         EgparseError: constraints that leave no sequence or no tree.
     """
-    words, (tags, tag_probabilities) = predict_tags(model, words, layers, given, asked, constraints)
+    words, (tags, tag_probabilities, _) = predict_tags(
+        model, words, layers, given, asked, constraints
+    )
     values, probabilities = dict(tags), dict(tag_probabilities)
+    lemmas = None
+    if model.lemmatiser is not None and LEMMAS in layers:
+        restricted_lemmas = None if constraints is None else constraints.lemmas
+        if LEMMAS in asked:
+            lemmas, probabilities[LEMMAS] = model.lemmatiser.predict_with_probabilities(
+                words, restricted_lemmas
+            )
+        else:
+            lemmas = model.lemmatiser.predict(words, restricted_lemmas)
+        if constraints is not None:
+            solved = np.array([bool(lemma) for lemma in lemmas], dtype=np.int32) - 1
+            constraints.check(LEMMAS, solved, "a lemma")
     if model.parser is not None and "heads" in layers:
         arcs = None if constraints is None else constraints.arcs
         if "heads" in asked:
@@ -119,7 +137,7 @@ def predict(
         else:
             labels = model.labeller.predict(words, heads, model.columns, allowed)
         values["deprels"] = labels
-    return Prediction(values, probabilities)
+    return Prediction(values, probabilities, lemmas)
 
 
 def predict_tags(
@@ -203,13 +221,21 @@ def predict_forms(
     if len(parts) == 1:
         return parts[0]
     predicted = [layer for layer in model.layers if layer in layers]
+    lemmas = None
+    if LEMMAS in predicted:
+        lemmas = [lemma for part in parts for lemma in part.lemmas or ()]
     return Prediction(
-        {layer: np.concatenate([part.values[layer] for part in parts]) for layer in predicted},
+        {
+            layer: np.concatenate([part.values[layer] for part in parts])
+            for layer in predicted
+            if layer != LEMMAS
+        },
         {
             layer: np.concatenate([part.probabilities[layer] for part in parts])
             for layer in predicted
             if layer in asked
         },
+        lemmas,
     )
 
 

@@ -23,7 +23,8 @@ import numpy as np
 
 from egparse.errors import CorpusError, EgparseError
 from egparse.features.tag_dictionary import AllowedLabels
-from egparse.layers import LAYERS
+from egparse.layers import LABELLED, LAYERS, LEMMAS
+from egparse.lemmas.lemmatiser import LemmaConstraints
 from egparse.parsing.constraints import FREE, ArcConstraints
 from egparse.parsing.long_sentences import LONGEST
 from egparse.readers.trees import find_tree_fault
@@ -146,13 +147,15 @@ class LabelConstraints(NamedTuple):
 
 
 class ResolvedConstraints(NamedTuple):
-    """The constraints of a batch in the numbers of a model; ``check(layer, values, what)`` raises
-    EgparseError for a sentence without a solution, whose values are negative.
+    """The constraints of a batch in the numbers of a model, those on lemmas by word;
+    ``check(layer, values, what)`` raises EgparseError for a sentence without a solution, whose
+    values are negative.
     """
 
     labels: Mapping[str, LabelConstraints]
     arcs: ArcConstraints | None
     check: Callable[[str, Ints, str], None]
+    lemmas: LemmaConstraints | None = None
 
 
 @dataclass(frozen=True)
@@ -180,10 +183,43 @@ class BatchConstraints:
             EgparseError: see ``labels`` and ``arcs``.
         """
         return ResolvedConstraints(
-            {layer: self.labels(layer, strings[layer]) for layer in layers if layer != "heads"},
+            {
+                layer: self.labels(layer, strings[layer])
+                for layer in layers
+                if LAYERS[layer].kind in LABELLED
+            },
             self.arcs(single_root=single_root, below=below) if "heads" in layers else None,
             self.check,
+            self.lemmas() if LEMMAS in layers else None,
         )
+
+    def lemmas(self) -> LemmaConstraints | None:
+        """The constraints on lemmas, by word of the batch; None if there are none.
+
+        Raises:
+            EgparseError: a word beyond the sentence, a lemma both fixed and forbidden.
+        """
+        fixed: dict[int, str] = {}
+        forbidden: dict[int, Collection[str]] = {}
+        begin = -1  # of the sentence, as if words counted from 0 on
+        for i, (sentence, given) in enumerate(zip(self.batch, self.constraints, strict=True)):
+            chosen, barred = given.fixed.get(LEMMAS, {}), given.forbidden.get(LEMMAS, {})
+            if chosen or barred:
+                self._check_words(i, LEMMAS, (*chosen, *barred))
+            for word, lemma in chosen.items():
+                self._check_not_forbidden(i, LEMMAS, word, lemma, given)
+                fixed[begin + word] = str(lemma)
+            for word, values in barred.items():
+                if word not in chosen:
+                    forbidden[begin + word] = frozenset(map(str, values))
+            begin += len(sentence)
+        return LemmaConstraints(fixed, forbidden) if fixed or forbidden else None
+
+    def _check_not_forbidden(
+        self, i: int, layer: str, word: int, value: Value, given: Constraints
+    ) -> None:
+        if value in given.forbidden.get(layer, {}).get(word, ()):
+            raise self.fault(i, word, f"a value in {layer} that is not forbidden", repr(value))
 
     def labels(self, layer: str, strings: Sequence[str]) -> LabelConstraints:
         """The constraints on a layer of labels, in which ``strings`` are numbered.
@@ -208,10 +244,7 @@ class BatchConstraints:
                 if layer == "spans":
                     self._check_spans(i, fixed, numbers)
             for word, value in fixed.items():
-                if value in forbidden.get(word, ()):
-                    raise self.fault(
-                        i, word, f"a value in {layer} that is not forbidden", repr(value)
-                    )
+                self._check_not_forbidden(i, layer, word, value, given)
                 fixed_words.append(begin + word)
                 known = numbers.get(str(value))
                 if known is None:

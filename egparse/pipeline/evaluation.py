@@ -1,4 +1,4 @@
-"""Evaluating a model on a corpus: its layers, and the sentences that its splitter finds."""
+"""Evaluating a model on a corpus: its layers, and the tokens and sentences that it finds."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
 
+from egparse.errors import EgparseError
 from egparse.evaluation.evaluate_model import Annotator, evaluate_model
 from egparse.evaluation.report import Report
+from egparse.evaluation.report import evaluate as report_of
+from egparse.pipeline.from_text import raw_text, resampled_units
 from egparse.readers.corpus import read_corpus
 from egparse.sentences import Sentence
 from egparse.splitting.splitter import Splitter
@@ -21,6 +24,9 @@ class EvaluatedModel(Annotator, Protocol):
     def splitter(self) -> Splitter | None:
         """The sentence splitter, if there is one."""
 
+    def __call__(self, source: str, /) -> list[Sentence]:
+        """The annotated sentences of a text."""
+
 
 def evaluate(
     model: EvaluatedModel,
@@ -30,6 +36,7 @@ def evaluate(
     bootstrap: int = 1000,
     seed: int = 0,
     details: bool = False,
+    from_text: bool = False,
 ) -> Report:
     """The scores of a model on a gold corpus, given as a path or as sentences.
 
@@ -37,13 +44,31 @@ def evaluate(
     sentence splitter is scored on the paragraphs of ``gold``, whose words are given.
     ``bootstrap`` is the number of resamples for the intervals, 0 for none.
 
+    With ``from_text`` the model is given the text of ``gold`` (``from_text.raw_text``) instead of
+    its words, and finds tokens, words and sentences itself. Intervals then resample documents or
+    paragraphs (``from_text.resampled_units``).
+
     Raises:
-        EgparseError: a corpus that cannot be read, or without sentences.
+        EgparseError: a corpus that cannot be read, or without sentences; ``gold_tags`` or
+            ``details`` with ``from_text``.
     """
     if isinstance(gold, str | Path):
         # Trees with several roots are scored too: scoring does not depend on their number.
         gold = read_corpus(gold, multiple_roots=True)
     sentences = list(gold)
+    if from_text:
+        if gold_tags or details:
+            option = "gold tags" if gold_tags else "details"
+            raise EgparseError(f"{option}: need the words of the gold corpus, not its text")
+        return report_of(
+            sentences,
+            model(raw_text(sentences)) if sentences else [],
+            layers=set(model.layers),
+            bootstrap=bootstrap,
+            seed=seed,
+            from_text=True,
+            units=resampled_units(sentences),
+        )
     return evaluate_model(
         model,
         sentences,

@@ -16,11 +16,21 @@ import numpy as np
 from egparse.classes.columns import MAX_COLUMNS, MAX_TABLES
 from egparse.errors import ConfigError, EgparseError, ModelFileError
 from egparse.features.forms import OBSERVABLES
-from egparse.features.vocabulary import Vocabulary
+from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
 from egparse.features.word_table import Columns, Words
 from egparse.fitting.named_losses import probabilistic_layers
 from egparse.fitting.old_tables import config_table_of
-from egparse.layers import EXPANDER, LAYERS, MORPHOLOGY, SPLITTER, SUPERTAGS, TAG_LAYERS, TOKENISER
+from egparse.layers import (
+    EXPANDER,
+    LAYERS,
+    LEMMAS,
+    MORPHOLOGY,
+    SPLITTER,
+    SUPERTAGS,
+    TAG_LAYERS,
+    TOKENISER,
+)
+from egparse.lemmas.lemmatiser import Lemmatiser
 from egparse.parsing.arc_parser import Parser, ScoredTree
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.pipeline.annotate import (
@@ -81,6 +91,7 @@ PAYLOAD = Record(
         "fine_tags": Maybe(Section()),
         "vocabularies": TableOf(Strings(distinct=False), tuple(OBSERVABLES)),
         "taggers": TableOf(Section(), TAG_LAYERS),
+        "lemmatiser": Maybe(Section()),
         "morphology": Maybe(Section()),
         "supertagger": Maybe(Section()),
         "parser": Maybe(Section()),
@@ -97,8 +108,8 @@ PAYLOAD = Record(
     },
     absent=dict.fromkeys(
         (
-            *("splitter", "fine_tags", "classes", "morphology", "supertagger", "tokeniser"),
-            "expander",
+            *("splitter", "fine_tags", "classes", "morphology", "supertagger"),
+            *("tokeniser", "expander", "lemmatiser"),
         )
     ),
 )
@@ -152,11 +163,14 @@ class Model(Predictors):
             source = self.text_reader().sentences(StringIO(source))
         return list(self.annotate(source, **options))
 
-    def text_reader(self, first_id: int = 1) -> Reader:
+    def text_reader(self, first_id: int = 1, *, whole: bool = False) -> Reader:
         """A reader of one plain text, whose sentences have the IDs ``first_id`` and so on: by the
-        tokeniser, or by spaCy's rules where the model has none.
+        tokeniser, or by spaCy's rules where the model has none. ``whole``: each paragraph is one
+        sentence.
         """
-        return reader_of(self.language, self.tokeniser, self.splitter, self.expander, first_id)
+        return reader_of(
+            self.language, self.tokeniser, self.splitter, self.expander, first_id, whole=whole
+        )
 
     def annotate(
         self,
@@ -345,9 +359,11 @@ class Model(Predictors):
         bootstrap: int = 1000,
         seed: int = 0,
         details: bool = False,
+        from_text: bool = False,
     ) -> Report:
         """The scores of the model's layers on a corpus, a path or sentences, with 95 % intervals by
-        ``bootstrap`` resamples of its sentences; see ``egparse.evaluation.report``.
+        ``bootstrap`` resamples of its sentences; see ``egparse.evaluation.report``. With
+        ``from_text`` the model finds tokens, words and sentences in the text of the corpus.
 
         Raises:
             EgparseError: a corpus that cannot be read, or without sentences.
@@ -355,7 +371,13 @@ class Model(Predictors):
         from egparse.pipeline.evaluation import evaluate
 
         return evaluate(
-            self, gold, gold_tags=gold_tags, bootstrap=bootstrap, seed=seed, details=details
+            self,
+            gold,
+            gold_tags=gold_tags,
+            bootstrap=bootstrap,
+            seed=seed,
+            details=details,
+            from_text=from_text,
         )
 
     def save(self, path: Path | str) -> None:
@@ -384,6 +406,7 @@ class Model(Predictors):
             },
             "taggers": {layer: tagger.to_payload() for layer, tagger in self.taggers.items()},
             "morphology": self.morphology and self.morphology.to_payload(),
+            "lemmatiser": self.lemmatiser and self.lemmatiser.to_payload(),
             "supertagger": self.supertagger and self.supertagger.to_payload(),
             "parser": self.parser and self.parser.to_payload(),
             "labeller": self.labeller and self.labeller.to_payload(),
@@ -450,11 +473,14 @@ class Model(Predictors):
         if labeller is not None:
             labeller.require("deprels" in labels, "", "labels of deprels", "none")
             labeller.require(parser is not None, "", "a parser", "none")
+        of_lemmas = read["lemmatiser"]
+        n_tags = FIRST_VALUE + len(labels.get("upos", ()))
         table = config_table_of(header)
         model = cls(
             columns=columns,
             taggers=taggers,
             morphology=morphology,
+            lemmatiser=of_lemmas and Lemmatiser.from_payload(of_lemmas, columns.names, n_tags),
             supertagger=of_super and Tagger.from_payload(of_super, columns.names, n_supertags),
             parser=parser and _parser_of(parser, columns),
             labeller=labeller and Labeller.from_payload(labeller, columns),
@@ -477,6 +503,8 @@ class Model(Predictors):
         model = self._sequence_models().get(layer)
         if model is None or layer in (SPLITTER, TOKENISER, EXPANDER):
             return []
+        if layer == LEMMAS and self.lemmatiser is not None:
+            return strongest_attributes(model, self.columns, self.lemmatiser.part_labels, count)
         labels: Sequence[str | None] = self.columns.labels[layer].strings
         if self.morphology is not None and layer in self.morphology.layers:
             labels = self.morphology.part_labels(layer, self.columns.labels)
@@ -495,7 +523,7 @@ class Model(Predictors):
             weights = self.parser.weights
             sizes["heads"] = {
                 "labels": 0,
-                "attributes": len(weights),
+                "attributes": weights.size,
                 "weights": int(np.count_nonzero(weights)),
                 "bytes": weights.nbytes,
             }
@@ -511,6 +539,8 @@ class Model(Predictors):
             models |= dict.fromkeys(self.morphology.layers, self.morphology.tagger.model)
         if self.supertagger is not None:
             models[SUPERTAGS] = self.supertagger.model
+        if self.lemmatiser is not None:
+            models[LEMMAS] = self.lemmatiser.model
         if self.labeller is not None:
             models["deprels"] = self.labeller.model
         if self.splitter is not None:

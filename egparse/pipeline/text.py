@@ -12,7 +12,7 @@ import numpy as np
 
 from egparse.features.vocabulary import Vocabulary
 from egparse.features.word_table import Columns, Words
-from egparse.layers import WORD_TAGS
+from egparse.layers import LEMMAS, WORD_TAGS
 from egparse.pipeline.annotate import ABSENT, Prediction
 from egparse.pipeline.constraints import ResolvedConstraints
 from egparse.schemes import to_iob2
@@ -68,9 +68,11 @@ def label_strings(
     constraints: ResolvedConstraints | None,
 ) -> dict[str, list[str]]:
     """The labels of each predicted layer except heads, with the kept tags and the fixed labels that
-    the model does not know.
+    the model does not know; and the lemmas.
     """
     strings: dict[str, list[str]] = {}
+    if prediction.lemmas is not None:
+        strings[LEMMAS] = prediction.lemmas
     for layer, values in prediction.values.items():
         if layer == "heads":
             continue

@@ -5,14 +5,19 @@ multiword tokens by its expander.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import IO, NamedTuple, Protocol
 
+import numpy as np
+
+from egparse.readers.docs import MAX_WORDS
 from egparse.readers.encodings import UTF_8
 from egparse.sentences import Sentence
+from egparse.splitting.columns import Paragraph
 from egparse.splitting.splitter import Splitter
 from egparse.tokenising.expander import Expander
 from egparse.tokenising.tokeniser import Tokeniser
+from egparse.types import Mask
 
 
 class Reader(Protocol):
@@ -31,13 +36,28 @@ class Reader(Protocol):
         """Sentences that are kept back until more of the text is known, for somebody who waits."""
 
 
+class _WholeParagraphs:
+    """A splitter that leaves each paragraph one sentence."""
+
+    def split(self, paragraphs: Sequence[Paragraph]) -> list[Mask]:
+        return [self.starts(*paragraph) for paragraph in paragraphs]
+
+    def starts(self, forms: Sequence[str], spaced: Sequence[bool]) -> Mask:
+        starts: Mask = np.arange(len(forms)) == 0
+        return starts
+
+
+_ANY_LENGTH = 1 << 62
+
+
 class _RuleReader(NamedTuple):
     """Reads text by spaCy's rules for a language, sentences by the splitter if there is one."""
 
     language: str
-    splitter: Splitter | None
+    splitter: Splitter | _WholeParagraphs | None
     expander: Expander | None
     first_id: int
+    max_words: int
 
     def sentences(
         self,
@@ -55,6 +75,7 @@ class _RuleReader(NamedTuple):
             encoding=encoding,
             splitter=None if self.splitter is None else self.splitter.starts,
             first_id=self.first_id,
+            max_words=self.max_words,
         )
         if self.expander is None:
             return sentences
@@ -71,11 +92,17 @@ def reader_of(
     splitter: Splitter | None,
     expander: Expander | None,
     first_id: int,
+    *,
+    whole: bool = False,
 ) -> Reader:
-    """A reader of one text, whose sentences have the IDs ``first_id`` and so on."""
+    """A reader of one text, whose sentences have the IDs ``first_id`` and so on; ``whole``: each
+    paragraph is one sentence, however long.
+    """
+    splits = _WholeParagraphs() if whole else splitter
+    max_words = _ANY_LENGTH if whole else MAX_WORDS
     if tokeniser is None:
-        return _RuleReader(language, splitter, expander, first_id)
+        return _RuleReader(language, splits, expander, first_id, max_words)
     from egparse.tokenising.reading import Reading, TextReader
 
     expand = None if expander is None else expander.expand
-    return TextReader(Reading(tokeniser, splitter, expand), first_id)
+    return TextReader(Reading(tokeniser, splits, expand, max_words), first_id)

@@ -143,8 +143,6 @@ def plain_rows(sentence: Sentence, misc: Sequence[str] | None = None) -> list[st
     cells[WIDTH::STRIDE] = repeat("\n", n - 1)
     cells[ID::STRIDE] = map(str, range(1, n + 1))
     cells[FORM::STRIDE] = sentence.forms
-    if sentence.lemmas:
-        cells[LEMMA::STRIDE] = sentence.lemmas
     _fill_annotation(cells, sentence)
     if misc is not None:
         cells[MISC::STRIDE] = misc
@@ -191,6 +189,7 @@ def _fill_annotation(cells: list[str], sentence: Sentence) -> None:
     not fit the extended slice.
     """
     for column, layer in (
+        (LEMMA, sentence.lemmas),
         (UPOS, sentence.upos),
         (XPOS, sentence.xpos),
         (FEATS, sentence.feats),

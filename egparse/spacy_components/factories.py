@@ -13,6 +13,7 @@ from spacy import util
 from spacy.language import Language
 
 if TYPE_CHECKING:
+    from egparse.spacy_components.lemmatizer import EgparseLemmatizer
     from egparse.spacy_components.ner import EgparseNer
     from egparse.spacy_components.parser import EgparseParser
     from egparse.spacy_components.senter import EgparseSenter
@@ -93,6 +94,49 @@ def make_tagger(
         model=model,
         awaits_copy=prepare(nlp, name),
         overwrite=overwrite,
+        probabilities=probabilities,
+        scorer=scorer,
+    )
+
+
+@Language.factory(
+    "egparse_lemmatizer",
+    assigns=["token.lemma"],
+    requires=[],
+    default_config={
+        "model": None,
+        "overwrite": False,
+        "use_tags": True,
+        "probabilities": False,
+        "scorer": {"@scorers": "egparse.lemmatizer_scorer.v1"},
+    },
+    default_score_weights={"lemma_acc": 1.0, "conll_lemmas": 0.0},
+)
+def make_lemmatizer(
+    nlp: Language,
+    name: str,
+    model: _Name,
+    overwrite: bool,
+    use_tags: bool,
+    probabilities: bool,
+    scorer: _Scorer,
+) -> EgparseLemmatizer:
+    """Set LEMMA; existing lemmas are kept unless ``overwrite``.
+
+    With ``use_tags`` the tags of the Doc are used; missing ones are predicted, but not set.
+    """
+    from egparse.storage.collector import collector_paused
+
+    with collector_paused():
+        from egparse.spacy_components.lemmatizer import EgparseLemmatizer
+
+    return EgparseLemmatizer(
+        nlp.vocab,
+        name,
+        model=model,
+        awaits_copy=prepare(nlp, name),
+        overwrite=overwrite,
+        use_tags=use_tags,
         probabilities=probabilities,
         scorer=scorer,
     )

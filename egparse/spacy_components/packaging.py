@@ -179,6 +179,7 @@ def components_of(model: Model) -> tuple[str, ...]:
     wanted = {
         "egparse_senter": True,
         "egparse_tagger": bool(layers & {"upos", "xpos", "feats"}),
+        "egparse_lemmatizer": "lemmas" in layers,
         "egparse_parser": "heads" in layers,
         "egparse_ner": "spans" in layers,
     }
@@ -314,12 +315,14 @@ def _performance(scores: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     named = {
         "tag_acc": scores["UPOS"] if scores["XPOS"] is None else scores["XPOS"],
         "pos_acc": scores["UPOS"],
+        "lemma_acc": scores.get("Lemmas"),
         "dep_uas": attachment.get("UAS"),
         "dep_las": attachment.get("LAS"),
         "sents_f": sentences.get("Sentences"),
         **{f"ents_{key}": spans.get(key) for key in ("p", "r", "f")},
         **{f"conll_{key.lower()}": scores[key] for key in ("UPOS", "XPOS", "UFeats")},
         **{f"conll_{key.lower()}": scores[key] for key in ("UAS", "LAS", "CLAS", "MLAS")},
+        **{f"conll_{key.lower()}": scores.get(key) for key in ("Lemmas", "BLEX")},
     }
     for key, value in named.items():
         if value is not None:

@@ -24,7 +24,7 @@ from spacy.tokens import Doc, Span, Token
 
 from egparse.types import Longs
 
-_OF_TOKENS = ("tag", "pos", "morph", "ent", "head", "dep")
+_OF_TOKENS = ("tag", "pos", "morph", "lemma", "ent", "head", "dep")
 
 _PLACED = "._."
 """What spaCy's keys of values at a place begin with; then a name and the characters."""

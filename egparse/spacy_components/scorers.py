@@ -22,6 +22,11 @@ def make_tagger_scorer() -> Callable[..., Scores]:
     return tagger_score
 
 
+def make_lemmatizer_scorer() -> Callable[..., Scores]:
+    """``egparse.lemmatizer_scorer.v1``."""
+    return lemmatizer_score
+
+
 def make_ner_scorer() -> Callable[..., Scores]:
     """``egparse.ner_scorer.v1``."""
     return ner_score
@@ -52,6 +57,15 @@ def tagger_score(examples: Iterable[Example], **settings: Any) -> Scores:
         **spacy_score(examples, **settings),
         **_conll(examples, names, attributes),
     }
+
+
+def lemmatizer_score(examples: Iterable[Example], **settings: Any) -> Scores:
+    """``lemma_acc``, over the tokens that have a lemma in gold; ``conll_lemmas``."""
+    from spacy.pipeline.lemmatizer import lemmatizer_score as spacy_score
+
+    examples = list(examples)
+    names, attributes = {"conll_lemmas": "Lemmas"}, {"conll_lemmas": "LEMMA"}
+    return {**spacy_score(examples, **settings), **_conll(examples, names, attributes)}
 
 
 def parser_score(examples: Iterable[Example], **settings: Any) -> Scores:

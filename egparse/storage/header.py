@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from egparse.errors import ModelFileError
-from egparse.layers import EXPANDER, LAYERS, MORPHOLOGY, SPLITTER, SUPERTAGS, TOKENISER, WORD_TAGS
+from egparse.layers import (
+    EXPANDER,
+    LABELLED,
+    LAYERS,
+    MORPHOLOGY,
+    SPLITTER,
+    SUPERTAGS,
+    TOKENISER,
+    WORD_TAGS,
+)
 from egparse.storage.model_file import read_header
 from egparse.storage.schema import (
     Choice,
@@ -31,7 +40,7 @@ from egparse.storage.schema import (
 _COUNT = Integer(0, (1 << 63) - 1)
 _LINE = Text(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]{0,1000}", "one line of at most 1,000 characters")
 _LAYERS = ListOf(Choice(tuple(LAYERS)), most=len(LAYERS))
-_LABELLED = [*(name for name, layer in LAYERS.items() if layer.kind != "head"), SUPERTAGS]
+_LABELLED = [*(name for name, layer in LAYERS.items() if layer.kind in LABELLED), SUPERTAGS]
 
 _TABLE = Record({}, others=True)
 _SECTIONS = ("jackknife", *dict.fromkeys(layer.section for layer in LAYERS.values()))

@@ -25,7 +25,6 @@ MIN_BITS, MAX_BITS = 8, 28
 """
 
 _STEPS = 127
-_ALWAYS_DEFLATED = 1 << 23
 _MOST_EACH = 2  # weights for a byte of the file, in larger tables
 
 
@@ -35,16 +34,17 @@ def quantise(weights: Singles) -> Singles:
     return _values(largest)[steps.view(np.uint8)]
 
 
-def pack_weights(weights: Singles) -> dict[str, Any]:
+def pack_weights(weights: Singles, *, deflated_up_to: int = 1 << 23) -> dict[str, Any]:
     """The content of the model file for weights of shape (n,).
 
-    A large table of which nearly all weights are 0 is stored as it is: the file then is in
-    proportion to the memory that it takes, which reading requires (``schema.Allowance``).
+    A table of which nearly all weights are 0 is stored as it is, if it has more than
+    ``deflated_up_to`` weights: the file then is in proportion to the memory that it takes, which
+    reading requires (``schema.Allowance``).
     """
     steps, largest = _rounded(weights)
     plain = steps.tobytes()
     deflated = zlib.compress(plain, LEVEL)
-    if len(plain) > max(_ALWAYS_DEFLATED, _MOST_EACH * len(deflated)):
+    if len(plain) > max(deflated_up_to, _MOST_EACH * len(deflated)):
         deflated = zlib.compress(plain, 0)
     return {"deflated": deflated, "largest": largest, "count": len(weights)}
 

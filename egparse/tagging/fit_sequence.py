@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from egparse.errors import ConfigError
+from egparse.features.index import Attributes
 from egparse.features.sequence import (
     NEVER,
     Division,
@@ -55,6 +56,7 @@ class SequenceExamples(NamedTuple):
     """Words with columns ``values``, sentences ``starts``, correct labels ``gold`` and their
     ``candidates`` (gold among them); what the labels are made of, if they are divided.
 
+    With ``attributes``, these were found before, and ``values`` are not looked at.
     With ``partial``, ``gold`` is some completion of what is annotated; its labels are not divided.
     With ``chosen`` (words,), for words that choose alone, only the chosen words are learned from,
     and ``gold`` and ``candidates`` are theirs. With ``chains`` too, chosen words need not choose
@@ -70,6 +72,7 @@ class SequenceExamples(NamedTuple):
     partial: PartialTags | None = None
     chosen: Mask | None = None
     chains: Longs | None = None
+    attributes: Attributes | None = None
 
 
 class SequenceSettings(NamedTuple):
@@ -102,19 +105,13 @@ def prepare_sequence(
     """
     division = examples.division
     n_classes = examples.n_labels if division is None else division.n_classes
-    keys = keys_of(settings.templates, examples.values, examples.starts)
+    index, attributes = examples.attributes or _attributes_of(examples, settings)
     if examples.chosen is not None:
-        keys = np.ascontiguousarray(keys[examples.chosen])
         starts = np.concatenate([[0], np.cumsum(examples.chosen)])[examples.starts]
         chains = np.unique(starts).astype(np.int64) if examples.chains is None else examples.chains
         examples = examples._replace(starts=chains)
     support, longer = _supports(examples, settings, n_classes)
     partial = examples.partial
-    index = build_index(keys, settings.min_count)
-    if settings.base is not None:
-        index = keys_with_base(index, keys, settings.base)
-    attributes = index.numbers(keys)
-    del keys
     rows = _supported_rows(attributes, len(index), examples, settings)
     warm_start = None
     if settings.base is not None:
@@ -169,6 +166,17 @@ def prepare_sequence(
         return replace(model, divided=division.parts, classes=division.classes)
 
     return Prepared(learner, learner.initialise(GOLD_THETA + float(np.log(per_word))), snapshot)
+
+
+def _attributes_of(examples: SequenceExamples, settings: SequenceSettings) -> Attributes:
+    """The attributes of the words that are learned from, by a new index."""
+    keys = keys_of(settings.templates, examples.values, examples.starts)
+    if examples.chosen is not None:
+        keys = np.ascontiguousarray(keys[examples.chosen])
+    index = build_index(keys, settings.min_count)
+    if settings.base is not None:
+        index = keys_with_base(index, keys, settings.base)
+    return Attributes(index, index.numbers(keys))
 
 
 def _supported_rows(

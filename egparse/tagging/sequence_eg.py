@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from egparse.compilation import njit
 from egparse.compilation.copying import copy_numbers
 from egparse.features.packed import PackedRows, add_words, score_words
@@ -25,7 +27,13 @@ from egparse.learners.eg.step import (
 )
 from egparse.structures.chains import chain, higher_order, multiclass
 from egparse.structures.chains.higher_order_states import Workspace
-from egparse.tagging.sequence_layout import Sentence, SequenceLayout, sentence_of, write_cost
+from egparse.tagging.sequence_layout import (
+    Sentence,
+    SequenceLayout,
+    sentence_of,
+    write_cost,
+    write_gold,
+)
 from egparse.types import Floats, Longs, UInt16s
 
 Memory = Workspace | None
@@ -183,6 +191,69 @@ def run_steps(
         evaluations += made
         norm_change += change
     return evaluations, norm_change
+
+
+@njit
+def start_all(
+    height: Floats,
+    duals: DualVariables,
+    layout: SequenceLayout,
+    weights: SequenceWeights,
+    scratch: Scratch,
+    memory: Memory,
+) -> float:
+    """``OnlineEG.initialise`` for the log-linear loss: fill the dual variables, with theta
+    ``height[i]`` on the correct parts of sentence i; returns |v|^2.
+    """
+    norm = 0.0
+    for i in range(layout.words.shape[0] - 1):
+        sentence = sentence_of(layout, i)
+        parts = _parts(i, duals, layout, scratch)
+        write_gold(layout, i, parts.changes)
+        for r in range(parts.theta.shape[0]):
+            parts.theta[r] = np.float32(height[i]) if parts.changes[r] > 0.0 else np.float32(0.0)
+            parts.trial[r] = parts.theta[r]
+        value = infer(sentence, parts.trial, scratch.chain, memory, parts.marginals)
+        for r in range(parts.theta.shape[0]):
+            parts.stored[r] = np.float32(parts.marginals[r])
+            if parts.stored[r] > 0.0:
+                value -= parts.trial[r] * parts.stored[r]
+            parts.changes[r] -= parts.stored[r]
+        duals.value[i] = value
+        norm += add_sentence(weights, sentence, scratch.buffer, scratch.codes, parts.changes)
+    return norm
+
+
+@njit
+def sum_losses(
+    c: float,
+    duals: DualVariables,
+    layout: SequenceLayout,
+    weights: SequenceWeights,
+    scratch: Scratch,
+    memory: Memory,
+) -> tuple[float, float]:
+    """The sums of ``OnlineEG.certificate`` for the log-linear loss: the losses at w = v / c, and
+    what the rounding of marginals takes from the dual.
+    """
+    loss, correction = 0.0, 0.0
+    for i in range(layout.words.shape[0] - 1):
+        sentence = sentence_of(layout, i)
+        parts = _parts(i, duals, layout, scratch)
+        score_sentence(weights, sentence, scratch.buffer, scratch.codes, parts.scores)
+        write_gold(layout, i, parts.changes)
+        for r in range(parts.scores.shape[0]):
+            parts.scores[r] /= c
+            loss -= parts.scores[r] * parts.changes[r]
+        loss += infer(sentence, parts.scores, scratch.chain, memory, parts.marginals)
+        for r in range(parts.theta.shape[0]):
+            parts.trial[r] = parts.theta[r]
+        infer(sentence, parts.trial, scratch.chain, memory, parts.marginals)
+        for r in range(parts.theta.shape[0]):
+            # d dual / d mu = s / C - theta
+            gradient = parts.scores[r] - parts.trial[r]
+            correction += gradient * (parts.marginals[r] - parts.stored[r])
+    return loss, correction
 
 
 @njit

@@ -68,30 +68,29 @@ def lay_out(
     if not _ascend(candidates, candidate_starts):
         raise ValueError("expected the candidates of each word in ascending order")
     starts = np.empty(len(gold) + n, dtype=np.int32)
+    _fill_starts(word_starts, candidate_starts, starts)
     places = np.zeros(len(candidates), dtype=np.int32)
-    label_sets: list[UInt16s] = []
-    in_ngrams = candidates if classes is None else classes[candidates]
-    sizes = np.zeros(n + 1, dtype=np.int64)
-    for i in range(n):
-        bounds = candidate_starts[word_starts[i] : word_starts[i + 1] + 1]
-        starts[word_starts[i] + i : word_starts[i + 1] + i + 1] = bounds - bounds[0]
-        sizes[i + 1] = bounds[-1] - bounds[0]
-        if order:
-            labels, inverse = np.unique(in_ngrams[bounds[0] : bounds[-1]], return_inverse=True)
-            places[bounds[0] : bounds[-1]] = inverse
-            label_sets.append(labels)
-            sizes[i + 1] += n_ngrams(len(labels), order)
+    sizes = np.diff(candidate_starts[word_starts])
     label_starts = np.zeros(n + 1, dtype=np.int64)
+    label_sets = np.empty(0, dtype=np.uint16)
     if order:
-        label_starts[1:] = np.cumsum([len(labels) for labels in label_sets])
+        in_ngrams = candidates if classes is None else classes[candidates]
+        n_labels = 1 + int(in_ngrams.max(initial=0))
+        label_sets = np.empty(int(np.minimum(sizes, n_labels).sum()), dtype=np.uint16)
+        place_of = np.full(n_labels, -1, dtype=np.int32)
+        bounds = candidate_starts[word_starts]
+        _find_label_sets(in_ngrams, bounds, place_of, label_sets, label_starts, places)
+        label_sets = label_sets[: label_starts[-1]].copy()
+        of_size = [n_ngrams(size, order) for size in range(n_labels + 1)]
+        sizes = sizes + np.array(of_size, dtype=np.int64)[np.diff(label_starts)]
     layout = SequenceLayout(
-        np.cumsum(sizes),
+        np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)]),
         word_starts,
         starts,
         candidates,
         candidate_starts,
         places,
-        np.concatenate([*label_sets, np.empty(0, dtype=np.uint16)]),
+        label_sets,
         label_starts,
         np.empty(len(gold), dtype=np.int32),
         order,
@@ -99,6 +98,52 @@ def lay_out(
     if not _find_gold(layout, gold):
         raise ValueError("expected the correct label of every word among its candidates")
     return layout
+
+
+@njit
+def _fill_starts(word_starts: Longs, candidate_starts: Longs, starts: Ints) -> None:
+    """Where the candidates of each word begin within those of its sentence."""
+    for i in range(word_starts.shape[0] - 1):
+        first = candidate_starts[word_starts[i]]
+        for word in range(word_starts[i], word_starts[i + 1] + 1):
+            starts[word + i] = candidate_starts[word] - first
+
+
+@njit
+def _find_label_sets(
+    labels: UInt16s,
+    bounds: Longs,
+    place_of: Ints,
+    label_sets: UInt16s,
+    label_starts: Longs,
+    places: Ints,
+) -> None:
+    """Write the distinct ``labels[bounds[i]:bounds[i + 1]]`` of each sentence, ascending, to
+    ``label_sets``, and the place of each label in its set; ``place_of`` (labels,) is -1 between
+    sentences.
+    """
+    total = 0
+    for i in range(bounds.shape[0] - 1):
+        first, end = bounds[i], bounds[i + 1]
+        least, most = place_of.shape[0], -1
+        for c in range(first, end):
+            label = int(labels[c])
+            place_of[label] = 0
+            if label < least:
+                least = label
+            if label > most:
+                most = label
+        begin = total
+        for label in range(least, most + 1):
+            if place_of[label] == 0:
+                label_sets[total] = label
+                place_of[label] = total - begin
+                total += 1
+        for c in range(first, end):
+            places[c] = place_of[labels[c]]
+        for place in range(begin, total):
+            place_of[label_sets[place]] = -1
+        label_starts[i + 1] = total
 
 
 @njit

@@ -32,6 +32,8 @@ from egparse.tagging.sequence_eg import (
     infer,
     run_steps,
     score_sentence,
+    start_all,
+    sum_losses,
 )
 from egparse.tagging.sequence_layout import lay_out, sentence_of, write_cost, write_gold, write_path
 from egparse.types import Floats, Ints, Longs, Mask, Singles, UInt16s
@@ -258,6 +260,25 @@ class SequenceProblem:
             order, rule, duals, self._layout, self._weights, self._scratch, self._memory
         )
         return int(evaluations), float(norm_change)
+
+    def start_all(self, height: Floats, duals: DualVariables) -> float | None:
+        """Fill the dual variables of the log-linear loss, compiled as a whole; None with targets,
+        which are not looked at there.
+        """
+        if self._targets:
+            return None
+        arguments = duals, self._layout, self._weights, self._scratch, self._memory
+        return float(start_all(height, *arguments))
+
+    def sum_losses(self, c: float, duals: DualVariables) -> tuple[float, float] | None:
+        """The log-linear losses, and the correction of the dual, compiled as a whole; None with
+        targets.
+        """
+        if self._targets:
+            return None
+        arguments = duals, self._layout, self._weights, self._scratch, self._memory
+        loss, correction = sum_losses(c, *arguments)
+        return float(loss), float(correction)
 
     def design(self) -> DesignMatrix:
         """Words as choices among labels, for learners that look at single weights."""

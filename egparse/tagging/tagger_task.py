@@ -5,15 +5,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from egparse.errors import EgparseError
 from egparse.evaluation.quick import tag_accuracy
 from egparse.evaluation.spans import score_spans
+from egparse.features.index import Attributes
 from egparse.features.sequence import Division
 from egparse.features.tag_dictionary import TagDictionary
-from egparse.features.templates import compile_templates
+from egparse.features.templates import Templates, compile_templates
 from egparse.features.word_table import Columns
 from egparse.fitting.choose_learner import build_learner
 from egparse.fitting.class_templates import with_classes
@@ -27,10 +29,22 @@ from egparse.tagging.partial_tags import (
     partial_tags,
     some_completion,
 )
-from egparse.tagging.sequence_model import SequenceModel, without_small_weights
+from egparse.tagging.sequence_model import (
+    SequenceModel,
+    build_index,
+    keys_of,
+    without_small_weights,
+)
 from egparse.tagging.tagger import Tagger, candidates_of, iob2_kinds
 from egparse.tagging.warm_start import with_seen
 from egparse.types import Floats, Ints, Mask
+
+
+class KnownWords(NamedTuple):
+    """The correct label numbers of the training words, (words,), and their attributes."""
+
+    gold: Ints
+    attributes: Attributes
 
 
 @dataclass(frozen=True)
@@ -39,7 +53,8 @@ class TaggerTask:
 
     Taggers of spans predict only valid sequences of the tagging scheme. With a ``base``, over the
     same columns and labels, training continues from it. With ``in_full`` the taggers are not
-    reduced to what a model file holds (see ``as_stored``).
+    reduced to what a model file holds (see ``as_stored``). What is ``known`` of the training words
+    is not computed again.
     """
 
     layer: str
@@ -50,6 +65,7 @@ class TaggerTask:
     seed: int
     base: Tagger | None = None
     in_full: bool = False
+    known: KnownWords | None = None
 
     keeps_last = False
 
@@ -88,7 +104,8 @@ class TaggerTask:
         """
         settings = self.config if config is None else config
         assert isinstance(settings, TaggerConfig)
-        words, gold, base = self.train.words, self.gold, self.base
+        words, base, known = self.train.words, self.base, self.known
+        gold = self.gold if known is None else known.gold
         if len(gold) and not (gold >= 0).any():
             raise EgparseError(f"{self.layer}: expected a word with a tag, got none")
         dictionary = self._dictionary(gold)
@@ -97,7 +114,13 @@ class TaggerTask:
         if dictionary is not None:
             candidates = dictionary.with_correct(candidates, whole)
         examples = SequenceExamples(
-            words.values, words.starts, whole, candidates, len(self.labels), self.division
+            words.values,
+            words.starts,
+            whole,
+            candidates,
+            len(self.labels),
+            self.division,
+            attributes=None if known is None else known.attributes,
         )
         if whole is not gold:
             partial = partial_tags(
@@ -107,13 +130,7 @@ class TaggerTask:
         prepared = prepare_sequence(
             examples,
             SequenceSettings(
-                templates=compile_templates(
-                    with_classes(settings, self.columns.n_class_tables),
-                    self.columns.names,
-                    settings.pads,
-                )
-                if base is None
-                else base.model.templates,
+                templates=self._templates(settings),
                 min_count=settings.min_count,
                 full_row_min_count=settings.full_row_min_count,
                 bigrams=settings.bigrams,
@@ -133,6 +150,33 @@ class TaggerTask:
         if self.in_full:
             return prepared.then(lambda model: Tagger(model, dictionary))
         return prepared.then(lambda model: self.as_stored(Tagger(model, dictionary)))
+
+    def _templates(self, settings: TaggerConfig) -> Templates:
+        if self.base is not None:
+            return self.base.model.templates
+        texts = with_classes(settings, self.columns.n_class_tables)
+        return compile_templates(texts, self.columns.names, settings.pads)
+
+    def with_known_words(self) -> Self:
+        """The task with all that is needed of its words to learn from some of them. A task with a
+        base stays as it is: its attributes are the base's too.
+        """
+        if self.base is not None:
+            return self
+        words, templates = self.train.words, self._templates(self.config)
+        keys = keys_of(templates, words.values, words.starts)
+        index = build_index(keys, self.config.min_count)
+        return replace(self, known=KnownWords(self.gold, Attributes(index, index.numbers(keys))))
+
+    def on_sentences(self, chosen: Mask) -> Self:
+        """The task of some sentences of the training part: as if no others had been there. From
+        what is ``known`` of all words what is known of theirs is selected.
+        """
+        part, rows = self.train.select(chosen)
+        if self.known is None:
+            return replace(self, train=part)
+        attributes = self.known.attributes.select(rows, self.config.min_count)
+        return replace(self, train=part, known=KnownWords(self.known.gold[rows], attributes))
 
     def _dictionary(self, gold: Ints) -> TagDictionary | None:
         """The tag dictionary, for large tag sets and if the base has one."""

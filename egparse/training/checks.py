@@ -22,13 +22,15 @@ from egparse.fitting.choose_learner import (
     check_learners,
     check_partial,
     fits,
+    is_probabilistic,
+    loss_name,
 )
 from egparse.fitting.class_templates import OF_CLASSES, with_classes, with_room
 from egparse.fitting.config import AUTO, JackknifeConfig, TrainConfig
 from egparse.fitting.config_files import check_config, config_as_table
 from egparse.fitting.joint_tags import section_of
 from egparse.fitting.task import not_annotated
-from egparse.layers import EXPANDER, MORPHOLOGY, SUPERTAGS, TAG_LAYERS
+from egparse.layers import EXPANDER, LEMMAS, MORPHOLOGY, SUPERTAGS, TAG_LAYERS
 from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, arc_column_names
 from egparse.parsing.second_order.features import LABEL_TEMPLATES
 from egparse.sentences import MISSING_HEAD, Sentence
@@ -43,12 +45,18 @@ def check_settings(config: TrainConfig) -> TrainConfig:
 
     Raises:
         ConfigError: a value out of range, an unknown learner, layer, option or language, or a
-            template that cannot be read or names an unknown column.
+            template that cannot be read or names an unknown column, or an ensemble of parsers
+            without probabilities.
     """
     config = check_config(config_as_table(config), "settings")
     if config.language != AUTO:
         check_language(config.language)
     _check_templates(config)
+    if config.parser.ensemble > 1 and not is_probabilistic(config.parser):
+        raise ConfigError(
+            "parser.ensemble: expected a learner and a loss with probabilities, whose mean an "
+            f"ensemble takes, got {config.parser.learner} and {loss_name(config.parser)}"
+        )
     return config
 
 
@@ -72,7 +80,7 @@ def check_for_corpus(
         *(one for one in layers if one not in joint),
     )
     for k, layer in enumerate(ordered):
-        if layer in TAG_LAYERS:
+        if layer in (*TAG_LAYERS, LEMMAS):
             section, later = section_of(layer, joint), (*ordered[k:], *joint)
             if layer not in joint:
                 later = ordered[k:]
@@ -142,7 +150,7 @@ def _tags_in(config: TrainConfig, section: str) -> list[str]:
 def _check_templates(config: TrainConfig) -> None:
     """Raise ConfigError for a template of any section that cannot be compiled."""
     n_tables, parser = len(config.classes.tables), config.parser
-    for section in (*TAG_LAYERS, MORPHOLOGY, SUPERTAGS, "labeller", "splitter"):
+    for section in (*TAG_LAYERS, MORPHOLOGY, LEMMAS, SUPERTAGS, "labeller", "splitter"):
         settings = getattr(config, section)
         known = _COLUMNS.get(section, _columns_of_words)
         _check(section, "templates", settings, n_tables, known, compile_templates)

@@ -5,7 +5,7 @@ forms.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from egparse.features.word_table import Columns, as_text, spans_in_scheme
 from egparse.fitting.class_templates import with_classes
 from egparse.fitting.config import TrainConfig
 from egparse.fitting.joint_tags import section_of
-from egparse.layers import SUPERTAGS, TAG_LAYERS
+from egparse.layers import LABELLED, LAYERS, LEMMAS, SUPERTAGS, TAG_LAYERS
 from egparse.morphology.fine_tags import FineTags
 from egparse.parsing.columns import PARSER_INPUTS
 from egparse.parsing.second_order.training import templates_of
@@ -32,6 +32,9 @@ from egparse.tagging.labeller import LABEL_TEMPLATES
 from egparse.tagging.supertags import supertags_of
 from egparse.tagging.tree_columns import LABELLER_INPUTS
 from egparse.types import Mask
+
+CountForms = Callable[[Mask | None], FormStatistics]
+"""Statistics of all forms of the training part from the words of a mask, None: all of them."""
 
 
 def annotated_layers(sentences: Sequence[Sentence]) -> tuple[str, ...]:
@@ -43,9 +46,12 @@ def annotated_layers(sentences: Sequence[Sentence]) -> tuple[str, ...]:
             tag not in (MISSING, "O") for sentence in sentences for tag in getattr(sentence, layer)
         )
     ]
+    lemmas = any(lemma != MISSING for sentence in sentences for lemma in sentence.lemmas)
     trees = any(head != MISSING_HEAD for sentence in sentences for head in sentence.heads)
     labels = trees and any(label != MISSING for sentence in sentences for label in sentence.deprels)
-    return (*tags, *(["heads"] if trees else []), *(["deprels"] if labels else []))
+    found = {*tags, *([LEMMAS] if lemmas else []), *(["heads"] if trees else [])}
+    found |= {"deprels"} if labels else set()
+    return tuple(layer for layer in LAYERS if layer in found)
 
 
 def build_columns(
@@ -78,7 +84,7 @@ def build_columns(
             if layer == "feats" or layer in inputs or tag != MISSING
         )
         for layer in (*inputs, *layers)
-        if layer != "heads"
+        if LAYERS[layer].kind in LABELLED
     }
     if supertags:
         tags = (tag for sentence in sentences for tag in supertags_of(sentence))
@@ -164,15 +170,23 @@ def fine_tags_of(
 
 def count_forms(sentences: Sequence[Sentence], counted: Mask | None = None) -> FormStatistics:
     """Statistics of all forms of the sentences, from the counted words (all words)."""
+    return counter_of_forms(sentences)(counted)
+
+
+def counter_of_forms(sentences: Sequence[Sentence]) -> CountForms:
+    """A function that counts as ``count_forms``, and numbers forms and types of spans once."""
     text = as_text([sentence.forms for sentence in sentences])
     tags = [tag for sentence in sentences for tag in (sentence.spans or (OUTSIDE,) * len(sentence))]
     numbers = Vocabulary.of(tag[2:] for tag in tags if tag not in (OUTSIDE, MISSING))
     spans = np.array(
         [numbers.values.get(tag[2:], FIRST_VALUE - 1) - FIRST_VALUE for tag in tags], dtype=np.int32
     )
-    return FormStatistics.count(
-        text, numbers.strings, spans, np.ones(len(tags), dtype=bool) if counted is None else counted
-    )
+
+    def count(counted: Mask | None) -> FormStatistics:
+        every = np.ones(len(tags), dtype=bool) if counted is None else counted
+        return FormStatistics.count(text, numbers.strings, spans, every)
+
+    return count
 
 
 def tags_of(sentence: Sentence, layer: str, scheme: str) -> Sequence[str]:
@@ -216,7 +230,9 @@ def named_columns(
 def _settings_of_tags(
     layers: Sequence[str], config: TrainConfig, joint: Collection[str], supertags: bool
 ) -> list[Any]:
-    """The settings of the tasks that learn the layers of tags among ``layers``, and supertags."""
-    sections = [section_of(layer, joint) for layer in layers if layer in TAG_LAYERS]
+    """The settings of the tasks that learn the layers of tags and lemmas among ``layers``, and
+    supertags.
+    """
+    sections = [section_of(layer, joint) for layer in layers if layer in (*TAG_LAYERS, LEMMAS)]
     sections += [SUPERTAGS] if supertags else []
     return [getattr(config, section) for section in dict.fromkeys(sections)]

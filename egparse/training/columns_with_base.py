@@ -16,7 +16,7 @@ from egparse.features.forms import OBSERVABLES, Lexicon
 from egparse.features.vocabulary import Vocabulary
 from egparse.features.word_table import Columns
 from egparse.fitting.config import TrainConfig
-from egparse.layers import TAG_LAYERS
+from egparse.layers import LABELLED, LAYERS, TAG_LAYERS
 from egparse.sentences import MISSING, Sentence
 from egparse.training.columns import (
     annotated_layers,
@@ -56,7 +56,7 @@ def extend_columns(
     scheme = base.scheme if "spans" in base.labels else config.spans.scheme
     labels = dict(base.labels)
     for layer in (*inputs, *(layer for layer in new_inputs if layer in named), *layers):
-        if layer != "heads":
+        if LAYERS[layer].kind in LABELLED:
             seen = Vocabulary.of(
                 tag
                 for sentence in sentences

@@ -28,6 +28,7 @@ from egparse.fitting.joint_tags import section_of
 from egparse.fitting.progress import Listener, silent
 from egparse.fitting.task import fit
 from egparse.layers import MORPHOLOGY, SUPERTAGS, TAG_LAYERS
+from egparse.lemmas.task import over_lexicon
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.pipeline.annotate import Predictors
@@ -37,11 +38,16 @@ from egparse.tagging.joint.task import over
 from egparse.tagging.tree_columns import tree_column_names
 from egparse.tagging.warm_start import extend_model
 from egparse.training.checks import check_for_corpus, check_settings, with_language
-from egparse.training.columns import annotated_layers, count_forms, named_columns
+from egparse.training.columns import (
+    CountForms,
+    annotated_layers,
+    count_forms,
+    named_columns,
+)
 from egparse.training.columns_with_base import extend_columns, in_lower_case
 from egparse.training.folds import hold_out
 from egparse.training.joint import lacking_layers
-from egparse.training.run import Corpus, CountForms, Run, Trained, layers_to_train
+from egparse.training.run import Corpus, Run, Trained, layers_to_train
 from egparse.types import Mask
 
 LEAST_HELD_OUT = 50
@@ -51,6 +57,7 @@ _OF_TAGGER = ("templates", "class_templates", "bigrams", "order", "pads")
 _FIXED = {
     **dict.fromkeys(("upos", "xpos", "feats"), _OF_TAGGER),
     MORPHOLOGY: (*_OF_TAGGER, "joint", "single_features"),
+    "lemmas": ("templates", "class_templates", "candidates", "longest_suffix"),
     "spans": (*_OF_TAGGER, "scheme"),
     "pruner": ("bits",),
     "parser": (
@@ -64,6 +71,7 @@ _FIXED = {
         "grandparents",
         "labels",
         "inference",
+        "ensemble",
         "sibling_templates",
         "grandparent_templates",
         "label_templates",
@@ -278,7 +286,13 @@ def over_columns(base: Predictors, columns: Columns) -> Predictors:
         supertagger = replace(supertagger, model=model)
     parser = base.parser and _over(base.parser, columns)
     return Predictors(
-        columns, taggers, parser, labeller, morphology=morphology, supertagger=supertagger
+        columns,
+        taggers,
+        parser,
+        labeller,
+        morphology=morphology,
+        lemmatiser=base.lemmatiser and over_lexicon(base.lemmatiser, columns.names),
+        supertagger=supertagger,
     )
 
 
@@ -321,6 +335,7 @@ def _merged(
         trained_model,
         taggers={**extended.taggers, **trained_model.taggers},
         morphology=trained_model.morphology or extended.morphology,
+        lemmatiser=trained_model.lemmatiser or extended.lemmatiser,
         supertagger=extended.supertagger,
         parser=trained_model.parser or extended.parser,
         labeller=trained_model.labeller or extended.labeller,

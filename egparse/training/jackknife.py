@@ -24,18 +24,18 @@ def jackknife(
     regularisation constant that few passes can optimise.
     """
     folds, part = config.folds, task.train
-    gold = task.gold
     if folds < 2 or part.words.n_sentences < folds:
-        return gold
+        return task.gold
+    task = task.with_known_words()
     c = max(task.config.c, config.c)
     settings = replace(task.config, c=c, anneal_from=3 * c)
-    predicted = gold.copy()
+    predicted = task.gold.copy()
     name = f"{task.name} jackknife"
     listener(Step(name, folds, 0))
     for fold in range(folds):
-        inside, outside = part.select(fold_of != fold), part.select(fold_of == fold)
+        outside = part.select(fold_of == fold)
         with naming(name):
-            tagger = replace(task, train=inside.part).prepare(settings).after(config.passes)
+            tagger = task.on_sentences(fold_of != fold).prepare(settings).after(config.passes)
         predicted[outside.rows] = tagger.predict(outside.part.words)
         listener(Step(name, folds, fold + 1))
         interruption.check()

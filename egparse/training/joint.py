@@ -16,25 +16,23 @@ def layers_together(
     config: TrainConfig, sentences: Sequence[Sentence], layers: Collection[str]
 ) -> tuple[str, ...]:
     """The layers of word tags among ``layers`` that one tagger learns together, at least two or
-    none: none by default where a word has no tag in one of them, or where the sentences have more
+    none: those in which each word has a tag. None by default where the sentences have more
     combinations than can be numbered.
 
     Raises:
-        ConfigError: such sentences, and settings that ask for one tagger always.
+        ConfigError: so many combinations, and settings that ask for one tagger always.
     """
     joint = joint_layers(config, layers)
-    if not joint:
+    lacking = lacking_layers(sentences, joint)
+    joint = tuple(layer for layer in joint if layer not in lacking)
+    if len(joint) < 2:
         return ()
-    fault = None
-    if lacking := lacking_layers(sentences, joint):
-        fault = f"with words without {lacking[0]}"
-    elif _parts_and_combinations(sentences, joint) > MOST_COMBINATIONS:
-        fault = f"with more than {MOST_COMBINATIONS:,} combinations of tags, or of their parts"
-    if fault is None:
+    if _parts_and_combinations(sentences, joint) <= MOST_COMBINATIONS:
         return joint
     if config.morphology.joint == "always":
         raise ConfigError(
-            f"morphology.joint: expected 'auto' or 'never' for a corpus {fault}, got 'always'"
+            "morphology.joint: expected 'auto' or 'never' for a corpus with more than "
+            f"{MOST_COMBINATIONS:,} combinations of tags, or of their parts, got 'always'"
         )
     return ()
 

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from egparse.errors import EgparseError
-from egparse.features.form_statistics import FormStatistics
 from egparse.features.word_table import Columns
 from egparse.fitting import interruption
 from egparse.fitting.choose_learner import is_probabilistic
@@ -23,7 +22,9 @@ from egparse.fitting.joint_tags import section_of
 from egparse.fitting.optimise import INTERRUPTED, Best
 from egparse.fitting.progress import Listener, silent
 from egparse.fitting.task import Calibrated, Part, Task, calibrated, fit
-from egparse.layers import EXPANDER, MORPHOLOGY, SPLITTER, SUPERTAGS, TAG_LAYERS, TOKENISER
+from egparse.layers import EXPANDER, LEMMAS, MORPHOLOGY, SPLITTER, SUPERTAGS, TAG_LAYERS, TOKENISER
+from egparse.lemmas.lemmatiser import Lemmatiser
+from egparse.lemmas.task import LemmaTask
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.arc_training import ArcParserTask, GoldHeads, choose_trees
 from egparse.parsing.partial_trees import complete_by_parser, headed_sentences, known_heads
@@ -51,13 +52,15 @@ from egparse.training.checks import (
     with_language,
 )
 from egparse.training.columns import (
+    CountForms,
     annotated_layers,
     build_columns,
-    count_forms,
+    counter_of_forms,
     named_columns,
     record_of_classes,
     with_supertags,
 )
+from egparse.training.ensembles import train_members
 from egparse.training.folds import deal, hold_out
 from egparse.training.jackknife import jackknife
 from egparse.training.joint import layers_together
@@ -69,12 +72,9 @@ from egparse.training.text import (
     splitter_parts,
     tokeniser_task,
 )
-from egparse.types import Ints, Mask
+from egparse.types import Ints
 
 Predictor = TypeVar("Predictor", bound=Calibrated)
-CountForms = Callable[[Mask | None], FormStatistics]
-"""Statistics of all forms of the training part from the words of a mask, None: all of them."""
-
 _STATISTICS_FOLDS = 5
 
 
@@ -162,7 +162,7 @@ def prepared_run(
             joint,
             with_supertags(corpus.train, corpus.layers, config),
         ),
-        lambda counted: count_forms(corpus.train, counted),
+        counter_of_forms(corpus.train),
         listener,
         joint=joint,
         teachers=teachers,
@@ -225,6 +225,7 @@ class Run:
     teachers: Teachers | None = None
     taggers: dict[str, Tagger] = field(default_factory=dict)
     morphology: MorphologyTagger | None = None
+    lemmatiser: Lemmatiser | None = None
     supertagger: Tagger | None = None
     parser: Parser | SecondOrderParser | None = None
     labeller: Labeller | None = None
@@ -275,7 +276,7 @@ class Run:
         return False
 
     def run(self, method: Method) -> None:
-        """Train tokeniser, splitter and expander, the taggers, the parser and the labeller."""
+        """Train tokeniser, splitter, expander, taggers, lemmatiser, parser and labeller."""
         heads = self.gold_heads() if "heads" in self.corpus.layers else None
         if heads is not None and self.config.parser.order == 2 and self._base_parser is None:
             trees = choose_trees(heads.train, self.config.parser)
@@ -298,6 +299,8 @@ class Run:
             elif layer in self.base_taggers:
                 tagger = self.base_taggers[layer]
                 self._see_tags(layer, tagger.predict(self.train.words), tagger)
+        if LEMMAS in self.corpus.layers:
+            self._lemmatise(method)
         if heads is not None:
             self._parse(heads, method)
 
@@ -345,6 +348,15 @@ class Run:
         if self._is_read_later(layer):
             predicted = jackknife(task, self._fold_of, self.config.jackknife, self.listener)
             self._see_tags(layer, predicted, best.predictor)
+
+    def _lemmatise(self, method: Method) -> None:
+        base = None if self.base is None else self.base.lemmatiser
+        settings, seed = self.config.lemmas, self.config.seed
+        task = LemmaTask(self.columns, self.train, self.dev, settings, seed, base)
+        best = method(task)
+        if best is not None:
+            self.lemmatiser = best.predictor
+            self.lemmatiser = self._finished(task, best)
 
     def _tag_together(self, method: Method) -> None:
         """Train the layers of word tags as one task."""
@@ -396,7 +408,7 @@ class Run:
         """Whether a later task has features of a layer of tags."""
         predicted = (*self.corpus.layers, *self.base_taggers)
         after = TAG_LAYERS if layer in self.joint else TAG_LAYERS[TAG_LAYERS.index(layer) + 1 :]
-        later = [other for other in after if other in predicted and other not in self.joint]
+        later = [one for one in (*after, LEMMAS) if one in predicted and one not in self.joint]
         is_replaced = layer == "xpos" and self.columns.fine_tags is not None
         by_parser = layer != "spans" and not is_replaced and "heads" in self.corpus.layers
         return by_parser or layer in named_columns(later, self.config)
@@ -433,10 +445,7 @@ class Run:
         learned, targets = train, heads
         if self.teachers is not None:
             tagging = Predictors(
-                self.columns,
-                self.taggers,
-                morphology=self.morphology,
-                supertagger=self.supertagger,
+                self.columns, self.taggers, morphology=self.morphology, supertagger=self.supertagger
             )
             learned, targets = self.teachers.teach(
                 train, heads, tagging, self.config.teacher, self.listener
@@ -445,8 +454,9 @@ class Run:
             self.columns, learned, self.dev, targets, self.config.parser, trees, self.config.seed
         )
         if self.config.parser.order == 1:
-            base_arcs = base if isinstance(base, Parser) else None
-            self._keep_parser(replace(arcs, base=base_arcs), method)
+            arcs = replace(arcs, base=base if isinstance(base, Parser) else None)
+            if (best := method(arcs)) is not None:
+                self._keep_parser(arcs, best)
         else:
             self._parse_second_order(arcs, method)
         if "deprels" in self.corpus.layers and self.parser is not None:
@@ -497,18 +507,19 @@ class Run:
             base,
         )
         try:
-            self._keep_parser(task, method)
+            if (members := train_members(task, method)) is not None:
+                self._keep_parser(task, members.best, **members.facts)
         except KeyboardInterrupt:
             if self.parser is None:  # before the first pass was over
                 self.parser = base or pruned.predictor
                 self._record(pruner_task, pruned._replace(reason=INTERRUPTED), trees=arcs.trees)
             raise
 
-    def _keep_parser(self, task: ArcParserTask | SecondOrderTask, method: Method) -> None:
-        best: Best[Any] | None = method(task)
-        if best is not None:
-            self.parser = best.predictor
-            self.parser = self._finished(task, best, trees=best.predictor.trees)
+    def _keep_parser(
+        self, task: ArcParserTask | SecondOrderTask, best: Best[Any], **facts: Any
+    ) -> None:
+        self.parser = best.predictor
+        self.parser = self._finished(task, best, trees=best.predictor.trees, **facts)
 
     def _label(
         self,
@@ -565,7 +576,12 @@ class Run:
             **record_of_classes(self.columns),
         }
         predictors = Predictors(
-            self.columns, self.taggers, self.parser, self.labeller, morphology=self.morphology
+            self.columns,
+            self.taggers,
+            self.parser,
+            self.labeller,
+            morphology=self.morphology,
+            lemmatiser=self.lemmatiser,
         )
         return Model(
             columns=self.columns,
@@ -573,6 +589,7 @@ class Run:
             parser=self.parser,
             labeller=self.labeller,
             morphology=self.morphology,
+            lemmatiser=self.lemmatiser,
             supertagger=self.supertagger,
             language=self.config.language,
             record=record,

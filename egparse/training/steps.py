@@ -36,8 +36,10 @@ from egparse.fitting.config_files import check_config, config_of_model
 from egparse.fitting.joint_tags import section_of
 from egparse.fitting.optimise import Prepared
 from egparse.fitting.task import Part, fit
-from egparse.layers import MORPHOLOGY, SUPERTAGS, TAG_LAYERS
+from egparse.layers import LEMMAS, MORPHOLOGY, SUPERTAGS, TAG_LAYERS
 from egparse.learners.dca import DCAState
+from egparse.lemmas.lemmatiser import Lemmatiser
+from egparse.lemmas.task import LemmaTask
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.arc_training import ArcParserTask, GoldHeads, choose_trees
 from egparse.parsing.second_order.parser import SecondOrderParser
@@ -61,7 +63,7 @@ from egparse.training.continuation import over_columns
 from egparse.training.text import splitter_parts
 from egparse.types import Ints, Mask
 
-Predictor = TypeVar("Predictor", bound=Tagger | Parser | SecondOrderParser | Labeller)
+Predictor = TypeVar("Predictor", bound=Tagger | Lemmatiser | Parser | SecondOrderParser | Labeller)
 Learning = TypeVar("Learning", bound=LearningConfig)
 
 SAMPLE = 1000
@@ -87,6 +89,9 @@ class StepLearner:
     multiplies each C: the greater it is, the closer the weights stay. None: 1 for a model that has
     only learned in steps, ``STRENGTH`` for one that was trained to its end. A learner is not made
     for several threads at once.
+
+    Raises:
+        EgparseError: a model with an ensemble of parsers.
     """
 
     def __init__(self, model: Model, *, strength: float | None = None) -> None:
@@ -94,12 +99,18 @@ class StepLearner:
             strength = STRENGTH if model.record.get("tasks") else 1.0
         self.origin, self.strength = model, strength
         self.config = check_config(model.config_table, "the model")
+        if self.config.parser.ensemble > 1:
+            raise EgparseError(
+                "learning in steps: expected a single parser, got a model with an ensemble "
+                f"(parser.ensemble = {self.config.parser.ensemble})"
+            )
         self.predictors = Predictors(
             model.columns,
             model.taggers,
             model.parser,
             model.labeller,
             morphology=model.morphology,
+            lemmatiser=model.lemmatiser,
             supertagger=model.supertagger,
         )
         self.steps = self.sentences = 0
@@ -149,6 +160,8 @@ class StepLearner:
                 if layer in chosen:
                     losses |= self._tag(layer, tagger, part)
                 part = part._replace(words=columns.with_tags(part.words, layer, tags))
+        if LEMMAS in chosen:
+            losses |= self._lemmatise(part)
         if "heads" in chosen or "deprels" in chosen:
             supertagger = self.predictors.supertagger
             if supertagger is not None:  # it stays as it was trained
@@ -226,6 +239,18 @@ class StepLearner:
             self.predictors, taggers={**self.predictors.taggers, layer: learned.predictor}
         )
         return {layer: learned.loss}
+
+    def _lemmatise(self, part: Part) -> dict[str, float]:
+        part, columns = _annotated(part, (LEMMAS,)), self.predictors.columns
+        if not part.sentences:
+            return {}
+        base = self.predictors.lemmatiser
+        assert base is not None
+        settings = in_steps(self.config.lemmas, self.strength)
+        task = LemmaTask(columns, part, _nothing(columns), settings, self._seed, base, in_full=True)
+        learned = _step(task.prepare(), base)
+        self.predictors = replace(self.predictors, lemmatiser=learned.predictor)
+        return {LEMMAS: learned.loss}
 
     def _tag_together(
         self, tagger: MorphologyTagger, part: Part, chosen: Sequence[str]
@@ -370,6 +395,10 @@ class StepLearner:
                 MORPHOLOGY, columns, nothing, nothing, settings, 0, combinations=combinations
             )
             morphology = task.joined(task.as_stored(morphology.tagger))
+        lemmatiser = self.predictors.lemmatiser
+        if lemmatiser is not None and lemmatiser is not self.origin.lemmatiser:
+            lemmas = LemmaTask(columns, nothing, nothing, self.config.lemmas, 0)
+            lemmatiser = lemmas.as_stored(lemmatiser)
         if labeller is not None:
             threshold = self.config.labeller.weight_threshold
             labeller = replace(labeller, model=without_small_weights(labeller.model, threshold))
@@ -389,6 +418,7 @@ class StepLearner:
             columns=columns,
             taggers=stored,
             morphology=morphology,
+            lemmatiser=lemmatiser,
             supertagger=self.predictors.supertagger,
             parser=parser,
             labeller=labeller,
@@ -417,6 +447,11 @@ def untrained_model(
             task = TaggerTask(layer, columns, part, nothing, settings, config.seed, in_full=True)
             taggers[layer] = task.as_stored(task.prepare().current())
             part = part._replace(words=columns.with_tags(part.words, layer, task.gold))
+    lemmatiser: Lemmatiser | None = None
+    if LEMMAS in layers:
+        lemmas = in_steps(config.lemmas)
+        of_lemmas = LemmaTask(columns, part, nothing, lemmas, config.seed, in_full=True)
+        lemmatiser = of_lemmas.as_stored(of_lemmas.prepare().current())
     parser: Parser | SecondOrderParser | None = None
     labeller: Labeller | None = None
     if "heads" in layers:
@@ -449,6 +484,7 @@ def untrained_model(
         config_of_model(config),
         _splitter(batch, config, columns),
         tuple(probabilistic),
+        lemmatiser=lemmatiser,
     )
 
 

@@ -36,6 +36,7 @@ def sentence_of(lines: list[str]) -> Sentence:
     tokens = [line.split("\t") for line in lines if "-" in line.split("\t")[0]]
     return Sentence(
         forms=columns[1],
+        lemmas=columns[2],
         upos=columns[3],
         xpos=columns[4],
         feats=columns[5],
@@ -65,9 +66,19 @@ def _block(sentence: Sentence) -> str:
     lines = list(sentence.source.lines) if sentence.source else [""] * len(sentence)
     places = sentence.source.word_lines if sentence.source else range(len(sentence))
     for k, place in enumerate(places):
-        cells = (sentence.forms[k], "_", sentence.upos[k], sentence.xpos[k], sentence.feats[k])
+        lemma = sentence.lemmas[k] if sentence.lemmas else "_"
+        tags = (sentence.upos[k], sentence.xpos[k], sentence.feats[k])
         lines[place] = "\t".join(
-            (str(k + 1), *cells, str(sentence.heads[k]), sentence.deprels[k], "_", "_")
+            (
+                str(k + 1),
+                sentence.forms[k],
+                lemma,
+                *tags,
+                str(sentence.heads[k]),
+                sentence.deprels[k],
+                "_",
+                "_",
+            )
         )
     return "\n".join(lines) + "\n\n"
 
@@ -77,7 +88,7 @@ def corrupt(sentences: Sequence[Sentence], seed: int, rate: float = 0.15) -> lis
     rng = random.Random(seed)
     pools = {
         column: sorted({cell for sentence in sentences for cell in getattr(sentence, column)})
-        for column in ("upos", "xpos", "feats", "deprels", "spans")
+        for column in ("lemmas", "upos", "xpos", "feats", "deprels", "spans")
     }
     return [_corrupt(sentence, rng, pools, rate) for sentence in sentences]
 
@@ -180,17 +191,19 @@ def chain(tokens: list[tuple[str, list[str]]], rng: random.Random) -> Sentence:
             lines.append("\t".join((f"{word + 1}-{word + len(words)}", form, *"________")))
         for piece in words:
             word += 1
-            upos, feats = (
+            upos, feats, lemma = (
                 rng.choice(["ADJ", "NOUN", "VERB", "DET"]),
                 rng.choice(["_", "Number=Sing", "Case=Nom|X=Y"]),
+                rng.choice(["_", piece, piece.lower(), "be"]),
             )
             deprel = (
                 "root"
                 if word == 1
                 else rng.choice(["obl", "nsubj", "det", "case:x", "punct", "aux"])
             )
+            lemma = rng.choice(["_", "a", "b"])
             head = 0 if word == 1 else rng.choice([1, word - 1])
             lines.append(
-                "\t".join((str(word), piece, "_", upos, "_", feats, str(head), deprel, "_", "_"))
+                "\t".join((str(word), piece, lemma, upos, "_", feats, str(head), deprel, "_", "_"))
             )
     return sentence_of(lines)

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from evaluation.corpora import corrupt, parse, resegment, treebank
+from evaluation.corpora import corrupt, parse, resegment, treebank, write
 from lines_run import lines_run
 
 from egparse.errors import EgparseError
+from egparse.evaluation.bootstrap import Units
 from egparse.evaluation.evaluate_model import evaluate_model
-from egparse.evaluation.report import METRICS, annotated_layers, evaluate, report_as_json
+from egparse.evaluation.report import (
+    METRICS,
+    aligned_accuracy,
+    annotated_layers,
+    evaluate,
+    report_as_json,
+)
 from egparse.evaluation.scores import total
 from egparse.evaluation.spans import score_spans
 from egparse.evaluation.ud import score
@@ -71,8 +79,8 @@ def test_layers_restrict_what_is_scored() -> None:
         "LAS",
         "CLAS",
     }  # features are annotated, so MLAS would need them
-    with pytest.raises(EgparseError, match=r"expected layers among upos, .*, got lemmas"):
-        evaluate(gold, gold, layers={"lemmas"})
+    with pytest.raises(EgparseError, match=r"expected layers among upos, .*, got forms"):
+        evaluate(gold, gold, layers={"forms"})
 
 
 def test_other_words_leave_out_what_compares_word_by_word() -> None:
@@ -84,7 +92,68 @@ def test_other_words_leave_out_what_compares_word_by_word() -> None:
     assert 0.0 < found["segmentation"]["Words"] < 100.0
     assert found["counts"]["words"] != found["counts"]["system_words"]
     assert "details" not in found
-    assert set(found["intervals"]) == {"UPOS", "UFeats", "AllTags", "UAS", "LAS", "CLAS", "MLAS"}
+    segments, tags = {"Tokens", "Sentences", "Words"}, {"UPOS", "UFeats", "AllTags", "Lemmas"}
+    measured = segments | tags | {"UAS", "LAS", "CLAS", "MLAS", "BLEX"}
+    assert set(found["intervals"]) == set(found["alignment"]) == measured
+
+
+def test_aligned_words_have_the_rates_of_the_official_script() -> None:
+    udeval = pytest.importorskip("udtools.udeval")
+    gold = treebank("en_ewt-ud-dev.conllu")[:150]
+    system = resegment(gold, seed=3)
+    sides = [udeval.load_conllu(io.StringIO(write(side)), "x", {}) for side in (gold, system)]
+    official = udeval.evaluate(*sides)
+    found = report_as_json(evaluate(gold, system, bootstrap=0))["alignment"]
+    assert list(found) == [name for name in official if name not in ("ELAS", "EULAS")]
+    for name, rates in found.items():
+        theirs = official[name]
+        assert rates["precision"] == pytest.approx(100 * theirs.precision, abs=1e-9)
+        assert rates["recall"] == pytest.approx(100 * theirs.recall, abs=1e-9)
+        assert rates["f1"] == pytest.approx(100 * theirs.f1, abs=1e-9)
+        accuracy = theirs.aligned_accuracy
+        expected = None if accuracy is None else pytest.approx(100 * accuracy, abs=1e-9)
+        assert rates.get("aligned_accuracy") == expected
+
+
+def test_equal_words_are_aligned_on_request() -> None:
+    gold = treebank("en_ewt-ud-dev.conllu")[:20]
+    report = evaluate(gold, gold, from_text=True, bootstrap=0)
+    assert (report["Tokens"], report["Sentences"], report["Words"]) == (100.0, 100.0, 100.0)
+    assert aligned_accuracy(report, "LAS") == 100.0
+    assert aligned_accuracy(report, "Words") is None
+    assert aligned_accuracy(evaluate(gold, gold, bootstrap=0), "LAS") is None
+
+
+def test_units_are_resampled_as_wholes() -> None:
+    gold = treebank("en_ewt-ud-dev.conllu")[:60]
+    system = corrupt(gold, seed=5)
+    units = Units("paragraph", np.arange(60) // 6)
+    report = evaluate(gold, system, units=units, bootstrap=50)
+    assert report.unit == report_as_json(report)["unit"] == "paragraph"
+    assert report.by_sentence["LAS"].shape == (10, 3)
+    alone = evaluate(gold, system, bootstrap=50)
+    assert report.scores == alone.scores
+    assert total(report.by_sentence["LAS"]) == total(alone.by_sentence["LAS"])
+    assert report.by_sentence["LAS"][1].tolist() == alone.by_sentence["LAS"][6:12].sum(0).tolist()
+    assert report.intervals != alone.intervals
+
+
+def test_spans_are_compared_by_characters_where_words_differ() -> None:
+    gold = [
+        Sentence(forms=["Anna", "May", "left"], spans=["B-PER", "I-PER", "O"]),
+        Sentence(forms=["In", "Rome"], spans=["O", "B-LOC"]),
+    ]
+    tags = ["B-PER", "I-PER", "O", "B-LOC"]
+    system = [Sentence(forms=["Anna", "May", "leftIn", "Rome"], spans=tags)]
+    report = evaluate(gold, system, bootstrap=0)
+    assert report["NE"] == 100.0
+    assert report.by_sentence["NE"].tolist() == [[1, 1, 1], [1, 1, 1]]
+    assert report_as_json(report)["NE"]["accuracy"] is None
+    other = [Sentence(forms=["AnnaM", "ay", "leftIn", "Rome"], spans=["B-PER", "O", "O", "B-LOC"])]
+    assert evaluate(gold, other, bootstrap=0).by_sentence["NE"].tolist() == [[0, 1, 1], [1, 1, 1]]
+    unannotated = [gold[0].with_layers(spans=()), gold[1]]
+    found = evaluate(unannotated, other, bootstrap=0).by_sentence["NE"]
+    assert found.tolist() == [[0, 0, 0], [1, 1, 1]]
 
 
 def test_all_tags_are_those_that_gold_and_system_have() -> None:
@@ -225,7 +294,7 @@ def test_annotated_layers_need_one_value() -> None:
     assert annotated_layers([Sentence(forms=["a"], heads=[-1], spans=["O"], feats=["_"])]) == set()
     assert annotated_layers([Sentence(forms=["a"]), Sentence(forms=["b"], heads=[0])]) == {"heads"}
     assert annotated_layers(parse("1\ta\ta\tX\tY\tA=b\t0\troot\t_\tNE=B-Z")) == {
-        *("upos", "xpos", "feats", "heads", "deprels", "spans")
+        *("lemmas", "upos", "xpos", "feats", "heads", "deprels", "spans")
     }
 
 

@@ -20,7 +20,7 @@ from egparse.evaluation.ud import SEGMENTATION_METRICS, UDScores, score, score_a
 from egparse.evaluation.universal import CONTENT_DEPRELS, FUNCTIONAL_DEPRELS, UNIVERSAL_FEATURES
 from egparse.sentences import Sentence, Source
 
-WORD_METRICS = ("UPOS", "XPOS", "UFeats", "AllTags", "UAS", "LAS", "CLAS", "MLAS")
+WORD_METRICS = ("UPOS", "XPOS", "UFeats", "AllTags", "Lemmas", "UAS", "LAS", "CLAS", "MLAS", "BLEX")
 WORDS = """\
 1\tShe\t_\tPRON\tPRP\tCase=Nom|Number=Sing\t2\tnsubj\t_\t_
 2\treads\t_\tVERB\tVBZ\tMood=Ind|Tense=Pres\t0\troot\t_\t_
@@ -34,8 +34,8 @@ WORDS = """\
 
 def official(
     gold: Sequence[Sentence], system: Sequence[Sentence]
-) -> dict[str, tuple[int, int, int, float]]:
-    """What the official script counts, and its F1."""
+) -> dict[str, tuple[int, int, int, int | None, float]]:
+    """What the official script counts (the aligned words too, where it does), and its F1."""
     udeval = pytest.importorskip("udtools.udeval")
     sides = [
         udeval.load_conllu(io.StringIO(write(side)), name, {"multiple_roots_okay": True})
@@ -43,15 +43,17 @@ def official(
     ]
     scores = udeval.evaluate(*sides)
     return {
-        name: (s.correct, s.gold_total, s.system_total, 100 * s.f1) for name, s in scores.items()
+        name: (s.correct, s.gold_total, s.system_total, s.aligned_total, 100 * s.f1)
+        for name, s in scores.items()
     }
 
 
-def check(found: UDScores, expected: dict[str, tuple[int, int, int, float]]) -> None:
+def check(found: UDScores, expected: dict[str, tuple[int, int, int, int | None, float]]) -> None:
     for name, counts in found.totals.items():
-        correct, gold, system, f1 = expected[name]
+        correct, gold, system, aligned, f1 = expected[name]
         assert tuple(counts) == (correct, gold, system), name
         assert counts.f1 == pytest.approx(f1, abs=1e-9), name
+        assert found.aligned.get(name) == aligned, name
     for name in WORD_METRICS:
         assert found.by_sentence[name].sum(axis=0).tolist() == list(found.totals[name])
 

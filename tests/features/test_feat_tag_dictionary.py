@@ -54,3 +54,8 @@ def test_unknown_forms_have_candidates_even_if_every_form_is_frequent() -> None:
     assert known == [1]
     assert set(unknown) >= {1, 2}
     assert strange
+
+
+def test_a_symbol_that_was_never_seen_has_the_labels_of_other_symbols() -> None:
+    dictionary = TagDictionary.build(["£", "+", "dog", "cat", "mat"], [1, 1, 0, 0, 0], size=1)
+    assert lists(["\N{GRINNING FACE}", "\N{HEAVY BLACK HEART}\ufe0f"], dictionary) == [[1], [1]]

@@ -56,6 +56,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "parsing": PREDICTORS | {"fitting", "evaluation"},
     "splitting": PREDICTORS | {"fitting", "tagging", "evaluation", "readers", "spacy"},
     "tokenising": PREDICTORS | {"fitting", "tagging", "splitting", "evaluation", "readers"},
+    "writers": {"sentences", "splitting", "tokenising"},
     "pipeline": PREDICTORS
     | {"morphology"}
     | {"fitting", "tagging", "parsing", "splitting", "tokenising", "evaluation", "readers"},

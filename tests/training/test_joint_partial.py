@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 from sample_treebank import quick, quick_joint, quick_joint_model, sample
 
-from egparse.errors import ConfigError, EgparseError
+from egparse.errors import EgparseError
 from egparse.fitting.config import TrainConfig
 from egparse.fitting.task import Part
 from egparse.layers import MORPHOLOGY
+from egparse.readers.corpus import read_corpus
 from egparse.sentences import Sentence
 from egparse.tagging.joint.task import MorphologyTask
 from egparse.training.continuation import Base, configure, continue_training
@@ -19,6 +21,7 @@ from egparse.training.joint import lacking_layers, layers_together
 from egparse.training.run import train
 from egparse.training.teachers import tagged_words
 
+SHARED = Path(__file__).parents[3] / "shared" / "data"
 TAGS = ("upos", "xpos", "feats")
 TRAIN = list(sample("train")[:20])
 
@@ -44,12 +47,28 @@ def test_layers_are_learned_together_where_each_word_has_a_tag_in_all(
 ) -> None:
     corpus, always = [first, *TRAIN[1:]], quick_joint()
     assert lacking_layers(corpus, TAGS) == lacking
-    assert layers_together(TrainConfig(), corpus, TAGS) == (() if lacking else TAGS)
-    if lacking:
-        with pytest.raises(ConfigError, match=f"words without {lacking[0]}, got 'always'"):
-            layers_together(always, corpus, TAGS)
-    else:
-        assert layers_together(always, corpus, TAGS) == TAGS
+    whole = tuple(layer for layer in TAGS if layer not in lacking)
+    for settings in (TrainConfig(), always):
+        assert layers_together(settings, corpus, TAGS) == (whole if len(whole) > 1 else ())
+        assert layers_together(settings, corpus, ("upos", *lacking)) == ()
+
+
+def test_a_layer_that_some_words_lack_is_learned_beside_the_others() -> None:
+    corpus = [*TRAIN[1:], without(TRAIN[0], "xpos")]
+    model = train(corpus, [], quick_joint("layers=['upos','xpos','feats']", "hold_out=0")).model
+    assert model.morphology is not None
+    assert model.morphology.layers == ("upos", "feats")
+    assert list(model.taggers) == ["xpos"]
+    assert all("_" not in one.xpos for one in model(corpus))
+
+
+def test_latin_perseus_has_two_layers_for_all_words() -> None:
+    path = SHARED / "ud" / "la_perseus-ud-train.conllu"
+    if not path.exists():
+        pytest.skip("Latin Perseus is not here")
+    corpus = list(read_corpus(path))
+    assert lacking_layers(corpus, TAGS) == ["xpos"]
+    assert layers_together(TrainConfig(), corpus, TAGS) == ("upos", "feats")
 
 
 def test_partial_annotation_is_learned_layer_by_layer() -> None:

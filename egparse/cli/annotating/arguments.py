@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from egparse.cli.files.arguments import STANDARD, identity
+from egparse.cli.options import PLAIN
 from egparse.errors import EgparseError
+from egparse.readers.columns import LAYOUTS
 from egparse.readers.compression import SUFFIXES, without_compression
 from egparse.readers.detection import FORMATS, format_of_name
 
 ENDINGS = (".conll", ".conllu", ".conllx", ".text", ".txt")
 """What names of texts and corpora in folders end in, in any case."""
-
-_TEN_COLUMNS = ("conllu", "conllx")
 
 
 class InputFile(NamedTuple):
@@ -54,18 +54,20 @@ def output_path(folder: Path, relative: Path, format: str) -> Path:
     ending of the format. Column files have no ending of their own: they keep their name.
     """
     name = without_compression(relative.name)
-    if format not in _TEN_COLUMNS:
+    if format in LAYOUTS:
         return folder / relative.with_name(name)
     ending = next((one for one in ENDINGS if name.lower().endswith(one)), "")
     stem = name[: len(name) - len(ending)] if len(name) > len(ending) else name
-    return folder / relative.with_name(f"{stem}.{format}")
+    return folder / relative.with_name(f"{stem}.{'txt' if format == 'text' else format}")
 
 
 def expected_format(relative: Path, asked: str) -> str:
     """The format of the output as far as it is known before an input is read: what was asked for,
     or what the name tells, or CoNLL-U.
     """
-    return asked if asked in FORMATS else format_of_name(relative.name) or "conllu"
+    if asked in FORMATS:
+        return asked
+    return "conllu" if asked in PLAIN else format_of_name(relative.name) or "conllu"
 
 
 def check_outputs(outputs: Mapping[InputFile, Path], inputs: Iterable[Path]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
@@ -20,13 +21,16 @@ from egparse.cli.annotating.arguments import (
 from egparse.cli.files.arguments import STANDARD, check_output
 from egparse.cli.files.kinds import Kind
 from egparse.errors import EgparseError, one_line
+from egparse.writers.formats import FORMATS, Frame
 
 _DOCUMENT = b"# newdoc"
+_JSON_MARK = b'"newdoc": '
+"""Not part of any string in JSON, where quotes are escaped."""
 
 
 @dataclass
 class Document:
-    """What one input becomes, in a corpus format."""
+    """What one input becomes, in an output format."""
 
     file: InputFile
     format: str
@@ -45,17 +49,30 @@ class Documents(Protocol):
         """Hand over what has been written, where somebody may wait for it."""
 
 
-class Joined:
+class Joined(AbstractContextManager["Joined"]):
     """All documents in one stream. If there are several files, a comment ``# newdoc id`` names each
     in CoNLL-U, by its name below the folder that was given, if these differ, unless it has such a
-    comment itself.
+    comment itself; so does the key ``newdoc`` in JSON. ``output`` is the format if it was asked
+    for.
     """
 
-    def __init__(self, stream: TextIO, files: Sequence[InputFile]) -> None:
+    def __init__(
+        self, stream: TextIO, files: Sequence[InputFile], output: str | None = None
+    ) -> None:
         self._stream = stream
+        self._frame = Frame(output or "conllu")
         self._marks = len(files) > 1
         self._short = len({file.relative for file in files}) == len(files)
         self._last: Document | None = None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self._put(self._frame.end())
 
     def write(self, document: Document, data: bytes) -> None:
         """See ``Documents``.
@@ -63,7 +80,8 @@ class Joined:
         Raises:
             EgparseError: another format than that of the document before.
         """
-        if document is not self._last:
+        new = document is not self._last
+        if new:
             if self._last is not None and self._last.format != document.format:
                 raise EgparseError(
                     f"{document.file.label}: expected {self._last.format} as in "
@@ -71,8 +89,11 @@ class Joined:
                     "--output-dir writes a file for each input"
                 )
             self._last = document
-            if self._marks and document.format == "conllu" and not _is_marked(data):
-                data = f"# newdoc id = {self._name(document.file)}\n".encode() + data
+            if self._marks:
+                data = _marked(data, document.format, self._name(document.file))
+        self._put(self._frame.add(data, new_document=new))
+
+    def _put(self, data: bytes) -> None:
         binary = getattr(self._stream, "buffer", None)
         if binary is None:
             self._stream.write(data.decode())
@@ -105,6 +126,7 @@ class Separate(AbstractContextManager["Separate"]):
         files: Sequence[InputFile],
         *,
         asked: str,
+        output: str | None = None,
         inputs: Sequence[Path],
         force: bool,
     ) -> None:
@@ -113,8 +135,11 @@ class Separate(AbstractContextManager["Separate"]):
         self._force = force
         self._open = ExitStack()
         self._stream: TextIO | None = None
+        self._frame = Frame("conllu")
         self._outputs = {
-            file: output_path(folder, file.relative, expected_format(file.relative, asked))
+            file: output_path(
+                folder, file.relative, output or expected_format(file.relative, asked)
+            )
             for file in files
         }
         check_outputs(self._outputs, inputs)
@@ -129,11 +154,12 @@ class Separate(AbstractContextManager["Separate"]):
 
     def write(self, document: Document, data: bytes) -> None:
         """See ``Documents``."""
-        self._opened(document).buffer.write(data)
+        stream = self._opened(document).buffer
+        stream.write(self._frame.add(data))
 
     def end(self, document: Document) -> None:
         """Rename the file: it is complete."""
-        self._opened(document)
+        self._opened(document).buffer.write(self._frame.end())
         self._open.close()
         self._stream = None
 
@@ -147,9 +173,26 @@ class Separate(AbstractContextManager["Separate"]):
                 self._outputs[document.file] = path
                 check_outputs(self._outputs, self._inputs)
             path.parent.mkdir(parents=True, exist_ok=True)
-            check_output(path, Kind.CORPUS, {}, force=self._force)
+            check_output(path, kind_of_format(document.format), {}, force=self._force)
+            self._frame = Frame(document.format)
             self._stream = self._open.enter_context(outputs.opened(path))
         return self._stream
+
+
+def kind_of_format(format: str) -> Kind:
+    """The kind of file that an output format makes."""
+    if format in ("json", "jsonl"):
+        return Kind.JSON
+    return Kind.TEXT if format in FORMATS else Kind.CORPUS
+
+
+def _marked(data: bytes, format: str, name: str) -> bytes:
+    """The beginning of a document with its name, unless it has a mark or its format has none."""
+    if format == "conllu" and not _is_marked(data):
+        return f"# newdoc id = {name}\n".encode() + data
+    if format in ("json", "jsonl") and _JSON_MARK not in data.partition(b"\n")[0]:
+        return b"{" + _JSON_MARK + json.dumps(name, ensure_ascii=False).encode() + b", " + data[1:]
+    return data
 
 
 def _is_marked(data: bytes) -> bool:

@@ -15,10 +15,11 @@ from egparse.cli.annotating.arguments import InputFile, expected_format
 from egparse.cli.annotating.documents import Document, Documents
 from egparse.cli.annotating.progress import Progress
 from egparse.cli.annotating.source import Input
-from egparse.cli.options import InputFormat
+from egparse.cli.options import PLAIN, InputFormat, OutputFormat
 from egparse.errors import EgparseError, EmptyCorpusError
 from egparse.pipeline.annotate import BATCH_WORDS
 from egparse.pipeline.model import Model
+from egparse.pipeline.plain_text import TEXT, read_plain
 from egparse.pipeline.text_reader import Reader
 from egparse.readers.conllu import SPANS_KEY
 from egparse.readers.corpus import read_corpus
@@ -32,6 +33,7 @@ class Options(NamedTuple):
     """How inputs are read and annotated."""
 
     format: InputFormat = InputFormat.AUTO
+    output: OutputFormat | None = None
     encoding: str = "utf-8"
     gold_tags: bool = False
     respect_input: bool = False
@@ -202,13 +204,20 @@ class _Texts:
         self._next = 1
         self._reader: Reader | None = None
 
-    def sentences(self, source: Input) -> Iterator[Sentence]:
+    def sentences(self, source: Input, format: InputFormat) -> Iterator[Sentence]:
         """The sentences of a text; time counts from the first one, when the tokeniser is loaded."""
-        self._reader = self._run.model.text_reader(self._next)
-        for sentence in self._reader.sentences(source.stream, name=source.name):
+        for sentence in self._read(source, format):
             self._run.progress.begin()
             self._next += 1
             yield sentence
+
+    def _read(self, source: Input, format: InputFormat) -> Iterator[Sentence]:
+        model, first = self._run.model, self._next
+        if format != TEXT:
+            self._reader = None
+            return read_plain(model, source.stream, format, name=source.name, first_id=first)
+        self._reader = model.text_reader(first)
+        return self._reader.sentences(source.stream, name=source.name)
 
     def release(self) -> list[Sentence]:
         """Sentences that the reader keeps back until it knows what follows."""
@@ -221,8 +230,8 @@ def _sentences(source: Input, run: Run, texts: _Texts) -> Iterator[Sentence]:
     """The sentences of an input as they are read."""
     format = source.format(run.options.format)
     reading = _reading(source, format, run)
-    if format is InputFormat.TEXT:
-        return texts.sentences(source)
+    if format in PLAIN:
+        return texts.sentences(source, format)
     run.progress.begin()
     return read_corpus(source.stream, format, name=source.name, **reading)
 
@@ -237,9 +246,12 @@ def _written(
     reading = _reading(source, format, run)
     jobs = jobs or all_cores()
     annotation = run.options.of_annotation
-    if format is InputFormat.TEXT:
-        sentences = texts.sentences(source)
-        return annotate_text(run.model, model_path, sentences, jobs, **annotation)
+    output = run.options.output
+    if format in PLAIN:
+        sentences = texts.sentences(source, format)
+        return annotate_text(
+            run.model, model_path, sentences, jobs, output=output or "conllu", **annotation
+        )
     run.progress.begin()
     return annotate_corpus(
         run.model,
@@ -249,6 +261,7 @@ def _written(
         format,
         jobs,
         reading=reading,
+        output=output,
         **annotation,
     )
 
@@ -275,7 +288,7 @@ def _reading(source: Input, format: InputFormat | None, run: Run) -> dict[str, A
 
 
 def _document(file: InputFile, first: Sentence, options: Options) -> Document:
-    format = first.source.format if first.source is not None else "conllu"
+    format = options.output or (first.source.format if first.source is not None else "conllu")
     if options.marginals:
         outputs.require_misc(format, file.label)
     return Document(file, format)
@@ -283,4 +296,5 @@ def _document(file: InputFile, first: Sentence, options: Options) -> Document:
 
 def _empty(file: InputFile, run: Run) -> Document:
     run.say_empty(file.label)
-    return Document(file, expected_format(file.relative, run.options.format))
+    asked = run.options.output or expected_format(file.relative, run.options.format)
+    return Document(file, asked)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -43,6 +44,7 @@ def _block(title: str, text: str) -> str:
 EPILOG = (
     examples(
         "egparse evaluate model.msgpack test.conllu",
+        "egparse evaluate model.msgpack test.conllu --from text",
         "egparse evaluate model.msgpack test.conllu --gold-tags --details",
         "egparse evaluate --predicted system.conllu test.conllu --json",
         "egparse evaluate model.msgpack test.conllu --against other.conllu",
@@ -50,6 +52,13 @@ EPILOG = (
     + _block("Conventions", LEGEND)
     + _block("Comparison (--against)", COMPARISON_LEGEND)
 )
+
+
+class Start(StrEnum):
+    """What of the gold corpus a model is given."""
+
+    WORDS = "words"
+    TEXT = "text"
 
 
 class _System(NamedTuple):
@@ -63,6 +72,7 @@ class _System(NamedTuple):
 class _Options(NamedTuple):
     """The options that apply to every system."""
 
+    start: Start
     gold_tags: bool
     bootstrap: int
     seed: int
@@ -99,6 +109,15 @@ def evaluate_cli(
             autocompletion=completion.models,
         ),
     ] = None,
+    start: Annotated[
+        Start,
+        typer.Option(
+            "--from",
+            metavar="WORDS|TEXT",
+            help="What a model is given: the words of GOLD, or its text, in which it finds tokens, "
+            "words and sentences itself.",
+        ),
+    ] = Start.WORDS,
     gold_tags: GoldTagsOption = False,
     details: Annotated[
         bool,
@@ -129,6 +148,10 @@ def evaluate_cli(
     A model predicts every layer from the words alone, and its parser uses predicted tags, unless
     --gold-tags is given. Scores are in per cent, with 95 % intervals by bootstrap over sentences.
     --against compares two systems on the same gold corpus.
+
+    With --from text a model is given the raw text of GOLD. The words that it finds are aligned with
+    those of GOLD as in the CoNLL 2018 shared task, and there are scores of tokens, sentences and
+    words. Intervals are then by bootstrap over documents or paragraphs, if there are 30 of them.
     """
     with reported():
         model, gold_path = model_and_input(first, second)
@@ -141,7 +164,10 @@ def evaluate_cli(
         # Models are looked up before a corpus is read: a wrong name fails at once.
         system = _System(str(predicted), predicted, False) if predicted else _model(first)
         other = None if against is None else _model_or_predictions(against)
-        options = _Options(gold_tags, bootstrap, seed, details, format, encoding)
+        if start is Start.TEXT and (gold_tags or details):
+            option = "--gold-tags" if gold_tags else "--details"
+            raise EgparseError(f"{option}: expected --from words, got --from text")
+        options = _Options(start, gold_tags, bootstrap, seed, details, format, encoding)
         _check_files(gold_path, [system, *([other] if other else [])])
         with warnings_shown(quiet=as_json):
             gold = _sentences(gold_path, options)
@@ -196,7 +222,9 @@ class _Comparison:
         parts = [f"{key}: {_described(system, self.options)}" for key, system, _ in named]
         parts += ["", comparison_table(self.differences, gold_tags=any_given)]
         if self.options.bootstrap:
-            parts += ["", COMPARISON_LEGEND, f"resamples      {self.options.bootstrap:,}"]
+            units = f"{self.systems['A'][1].unit}s"
+            parts += ["", COMPARISON_LEGEND]
+            parts += [f"resamples      {self.options.bootstrap:,} of {units}"]
         if self.options.details:
             for key, system, report in named:
                 parts += ["", f"{key}: {_text(system, report, self.options)}"]
@@ -250,11 +278,17 @@ def _report(system: _System, gold: list[Sentence], options: _Options) -> Report:
         "seed": options.seed,
         "details": options.details,
     }
+    from_text = options.start is Start.TEXT
     if not system.is_model:
         from egparse.evaluation.report import evaluate
 
-        return evaluate(gold, _sentences(system.path, options), **shared)
-    return _load(system.path).evaluate(gold, gold_tags=options.gold_tags, **shared)
+        if from_text:
+            from egparse.pipeline.from_text import resampled_units
+
+            shared["units"] = resampled_units(gold)
+        return evaluate(gold, _sentences(system.path, options), from_text=from_text, **shared)
+    model = _load(system.path)
+    return model.evaluate(gold, gold_tags=options.gold_tags, from_text=from_text, **shared)
 
 
 @contextmanager
@@ -306,6 +340,8 @@ def _described(system: _System, options: _Options) -> str:
     """The name of a system and, for a model, its input."""
     if not system.is_model:
         return system.name
+    if options.start is Start.TEXT:
+        return f"{system.name}, from the text alone"
     return f"{system.name}, {'gold tags' if options.gold_tags else 'from the words alone'}"
 
 

@@ -188,6 +188,10 @@ def _size_table(sizes: Mapping[str, Mapping[str, int]]) -> str:
     return tables.table(("layer", "labels", "attributes", "weights", "memory"), rows, "lrrrr")
 
 
+def _scores(scores: Sequence[float | None]) -> str:
+    return ", ".join(map(tables.per_cent, scores))
+
+
 def _training(record: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
     facts = [
         (name.replace("_", " "), _shown(value))
@@ -201,6 +205,11 @@ def _training(record: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
     ]
     tasks = record.get("tasks", {})
     facts += [("trees", task["trees"]) for task in tasks.values() if "trees" in task]
+    facts += [
+        ("ensemble", f"{len(task['members'])} parsers, dev {_scores(task['members'])} each alone")
+        for task in tasks.values()
+        if "members" in task
+    ]
     rows = [
         (
             layer,

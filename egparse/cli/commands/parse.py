@@ -21,6 +21,8 @@ from egparse.cli.options import (
     JobsOption,
     MarginalsOption,
     ModelArgument,
+    OutputFormat,
+    OutputFormatOption,
     OutputOption,
     QuietOption,
     RespectInputOption,
@@ -43,6 +45,8 @@ EPILOG = examples(
     "egparse parse model.msgpack input.conllu --marginals --output probable.conllu",
     "egparse parse model.msgpack large.conllu --jobs 0 --output output.conllu",
     "egparse parse chunker.msgpack words.txt --format conll2000",
+    "egparse parse model.msgpack tokens.txt --format horizontal",
+    "egparse parse model.msgpack letter.txt --output-format json --output letter.json",
 )
 
 
@@ -67,6 +71,7 @@ def parse_cli(
         ),
     ] = None,
     format: InputFormatOption = InputFormat.AUTO,
+    output_format: OutputFormatOption = None,
     encoding: EncodingOption = "utf-8",
     gold_tags: GoldTagsOption = False,
     respect_input: RespectInputOption = False,
@@ -82,9 +87,11 @@ def parse_cli(
     tree changes is dropped, or written anew if it only repeats HEAD and DEPREL. Input that does not
     look like a corpus is taken as text: it is split into words by spaCy's rules for the model's
     language and into sentences by the model, or by rule if the model has no splitter, and becomes
-    CoNLL-U.
+    CoNLL-U. With --format sentences each line is a sentence, whose words are found; with horizontal
+    and vertical the words are given too.
 
-    Several inputs are joined in one output, where '# newdoc id' names each of them in CoNLL-U, or
+    Several inputs are joined in one output, where '# newdoc id' names each of them in CoNLL-U (in
+    JSON the key newdoc), or
     written to a folder. Of folders, files ending in .txt, .text, .conllu, .conllx or .conll are
     taken, also with .gz, .bz2, .xz or .zst after that, but for hidden ones. Compression is
     recognised by content. From a pipe or a terminal, each paragraph or sentence is annotated and
@@ -101,7 +108,9 @@ def parse_cli(
         files = input_files(inputs)
         path = find_model(model)  # before numba is imported
         with ExitStack() as stack:
-            documents = _documents(stack, path, files, output, output_dir, format, force)
+            documents = _documents(
+                stack, path, files, output, output_dir, format, output_format, force
+            )
             from egparse.pipeline.model import Model
 
             if not quiet:
@@ -127,7 +136,7 @@ def parse_cli(
                 if not quiet:
                     complain(f"{name}: nothing to parse")
 
-            options = Options(format, encoding, gold_tags, respect_input, marginals)
+            options = Options(format, output_format, encoding, gold_tags, respect_input, marginals)
             run = Run(loaded, files, options, documents, progress, say_empty)
             stack.enter_context(warnings_shown(quiet))
             stack.callback(progress.clear)
@@ -148,20 +157,26 @@ def _documents(
     output: Path | None,
     output_dir: Path | None,
     format: InputFormat,
+    output_format: OutputFormat | None,
     force: bool,
 ) -> Documents:
     """The outputs, checked and opened before anything is read."""
-    from egparse.cli.annotating.documents import Joined, Separate
+    from egparse.cli.annotating.documents import Joined, Separate, kind_of_format
     from egparse.cli.files.arguments import check_output
     from egparse.cli.files.kinds import Kind, kind_of
 
     if output_dir is not None:
         inputs = [model, *(file.path for file in files)]
-        separate = Separate(output_dir, files, asked=format, inputs=inputs, force=force)
+        separate = Separate(
+            output_dir, files, asked=format, output=output_format, inputs=inputs, force=force
+        )
         return stack.enter_context(separate)
     # One corpus may be replaced by its annotation, which keeps all that it holds.
     alone = output is not None and len(files) == 1 and kind_of(files[0].path) is Kind.CORPUS
+    alone = alone and output_format in (None, OutputFormat.CONLLU)
     others = [] if alone else files
     inputs_by_name = {f"the input {file.path}": file.path for file in others} | {"the model": model}
-    check_output(output, Kind.CORPUS, inputs_by_name, force=force, regular=False)
-    return Joined(stack.enter_context(outputs.opened(output)), files)
+    kind = kind_of_format(output_format or "conllu")
+    check_output(output, kind, inputs_by_name, force=force, regular=False)
+    stream = stack.enter_context(outputs.opened(output))
+    return stack.enter_context(Joined(stream, files, output_format))

@@ -62,6 +62,7 @@ EPILOG = examples(
     "egparse train corpus.conllu --learner hmm --set 'layers=[\"upos\"]'",
     'egparse train corpus.conllu --set \'layers=["upos", "heads"]\' --seed 7',
     "egparse train --base en_ewt mine.conllu --output mine.msgpack",
+    "egparse train corpus.conllu --ensemble 3",
     "egparse train corpus.conllu --teacher first.msgpack --teacher second.msgpack",
 )
 
@@ -312,6 +313,15 @@ def train_cli(
             autocompletion=completion.models,
         ),
     ] = None,
+    ensemble: Annotated[
+        int | None,
+        typer.Option(
+            "--ensemble",
+            metavar="N",
+            help="Train N parsers with different seeds and average their probabilities: the "
+            "setting parser.ensemble.",
+        ),
+    ] = None,
     teacher: Annotated[
         list[str] | None,
         typer.Option(
@@ -370,6 +380,8 @@ def train_cli(
         )
         if classes:
             put(table, "classes.tables", classes)
+        if ensemble is not None:
+            put(table, "parser.ensemble", ensemble)
         found = _check_teachers(teacher, unlabelled, base)
         name = str(config) if config else "configuration"
         source = None

@@ -17,6 +17,7 @@ from egparse.cli.files.kinds import Kind
 from egparse.cli.kernel_cache import announce_compilation
 from egparse.cli.notices import say, warnings_shown
 from egparse.cli.options import (
+    PLAIN,
     EncodingOption,
     GoldTagsOption,
     InputFormat,
@@ -216,8 +217,10 @@ def _views(
         return (View(number, sentence) for number, sentence in enumerate(found, 1))
     if compare:
         _require_corpus(source.place, format, "for --compare")
-    as_text = format is InputFormat.TEXT
-    read = _text(source, model.language) if as_text else _corpus(source, format, annotated=compare)
+    if format in PLAIN:
+        read = _plain(source, format, model)
+    else:
+        read = _corpus(source, format, annotated=compare)
     if compare:
         read, kept = tee(read)
         annotated = model.annotate(read, gold_tags=gold_tags, probabilities=model.probabilistic)
@@ -247,10 +250,10 @@ def _corpus(
     )
 
 
-def _text(source: Input, language: str) -> Iterator[Sentence]:
-    from egparse.readers.docs import read_text
+def _plain(source: Input, format: InputFormat, model: Model) -> Iterator[Sentence]:
+    from egparse.pipeline.plain_text import read_plain
 
-    sentences = read_text(source.stream, language, name=source.name)
+    sentences = read_plain(model, source.stream, format, name=source.name)
     first = next(sentences, None)
     if first is None:
         raise EgparseError(
@@ -260,7 +263,7 @@ def _text(source: Input, language: str) -> Iterator[Sentence]:
 
 
 def _require_corpus(place: str, format: InputFormat | None, purpose: str) -> None:
-    if format is InputFormat.TEXT:
+    if format in PLAIN:
         expected = f"expected an annotated corpus (name column files with --format), {purpose}"
         raise EgparseError(f"{place}: {expected}, got what looks like none")
 

@@ -50,7 +50,12 @@ from egparse.learners.eg.step import (
     record_gain,
     store_step,
 )
-from egparse.learners.problem import CompiledStepsProblem, GroupedProblem, Problem
+from egparse.learners.problem import (
+    CompiledStepsProblem,
+    CompiledSumsProblem,
+    GroupedProblem,
+    Problem,
+)
 from egparse.types import Floats, Longs, Mask, Singles
 
 __all__ = ["EGConfig", "EGState", "Loss", "OnlineEG"]
@@ -143,7 +148,12 @@ class OnlineEG(LearnerBase[Problem]):
             np.random.default_rng(self.config.seed),
             np.zeros(self.n, dtype=bool),
         )
-        height = np.broadcast_to(np.asarray(gold_theta, dtype=np.float64), (self.n,))
+        height = np.full(self.n, gold_theta, dtype=np.float64)
+        if isinstance(problem, CompiledSumsProblem) and self.config.loss == "log-linear":
+            norm = problem.start_all(height, duals)
+            if norm is not None:
+                state.squared_norm = norm
+                return state
         for i in range(self.n):
             parts, gold = self._parts_of(i), problem.gold(i)
             theta, marginals, changes = self._scratch(len(gold))
@@ -263,15 +273,25 @@ class OnlineEG(LearnerBase[Problem]):
         that the primal needs anyway.
         """
         c = self.config.c
-        loss, correction = 0.0, 0.0
-        for i in range(self.n):
-            scores = self.problem.scores(i)
-            loss += self._loss(i, scores, c)
-            correction += self._rounding(state, i, scores)
+        loss, correction = self._sums(state)
         dual = self.dual(state, c) + correction
         return Certificate(
             loss + state.squared_norm / (2 * c), dual, state.evaluations / max(1, self.n), state.c
         )
+
+    def _sums(self, state: EGState) -> tuple[float, float]:
+        """The sum of the losses, and that of what the rounding takes from the dual."""
+        problem, c = self.problem, self.config.c
+        if isinstance(problem, CompiledSumsProblem) and self.config.loss == "log-linear":
+            sums = problem.sum_losses(c, state.duals)
+            if sums is not None:
+                return sums
+        loss, correction = 0.0, 0.0
+        for i in range(self.n):
+            scores = problem.scores(i)
+            loss += self._loss(i, scores, c)
+            correction += self._rounding(state, i, scores)
+        return loss, correction
 
     def _prioritises(self, state: EGState) -> bool:
         """Whether some examples are visited more often than others: once the last gains add up to

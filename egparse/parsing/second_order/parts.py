@@ -45,8 +45,9 @@ class Structure(NamedTuple):
 
 
 class KernelModel(NamedTuple):
-    """The parser as its kernels take it. ``pruner`` holds the weights of the arc-factored parser;
-    with a ``temperature`` of 0 no probabilities are computed.
+    """The parser as its kernels take it. ``pruner`` holds the weights of the arc-factored parser,
+    ``weights`` (members, 2^k) those of the parser itself, or of the members of an ensemble; with a
+    ``temperature`` of 0 no probabilities are computed.
     """
 
     arc_filter: ArcFilter

@@ -68,8 +68,8 @@ class SecondOrderTask:
     """The task of a second-order parser, on words with tag columns and over the arcs that
     ``pruner`` keeps.
 
-    With a ``base``, over the same columns, training continues from it, with its templates, pairs
-    and inference. With ``in_full`` the weights are not rounded as in a model file.
+    With a ``base`` that is no ensemble, over the same columns, training continues from it, with its
+    templates, pairs and inference. With ``in_full`` the weights are not rounded as in a model file.
     """
 
     train: Part
@@ -129,7 +129,7 @@ class SecondOrderTask:
             heads=correct,
             ranks=ranks,
             templates=untrained.templates,
-            bits=settings.bits if base is None else len(base.weights).bit_length() - 1,
+            bits=settings.bits if base is None else base.weights.shape[1].bit_length() - 1,
             trees=self.pruner.trees,
             single_root=self.pruner.single_root,
             inference="exact" if untrained.structure.exact else "loopy",
@@ -144,7 +144,7 @@ class SecondOrderTask:
                 problem.set_mixture(i, mixture.heads, mixture.shares)
         offsets = None
         if base is not None:
-            problem.weights[:] = base.weights
+            problem.weights[:] = base.weights[0]
             offsets = scores_of(problem)
         learner = build_learner(problem, settings, self.seed, offsets, **STEPS)
         state = learner.initialise(GOLD_THETA)
@@ -152,9 +152,10 @@ class SecondOrderTask:
         def snapshot(state: State) -> SecondOrderParser:
             with np.errstate(over="ignore", invalid="ignore"):
                 weights = problem.weights * np.float32(state.scale)
-            weights = weights if base is None else base.weights + weights
+            weights = weights if base is None else base.weights[0] + weights
             require_finite(weights)
-            return replace(untrained, weights=weights if self.in_full else quantise(weights))
+            weights = weights if self.in_full else quantise(weights)
+            return replace(untrained, weights=weights[np.newaxis])
 
         return Prepared(learner, state, snapshot)
 
@@ -217,7 +218,7 @@ class SecondOrderTask:
             dictionary,
             texts,
             compile_templates(pruner.templates, names, **texts),
-            np.zeros(1, dtype=np.float32),
+            np.zeros((1, 1), dtype=np.float32),
             settings.mbr_scale if is_probabilistic(settings) else BEST_TREE_MBR_SCALE,
             labels=labels,
         )

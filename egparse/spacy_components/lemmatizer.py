@@ -1,0 +1,51 @@
+"""``egparse_lemmatizer``: LEMMA."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from spacy.tokens import Doc
+
+from egparse.layers import LAYERS, LEMMAS, WORD_TAGS
+from egparse.pipeline.annotate import predict_forms
+from egparse.spacy_components.component import TAG_ATTRIBUTES, EgparsePipe
+
+_ATTRIBUTE = LAYERS[LEMMAS].spacy_attribute
+
+
+class EgparseLemmatizer(EgparsePipe):
+    """Sets LEMMA; that of white space is the white space, as in spaCy's lemmatizer.
+
+    Unless ``overwrite``, existing lemmas are kept. The tags of the Doc are used; missing ones are
+    predicted, but not set.
+    """
+
+    predicts = (LEMMAS,)
+    uses = WORD_TAGS
+
+    def annotate(self, docs: Sequence[Doc]) -> None:
+        """Set the lemmas of Docs."""
+        tags = TAG_ATTRIBUTES if self.use_tags else ()
+        batch = self.read(docs, attributes=(*tags, *(() if self.overwrite else (_ATTRIBUTE,))))
+        if not batch.n_tokens:
+            return
+        given = self.given_tags(batch) if self.use_tags else {}
+        found = predict_forms(
+            self.required_model, batch.sentences(), self.layers, given, self.asked, self.n_words
+        )
+        lemmas = found.lemmas or []
+        add = self.vocab.strings.add
+        numbers = {lemma: add(lemma) for lemma in set(lemmas)}
+        column = batch.held["ORTH"].copy()
+        column[batch.places] = np.array([numbers[lemma] for lemma in lemmas], dtype=np.uint64)
+        if not self.overwrite:
+            before = batch.held[_ATTRIBUTE]
+            column = np.where(before != 0, before, column)
+        batch.put((_ATTRIBUTE,), (column,))
+        self.keep_probabilities(batch, "lemma", found.probabilities.get(LEMMAS))
+
+    @property
+    def hide_labels(self) -> bool:
+        """True, as the labels are edit scripts, which say nothing to users."""
+        return True

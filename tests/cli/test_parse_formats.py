@@ -1,0 +1,123 @@
+"""``egparse parse``: inputs without annotation, and outputs that are no corpora."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from cli.conftest import Trained
+from cli.program import complaint, run
+
+TEXT = "The cat sat. It slept.\n\nA dog barked.\n"
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "a.txt"
+    path.write_text(TEXT)
+    return path
+
+
+def forms(conllu: str) -> list[list[str]]:
+    return [
+        [line.split("\t")[1] for line in block.split("\n") if line[:1].isdigit()]
+        for block in conllu.strip().split("\n\n")
+    ]
+
+
+def test_each_level_can_be_given(trained: Trained) -> None:
+    def parsed(text: str, format: str) -> list[list[str]]:
+        return forms(run("parse", trained.model, "-", "--input", format, text=text).stdout)
+
+    line = "The cat sat. It slept."
+    found = ["The", "cat", "sat", ".", "It", "slept", "."]
+    assert parsed(f"{line}\nYes.\n", "sentences") == [found, ["Yes", "."]]
+    assert parsed(f"{line}\nYes.\n", "horizontal") == [line.split(), ["Yes."]]
+    assert parsed("The\ncat.\n\nIt\n", "vertical") == [["The", "cat."], ["It"]]
+
+
+@pytest.mark.parametrize("format", ["conllu", "json", "jsonl", "text", "horizontal", "vertical"])
+def test_the_output_does_not_depend_on_the_input_or_the_jobs(
+    trained: Trained, text: Path, tmp_path: Path, format: str
+) -> None:
+    asked = ("--output-format", format)
+    whole = run("parse", trained.model, text, *asked).stdout
+    assert run("parse", trained.model, text, *asked, "--jobs", 2).stdout == whole
+    written = tmp_path / "out"
+    run("parse", trained.model, text, *asked, "--output", written, "--quiet")
+    assert written.read_text() == whole
+    parsed = tmp_path / "parsed.conllu"
+    run("parse", trained.model, text, "--output", parsed, "--quiet")
+    again = run("parse", trained.model, parsed, *asked).stdout
+    assert again == whole
+
+
+def test_json_has_what_conllu_has(trained: Trained, text: Path) -> None:
+    conllu = run("parse", trained.model, text, "--marginals").stdout
+    found = run("parse", trained.model, text, "--marginals", "--output-format", "json").stdout
+    sentences = json.loads(found)["sentences"]
+    assert [[word["form"] for word in one["words"]] for one in sentences] == forms(conllu)
+    row = next(line for line in conllu.split("\n") if line.startswith("1\t")).split("\t")
+    word = sentences[0]["words"][0]
+    assert [word["upos"], str(word["head"]), word["deprel"]] == [row[3], row[6], row[7]]
+    assert f"PHead={word['p_head']:.3f}" in row[9]
+    assert complaint(
+        "parse", trained.model, text, "--marginals", "--output-format", "text"
+    ).endswith("expected CoNLL-U or JSON for --marginals, which has a place for them, got text")
+
+
+def test_documents_have_names(trained: Trained, text: Path, tmp_path: Path) -> None:
+    (tmp_path / "b.txt").write_text("More.\n")
+    inputs = (text, tmp_path / "b.txt")
+    shown = run("parse", trained.model, *inputs, "--output-format", "json").stdout
+    found = json.loads(shown)["sentences"]
+    assert [one["newdoc"] for one in found if "newdoc" in one] == ["a.txt", "b.txt"]
+    assert "newdoc" in found[0]
+    assert "newdoc" in found[-1]
+    shown = run("parse", trained.model, *inputs, "--output-format", "text").stdout
+    assert shown.endswith("barked.\n\nMore.\n")
+    named = tmp_path / "c.conllu"
+    named.write_text("# newdoc id = own\n1\tYes\t_\t_\t_\t_\t_\t_\t_\t_\n\n")
+    shown = run("parse", trained.model, named, text, "--output-format", "jsonl").stdout
+    lines = [json.loads(line) for line in shown.splitlines()]
+    assert [one["newdoc"] for one in lines if "newdoc" in one] == ["own", "a.txt"]
+
+
+@pytest.mark.parametrize(
+    ("format", "ending"), [("json", "json"), ("jsonl", "jsonl"), ("text", "txt")]
+)
+def test_files_are_named_by_their_formats(
+    trained: Trained, text: Path, tmp_path: Path, format: str, ending: str
+) -> None:
+    folder = tmp_path / "out"
+    (tmp_path / "empty.txt").write_text("")
+    inputs = (text, tmp_path / "empty.txt")
+    asked = ("--output-format", format, "--output-dir", folder, "--quiet")
+    run("parse", trained.model, *inputs, *asked)
+    assert sorted(path.name for path in folder.iterdir()) == [f"a.{ending}", f"empty.{ending}"]
+    alone = run("parse", trained.model, text, "--output-format", format).stdout
+    assert (folder / f"a.{ending}").read_text() == alone
+    empty = (folder / f"empty.{ending}").read_text()
+    assert json.loads(empty) == {"sentences": []} if format == "json" else empty == ""
+
+
+def test_empty_input_makes_a_whole_document(trained: Trained) -> None:
+    done = run("parse", trained.model, "-", "--output-format", "json", text="")
+    assert json.loads(done.stdout) == {"sentences": []}
+
+
+def test_an_annotated_corpus_is_not_replaced_by_another_kind(
+    trained: Trained, tmp_path: Path
+) -> None:
+    corpus = tmp_path / "a.conllu"
+    corpus.write_text("1\tYes\t_\t_\t_\t_\t_\t_\t_\t_\n\n")
+    said = complaint("parse", trained.model, corpus, "-o", corpus, "--output-format", "json")
+    assert str(corpus) in said
+    assert corpus.read_text().startswith("1\tYes")
+
+
+def test_words_in_lines_have_no_cells_to_keep(trained: Trained, text: Path) -> None:
+    options = ("--format", "horizontal", "--respect-input")
+    said = complaint("parse", trained.model, text, *options)
+    assert said.endswith("which have cells to fill, for --respect-input, got horizontal")
