@@ -69,3 +69,11 @@ SPLITTER = "splitter"
 
 LEMMAS = "lemmas"
 """The name of the lemmatiser's task, which is that of its layer."""
+
+EXPANDER = "expander"
+"""The name of the task that finds the words of multiword tokens: in records, progress and the
+configuration.
+"""
+
+TOKENISER = "tokeniser"
+"""The name of the tokeniser's task: in records, progress and the configuration."""

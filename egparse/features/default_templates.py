@@ -1,5 +1,5 @@
-"""The default feature templates of taggers, entities and the sentence splitter, and those over word
-classes of all tasks.
+"""The default feature templates of taggers, entities, the sentence splitter, the tokeniser and the
+expander of multiword tokens, and those over word classes of all tasks.
 """
 
 from __future__ import annotations
@@ -64,6 +64,34 @@ SPLITTER_TEMPLATES = (
     "inside[0]|lower[-1]|kind[0]", "inside[0]|lower[0]|kind[-1]",
 )  # fmt: skip
 """For the sentence splitter, over the columns of ``egparse.splitting.columns``."""
+
+TOKENISER_TEMPLATES = (
+    "bias", "gap[0]", "kind[-1]|kind[0]|gap[0]", "kind[-2]|kind[-1]|kind[0]",
+    "kind[-1]|kind[0]|kind[1]", "kind[-1]|kind[0]|gap[1]", "kind[-1]|gap[-1]|kind[0]",
+    "gap[-1]|gap[0]|gap[1]", "lower[-1]|gap[0]", "lower[0]|gap[0]", "lower[-1]|lower[0]|gap[0]",
+    "lower[-1]|kind[0]|gap[0]", "kind[-1]|lower[0]|gap[0]", "lower[-2]|lower[-1]|lower[0]",
+    "lower[-1]|lower[0]|lower[1]", "lower[-2]|lower[-1]", "lower[0]|lower[1]",
+    "lower[-1]|lower[0]|gap[1]", "gap[-1]|lower[-1]|lower[0]", "lower[-1]|kind[0]|gap[-1]",
+    "kind[-1]|lower[0]|gap[1]", "shape[-1]|shape[0]|gap[0]", "shape[-1]|lower[0]",
+    "lower[-1]|shape[0]", "shape[-2]|shape[-1]|shape[0]", "shape[-1]|shape[0]|shape[1]",
+    "suffix[-1]|lower[0]", "suffix[-1]|kind[0]|gap[0]", "first[0]|kind[-1]|kind[0]",
+    "last[0]|kind[-1]|kind[0]", "marks[0]|kind[-1]|kind[0]", "marks[0]|lower[0]|gap[0]",
+    "marks[0]|lower[-1]", "place[0]|lower[0]", "place[0]|lower[-1]", "place[0]|kind[-1]|kind[0]",
+    "around[0]", "around[0]|kind[-1]|kind[0]", "around[0]|before[0]|after[0]",
+    "before[0]|after[0]|gap[0]",
+)  # fmt: skip
+"""For the tokeniser, over the columns of ``egparse.tokenising.columns``."""
+
+EXPANDER_TEMPLATES = (
+    "bias", "lower[0]", "shape[0]", "suffix[0]", "kind[0]", "lower[-1]", "lower[1]", "suffix[-1]",
+    "suffix[1]", "kind[-1]", "kind[1]", "spaced[0]", "lower[-1]|lower[0]", "lower[0]|lower[1]",
+    "suffix[-1]|lower[0]", "lower[0]|suffix[1]", "lower[0]|kind[0]", "lower[0]|kind[-1]",
+    "lower[0]|kind[1]", "lower[-1]|lower[0]|lower[1]", "lower[-2]|lower[-1]|lower[0]",
+    "lower[0]|lower[1]|lower[2]", "suffix[-1]|lower[0]|suffix[1]", "lower[0]|suffix[2]",
+    "suffix[-2]|lower[0]", "lower[0]|suffix[1]|suffix[2]", "suffix[-2]|suffix[-1]|lower[0]",
+    "suffix[0]|suffix[1]", "suffix[-1]|suffix[0]",
+)  # fmt: skip
+"""For multiword tokens, over the columns of ``egparse.splitting.columns``."""
 
 WORD_CLASS_TEMPLATES = (
     "class4[0]", "class6[0]", "class10[0]", "class[0]", "class6[-1]", "class6[1]", "class[-1]",

@@ -119,16 +119,52 @@ def extract_keys(
         first, end = starts[i], starts[i + 1]
         for word in range(first, end):
             for t in range(columns.shape[0]):
-                key = np.uint64(t + 1) << np.uint64(MAX_CELLS * VALUE_BITS)
-                for c in range(MAX_CELLS):
-                    column = columns[t, c]
-                    if column < 0:
-                        break
-                    position = word + offsets[t, c]
-                    inside = first <= position < end
-                    value = values[position, column] if inside else BOUNDARY
-                    if value == UNKNOWN or (not inside and not pads):
-                        key = np.uint64(0)
-                        break
-                    key |= np.uint64(value) << np.uint64(c * VALUE_BITS)
-                keys[word, t] = key
+                keys[word, t] = _key_of(values, word, first, end, t, columns, offsets, pads)
+
+
+@njit
+def extract_keys_at(
+    words: Longs,
+    values: Ints,
+    starts: Longs,
+    columns: Ints,
+    offsets: Ints,
+    pads: bool,
+    keys: UInt64s,
+) -> None:
+    """The same for some ``words``, ascending, whose keys have shape (words, templates)."""
+    i = 0
+    for k in range(words.shape[0]):
+        while starts[i + 1] <= words[k]:
+            i += 1
+        for t in range(columns.shape[0]):
+            keys[k, t] = _key_of(
+                values, words[k], starts[i], starts[i + 1], t, columns, offsets, pads
+            )
+
+
+@njit(inline=True)
+def _key_of(
+    values: Ints,
+    word: int,
+    first: int,
+    end: int,
+    t: int,
+    columns: Ints,
+    offsets: Ints,
+    pads: bool,
+) -> np.uint64:
+    """The key of template ``t`` at a word of the sentence ``first:end``."""
+    key = np.uint64(t + 1) << np.uint64(MAX_CELLS * VALUE_BITS)
+    for c in range(MAX_CELLS):
+        column = columns[t, c]
+        if column < 0:
+            break
+        position = word + offsets[t, c]
+        inside = first <= position < end
+        value = values[position, column] if inside else BOUNDARY
+        if value == UNKNOWN or (not inside and not pads):
+            key = np.uint64(0)
+            break
+        key |= np.uint64(value) << np.uint64(c * VALUE_BITS)
+    return key

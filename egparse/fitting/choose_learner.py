@@ -15,6 +15,7 @@ from egparse.fitting.config import (
     PrunerConfig,
     SplitterConfig,
     TaggerConfig,
+    TokeniserConfig,
     TrainConfig,
 )
 from egparse.fitting.joint_tags import section_of
@@ -219,7 +220,7 @@ def structure_of(config: LearningConfig) -> Structure:
     """
     if isinstance(config, LemmasConfig):
         return "sequences"
-    if isinstance(config, TaggerConfig | SplitterConfig):
+    if isinstance(config, TaggerConfig | SplitterConfig | TokeniserConfig):
         return "sequences" if config.bigrams else "choices"
     return "choices" if isinstance(config, LabellerConfig) else "trees"
 

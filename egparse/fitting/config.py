@@ -17,6 +17,7 @@ from egparse.classes.table import MAX_CLASSES, VECTOR_CLASSES
 from egparse.features.default_templates import (
     ARC_CLASS_TEMPLATES,
     ARC_LABEL_CLASS_TEMPLATES,
+    EXPANDER_TEMPLATES,
     GRANDPARENT_CLASS_TEMPLATES,
     LABEL_CLASS_TEMPLATES,
     LEMMA_TEMPLATES,
@@ -25,6 +26,7 @@ from egparse.features.default_templates import (
     SPAN_TEMPLATES,
     SPLITTER_TEMPLATES,
     SUPERTAG_CONTEXT_TEMPLATES,
+    TOKENISER_TEMPLATES,
     WORD_CLASS_TEMPLATES,
     WORD_TEMPLATES,
 )
@@ -350,6 +352,51 @@ class SplitterConfig(WordLabelConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
+class TokeniserConfig(LearningConfig):
+    """The tokeniser of plain text."""
+
+    train: bool = setting(
+        True,
+        "whether to train one, where the corpus marks blanks; without it plain text is split into "
+        "words by spaCy's rules",
+    )
+    templates: tuple[str, ...] = setting(TOKENISER_TEMPLATES, "feature templates")
+    bigrams: bool = setting(True, "whether label bigrams have weights; false: places one by one")
+    min_count: Count = setting(2, "attributes seen less often than this are left out")
+    weight_threshold: NonNegative = setting(0.02, "weights smaller than this are not stored")
+    least_rate: Annotated[float, Interval(ge=0, lt=0.5)] = setting(
+        0.002,
+        "between two kinds of characters of which fewer than this share start tokens, or do not, "
+        "nothing is decided",
+    )
+    c: Constant = 2.0
+    anneal_from: NonNegative = 6.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpanderConfig(WordLabelConfig):
+    """What finds multiword tokens and their words."""
+
+    train: bool = setting(
+        True,
+        "whether to train one, where the corpus has multiword tokens; without it each token is a "
+        "word",
+    )
+    templates: tuple[str, ...] = EXPANDER_TEMPLATES
+    min_count: Count = setting(1, "attributes seen less often than this are left out")
+    frequent: Count = setting(
+        5, "forms that occur less often than this show what to expect of unknown forms"
+    )
+    least_rate: Annotated[float, Interval(ge=0, le=1)] = setting(
+        0.1,
+        "an unknown form may be a multiword token if at least this share of the forms with its "
+        "prefix or suffix is",
+    )
+    c: Constant = 1.0
+    anneal_from: NonNegative = 6.0
+
+
+@dataclass(frozen=True, kw_only=True)
 class JackknifeConfig:
     """Predicted tags for training: each part of the corpus is tagged by a tagger of the others."""
 
@@ -443,6 +490,8 @@ class TrainConfig:
     pruner: PrunerConfig = PrunerConfig()
     parser: ParserConfig = ParserConfig()
     labeller: LabellerConfig = LabellerConfig()
+    tokeniser: TokeniserConfig = TokeniserConfig()
+    expander: ExpanderConfig = ExpanderConfig()
     splitter: SplitterConfig = SplitterConfig()
 
     def __post_init__(self) -> None:

@@ -205,7 +205,7 @@ def _without_effect(config: TrainConfig) -> Iterator[tuple[str, str, tuple[str, 
     for section in (*WORD_TAGS, MORPHOLOGY):
         yield section, "tags are no spans", ("scheme",)
     yield from _without_joint_tags(config)
-    parser, splitter = config.parser, config.splitter
+    parser = config.parser
     if not config.classes.tables:
         yield (
             "classes",
@@ -226,12 +226,11 @@ def _without_effect(config: TrainConfig) -> Iterator[tuple[str, str, tuple[str, 
     ):
         if not getattr(parser, switch):
             yield "parser", f"parser.{switch} is false", (templates, f"class_{switch}")
-    if not splitter.train:
-        rest = tuple(own.name for own in fields(splitter) if own.name != "train")
-        yield "splitter", "splitter.train is false", rest
-    if not config.supertags.train:
-        rest = tuple(own.name for own in fields(config.supertags) if own.name != "train")
-        yield "supertags", "supertags.train is false", rest
+    for section in ("tokeniser", "splitter", "supertags"):
+        settings = getattr(config, section)
+        if not settings.train:
+            rest = tuple(own.name for own in fields(settings) if own.name != "train")
+            yield section, f"{section}.train is false", rest
     if config.jackknife.folds < 2:
         yield "jackknife", "jackknife.folds is less than 2", ("passes", "c")
 

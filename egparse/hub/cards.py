@@ -11,11 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from egparse.hub.card_metadata import CardMetadata
-from egparse.layers import LAYERS, SPLITTER, joined_titles
+from egparse.layers import LAYERS, SPLITTER, TOKENISER, joined_titles
 from egparse.toml_text import toml_value
 
-LAYER_NAMES = {SPLITTER: "sentence starts", **{name: layer.title for name, layer in LAYERS.items()}}
-"""The sentence splitter and the layers -> their names in running text."""
+LAYER_NAMES = {
+    TOKENISER: "tokens",
+    SPLITTER: "sentence starts",
+    **{name: layer.title for name, layer in LAYERS.items()},
+}
+"""The tokeniser, the sentence splitter and the layers -> their names in running text."""
 
 _METRICS = {
     "UPOS": "UPOS",
@@ -69,9 +73,9 @@ def card(path: Path, facts: CardMetadata, name: str | None = None) -> str:
 
 
 def layers_of(header: Mapping[str, Any]) -> tuple[str, ...]:
-    """The layers that a header lists, after the sentence splitter if the model has one."""
-    has_splitter = SPLITTER in header["record"].get("tasks", {})
-    return (*((SPLITTER,) if has_splitter else ()), *header["layers"])
+    """The layers that a header lists, after tokeniser and splitter if the model has them."""
+    tasks = header["record"].get("tasks", {})
+    return (*(name for name in (TOKENISER, SPLITTER) if name in tasks), *header["layers"])
 
 
 def development_scores(record: Mapping[str, Any]) -> dict[str, float | None]:

@@ -13,20 +13,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from egparse.classes.columns import MAX_COLUMNS, MAX_TABLES, class_columns_of
-from egparse.classes.packed import PackedTable
+from egparse.classes.columns import MAX_COLUMNS, MAX_TABLES
 from egparse.errors import ConfigError, EgparseError, ModelFileError
-from egparse.features.form_statistics import FormStatistics
-from egparse.features.forms import OBSERVABLES, Lexicon
+from egparse.features.forms import OBSERVABLES
 from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
-from egparse.features.word_table import Columns, Words
+from egparse.features.word_table import Words
 from egparse.fitting.named_losses import probabilistic_layers
 from egparse.fitting.old_tables import config_table_of
-from egparse.layers import LAYERS, LEMMAS, MORPHOLOGY, SPLITTER, SUPERTAGS, TAG_LAYERS
+from egparse.layers import (
+    LAYERS,
+    LEMMAS,
+    MORPHOLOGY,
+    SPLITTER,
+    SUPERTAGS,
+    TAG_LAYERS,
+    TOKENISER,
+)
 from egparse.lemmas.lemmatiser import Lemmatiser
-from egparse.morphology.fine_tags import FineTags
-from egparse.parsing.arc_parser import Parser, ScoredTree
-from egparse.parsing.second_order.parser import SecondOrderParser
+from egparse.parsing.arc_parser import ScoredTree
 from egparse.pipeline.annotate import (
     BATCH_WORDS,
     Prediction,
@@ -40,6 +44,7 @@ from egparse.pipeline.constraints import (
     ResolvedConstraints,
     labels_below,
 )
+from egparse.pipeline.stored_parts import columns_of, parser_of
 from egparse.pipeline.strongest_features import strongest_attributes
 from egparse.pipeline.text import (
     given_numbers,
@@ -48,7 +53,7 @@ from egparse.pipeline.text import (
     label_strings,
     put_back,
 )
-from egparse.schemes import find_tag_fault
+from egparse.pipeline.text_reader import Reader, reader_of
 from egparse.sentences import Sentence
 from egparse.splitting.splitter import Splitter
 from egparse.storage.collector import collector_paused
@@ -65,11 +70,11 @@ from egparse.storage.schema import (
     Stored,
     Strings,
     TableOf,
-    shown,
 )
 from egparse.tagging.joint.morphology import MorphologyTagger
 from egparse.tagging.labeller import Labeller
 from egparse.tagging.tagger import Tagger
+from egparse.tokenising.tokeniser import Tokeniser
 
 if TYPE_CHECKING:
     from egparse.evaluation.report import Report
@@ -89,6 +94,7 @@ PAYLOAD = Record(
         "parser": Maybe(Section()),
         "labeller": Maybe(Section()),
         "splitter": Maybe(Section()),
+        "tokeniser": Maybe(Section()),
         "classes": Record(
             {
                 "tables": ListOf(Section(), least=1, most=MAX_TABLES),
@@ -97,7 +103,15 @@ PAYLOAD = Record(
         ),
     },
     absent=dict.fromkeys(
-        ("splitter", "fine_tags", "classes", "morphology", "supertagger", "lemmatiser")
+        (
+            "splitter",
+            "fine_tags",
+            "classes",
+            "morphology",
+            "supertagger",
+            "lemmatiser",
+            "tokeniser",
+        )
     ),
 )
 """The payload of a model file. Its sections are declared beside the classes that they become. A
@@ -116,10 +130,10 @@ class ScoredSentence(NamedTuple):
 class Model(Predictors):
     """Predictors with the record of their training; immutable, so that threads may share it.
 
-    ``splitter`` finds the sentences of plain text; ``annotate`` does not split the sentences that
-    it is given. ``record`` holds how the model was trained, ``config_table`` the settings.
-    ``probabilistic`` names the layers learned with a loss that fits probabilities (not max-margin
-    and perceptron models).
+    ``tokeniser`` finds the tokens of plain text, ``splitter`` its sentences; ``annotate`` does not
+    split the sentences that it is given. ``record`` holds how the model was trained,
+    ``config_table`` the settings. ``probabilistic`` names the layers learned with a loss that fits
+    probabilities (not max-margin and perceptron models).
     """
 
     language: str = "en"
@@ -127,6 +141,7 @@ class Model(Predictors):
     config_table: Mapping[str, Any] = field(default_factory=dict)
     splitter: Splitter | None = None
     probabilistic: tuple[str, ...] = ()
+    tokeniser: Tokeniser | None = None
 
     def __repr__(self) -> str:
         words = self.record.get("words")
@@ -141,15 +156,18 @@ class Model(Predictors):
     def __call__(self, source: str | Iterable[Sentence], **options: Any) -> list[Sentence]:
         """Annotate a text, or sentences; for ``options`` see ``annotate``.
 
-        A text is split into words by spaCy's rules for the language and into sentences by the
-        model, or by rule if it has no splitter.
+        A text is split into words and sentences by the model; for what it has not learned there
+        are spaCy's rules for the language.
         """
         if isinstance(source, str):
-            from egparse.readers.docs import read_text
-
-            splitter = None if self.splitter is None else self.splitter.starts
-            source = read_text(StringIO(source), self.language, splitter=splitter)
+            source = self.text_reader().sentences(StringIO(source))
         return list(self.annotate(source, **options))
+
+    def text_reader(self, first_id: int = 1) -> Reader:
+        """A reader of one plain text, whose sentences have the IDs ``first_id`` and so on: by the
+        tokeniser, or by spaCy's rules where the model has none.
+        """
+        return reader_of(self.language, self.tokeniser, self.splitter, first_id)
 
     def annotate(
         self,
@@ -383,6 +401,8 @@ class Model(Predictors):
             "labeller": self.labeller and self.labeller.to_payload(),
             "splitter": self.splitter and self.splitter.to_payload(),
         }
+        if self.tokeniser is not None:
+            payload["tokeniser"] = self.tokeniser.to_payload()
         if lexicon.classes is not None:
             payload["classes"] = {
                 "tables": [table.to_payload() for table in lexicon.classes.tables],
@@ -422,7 +442,7 @@ class Model(Predictors):
         labels = {layer: Vocabulary(strings) for layer, strings in header["labels"].items()}
         stored = Stored(payload, allowance=Allowance(header["payload_length"]))
         read = stored.read(PAYLOAD)
-        columns = _columns_of(stored, read, labels)
+        columns = columns_of(stored, read, labels)
         taggers = {}
         for layer, stored in read["taggers"].items():
             stored.require(layer in labels, "", "a layer with labels", "one without")
@@ -449,12 +469,13 @@ class Model(Predictors):
             morphology=morphology,
             lemmatiser=of_lemmas and Lemmatiser.from_payload(of_lemmas, columns.names, n_tags),
             supertagger=of_super and Tagger.from_payload(of_super, columns.names, n_supertags),
-            parser=parser and _parser_of(parser, columns),
+            parser=parser and parser_of(parser, columns),
             labeller=labeller and Labeller.from_payload(labeller, columns),
             language=header["language"],
             record=header["record"],
             config_table=table,
             splitter=splitter and Splitter.from_payload(splitter, columns.class_tables),
+            tokeniser=read["tokeniser"] and Tokeniser.from_payload(read["tokeniser"]),
         )
         known = header.get("probabilistic")  # not in model files of format 1
         layers = probabilistic_layers(table, model.layers) if known is None else tuple(known)
@@ -466,7 +487,7 @@ class Model(Predictors):
         splitter, whose features are hashed.
         """
         model = self._sequence_models().get(layer)
-        if model is None or layer == SPLITTER:
+        if model is None or layer in (SPLITTER, TOKENISER):
             return []
         if layer == LEMMAS and self.lemmatiser is not None:
             return strongest_attributes(model, self.columns, self.lemmatiser.part_labels, count)
@@ -476,9 +497,9 @@ class Model(Predictors):
         return strongest_attributes(model, self.columns, labels, count)
 
     def sizes(self) -> dict[str, dict[str, int]]:
-        """For each layer, the splitter, the supertagger, and the tagger of several layers in place
-        of these (``morphology``): labels, attributes, weights, and the bytes of its weights in
-        memory.
+        """For each layer, tokeniser and splitter, the supertagger, and the tagger of several layers
+        in place of these (``morphology``): labels, attributes, weights, and the bytes of its
+        weights in memory.
         """
         sizes = {layer: model.size() for layer, model in self._sequence_models().items()}
         joint = () if self.morphology is None else self.morphology.layers
@@ -492,11 +513,11 @@ class Model(Predictors):
                 "weights": int(np.count_nonzero(weights)),
                 "bytes": weights.nbytes,
             }
-        splitter = (SPLITTER,) if self.splitter is not None else ()
+        of_text = [name for name in (TOKENISER, SPLITTER) if name in sizes]
         layers = [MORPHOLOGY if layer in joint else layer for layer in self.layers]
         if self.supertagger is not None and "heads" in layers:
             layers.insert(layers.index("heads"), SUPERTAGS)
-        return {layer: sizes[layer] for layer in dict.fromkeys((*splitter, *layers))}
+        return {layer: sizes[layer] for layer in dict.fromkeys((*of_text, *layers))}
 
     def _sequence_models(self) -> dict[str, Any]:
         models = {layer: tagger.model for layer, tagger in self.taggers.items()}
@@ -510,45 +531,9 @@ class Model(Predictors):
             models["deprels"] = self.labeller.model
         if self.splitter is not None:
             models[SPLITTER] = self.splitter.model
+        if self.tokeniser is not None:
+            models[TOKENISER] = self.tokeniser.model
         return models
-
-
-def _columns_of(
-    stored: Stored, read: Mapping[str, Any], labels: Mapping[str, Vocabulary]
-) -> Columns:
-    forms, statistics, fine_tags = read["forms"], read["statistics"], read["fine_tags"]
-    vocabularies = {name: Vocabulary(strings) for name, strings in read["vocabularies"].items()}
-    for name, known in vocabularies.items():
-        if len(known.values) < len(known):
-            raise Misfit(f"vocabularies.{name}", "texts that differ from each other", "some twice")
-    if "spans" in labels:
-        fault = find_tag_fault(labels["spans"].strings, read["scheme"])
-        if fault is not None:
-            raise Misfit("labels.spans", fault.expected, shown(fault.got))
-    classes = None
-    if read["classes"] is not None:
-        tables = [PackedTable.from_payload(table) for table in read["classes"]["tables"]]
-        names = stored.part("classes", None).part("columns", read["classes"]["columns"])
-        classes = class_columns_of(names, tables)
-        names.spend(4 * len(forms) * len(classes.names))  # of the lexicon's table
-    return Columns(
-        Lexicon(vocabularies, forms, classes),
-        labels,
-        read["scheme"],
-        statistics and FormStatistics.from_payload(statistics, forms),
-        fine_tags and _fine_tags_of(fine_tags, labels),
-    )
-
-
-def _fine_tags_of(stored: Stored, labels: Mapping[str, Vocabulary]) -> FineTags:
-    missing = [layer for layer in ("upos", "feats") if layer not in labels]
-    stored.require(not missing, "", "labels of UPOS and FEATS", f"none of {', '.join(missing)}")
-    return FineTags.from_payload(stored, len(labels["upos"]), len(labels["feats"]))
-
-
-def _parser_of(stored: Stored, columns: Columns) -> Parser | SecondOrderParser:
-    is_second = isinstance(stored.value, Mapping) and "pruner" in stored.value
-    return (SecondOrderParser if is_second else Parser).from_payload(stored, columns)
 
 
 def _check_layers(named: Sequence[str], probable: Sequence[str], held: Sequence[str]) -> None:

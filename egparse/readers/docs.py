@@ -71,7 +71,9 @@ _BLANK = re.compile(r"[ \n]")
 _LONG_RUN = re.compile(rf"\S{{{MAX_RUN + 1},}}")
 
 
-class _Word(NamedTuple):
+class TextWord(NamedTuple):
+    """A word of a paragraph."""
+
     form: str
     spaced: bool
     """Whether a blank, a line end or the end of the paragraph follows."""
@@ -107,7 +109,7 @@ def read_text(
     _rules(language)  # raises for an unknown language now, not at the first sentence
     if isinstance(source, str):
         source, name = io.StringIO(source), name or "<text>"
-    texts = _texts(source, name or name_of(source), encoding)
+    texts = texts_of(source, name or name_of(source), encoding)
     return _sentences(_paragraphs(texts), language, max_words, splitter, first_id)
 
 
@@ -158,13 +160,13 @@ def _new_rules(language: str) -> Language:
     return nlp
 
 
-def _texts(
+def texts_of(
     source: os.PathLike[str] | IO[str] | IO[bytes], path: str, encoding: str
 ) -> Iterator[str]:
     """The text in pieces."""
     if isinstance(source, os.PathLike):
         with open_file(source, path) as stream:
-            yield from _texts(stream, path, encoding)
+            yield from texts_of(stream, path, encoding)
         return
     pieces: Iterator[Any] = pieces_of(source)
     first = next(pieces, "")
@@ -199,16 +201,16 @@ def _paragraphs(texts: Iterable[str]) -> Iterator[str]:
         begun += text
         start = 0
         for blank_line in _BLANK_LINE.finditer(begun, unseen):
-            yield from _cut_paragraph(begun[start : blank_line.start()])
+            yield from cut_paragraph(begun[start : blank_line.start()])
             start = blank_line.end()
         begun = begun[start:]
         if len(begun) > MAX_CHARACTERS:
-            *finished, begun = _cut_paragraph(begun)
+            *finished, begun = cut_paragraph(begun)
             yield from finished
-    yield from _cut_paragraph(begun)
+    yield from cut_paragraph(begun)
 
 
-def _cut_paragraph(text: str) -> list[str]:
+def cut_paragraph(text: str) -> list[str]:
     """The text in parts of at most ``MAX_CHARACTERS``, cut at blanks, or of at most
     ``MAX_UNBROKEN`` where there are none.
     """
@@ -256,7 +258,7 @@ def _sentences(
             words = _words(_doc(paragraph, _rules(language)))
         else:
             words = _split(_words(_tokens(paragraph, _rules(language))), splitter)
-        for start, end in _bounds(words, max_words):
+        for start, end in sentence_bounds(words, max_words):
             number += 1
             yield Sentence(
                 forms=tuple(word.form for word in words[start:end]),
@@ -304,7 +306,7 @@ def _ends_token(text: str, cut: int, nlp: Language) -> bool:
     )
 
 
-def _split(words: Sequence[_Word], splitter: Starts) -> list[_Word]:
+def _split(words: Sequence[TextWord], splitter: Starts) -> list[TextWord]:
     """The words with the sentence starts of the splitter; the first word always starts one."""
     if not words:
         return []
@@ -315,11 +317,11 @@ def _split(words: Sequence[_Word], splitter: Starts) -> list[_Word]:
     ]
 
 
-def _words(doc: Doc) -> list[_Word]:
+def _words(doc: Doc) -> list[TextWord]:
     """The tokens that are not blank; a sentence that starts with blank tokens starts at the word
     after them.
     """
-    words: list[_Word] = []
+    words: list[TextWord] = []
     starts = True
     for token in doc:
         starts = starts or bool(token.is_sent_start)
@@ -329,14 +331,14 @@ def _words(doc: Doc) -> list[_Word]:
         else:
             if starts and _opens(words):
                 words[-1], starts = words[-1]._replace(starts=True), False
-            words.append(_Word(token.text, bool(token.whitespace_), starts))
+            words.append(TextWord(token.text, bool(token.whitespace_), starts))
             starts = False
     if words:
         words[-1] = words[-1]._replace(spaced=True)
     return words
 
 
-def _opens(words: Sequence[_Word]) -> bool:
+def _opens(words: Sequence[TextWord]) -> bool:
     """Whether the last word is an opening quote or bracket, which spaCy's rule would leave in the
     sentence before.
     """
@@ -345,7 +347,7 @@ def _opens(words: Sequence[_Word]) -> bool:
     return words[-1].form in OPENING and not words[-1].spaced and words[-2].spaced
 
 
-def _bounds(words: Sequence[_Word], max_words: int) -> Iterator[tuple[int, int]]:
+def sentence_bounds(words: Sequence[TextWord], max_words: int) -> Iterator[tuple[int, int]]:
     """The start and end of each sentence; longer ones than ``max_words`` are cut."""
     starts = [k for k, word in enumerate(words) if word.starts]
     for start, end in zip(starts, [*starts[1:], len(words)], strict=True):
@@ -356,7 +358,7 @@ def _bounds(words: Sequence[_Word], max_words: int) -> Iterator[tuple[int, int]]
         yield start, end
 
 
-def _cut(words: Sequence[_Word], start: int, max_words: int) -> int:
+def _cut(words: Sequence[TextWord], start: int, max_words: int) -> int:
     """The word before which a long sentence is cut: after a clause, else at a blank, else after
     ``max_words``.
     """

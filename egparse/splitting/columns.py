@@ -8,9 +8,7 @@ classified once, in Python.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
-from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +18,17 @@ from egparse.compilation import njit
 from egparse.features.hashing import mix_character
 from egparse.features.templates import MAX_VALUE
 from egparse.features.vocabulary import FIRST_VALUE
+from egparse.splitting.characters import (
+    BLANK,
+    CLOSING,
+    DIGIT,
+    FINAL,
+    OPENING,
+    QUOTE,
+    SMALL,
+    UPPER,
+    character_tables,
+)
 from egparse.types import Ints, Longs, UInt8s, UInt32s
 
 COLUMNS = ("lower", "shape", "suffix", "kind", "spaced", "inside")
@@ -30,27 +39,6 @@ quotes that the paragraph has opened before are still open.
 """
 
 _LOWER, _SHAPE, _SUFFIX, _KIND, _SPACED, _INSIDE = range(len(COLUMNS))
-
-# kinds of characters
-_UPPER, _SMALL, _LETTER, _DIGIT = 0, 1, 2, 3
-_FINAL, _COMMA, _COLON, _DASH, _OPENING, _CLOSING, _QUOTE, _SYMBOL, _BLANK, _OTHER = range(4, 14)
-_FINALS = frozenset(
-    ".!?\u2026\u203c\u2047\u2048\u2049\u3002\uff01\uff1f\uff0e\uff61\u061f\u06d4\u0964\u0965\u055c\u055e\u0589\u1362"
-)
-_COMMAS = frozenset(",;\u060c\u061b\uff0c\uff1b\u3001")
-_QUOTES = frozenset("\"'`\u00b4")
-_CATEGORIES = {
-    "Lu": _UPPER,
-    "Lt": _UPPER,
-    "Ll": _SMALL,
-    "Nd": _DIGIT,
-    "Pd": _DASH,
-    "Ps": _OPENING,
-    "Pi": _OPENING,
-    "Pe": _CLOSING,
-    "Pf": _CLOSING,
-}
-_GROUPS = {"L": _LETTER, "M": _LETTER, "N": _DIGIT, "S": _SYMBOL, "Z": _BLANK, "C": _BLANK}
 
 # kinds of words: how they are cased, once without and once with final punctuation at the end
 # (abbreviations); then punctuation
@@ -103,9 +91,9 @@ def paragraph_columns(
     np.cumsum(list(map(len, forms)), out=ends[1:])
     # Lone surrogates are not characters, but the input may have them.
     codes = np.frombuffer("".join(forms).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-    kinds, small = _character_tables(codes)
+    kinds, small, _ = character_tables(codes)
     values = np.zeros((len(forms), len(COLUMNS)), dtype=np.int32)
-    _observe(codes, ends, kinds, small, values)
+    observe_forms(codes, ends, kinds, small, values)
     if spacing:
         values[:, _SPACED] = spaced.astype(np.int32) + FIRST_VALUE
     _mark_inside(starts, values)
@@ -123,56 +111,14 @@ def _class_values(forms: Sequence[str], classes: ClassColumns) -> Ints:
     return values[rows]
 
 
-def _character_tables(
-    codes: UInt32s,
-) -> tuple[UInt8s, UInt32s]:
-    """The kind and the lower case of each character that occurs, by its code."""
-    size = int(codes.max(initial=0)) + 1
-    if size <= _ASCII:
-        return _ascii_tables()
-    occurs = np.zeros(size, dtype=np.bool_)
-    occurs[codes] = True
-    kinds = np.zeros(size, dtype=np.uint8)
-    small = np.zeros(size, dtype=np.uint32)
-    for code in np.flatnonzero(occurs).tolist():
-        kinds[code], small[code] = _character(code)
-    return kinds, small
-
-
-_ASCII = 128
-
-
-@cache
-def _ascii_tables() -> tuple[UInt8s, UInt32s]:
-    """The tables of all characters of ASCII, which most texts consist of."""
-    kinds, small = zip(*map(_character, range(_ASCII)), strict=True)
-    return np.array(kinds, dtype=np.uint8), np.array(small, dtype=np.uint32)
-
-
-@lru_cache(maxsize=1 << 14)
-def _character(code: int) -> tuple[int, int]:
-    """Kind and lower case of a character (of several the first one); all digits are 0."""
-    character = chr(code)
-    for kind, members in (
-        (_FINAL, _FINALS),
-        (_COMMA, _COMMAS),
-        (_COLON, ":\uff1a"),
-        (_QUOTE, _QUOTES),
-    ):
-        if character in members:
-            return kind, code
-    category = unicodedata.category(character)
-    kind = _CATEGORIES.get(category, _GROUPS.get(category[0], _OTHER))
-    return kind, ord("0") if category == "Nd" else ord(character.lower()[0])
-
-
 @njit(inline=True)
-def _bucket(value: np.uint64) -> np.int32:
+def bucket(value: np.uint64) -> np.int32:
+    """A hashed value as a template cell holds it."""
     return np.int32((value ^ (value >> np.uint64(32))) % _BUCKETS) + FIRST_VALUE
 
 
 @njit
-def _observe(
+def observe_forms(
     codes: UInt32s,
     ends: Longs,
     kinds: UInt8s,
@@ -191,28 +137,28 @@ def _observe(
             lower = mix_character(lower, code)
             if c >= end - 3:
                 suffix = mix_character(suffix, code)
-            seen = np.uint64(kind) if kind <= _DIGIT else code
+            seen = np.uint64(kind) if kind <= DIGIT else code
             run = run + 1 if seen == last and c > first else 1
             if run <= 2:
                 shape = mix_character(shape, seen)
             last = seen
-            upper += kind == _UPPER
-            letters += kind <= _SMALL
-        values[k, _LOWER] = _bucket(lower)
-        values[k, _SHAPE] = _bucket(shape)
-        values[k, _SUFFIX] = _bucket(suffix)
-        word_kind = _FIRST_PUNCTUATION + 2 * _BLANK
+            upper += kind == UPPER
+            letters += kind <= SMALL
+        values[k, _LOWER] = bucket(lower)
+        values[k, _SHAPE] = bucket(shape)
+        values[k, _SUFFIX] = bucket(suffix)
+        word_kind = _FIRST_PUNCTUATION + 2 * BLANK
         if end > first:
-            kind, final = kinds[codes[first]], kinds[codes[end - 1]] == _FINAL
-            if kind > _DIGIT:
+            kind, final = kinds[codes[first]], kinds[codes[end - 1]] == FINAL
+            if kind > DIGIT:
                 word_kind = _FIRST_PUNCTUATION + 2 * kind + (end - first > 1)
             else:
                 word_kind = _UNCASED
-                if kind == _DIGIT:
+                if kind == DIGIT:
                     word_kind = _NUMBER
-                elif kind == _SMALL:
+                elif kind == SMALL:
                     word_kind = _LOWER_WORD
-                elif kind == _UPPER:
+                elif kind == UPPER:
                     word_kind = (
                         _INITIAL if letters == 1 else _CAPITALS if upper == letters else _TITLE
                     )
@@ -229,9 +175,9 @@ def _mark_inside(starts: Longs, values: Ints) -> None:
         for k in range(starts[i], starts[i + 1]):
             values[k, _INSIDE] = min(depth, 1) + 2 * quoted + FIRST_VALUE
             kind = (values[k, _KIND] - punctuation) // 2
-            if kind == _OPENING:
+            if kind == OPENING:
                 depth += 1
-            elif kind == _CLOSING:
+            elif kind == CLOSING:
                 depth = max(0, depth - 1)
-            elif kind == _QUOTE:
+            elif kind == QUOTE:
                 quoted = 1 - quoted

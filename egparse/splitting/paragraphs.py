@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from egparse.sentences import Sentence
+from egparse.sentences import MISSING, Sentence
 from egparse.splitting.columns import Paragraph
 from egparse.types import Mask
 
@@ -81,6 +81,14 @@ def joined(
 def as_text(paragraphs: Sequence[Sequence[Sentence]]) -> list[SplitParagraph]:
     """Paragraphs as they stand in text."""
     return [_as_text(paragraph) for paragraph in paragraphs]
+
+
+def surface_tokens(sentence: Sentence) -> list[tuple[str, str]]:
+    """The form and the MISC column of each token of a sentence; a multiword token is one."""
+    tokens = list(zip(sentence.forms, sentence.misc or (MISSING,) * len(sentence), strict=True))
+    for first, last, form, misc in reversed(sentence.tokens):
+        tokens[first : last + 1] = [(form, misc)]
+    return tokens
 
 
 def _opens_paragraph(sentence: Sentence) -> bool:

@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from egparse.errors import ModelFileError
-from egparse.layers import LABELLED, LAYERS, MORPHOLOGY, SPLITTER, SUPERTAGS, WORD_TAGS
+from egparse.layers import (
+    LABELLED,
+    LAYERS,
+    MORPHOLOGY,
+    SPLITTER,
+    SUPERTAGS,
+    TOKENISER,
+    WORD_TAGS,
+)
 from egparse.storage.model_file import read_header
 from egparse.storage.schema import (
     Choice,
@@ -35,7 +43,8 @@ _LABELLED = [*(name for name, layer in LAYERS.items() if layer.kind in LABELLED)
 
 _TABLE = Record({}, others=True)
 _SECTIONS = ("jackknife", *dict.fromkeys(layer.section for layer in LAYERS.values()))
-_SECTIONS = (*_SECTIONS, "pruner", "second_order", MORPHOLOGY, SUPERTAGS, SPLITTER, "classes")
+_SECTIONS = (*_SECTIONS, "pruner", "second_order", MORPHOLOGY, SUPERTAGS)
+_SECTIONS = (*_SECTIONS, TOKENISER, SPLITTER, "classes")
 
 _TASK = Record(
     {
@@ -65,7 +74,7 @@ _RECORD_FIELDS: dict[str, Field] = {
     "development_sentences": _COUNT,
     "cpu_seconds": Measure(),
     "seed": _COUNT,
-    "tasks": TableOf(_TASK, (SPLITTER, MORPHOLOGY, SUPERTAGS, *LAYERS)),
+    "tasks": TableOf(_TASK, (TOKENISER, SPLITTER, MORPHOLOGY, SUPERTAGS, *LAYERS)),
     "bases": ListOf(_BASE),
     "classes": ListOf(_CLASSES),
 }

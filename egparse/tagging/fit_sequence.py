@@ -57,7 +57,8 @@ class SequenceExamples(NamedTuple):
 
     With ``partial``, ``gold`` is some completion of what is annotated; its labels are not divided.
     With ``chosen`` (words,), for words that choose alone, only the chosen words are learned from,
-    and ``gold`` and ``candidates`` are theirs.
+    and ``gold`` and ``candidates`` are theirs. With ``chains`` too, chosen words need not choose
+    alone: sequences of them start there, (sequences + 1,), counted among the chosen words.
     """
 
     values: Ints
@@ -68,6 +69,7 @@ class SequenceExamples(NamedTuple):
     division: Division | None = None
     partial: PartialTags | None = None
     chosen: Mask | None = None
+    chains: Longs | None = None
 
 
 class SequenceSettings(NamedTuple):
@@ -100,12 +102,13 @@ def prepare_sequence(
     """
     division = examples.division
     n_classes = examples.n_labels if division is None else division.n_classes
-    support, longer = _supports(examples, settings, n_classes)
     keys = keys_of(settings.templates, examples.values, examples.starts)
     if examples.chosen is not None:
         keys = np.ascontiguousarray(keys[examples.chosen])
         starts = np.concatenate([[0], np.cumsum(examples.chosen)])[examples.starts]
-        examples = examples._replace(starts=np.unique(starts).astype(np.int64))
+        chains = np.unique(starts).astype(np.int64) if examples.chains is None else examples.chains
+        examples = examples._replace(starts=chains)
+    support, longer = _supports(examples, settings, n_classes)
     partial = examples.partial
     index = build_index(keys, settings.min_count)
     if settings.base is not None:

@@ -28,6 +28,7 @@ from egparse.features.templates import (
     Templates,
     compile_templates,
     extract_keys,
+    extract_keys_at,
 )
 from egparse.storage.compressed_arrays import compress_array
 from egparse.storage.schema import (
@@ -126,8 +127,13 @@ class SequenceModel:
 
     def choose(self, values: Ints, starts: Longs, candidates: Candidates) -> Ints:
         """The labels of the best label sequence of each sentence."""
-        scores = self._scores(values, starts, candidates)
-        chosen = np.zeros(len(values), dtype=np.int32)
+        return self.choose_by(self._scores(values, starts, candidates), starts, candidates)
+
+    def choose_by(self, scores: Floats, starts: Longs, candidates: Candidates) -> Ints:
+        """The labels of the best label sequence of each sentence, given the scores of candidates
+        (see ``score``).
+        """
+        chosen = np.zeros(len(candidates.starts) - 1, dtype=np.int32)
         labels, in_ngrams = candidates.labels, self._in_ngrams(candidates.labels)
         shared = (scores, candidates.starts, in_ngrams, starts)
         if self.longer:
@@ -154,11 +160,23 @@ class SequenceModel:
         All scores are divided by the temperature (Guo et al. 2017, section 4.2, do so in a
         softmax).
         """
+        scores = self._scores(values, starts, candidates)
+        return self.probabilities_by(scores, starts, candidates, labels, kinds)
+
+    def probabilities_by(
+        self,
+        scores: Floats,
+        starts: Longs,
+        candidates: Candidates,
+        labels: Ints,
+        kinds: Ints | None = None,
+    ) -> Floats:
+        """``probabilities``, given the scores of candidates (see ``score``)."""
         ngrams = [
             table / np.float32(self.temperature) for table in (self.transitions, *self.longer)
         ]
         return batch.chosen_marginals(
-            self._scores(values, starts, candidates) / self.temperature,
+            scores / self.temperature,
             candidates.starts,
             candidates.labels,
             self._in_ngrams(candidates.labels),
@@ -172,6 +190,12 @@ class SequenceModel:
     def _scores(self, values: Ints, starts: Longs, candidates: Candidates) -> Floats:
         keys = keys_of(self.templates, values, starts)
         keys[np.diff(candidates.starts) == 1] = 0  # no score changes what has no alternative
+        return self.score(keys, candidates)
+
+    def score(self, keys: UInt64s, candidates: Candidates) -> Floats:
+        """The scores of the candidates of words, from the keys of their attributes, shape (words,
+        templates).
+        """
         attributes = self.index.numbers(keys)
         scores = np.empty(len(candidates.labels))
         buffer = np.zeros(self.n_parts)
@@ -319,6 +343,17 @@ def keys_of(templates: Templates, values: Ints, starts: Longs) -> UInt64s:
     """Attribute keys of shape (words, templates), 0 where there is none."""
     keys = np.empty((len(values), len(templates.texts)), dtype=np.uint64)
     extract_keys(values, starts, templates.columns, templates.offsets, templates.pads, keys)
+    return keys
+
+
+def keys_at(templates: Templates, words: Longs, values: Ints, starts: Longs) -> UInt64s:
+    """Attribute keys of some words, ascending, of shape (words, templates), 0 where there is
+    none.
+    """
+    keys = np.empty((len(words), len(templates.texts)), dtype=np.uint64)
+    extract_keys_at(
+        words, values, starts, templates.columns, templates.offsets, templates.pads, keys
+    )
     return keys
 
 

@@ -35,6 +35,7 @@ from egparse.sentences import MISSING_HEAD, Sentence
 from egparse.splitting.columns import COLUMNS as SPLITTER_COLUMNS
 from egparse.splitting.language import check_language, find_language
 from egparse.tagging.tree_columns import tree_columns
+from egparse.tokenising.columns import COLUMNS as TOKENISER_COLUMNS
 
 
 def check_settings(config: TrainConfig) -> TrainConfig:
@@ -112,16 +113,16 @@ def _check_partial(config: TrainConfig, section: str) -> None:
         check_partial(getattr(config, section))
 
 
-def check_splitter(config: TrainConfig) -> None:
-    """Raise ConfigError for a splitter's learner that does not learn sequences, or whose settings
-    exclude each other.
+def check_sequences(config: TrainConfig, section: str) -> None:
+    """Raise ConfigError for a learner of the splitter or the tokeniser that does not learn
+    sequences, or whose settings exclude each other.
     """
-    if not fits(config.splitter):
+    settings = getattr(config, section)
+    if not fits(settings):
         raise ConfigError(
-            "splitter.learner: expected one that learns label sequences, got "
-            f"{config.splitter.learner!r}"
+            f"{section}.learner: expected one that learns label sequences, got {settings.learner!r}"
         )
-    check_learner_settings("splitter", config.splitter)
+    check_learner_settings(section, settings)
 
 
 def with_language(config: TrainConfig, sentences: Sequence[Sentence]) -> TrainConfig:
@@ -144,6 +145,8 @@ def _check_templates(config: TrainConfig) -> None:
         settings = getattr(config, section)
         known = _COLUMNS.get(section, _columns_of_words)
         _check(section, "templates", settings, n_tables, known, compile_templates)
+    with _named("tokeniser.templates"):
+        compile_templates(config.tokeniser.templates, TOKENISER_COLUMNS)
 
     def arcs(texts: Sequence[str], names: Sequence[str]) -> object:
         return compile_arc_templates(texts, names, BETWEEN)

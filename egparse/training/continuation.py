@@ -167,7 +167,7 @@ def continue_training(
 
     ``config`` is a result of ``configure``. A layer that the base does not have is trained from
     zero, unless layers of the base have features of it, for they were trained without its values.
-    The splitter is the base's.
+    Tokeniser and splitter are the base's.
 
     Raises:
         EgparseError: no sentence, no annotated layer, or a requested layer that is not annotated
@@ -334,6 +334,7 @@ def _merged(
         parser=trained_model.parser or extended.parser,
         labeller=trained_model.labeller or extended.labeller,
         splitter=before.splitter,
+        tokeniser=before.tokeniser,
         record={**trained_model.record, "bases": bases},
         config_table=_config_table(before, trained, config),
     )

@@ -1,5 +1,5 @@
-"""Parts of a corpus: folds for jackknifing, which are whole documents, assigned to the folds in
-turn; and sentences held out for development.
+"""Folds of a corpus for jackknifing: whole documents, assigned to the folds in turn; and the share
+of a corpus that is held out for development.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from egparse.types import Longs
 
 Item = TypeVar("Item")
 
+_LEAST_TO_HOLD_OUT = 20
 _DOCUMENTS_PER_FOLD = 10
 _BLOCK = 50  # sentences that count as a document if the corpus does not mark documents
-_LEAST_TO_HOLD_OUT = 20
 
 
 def deal(sentences: Sequence[Sentence], folds: int) -> Longs:

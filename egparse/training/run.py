@@ -23,7 +23,7 @@ from egparse.fitting.joint_tags import section_of
 from egparse.fitting.optimise import INTERRUPTED, Best
 from egparse.fitting.progress import Listener, silent
 from egparse.fitting.task import Calibrated, Part, Task, calibrated, fit
-from egparse.layers import LEMMAS, MORPHOLOGY, SUPERTAGS, TAG_LAYERS
+from egparse.layers import LEMMAS, MORPHOLOGY, SPLITTER, SUPERTAGS, TAG_LAYERS, TOKENISER
 from egparse.lemmas.lemmatiser import Lemmatiser
 from egparse.lemmas.task import LemmaTask
 from egparse.parsing.arc_parser import Parser
@@ -34,12 +34,7 @@ from egparse.parsing.second_order.training import SecondOrderTask, check_second_
 from egparse.pipeline.annotate import Predictors
 from egparse.pipeline.model import Model
 from egparse.sentences import MISSING_HEAD, Sentence
-from egparse.splitting.paragraphs import (
-    SplitterParts,
-    is_running_text,
-    paragraphs_of,
-    pieces_of,
-)
+from egparse.splitting.paragraphs import SplitterParts
 from egparse.splitting.splitter import Splitter
 from egparse.splitting.training import SplitterTask
 from egparse.tagging.joint.morphology import MorphologyTagger
@@ -49,10 +44,11 @@ from egparse.tagging.labeller_task import DevelopmentTrees, LabellerTask
 from egparse.tagging.supertags import SupertagTask
 from egparse.tagging.tagger import Tagger
 from egparse.tagging.tagger_task import TaggerTask
+from egparse.tokenising.tokeniser import Tokeniser
 from egparse.training.checks import (
     check_for_corpus,
+    check_sequences,
     check_settings,
-    check_splitter,
     with_language,
 )
 from egparse.training.columns import (
@@ -67,6 +63,7 @@ from egparse.training.folds import deal, hold_out
 from egparse.training.jackknife import jackknife
 from egparse.training.joint import layers_together
 from egparse.training.teachers import Teachers
+from egparse.training.text import learns_tokens, splitter_parts, tokeniser_task
 from egparse.types import Ints, Mask
 
 Predictor = TypeVar("Predictor", bound=Calibrated)
@@ -74,7 +71,6 @@ CountForms = Callable[[Mask | None], FormStatistics]
 """Statistics of all forms of the training part from the words of a mask, None: all of them."""
 
 _STATISTICS_FOLDS = 5
-_PIECES = 40
 
 
 class Trained(NamedTuple):
@@ -146,7 +142,9 @@ def prepared_run(
     joint = layers_together(config, corpus.train, corpus.layers)
     check_for_corpus(config, corpus.train, corpus.layers, joint)
     if corpus.paragraphs is not None:
-        check_splitter(config)
+        check_sequences(config, SPLITTER)
+    if learns_tokens(corpus.train, config):
+        check_sequences(config, TOKENISER)
     return Run(
         corpus,
         config,
@@ -180,26 +178,6 @@ def divide(
     return Corpus(train_part, dev_part, layers, paragraphs, len(dev_part))
 
 
-def splitter_parts(
-    sentences: Sequence[Sentence], dev: Sequence[Sentence] | None, config: TrainConfig
-) -> SplitterParts | None:
-    """Whole paragraphs to train the splitter and to score it; None if the corpus has none, or the
-    settings ask for no splitter.
-
-    Without ``dev`` paragraphs are held out, for single sentences would lose their neighbours.
-    """
-    if not config.splitter.train or not is_running_text(sentences):
-        return None
-    paragraphs = paragraphs_of(sentences)
-    if dev is not None:
-        of_dev = paragraphs_of([sentence for sentence in dev if len(sentence)])
-        return SplitterParts(paragraphs, of_dev)
-    # sentences in a piece, so few that some pieces can be held out
-    enough = 1 + len(sentences) // _PIECES
-    pieces = pieces_of(paragraphs, min(config.splitter.longest or enough, enough))
-    return SplitterParts(*hold_out(pieces, config.hold_out, config.seed))
-
-
 def layers_to_train(sentences: Sequence[Sentence], config: TrainConfig) -> tuple[str, ...]:
     """The layers that the sentences annotate and the configuration asks for.
 
@@ -217,7 +195,9 @@ def layers_to_train(sentences: Sequence[Sentence], config: TrainConfig) -> tuple
             f"{missing[0]!r}"
         )
     if not annotated:
-        raise EgparseError("expected a corpus with tags, entities or trees, got words alone")
+        raise EgparseError(
+            "expected a corpus with tags, lemmas, entities or trees, got words alone"
+        )
     return tuple(layer for layer in annotated if not config.layers or layer in config.layers)
 
 
@@ -245,6 +225,7 @@ class Run:
     parser: Parser | SecondOrderParser | None = None
     labeller: Labeller | None = None
     splitter: Splitter | None = None
+    tokeniser: Tokeniser | None = None
     records: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -289,11 +270,13 @@ class Run:
         return False
 
     def run(self, method: Method) -> None:
-        """Train the splitter, the taggers, the lemmatiser, the parser and the labeller."""
+        """Train tokeniser and splitter, taggers, lemmatiser, parser and labeller."""
         heads = self.gold_heads() if "heads" in self.corpus.layers else None
         if heads is not None and self.config.parser.order == 2 and self._base_parser is None:
             trees = choose_trees(heads.train, self.config.parser)
             check_second_order(self.config.parser, trees, self.columns)
+        if learns_tokens(self.corpus.train, self.config):
+            self._tokenise(method)
         if self.corpus.paragraphs is not None:
             self._split(self.corpus.paragraphs, method)
         if self.joint:
@@ -312,6 +295,13 @@ class Run:
             self._lemmatise(method)
         if heads is not None:
             self._parse(heads, method)
+
+    def _tokenise(self, method: Method) -> None:
+        task = tokeniser_task(self.corpus.train, self.corpus.dev, self.config)
+        best = method(task)
+        if best is not None:
+            self.tokeniser = best.predictor
+            self.tokeniser = self._finished(task, best)
 
     def _split(self, paragraphs: SplitterParts, method: Method) -> None:
         tables = self.columns.class_tables
@@ -591,6 +581,7 @@ class Run:
             record=record,
             config_table=config_of_model(self.config),
             splitter=self.splitter,
+            tokeniser=self.tokeniser,
             probabilistic=tuple(
                 layer
                 for layer in predictors.layers

@@ -60,7 +60,7 @@ from egparse.tagging.tagger_task import TaggerTask
 from egparse.training.columns import build_columns, record_of_classes
 from egparse.training.columns_with_base import extend_columns, in_lower_case
 from egparse.training.continuation import over_columns
-from egparse.training.run import splitter_parts
+from egparse.training.text import splitter_parts
 from egparse.types import Ints, Mask
 
 Predictor = TypeVar("Predictor", bound=Tagger | Lemmatiser | Parser | SecondOrderParser | Labeller)

@@ -23,7 +23,7 @@ from egparse.fitting.joint_tags import section_of
 from egparse.fitting.optimise import Best, Prepared, naming, optimise
 from egparse.fitting.progress import Iteration, Listener, Step, silent
 from egparse.fitting.task import Calibrated, Task, fit
-from egparse.layers import MORPHOLOGY, SPLITTER, SUPERTAGS, TAG_LAYERS, WORD_TAGS
+from egparse.layers import MORPHOLOGY, SPLITTER, SUPERTAGS, TAG_LAYERS, TOKENISER, WORD_TAGS
 from egparse.learners.eg.online import OnlineEG
 from egparse.learners.eg.path import PathConfig, PathPoint, follow
 from egparse.learners.registry import LEARNERS
@@ -31,10 +31,11 @@ from egparse.sentences import Sentence
 from egparse.training.checks import check_settings, with_language
 from egparse.training.columns import named_columns
 from egparse.training.run import Run, divide, layers_to_train, prepared_run
+from egparse.training.text import learns_tokens
 
 Predictor = TypeVar("Predictor", bound=Calibrated)
 
-TASKS = (*WORD_TAGS, MORPHOLOGY, "spans", "pruner", "parser", "labeller", SPLITTER)
+TASKS = (*WORD_TAGS, MORPHOLOGY, "spans", "pruner", "parser", "labeller", TOKENISER, SPLITTER)
 """The tasks, which are sections of the configuration."""
 
 _ABOVE, _BELOW = 40.0, 0.1
@@ -195,6 +196,8 @@ def _check_tasks(run: Run, paths: Mapping[str, PathConfig]) -> None:
         possible.add("pruner")
     if corpus.paragraphs is not None:
         possible.add(SPLITTER)
+    if learns_tokens(corpus.train, config):
+        possible.add(TOKENISER)
     listed = ", ".join(task for task in TASKS if task in possible) or "none"
     if "pruner" in paths and "parser" in possible and config.parser.order == 1:
         raise EgparseError("pruner: a parser of order 1 has no pruner")

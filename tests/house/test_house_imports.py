@@ -53,14 +53,17 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"learners", "classes", "features", "losses", "evaluation", "toml_text"}
     | {"numpy", "pydantic", "annotated_types"},
     "tagging": PREDICTORS | {"fitting", "evaluation"},
+    "lemmas": PREDICTORS | {"morphology", "fitting", "tagging"},
     "parsing": PREDICTORS | {"fitting", "evaluation"},
     "splitting": PREDICTORS | {"fitting", "tagging", "evaluation", "readers", "spacy"},
+    "tokenising": PREDICTORS | {"fitting", "tagging", "splitting", "evaluation", "readers"},
     "pipeline": PREDICTORS
-    | {"morphology"}
-    | {"fitting", "tagging", "parsing", "splitting", "evaluation", "readers"},
+    | {"morphology", "lemmas"}
+    | {"fitting", "tagging", "parsing", "splitting", "tokenising", "evaluation", "readers"},
     "training": PREDICTORS
-    | {"morphology"}
-    | {"fitting", "tagging", "parsing", "splitting", "pipeline", "evaluation", "__init__"},
+    | {"morphology", "lemmas"}
+    | {"fitting", "tagging", "parsing", "splitting", "tokenising", "pipeline", "evaluation"}
+    | {"__init__"},
     "hub": {"pipeline", "fitting", "storage", "errors", "layers", "toml_text"}
     | {
         "platformdirs",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from io import StringIO
@@ -19,9 +19,9 @@ from egparse.cli.options import InputFormat
 from egparse.errors import EgparseError, EmptyCorpusError
 from egparse.pipeline.annotate import BATCH_WORDS
 from egparse.pipeline.model import Model
+from egparse.pipeline.text_reader import Reader
 from egparse.readers.conllu import SPANS_KEY
 from egparse.readers.corpus import read_corpus
-from egparse.readers.docs import read_text
 from egparse.sentences import Sentence
 
 if TYPE_CHECKING:
@@ -69,22 +69,31 @@ def annotate(run: Run) -> None:
             before it are complete.
     """
     queue, texts = _Queue(run), _Texts(run)
+    documents: dict[InputFile, Document] = {}
+
+    def add(file: InputFile, sentences: Iterable[Sentence]) -> None:
+        for sentence in sentences:
+            if file not in documents:
+                documents[file] = _document(file, sentence, run.options)
+            queue.add(documents[file], sentence)
+
     for file in run.files:
-        with Input(file.path, run.options.encoding, before_waiting=queue.hand_over) as source:
+
+        def before_waiting(file: InputFile = file) -> None:
+            add(file, texts.release())
+            queue.hand_over()
+
+        with Input(file.path, run.options.encoding, before_waiting=before_waiting) as source:
             run.progress.open(source)
-            document = None
             try:
-                for sentence in _sentences(source, run, texts):
-                    if document is None:
-                        document = _document(file, sentence, run.options)
-                    queue.add(document, sentence)
+                add(file, _sentences(source, run, texts))
             except EmptyCorpusError:
                 pass  # said below
             except EgparseError:
                 queue.finish()
                 raise
             run.progress.close()
-        queue.end(document or _empty(file, run))
+        queue.end(documents.pop(file) if file in documents else _empty(file, run))
     queue.hand_over()
 
 
@@ -191,17 +200,21 @@ class _Texts:
     def __init__(self, run: Run) -> None:
         self._run = run
         self._next = 1
+        self._reader: Reader | None = None
 
     def sentences(self, source: Input) -> Iterator[Sentence]:
         """The sentences of a text; time counts from the first one, when the tokeniser is loaded."""
-        model = self._run.model
-        splitter = None if model.splitter is None else model.splitter.starts
-        for sentence in read_text(
-            source.stream, model.language, name=source.name, splitter=splitter, first_id=self._next
-        ):
+        self._reader = self._run.model.text_reader(self._next)
+        for sentence in self._reader.sentences(source.stream, name=source.name):
             self._run.progress.begin()
             self._next += 1
             yield sentence
+
+    def release(self) -> list[Sentence]:
+        """Sentences that the reader keeps back until it knows what follows."""
+        released = [] if self._reader is None else self._reader.release()
+        self._next += len(released)
+        return released
 
 
 def _sentences(source: Input, run: Run, texts: _Texts) -> Iterator[Sentence]:

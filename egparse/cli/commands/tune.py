@@ -71,6 +71,7 @@ class TuneTask(StrEnum):
     PRUNER = "pruner"
     PARSER = "parser"
     LABELLER = "labeller"
+    TOKENISER = "tokeniser"
     SPLITTER = "splitter"
 
 
@@ -155,8 +156,8 @@ def tune_cli(
         typer.Option(
             "--task",
             metavar="TASK",
-            help="upos, xpos, feats, morphology, spans, pruner, parser, labeller or splitter; may "
-            "be repeated.",
+            help="upos, xpos, feats, morphology, spans, pruner, parser, labeller, "
+            "tokeniser or splitter; may be repeated.",
             show_default=False,
         ),
     ],

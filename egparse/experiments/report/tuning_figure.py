@@ -13,7 +13,7 @@ _SCORES = {
     "morphology": "development words all right (%)",
     **dict.fromkeys(("pruner", "parser"), "development UAS (%)"),
     "labeller": "development LAS (%)",
-    **dict.fromkeys(("spans", "splitter"), "development F1 (%)"),
+    **dict.fromkeys(("spans", "tokeniser", "splitter"), "development F1 (%)"),
 }
 
 

@@ -26,8 +26,9 @@ from egparse.spacy_components.learning.examples import Complete, complete_senten
 from egparse.spacy_components.shared_models import SharedModel
 from egparse.splitting.training import SplitterTask
 from egparse.training.columns import annotated_layers, build_columns, record_of_classes
-from egparse.training.run import splitter_parts, train
+from egparse.training.run import train
 from egparse.training.steps import untrained_model
+from egparse.training.text import splitter_parts
 
 logger = logging.getLogger("spacy.egparse")
 """Below spaCy's logger, so that its handler shows the progress of training; spaCy itself logs

@@ -1,0 +1,1 @@
+"""Cutting plain text into tokens."""

@@ -1,0 +1,286 @@
+"""An expander: which tokens of a sentence stand for several words, and for which, by a log-linear
+classifier over the expansions that a form may have.
+
+Most forms have one expansion or are one word wherever they stand; only tokens with several
+candidates are classified, from the tokens around them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from egparse.features.tag_dictionary import Candidates
+from egparse.sentences import MISSING, Sentence, SurfaceToken
+from egparse.splitting.columns import COLUMNS, Paragraph, paragraph_columns
+from egparse.storage.compressed_arrays import compress_lists, lists_by_string
+from egparse.storage.schema import (
+    Flag,
+    Integer,
+    Maybe,
+    Packed,
+    Record,
+    Section,
+    Stored,
+    Strings,
+    ascend_within,
+    starts_of,
+)
+from egparse.tagging.sequence_model import SequenceModel, keys_at
+from egparse.tokenising.blanks import SPACE_AFTER_NO
+from egparse.tokenising.expansion_lexicon import (
+    LONGEST_AFFIX,
+    ONE_WORD,
+    ExpansionLexicon,
+    Labels,
+)
+from egparse.tokenising.expansion_scripts import LONGEST, is_script
+from egparse.types import Floats, Ints, Longs
+
+MAX_SCRIPTS = 60_000
+
+_BATCH = 1 << 14
+"""Tokens that are classified at a time, to bound the memory."""
+
+STORED_EXPANDER = Record(
+    {
+        "scripts": Strings("scripts", most=MAX_SCRIPTS, longest=LONGEST, labels=True),
+        "forms": Section(),
+        "affixes": Section(),
+        "decided": Integer(1, MAX_SCRIPTS + 1),
+        "model": Maybe(Section()),
+        "spacing": Flag(),
+    }
+)
+"""An expander in a model file. The labels of tokens that have several candidates are less than
+``decided``, and the model is over these; without a model no token has several.
+"""
+
+_STORED_LISTS = Record(
+    {
+        "strings": Strings("strings"),
+        "lengths": Packed(("uint16",), "strings", sums_to="numbers"),
+        "numbers": Packed(("uint16",), "numbers", below="labels", takes=18),
+    }
+)
+
+
+class Decisions(NamedTuple):
+    """Tokens that have several candidates, in their surroundings.
+
+    Decision ``k`` is about the token ``rows[k]`` of the windows, whose ``values`` (tokens, columns)
+    lie end to end, window ``i`` from ``starts[i]`` to ``starts[i + 1]``.
+    """
+
+    values: Ints
+    starts: Longs
+    rows: Longs
+    candidates: Candidates
+
+
+@dataclass(frozen=True)
+class Expander:
+    """A lexicon, and a model that chooses where it leaves several candidates (None: nowhere);
+    immutable, so that threads may share it. Without ``spacing`` it was trained on a corpus that
+    does not mark blanks.
+    """
+
+    lexicon: ExpansionLexicon
+    model: SequenceModel | None
+    spacing: bool = True
+
+    @property
+    def temperature(self) -> float:
+        """The temperature of the probabilities."""
+        return 1.0 if self.model is None else self.model.temperature
+
+    def with_temperature(self, temperature: float) -> Expander:
+        """The same expander with probabilities from scores divided by a temperature."""
+        if self.model is None:
+            return self
+        return replace(self, model=self.model.with_temperature(temperature))
+
+    def expand(self, sentences: Sequence[Sentence]) -> list[Sentence]:
+        """Sentences of tokens, which have forms and MISC alone, as sentences of words with
+        ``Sentence.tokens``: the MISC of a multiword token moves there.
+        """
+        special = self._special(sentences)
+        if not special:
+            return list(sentences)
+        places = [
+            (number, place, special[form])
+            for number, sentence in enumerate(sentences)
+            if not special.keys().isdisjoint(sentence.forms)
+            for place, form in enumerate(sentence.forms)
+            if form in special
+        ]
+        open_places = [place for place in places if len(place[2]) > 1]
+        chosen = {
+            (number, place): label
+            for (number, place, _), label in zip(
+                open_places, self._choose(sentences, open_places), strict=True
+            )
+        }
+        labels: dict[int, dict[int, int]] = {}
+        for number, place, candidates in places:
+            label = chosen.get((number, place), candidates[0])
+            if label != ONE_WORD:
+                labels.setdefault(number, {})[place] = label
+        return [
+            self._expanded(sentence, labels[number]) if number in labels else sentence
+            for number, sentence in enumerate(sentences)
+        ]
+
+    def decisions(
+        self, sentences: Sequence[Sentence], places: Sequence[tuple[int, int, Labels]]
+    ) -> Decisions:
+        """The decisions about tokens, each given by its sentence, its place there and its
+        candidates.
+        """
+        assert self.model is not None
+        reach = int(np.abs(self.model.templates.offsets).max(initial=0))
+        return decisions_at(sentences, places, reach, self.spacing)
+
+    def choose(self, decisions: Decisions) -> Ints:
+        """The label of each decision."""
+        assert self.model is not None
+        scores = self._scores(decisions)
+        return self.model.choose_by(scores, _alone(decisions), decisions.candidates)
+
+    def probabilities(self, decisions: Decisions, labels: Ints) -> Floats:
+        """The probability of a label in each decision; nan for -1."""
+        assert self.model is not None
+        return self.model.probabilities_by(
+            self._scores(decisions), _alone(decisions), decisions.candidates, labels
+        )
+
+    def _special(self, sentences: Sequence[Sentence]) -> dict[str, Labels]:
+        """The forms that may be multiword tokens, and their candidates."""
+        forms: set[str] = set()
+        for sentence in sentences:
+            forms.update(sentence.forms)
+        candidates = self.lexicon.candidates
+        return {form: labels for form in forms if (labels := candidates(form)) != (ONE_WORD,)}
+
+    def _choose(
+        self, sentences: Sequence[Sentence], places: Sequence[tuple[int, int, Labels]]
+    ) -> list[int]:
+        labels: list[int] = []
+        for first in range(0, len(places), _BATCH):
+            some = self.decisions(sentences, places[first : first + _BATCH])
+            labels += self.choose(some).tolist()
+        return labels
+
+    def _scores(self, decisions: Decisions) -> Floats:
+        assert self.model is not None
+        keys = keys_at(self.model.templates, decisions.rows, decisions.values, decisions.starts)
+        return self.model.score(keys, decisions.candidates)
+
+    def _expanded(self, sentence: Sentence, labels: dict[int, int]) -> Sentence:
+        forms: list[str] = []
+        misc: list[str] = []
+        tokens: list[SurfaceToken] = []
+        cells = sentence.misc or (MISSING,) * len(sentence)
+        for place, (form, cell) in enumerate(zip(sentence.forms, cells, strict=True)):
+            label = labels.get(place, ONE_WORD)
+            words = self.lexicon.words(form, label)
+            if words == (form,):
+                misc.append(cell)
+            else:
+                tokens.append(SurfaceToken(len(forms), len(forms) + len(words) - 1, form, cell))
+                misc += [MISSING] * len(words)
+            forms += words
+        return replace(
+            sentence,
+            forms=tuple(forms),
+            misc=tuple(misc) if sentence.misc else (),
+            tokens=tuple(tokens),
+        )
+
+    def to_payload(self) -> dict[str, Any]:
+        """Plain data for the model file."""
+        return {
+            "scripts": list(self.lexicon.scripts),
+            "forms": compress_lists(self.lexicon.by_form),
+            "affixes": compress_lists(self.lexicon.by_affix),
+            "decided": 1 if self.model is None else self.model.n_labels,
+            "model": None if self.model is None else self.model.to_payload(),
+            "spacing": self.spacing,
+        }
+
+    @classmethod
+    def from_payload(cls, stored: Stored) -> Expander:
+        """The expander of a model file.
+
+        Raises:
+            Misfit: content that the declaration does not allow.
+        """
+        read = stored.read(STORED_EXPANDER)
+        scripts, decided = read["scripts"], read["decided"]
+        expected = "scripts of expansions"
+        stored.require(all(map(is_script, scripts)), "scripts", expected, "other texts")
+        model = read["model"]
+        if model is not None:
+            stored.require(
+                decided <= len(scripts) + 1, "decided", "a script for each label", "more"
+            )
+            model = SequenceModel.from_payload(model, COLUMNS, decided)
+        lists = [
+            _labels_of(part, len(scripts) + 1, 1 if model is None else decided, longest)
+            for part, longest in ((read["forms"], None), (read["affixes"], LONGEST_AFFIX + 1))
+        ]
+        return cls(ExpansionLexicon(scripts, *lists), model, read["spacing"])
+
+
+def decisions_at(
+    sentences: Sequence[Sentence],
+    places: Sequence[tuple[int, int, Labels]],
+    reach: int,
+    spacing: bool,
+) -> Decisions:
+    """See ``Expander.decisions``; windows have ``reach`` tokens before and after theirs."""
+    windows: list[Paragraph] = []
+    before: list[int] = []
+    for number, place, _ in places:
+        sentence = sentences[number]
+        first = max(0, place - reach)
+        forms = sentence.forms[first : place + reach + 1]
+        cells = sentence.misc[first : place + reach + 1] or (MISSING,) * len(forms)
+        windows.append(Paragraph(forms, [SPACE_AFTER_NO not in cell for cell in cells]))
+        before.append(place - first)
+    values, starts = paragraph_columns(windows, spacing=spacing)
+    rows = starts[:-1] + np.array(before, dtype=np.int64)
+    return Decisions(values, starts, rows, candidates_of([labels for *_, labels in places]))
+
+
+def candidates_of(lists: Sequence[Labels]) -> Candidates:
+    """Candidates that are given as a list for each token."""
+    starts = np.zeros(len(lists) + 1, dtype=np.int64)
+    np.cumsum([len(labels) for labels in lists], out=starts[1:])
+    flat = [label for labels in lists for label in labels]
+    return Candidates(np.array(flat, dtype=np.uint16), starts)
+
+
+def _alone(decisions: Decisions) -> Longs:
+    """Each decision as a sequence of its own."""
+    return np.arange(len(decisions.rows) + 1, dtype=np.int64)
+
+
+def _labels_of(part: Stored, n_labels: int, decided: int, longest: int | None) -> dict[str, Labels]:
+    """Lists of labels in a model file: one label, or several that the model decides between."""
+    read = part.read(_STORED_LISTS, labels=n_labels)
+    starts = starts_of(read["lengths"])
+    part.require(ascend_within(read["numbers"], starts), "numbers", "ascending labels of each form")
+    part.require(bool((read["lengths"] > 0).all()), "lengths", "labels of each form", "none")
+    lists: dict[str, Labels] = lists_by_string(**read)
+    several = [labels[-1] for labels in lists.values() if len(labels) > 1]
+    part.require(
+        max(several, default=0) < decided, "numbers", f"labels below {decided}", "a larger one"
+    )
+    if longest is not None:
+        fits = all(1 < len(affix) <= longest and affix[0] in "+-" for affix in lists)
+        part.require(fits, "strings", f"affixes of at most {longest - 1} characters", "others")
+    return lists

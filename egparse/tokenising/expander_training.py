@@ -1,0 +1,275 @@
+"""Learning an expander: a lexicon of the multiword tokens of a treebank, and a classifier of tokens
+that it leaves several candidates for.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from egparse.errors import ConfigError
+from egparse.evaluation.scores import Score
+from egparse.features.templates import compile_templates
+from egparse.fitting.choose_learner import build_learner, fits
+from egparse.fitting.config import ExpanderConfig, LearningConfig
+from egparse.fitting.optimise import Prepared
+from egparse.fitting.task import Outcomes
+from egparse.layers import EXPANDER
+from egparse.sentences import Sentence
+from egparse.splitting.columns import COLUMNS
+from egparse.splitting.paragraphs import surface_tokens
+from egparse.tagging.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence
+from egparse.tagging.sequence_model import without_small_weights
+from egparse.tokenising.blanks import SPACE_AFTER_NO
+from egparse.tokenising.expander import MAX_SCRIPTS, Expander, decisions_at
+from egparse.tokenising.expansion_lexicon import ONE_WORD, ExpansionLexicon, Labels
+from egparse.tokenising.expansion_scripts import choose_scripts, is_script
+from egparse.types import Floats
+
+_UNLIKE = -1
+"""In place of the label of a multiword token that no script makes."""
+
+
+class TokenSentences(NamedTuple):
+    """Sentences of tokens, and the words of each multiword token by its place, (first, words)."""
+
+    sentences: list[Sentence]
+    words: list[dict[int, tuple[str, ...]]]
+
+
+def as_tokens(sentences: Sequence[Sentence]) -> TokenSentences:
+    """Sentences as they are before multiword tokens are expanded."""
+    of_tokens, words = [], []
+    for sentence in sentences:
+        tokens = surface_tokens(sentence)
+        forms = tuple(form for form, _ in tokens)
+        misc = tuple(cell for _, cell in tokens)
+        of_tokens.append(Sentence(forms, misc=misc if sentence.misc or sentence.tokens else ()))
+        expanded, before = {}, 0
+        for first, last, *_ in sentence.tokens:
+            expanded[first - before] = tuple(sentence.forms[first : last + 1])
+            before += last - first
+        words.append(expanded)
+    return TokenSentences(of_tokens, words)
+
+
+def has_multiword_tokens(sentences: Sequence[Sentence]) -> bool:
+    """Whether an expander can be trained."""
+    return any(sentence.tokens for sentence in sentences)
+
+
+class _Learned(NamedTuple):
+    """The lexicon of a corpus, what is decided, each with its candidates, and the correct labels;
+    labels below ``decided`` are the ones that tokens with several candidates have.
+    """
+
+    lexicon: ExpansionLexicon
+    places: list[tuple[int, int, Labels]]
+    gold: list[int]
+    decided: int
+
+
+@dataclass(frozen=True)
+class ExpanderTask:
+    """The task of finding multiword tokens and their words among the tokens of sentences."""
+
+    train: Sequence[Sentence]
+    dev: Sequence[Sentence]
+    config: ExpanderConfig
+    seed: int
+
+    name = EXPANDER
+    layer = EXPANDER
+    base = None
+    keeps_last = False
+
+    @cached_property
+    def _tokens(self) -> TokenSentences:
+        return as_tokens(self.train)
+
+    @cached_property
+    def _learned(self) -> _Learned:
+        return _learn(self._tokens, self.config)
+
+    @cached_property
+    def _spacing(self) -> bool:
+        return any(SPACE_AFTER_NO in cell for one in self._tokens.sentences for cell in one.misc)
+
+    def without_model(self) -> Expander | None:
+        """The expander, if nothing depends on what stands around a token; else None."""
+        learned = self._learned
+        return None if learned.places else Expander(learned.lexicon, None, self._spacing)
+
+    def prepare(self, config: LearningConfig | None = None) -> Prepared[Expander]:
+        """Choose scripts, learn the lexicon, index attributes, lay out weights.
+
+        Raises:
+            ConfigError: a learner that does not learn sequences.
+        """
+        settings = self.config if config is None else config
+        assert isinstance(settings, ExpanderConfig)
+        if not fits(settings):
+            raise ConfigError(
+                "expander.learner: expected one that learns label sequences, got "
+                f"{settings.learner!r}"
+            )
+        learned = self._learned
+        templates = compile_templates(settings.templates, COLUMNS)
+        reach = int(np.abs(templates.offsets).max(initial=0))
+        decisions = decisions_at(self._tokens.sentences, learned.places, reach, self._spacing)
+        chosen = np.zeros(len(decisions.values), dtype=np.bool_)
+        chosen[decisions.rows] = True
+        prepared = prepare_sequence(
+            SequenceExamples(
+                decisions.values,
+                decisions.starts,
+                np.array(learned.gold, dtype=np.int32),
+                decisions.candidates,
+                learned.decided,
+                chosen=chosen,
+            ),
+            SequenceSettings(
+                templates=templates,
+                min_count=settings.min_count,
+                full_row_min_count=1,
+                bigrams=False,
+                learner=lambda problem, offsets: build_learner(
+                    problem, settings, self.seed, offsets
+                ),
+            ),
+        )
+        threshold = self.config.weight_threshold
+        lexicon, spacing = learned.lexicon, self._spacing
+        return prepared.then(
+            lambda model: Expander(lexicon, without_small_weights(model, threshold), spacing)
+        )
+
+    def score(self) -> Callable[[Expander], float] | None:
+        """F1 of multiword tokens of the development part, with the right words, from 0 to 100."""
+        tokens = as_tokens(self.dev)
+        if not any(tokens.words):
+            return None
+        return lambda expander: score_multiword(tokens, expander.expand(tokens.sentences)).f1
+
+    def outcomes(self, predictor: Expander) -> Outcomes[Expander]:
+        """The probability of what was predicted for each token of the development part that has
+        several candidates.
+        """
+        tokens = as_tokens(self.dev)
+        places, gold = _open_places(tokens, predictor.lexicon)
+        decisions = predictor.decisions(tokens.sentences, places)
+        predicted = predictor.choose(decisions)
+
+        def probabilities(expander: Expander) -> Floats:
+            return expander.probabilities(decisions, predicted)
+
+        every = np.ones(len(gold), dtype=np.bool_)
+        return Outcomes(predicted == np.array(gold, dtype=np.int32), every, probabilities)
+
+
+def score_multiword(gold: TokenSentences, system: Sequence[Sentence]) -> Score:
+    """The score of multiword tokens with the right words; both sides have the same tokens."""
+    found = as_tokens(system).words
+    correct = sum(
+        right.get(place) == words
+        for right, one in zip(gold.words, found, strict=True)
+        for place, words in one.items()
+    )
+    return Score(correct, sum(map(len, gold.words)), sum(map(len, found)))
+
+
+def _learn(tokens: TokenSentences, config: ExpanderConfig) -> _Learned:
+    pairs = {
+        (sentence.forms[place], words)
+        for sentence, expanded in zip(*tokens, strict=True)
+        for place, words in expanded.items()
+    }
+    scripts = {
+        pair: script for pair, script in choose_scripts(sorted(pairs)).items() if is_script(script)
+    }
+    by_token = [
+        [scripts.get((form, expanded.get(place, ())), "") for place, form in enumerate(one.forms)]
+        for one, expanded in zip(*tokens, strict=True)
+    ]
+    seen: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for sentence, of_tokens in zip(tokens.sentences, by_token, strict=True):
+        for form, script in zip(sentence.forms, of_tokens, strict=True):
+            seen[form][script] += 1
+    counts = Counter(script for of_tokens in by_token for script in of_tokens if script)
+    frequent = sorted(counts, key=lambda script: (-counts[script], script))[:MAX_SCRIPTS]
+    lexicon = _lexicon(frequent, seen, config.least_rate)
+    competing = {
+        label
+        for lists in (lexicon.by_form, lexicon.by_affix)
+        for labels in lists.values()
+        for label in labels
+        if len(labels) > 1
+    }
+    ordered = sorted(frequent, key=lambda script: frequent.index(script) + 1 not in competing)
+    lexicon = _lexicon(ordered, seen, config.least_rate)
+    decided = 1 + len(competing - {ONE_WORD})
+    numbers = {script: label for label, script in enumerate(("", *ordered))}
+    candidates = {
+        form: _candidates(
+            form, {numbers[one]: n for one, n in of_form.items()}, lexicon, decided, config
+        )
+        for form, of_form in seen.items()
+    }
+    places, gold = [], []
+    for number, (sentence, of_tokens) in enumerate(zip(tokens.sentences, by_token, strict=True)):
+        for place, (form, script) in enumerate(zip(sentence.forms, of_tokens, strict=True)):
+            labels = candidates[form]
+            if len(labels) > 1 and numbers[script] in labels:
+                places.append((number, place, labels))
+                gold.append(numbers[script])
+    if not places:  # nothing to learn from what affixes suggest
+        lexicon = ExpansionLexicon(ordered, lexicon.by_form, {})
+    return _Learned(lexicon, places, gold, decided)
+
+
+def _lexicon(
+    scripts: Sequence[str], seen: dict[str, Counter[str]], least_rate: float
+) -> ExpansionLexicon:
+    numbers = {script: label for label, script in enumerate(("", *scripts))}
+    labels = {
+        form: Counter({numbers.get(script, ONE_WORD): n for script, n in counts.items()})
+        for form, counts in seen.items()
+    }
+    return ExpansionLexicon.learn(scripts, labels, least_rate)
+
+
+def _candidates(
+    form: str,
+    seen: dict[int, int],
+    lexicon: ExpansionLexicon,
+    decided: int,
+    config: ExpanderConfig,
+) -> Labels:
+    """The labels between which training decides for a form: those that it had and, if it is rare,
+    also those that it would have if it were not known.
+    """
+    labels = set(seen)
+    if sum(seen.values()) < config.frequent:
+        labels.update(lexicon.by_affixes(form))
+    return tuple(sorted(label for label in labels if label < decided))
+
+
+def _open_places(
+    tokens: TokenSentences, lexicon: ExpansionLexicon
+) -> tuple[list[tuple[int, int, Labels]], list[int]]:
+    """The tokens with several candidates, and the correct one of each."""
+    places, gold = [], []
+    for number, (sentence, expanded) in enumerate(zip(*tokens, strict=True)):
+        for place, form in enumerate(sentence.forms):
+            labels = lexicon.candidates(form)
+            if len(labels) > 1:
+                words = expanded.get(place, (form,))
+                right = [label for label in labels if lexicon.words(form, label) == words]
+                places.append((number, place, labels))
+                gold.append(right[0] if right else _UNLIKE)
+    return places, gold

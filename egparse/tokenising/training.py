@@ -1,0 +1,158 @@
+"""Learning a tokeniser: a CRF fitted to where tokens start in the text of a treebank."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from egparse.errors import ConfigError
+from egparse.evaluation.scores import Score
+from egparse.features.tag_dictionary import all_labels
+from egparse.features.templates import compile_templates
+from egparse.fitting.choose_learner import build_learner, fits
+from egparse.fitting.config import LearningConfig, TokeniserConfig
+from egparse.fitting.optimise import Prepared
+from egparse.fitting.task import Outcomes
+from egparse.layers import TOKENISER
+from egparse.sentences import Sentence
+from egparse.splitting.characters import character_tables
+from egparse.splitting.paragraphs import surface_tokens
+from egparse.tagging.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence
+from egparse.tagging.sequence_model import without_small_weights
+from egparse.tokenising.addresses import addresses_are_tokens
+from egparse.tokenising.blanks import SPACE_AFTER_NO
+from egparse.tokenising.columns import COLUMNS, columns_of
+from egparse.tokenising.lexicon import Lexicon, hashes_of_tokens
+from egparse.tokenising.pieces import (
+    OPEN,
+    Pieces,
+    as_codes,
+    chains_of,
+    learned_links,
+    paragraphs_of,
+    pieces_of_text,
+)
+from egparse.tokenising.running_text import RunningText
+from egparse.tokenising.tokeniser import N_LABELS, Tokeniser, Tokens
+from egparse.types import Floats, UInt8s
+
+MIN_CLOSE = 30
+"""A tokeniser is trained on at least so many tokens without a blank after them."""
+
+_RUNNING_TEXT = ("conllu", "conllx")
+
+
+def marks_blanks(sentences: Sequence[Sentence]) -> bool:
+    """Whether a tokeniser can be trained: the corpus is a treebank that says of enough tokens that
+    no blank follows them.
+    """
+    known = all(one.source is None or one.source.format in _RUNNING_TEXT for one in sentences)
+    close = 0
+    for sentence in sentences:
+        close += sum(SPACE_AFTER_NO in misc for _, misc in surface_tokens(sentence))
+        if close >= MIN_CLOSE:
+            return known
+    return False
+
+
+@dataclass(frozen=True)
+class TokeniserTask:
+    """The task of finding the tokens of a text; ``dev`` without tokens gives no score."""
+
+    train: RunningText
+    dev: RunningText
+    config: TokeniserConfig
+    seed: int
+
+    name = TOKENISER
+    layer = TOKENISER
+    base = None
+    keeps_last = False
+
+    def prepare(self, config: LearningConfig | None = None) -> Prepared[Tokeniser]:
+        """Learn links and lexicon, index attributes, lay out weights.
+
+        Raises:
+            ConfigError: a learner that does not learn sequences.
+        """
+        settings = self.config if config is None else config
+        assert isinstance(settings, TokeniserConfig)
+        if not fits(settings):
+            raise ConfigError(
+                "tokeniser.learner: expected one that learns label sequences, got "
+                f"{settings.learner!r}"
+            )
+        text, starts, ends = self.train.text, self.train.starts, self.train.ends
+        links = learned_links(as_codes(text), starts, settings.least_rate)
+        whole = addresses_are_tokens(text, starts, ends)
+        codes, pieces = pieces_of_text(text, links, whole)
+        gold = gold_starts(pieces, self.train)
+        small = character_tables(codes).small
+        lexicon = Lexicon.of(hashes_of_tokens(pieces, small, gold))
+        values = columns_of(pieces, codes, lexicon, gold)
+        chosen = pieces.links == OPEN
+        rows = np.flatnonzero(chosen)
+        prepared = prepare_sequence(
+            SequenceExamples(
+                values,
+                paragraphs_of(pieces),
+                gold[rows].astype(np.int32),
+                all_labels(len(rows), N_LABELS),
+                N_LABELS,
+                chosen=chosen,
+                chains=chains_of(rows),
+            ),
+            SequenceSettings(
+                templates=compile_templates(settings.templates, COLUMNS),
+                min_count=settings.min_count,
+                full_row_min_count=1,
+                bigrams=settings.bigrams,
+                learner=lambda problem, offsets: build_learner(
+                    problem, settings, self.seed, offsets
+                ),
+            ),
+        )
+        threshold = self.config.weight_threshold
+        return prepared.then(
+            lambda model: Tokeniser(without_small_weights(model, threshold), links, lexicon, whole)
+        )
+
+    def score(self) -> Callable[[Tokeniser], float] | None:
+        """F1 of tokens in the text of the development part, from 0 to 100."""
+        if not len(self.dev.starts):
+            return None
+        return lambda tokeniser: score_tokens(self.dev, tokeniser.tokens(self.dev.text)).f1
+
+    def outcomes(self, predictor: Tokeniser) -> Outcomes[Tokeniser]:
+        """The probability of the gold outcome, start or no start, at each place of the development
+        part where the tokeniser decides.
+        """
+        text, links = self.dev.text, predictor.links
+        codes, pieces = pieces_of_text(text, links, predictor.whole_addresses)
+        values = columns_of(pieces, codes, predictor.lexicon)
+        gold = gold_starts(pieces, self.dev)[pieces.links == OPEN] == 1
+
+        def probabilities(tokeniser: Tokeniser) -> Floats:
+            starting = tokeniser.probabilities(pieces, values)
+            return np.where(gold, starting, 1.0 - starting)
+
+        every = np.ones(len(gold), dtype=np.bool_)
+        return Outcomes(every, every, probabilities)
+
+
+def gold_starts(pieces: Pieces, text: RunningText) -> UInt8s:
+    """1 for the pieces that tokens start with, where it is sure or annotated so; (pieces,)."""
+    is_start = np.zeros(len(text.text) + 1, dtype=np.uint8)
+    is_start[text.starts] = 1
+    starts = is_start[pieces.begins]
+    starts[pieces.links != OPEN] = 1
+    return starts
+
+
+def score_tokens(gold: RunningText, system: Tokens) -> Score:
+    """The score of tokens with both ends right."""
+    size = len(gold.text) + 1
+    correct = np.isin(gold.starts * size + gold.ends, system.starts * size + system.ends)
+    return Score(int(correct.sum()), len(gold.starts), len(system.starts))

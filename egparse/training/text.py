@@ -1,0 +1,54 @@
+"""What tokeniser and splitter learn from: the text of a corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from egparse.fitting.config import TrainConfig
+from egparse.sentences import Sentence
+from egparse.splitting.paragraphs import (
+    SplitterParts,
+    is_running_text,
+    paragraphs_of,
+    pieces_of,
+)
+from egparse.tokenising.running_text import running_text
+from egparse.tokenising.training import TokeniserTask, marks_blanks
+from egparse.training.folds import hold_out
+
+_PIECES = 40
+
+
+def learns_tokens(sentences: Sequence[Sentence], config: TrainConfig) -> bool:
+    """Whether a tokeniser is trained: the corpus says where blanks are, and the settings ask for
+    one.
+    """
+    return config.tokeniser.train and marks_blanks(sentences)
+
+
+def tokeniser_task(
+    train: Sequence[Sentence], dev: Sequence[Sentence], config: TrainConfig
+) -> TokeniserTask:
+    """The task of a corpus with blanks."""
+    texts = running_text(train), running_text(dev)
+    return TokeniserTask(*texts, config.tokeniser, config.seed)
+
+
+def splitter_parts(
+    sentences: Sequence[Sentence], dev: Sequence[Sentence] | None, config: TrainConfig
+) -> SplitterParts | None:
+    """Whole paragraphs to train the splitter and to score it; None if the corpus has none, or the
+    settings ask for no splitter.
+
+    Without ``dev`` paragraphs are held out, for single sentences would lose their neighbours.
+    """
+    if not config.splitter.train or not is_running_text(sentences):
+        return None
+    paragraphs = paragraphs_of(sentences)
+    if dev is not None:
+        of_dev = paragraphs_of([sentence for sentence in dev if len(sentence)])
+        return SplitterParts(paragraphs, of_dev)
+    # sentences in a piece, so few that some pieces can be held out
+    enough = 1 + len(sentences) // _PIECES
+    pieces = pieces_of(paragraphs, min(config.splitter.longest or enough, enough))
+    return SplitterParts(*hold_out(pieces, config.hold_out, config.seed))
