@@ -47,9 +47,7 @@ class _Failed(Exception):
         self.status = status
 
 
-def application(
-    models: ServedModels, limits: Limits, origins: Sequence[str] = ()
-) -> ASGIApp:
+def application(models: ServedModels, limits: Limits, origins: Sequence[str] = ()) -> ASGIApp:
     """The application that serves models. Web pages from ``origins`` may use it (``*``: any)."""
     limiter = anyio.CapacityLimiter(limits.threads)
 

@@ -62,5 +62,7 @@ def layers_to_train(sentences: Sequence[Sentence], config: TrainConfig) -> tuple
             f"{missing[0]!r}"
         )
     if not annotated:
-        raise EgparseError("expected a corpus with tags, entities or trees, got words alone")
+        raise EgparseError(
+            "expected a corpus with tags, lemmas, entities or trees, got words alone"
+        )
     return tuple(layer for layer in annotated if not config.layers or layer in config.layers)

@@ -53,15 +53,16 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"learners", "classes", "features", "losses", "evaluation", "toml_text"}
     | {"numpy", "pydantic", "annotated_types"},
     "tagging": PREDICTORS | {"fitting", "evaluation"},
+    "lemmas": PREDICTORS | {"morphology", "fitting", "tagging"},
     "parsing": PREDICTORS | {"fitting", "evaluation"},
     "splitting": PREDICTORS | {"fitting", "tagging", "evaluation", "readers", "spacy"},
     "tokenising": PREDICTORS | {"fitting", "tagging", "splitting", "evaluation", "readers"},
     "writers": {"sentences", "splitting", "tokenising"},
     "pipeline": PREDICTORS
-    | {"morphology"}
+    | {"morphology", "lemmas"}
     | {"fitting", "tagging", "parsing", "splitting", "tokenising", "evaluation", "readers"},
     "training": PREDICTORS
-    | {"morphology"}
+    | {"morphology", "lemmas"}
     | {"fitting", "tagging", "parsing", "splitting", "tokenising", "pipeline", "evaluation"}
     | {"__init__"},
     "hub": {"pipeline", "fitting", "storage", "errors", "layers", "toml_text"}

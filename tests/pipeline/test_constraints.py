@@ -544,7 +544,7 @@ def test_constraints_must_fit_the_model_and_the_sentences() -> None:
     ):
         list(tagger.annotate(two[:1], constraints=[Constraints({"heads": {1: 0}})]))
     for fixed, text in (
-        ({"lemmas": {1: "a"}}, "expected a layer of upos, .*, got 'lemmas'"),
+        ({"forms": {1: "a"}}, "expected a layer of upos, .*, got 'forms'"),
         ({"heads": {1: "0"}}, "heads: expected values of type int, got '0'"),
         ({"upos": {0: "X"}}, "upos: expected words that count from 1, got 0"),
     ):
