@@ -18,6 +18,7 @@ from egparse.compilation import njit
 from egparse.features.hashing import mix_character
 from egparse.features.templates import MAX_VALUE
 from egparse.features.vocabulary import FIRST_VALUE
+from egparse.splitting.casing import CasingCounts, casings_of
 from egparse.splitting.characters import (
     BLANK,
     CLOSING,
@@ -29,16 +30,17 @@ from egparse.splitting.characters import (
     UPPER,
     character_tables,
 )
-from egparse.types import Ints, Longs, UInt8s, UInt32s
+from egparse.types import Ints, Longs, Mask, UInt8s, UInt32s
 
-COLUMNS = ("lower", "shape", "suffix", "kind", "spaced", "inside")
+COLUMNS = ("lower", "shape", "suffix", "kind", "spaced", "inside", "casing")
 """Of each word: ``lower`` the form in lower case with digits as 0, ``shape`` letters as X and x and
 digits as 0, ``suffix`` its last three characters, ``kind`` how a word is cased or what kind of
 punctuation it is, ``spaced`` whether a blank follows (unknown: 0), ``inside`` whether brackets and
-quotes that the paragraph has opened before are still open.
+quotes that the paragraph has opened before are still open, ``casing`` how training has seen it
+inside of sentences (``egparse.splitting.casing``; unknown: 0).
 """
 
-_LOWER, _SHAPE, _SUFFIX, _KIND, _SPACED, _INSIDE = range(len(COLUMNS))
+_LOWER, _SHAPE, _SUFFIX, _KIND, _SPACED, _INSIDE, _CASING = range(len(COLUMNS))
 
 # kinds of words: how they are cased, once without and once with final punctuation at the end
 # (abbreviations); then punctuation
@@ -69,10 +71,11 @@ def paragraph_columns(
     *,
     spacing: bool = True,
     classes: ClassColumns | None = None,
+    casings: UInt8s | None = None,
 ) -> tuple[Ints, Longs]:
     """Values of shape (words, columns), see ``column_names``, and where paragraphs start,
     (paragraphs + 1,); without ``spacing`` blanks are unknown, and cells that name them yield no
-    attribute.
+    attribute. ``casings`` is the table of ``CasingCounts``.
 
     Raises:
         ValueError: not one value of ``spaced`` for each word.
@@ -97,9 +100,24 @@ def paragraph_columns(
     if spacing:
         values[:, _SPACED] = spaced.astype(np.int32) + FIRST_VALUE
     _mark_inside(starts, values)
+    if casings is not None:
+        values[:, _CASING] = casings_of(values[:, _LOWER], casings)
     if classes is not None:
         values = np.hstack([values, _class_values(forms, classes)])
     return values, starts
+
+
+def casing_counts(values: Ints, starts: Mask) -> CasingCounts:
+    """How the words of a corpus are cased; ``starts`` says where sentences start, (words,)."""
+    kinds = values[:, _KIND] - FIRST_VALUE
+    kinds = np.where(kinds < _FIRST_PUNCTUATION, kinds % _WORDS, -1)
+    capital = (kinds == _TITLE) | (kinds == _CAPITALS) | (kinds == _INITIAL)
+    return CasingCounts(values[:, _LOWER], kinds == _LOWER_WORD, capital, starts)
+
+
+def set_casings(values: Ints, casings: Ints) -> None:
+    """Fill the column ``casing``."""
+    values[:, _CASING] = casings
 
 
 def _class_values(forms: Sequence[str], classes: ClassColumns) -> Ints:

@@ -14,10 +14,13 @@ import numpy as np
 from egparse.classes.columns import MAX_COLUMNS, ClassColumns, class_columns_of
 from egparse.classes.packed import PackedTable
 from egparse.features.tag_dictionary import Candidates, all_labels
+from egparse.features.templates import MAX_VALUE
+from egparse.splitting.casing import N_CASINGS
 from egparse.splitting.columns import COLUMNS, Paragraph, column_names, paragraph_columns
-from egparse.storage.schema import Flag, Record, Section, Stored, Strings
+from egparse.storage.compressed_arrays import compress_array
+from egparse.storage.schema import Flag, Packed, Record, Section, Stored, Strings
 from egparse.tagging.sequence_model import SequenceModel
-from egparse.types import Floats, Ints, Longs, Mask
+from egparse.types import Floats, Ints, Longs, Mask, UInt8s
 
 N_LABELS = 2
 """1: a sentence starts here; 0: it does not."""
@@ -34,8 +37,9 @@ STORED_SPLITTER = Record(
         "model": Section(),
         "spacing": Flag(),
         "classes": Strings(most=MAX_COLUMNS, longest=20),
+        "casings": Packed(("uint8",), "values", below=N_CASINGS),
     },
-    absent={"classes": None},
+    absent={"classes": None, "casings": None},
 )
 """A splitter in a model file. Without columns of word classes ``classes`` is missing, and templates
 name the column ``kind`` as they did before there were any: ``class``.
@@ -47,12 +51,14 @@ class Splitter:
     """A CRF over the words of a paragraph; immutable, so that threads may share it.
 
     Without ``spacing`` it was trained on a corpus that does not mark blanks, and has no features of
-    them. ``classes`` are the columns of word classes that its templates name, if they name any.
+    them. ``classes`` are the columns of word classes that its templates name, if they name any,
+    ``casings`` how words are cased inside of sentences (``egparse.splitting.casing``).
     """
 
     model: SequenceModel
     spacing: bool = True
     classes: ClassColumns | None = None
+    casings: UInt8s | None = None
 
     @property
     def temperature(self) -> float:
@@ -104,15 +110,21 @@ class Splitter:
         return probabilities
 
     def _columns(self, batch: Sequence[Paragraph]) -> tuple[Ints, Longs]:
-        return paragraph_columns(batch, spacing=self.spacing, classes=self.classes)
+        return paragraph_columns(
+            batch, spacing=self.spacing, classes=self.classes, casings=self.casings
+        )
 
     def to_payload(self) -> dict[str, Any]:
         """Plain data for the model file."""
         model = self.model.to_payload()
         if self.classes is None:
             model["templates"] = [_KIND.sub("class", text) for text in model["templates"]]
-            return {"model": model, "spacing": self.spacing}
-        return {"model": model, "spacing": self.spacing, "classes": list(self.classes.names)}
+        stored: dict[str, Any] = {"model": model, "spacing": self.spacing}
+        if self.classes is not None:
+            stored["classes"] = list(self.classes.names)
+        if self.casings is not None:
+            stored["casings"] = compress_array(self.casings)
+        return stored
 
     @classmethod
     def from_payload(cls, stored: Stored, tables: Sequence[PackedTable] = ()) -> Splitter:
@@ -132,7 +144,11 @@ class Splitter:
         if classes is None:
             texts = [_CLASS.sub("kind", text) for text in model.templates.texts]
             model = replace(model, templates=model.templates._replace(texts=tuple(texts)))
-        return cls(model, read["spacing"], classes)
+        casings = read["casings"]
+        if casings is not None:
+            whole = len(casings) == MAX_VALUE + 1
+            stored.require(whole, "casings", f"{MAX_VALUE + 1} values", len(casings))
+        return cls(model, read["spacing"], classes, casings)
 
 
 def _candidates(n_words: int) -> Candidates:

@@ -21,7 +21,12 @@ from egparse.fitting.optimise import Prepared
 from egparse.fitting.task import Outcomes
 from egparse.layers import SPLITTER
 from egparse.sentences import Sentence
-from egparse.splitting.columns import column_names, paragraph_columns
+from egparse.splitting.columns import (
+    casing_counts,
+    column_names,
+    paragraph_columns,
+    set_casings,
+)
 from egparse.splitting.paragraphs import (
     SplitParagraph,
     SplitterParts,
@@ -77,7 +82,10 @@ class SplitterTask:
         values, places = paragraph_columns(
             [one.paragraph for one in examples], spacing=spacing, classes=classes
         )
-        gold = np.concatenate([one.starts for one in examples]).astype(np.int32)
+        starts = np.concatenate([one.starts for one in examples])
+        counts = casing_counts(values, starts)
+        set_casings(values, counts.of_corpus())
+        casings, gold = counts.table(), starts.astype(np.int32)
         prepared = prepare_sequence(
             SequenceExamples(values, places, gold, all_labels(len(gold), N_LABELS), N_LABELS),
             SequenceSettings(
@@ -92,7 +100,9 @@ class SplitterTask:
         )
         threshold = self.config.weight_threshold
         return prepared.then(
-            lambda model: Splitter(without_small_weights(model, threshold), spacing, classes)
+            lambda model: Splitter(
+                without_small_weights(model, threshold), spacing, classes, casings
+            )
         )
 
     def score(self) -> Callable[[Splitter], float] | None:
