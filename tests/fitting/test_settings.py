@@ -24,6 +24,8 @@ OUTSIDE = {
     "integer from 0 to 1e9": [*_NO_INTEGERS, "1000000001"],
     "integer from 0 to 1e18": [*_NO_INTEGERS, "1000000000000000001"],
     "integer from 0 to 1000": [*_NO_INTEGERS, "1001"],
+    "integer from 1 to 1000": [*_NO_INTEGERS, "0", "1001"],
+    "integer from 1 to 20": [*_NO_INTEGERS, "0", "21"],
     "integer from 1 to 1e9": [*_NO_INTEGERS, "0", "1000000001"],
     "integer from 1 to 16": [*_NO_INTEGERS, "0", "17"],
     "integer from 1 to 3": [*_NO_INTEGERS, "0", "4"],
