@@ -1,12 +1,13 @@
 """UDPipe 1 on a treebank: its tagger and parser are trained with the options given (none: its
-defaults), without a tokeniser, and annotate the sentences and words of another part; CPU seconds of
-training, words a CPU second, and scores as ``egparse evaluate`` counts them.
+defaults), and annotate the sentences and words of another part; CPU seconds of training, words a
+CPU second, and scores as ``egparse evaluate`` counts them. With ``--tokenizer`` a tokeniser is
+trained too, into a file of its own, and the raw text of that part is annotated as well.
 
 Needs ``pip install ufal.udpipe`` (1.4). UDPipe chooses among its iterations on the development
 part, as egparse does. With a model that is there already nothing is trained.
 
 Usage: python benchmarks/udpipe.py TRAIN.conllu DEV.conllu TEST.conllu --model MODEL.udpipe
-[--tagger iterations=20] [--parser iterations=10]
+[--tagger iterations=20] [--parser iterations=10] [--tokenizer epochs=100]
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from egparse.evaluation.ud import score
+from egparse.pipeline.from_text import raw_text
 from egparse.readers.corpus import read_corpus
 
-METRICS = ("UPOS", "UFeats", "UAS", "LAS")
+METRICS = ("UPOS", "UFeats", "Lemmas", "UAS", "LAS")
+RAW_METRICS = ("Tokens", "Sentences", "Words", *METRICS)
 
 
 def udpipe() -> Any:
@@ -43,37 +46,40 @@ def sentences_of(path: Path) -> Any:
     return found
 
 
-def train(options: argparse.Namespace) -> None:
-    """Train a model and write it; prints the CPU seconds."""
+def train(options: argparse.Namespace, path: Path, *parts: str) -> None:
+    """Train a model of some parts (options of tokeniser, tagger and parser) and write it; prints
+    the CPU seconds.
+    """
     module, begun = udpipe(), time.process_time()
     error = module.ProcessingError()
     model = module.Trainer.train(
         "morphodita_parsito",
         sentences_of(options.train),
         sentences_of(options.dev),
-        module.Trainer.NONE,
-        options.tagger,
-        options.parser,
+        *parts,
         error,
     )
     if error.occurred():
         raise SystemExit(error.message)
-    options.model.write_bytes(model)
+    path.write_bytes(model)
     print(f"training {time.process_time() - begun:.0f} CPU s, {len(model) / 1e6:.1f} MB")
 
 
-def annotate(model: Path, source: Path, target: Path) -> float:
-    """Annotate the words of a file into another; returns the CPU seconds, reading and writing
-    included and loading the model not.
+def annotate(model: Path, text: str, target: Path, tokeniser: Path | None = None) -> float:
+    """Annotate the words of a corpus, or raw text by a tokeniser, into a file; returns the CPU
+    seconds, reading and writing included and loading the model not.
     """
     module = udpipe()
-    loaded = module.Model.load(str(model))
-    default = module.Pipeline.DEFAULT
-    pipeline = module.Pipeline(loaded, "conllu", default, default, "conllu")
+    default, nothing = module.Pipeline.DEFAULT, module.Pipeline.NONE
+    loaded = [(module.Model.load(str(model)), "conllu", default, default)]
+    if tokeniser is not None:
+        loaded.insert(0, (module.Model.load(str(tokeniser)), "tokenize", nothing, nothing))
     begun, error = time.process_time(), module.ProcessingError()
-    target.write_text(pipeline.process(source.read_text(encoding="utf-8"), error), encoding="utf-8")
-    if error.occurred():
-        raise SystemExit(error.message)
+    for each in loaded:
+        text = module.Pipeline(*each, "conllu").process(text, error)
+        if error.occurred():
+            raise SystemExit(error.message)
+    target.write_text(text, encoding="utf-8")
     return time.process_time() - begun
 
 
@@ -85,16 +91,27 @@ def main() -> None:
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--tagger", default="", help="options of UDPipe's tagger, iterations=20")
     parser.add_argument("--parser", default="", help="options of UDPipe's parser, iterations=10")
+    parser.add_argument("--tokenizer", help="options of UDPipe's tokeniser, epochs=100")
     options = parser.parse_args()
+    none = udpipe().Trainer.NONE
     if not options.model.exists():
-        train(options)
+        train(options, options.model, none, options.tagger, options.parser)
     target = options.model.with_suffix(".annotated.conllu")
-    seconds = annotate(options.model, options.test, target)
-    gold, found = list(read_corpus(options.test)), list(read_corpus(target))
-    totals = score(gold, found).totals
+    source = options.test.read_text(encoding="utf-8")
+    gold = list(read_corpus(options.test))
     n_words = sum(map(len, gold))
+    seconds = annotate(options.model, source, target)
+    totals = score(gold, list(read_corpus(target))).totals
     print(", ".join(f"{name} {totals[name].f1:.2f}" for name in METRICS))
     print(f"{n_words / seconds:,.0f} words/s file to file, one core")
+    if options.tokenizer is not None:
+        tokeniser = options.model.with_suffix(".tokenizer.udpipe")
+        if not tokeniser.exists():
+            train(options, tokeniser, options.tokenizer, none, none)
+        seconds = annotate(options.model, raw_text(gold), target, tokeniser)
+        totals = score(gold, list(read_corpus(target)), always_align=True).totals
+        print("raw text: " + ", ".join(f"{name} {totals[name].f1:.2f}" for name in RAW_METRICS))
+        print(f"{n_words / seconds:,.0f} words/s from raw text, one core")
 
 
 if __name__ == "__main__":

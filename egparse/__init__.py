@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # so that type checkers know what ``__getattr__`` returns
     from egparse.readers.corpus import read_corpus as read_corpus
     from egparse.readers.corpus import write_corpus as write_corpus
     from egparse.sentences import Sentence as Sentence
+    from egparse.sentences import SurfaceToken as SurfaceToken
     from egparse.spacy_components.doc_conversion import doc_from_sentences as doc_from_sentences
     from egparse.spacy_components.doc_conversion import sentences_from_doc as sentences_from_doc
 
@@ -38,6 +39,7 @@ _EXPORTS = {
     "Report": "egparse.evaluation.report",
     "Constraints": "egparse.pipeline.constraints",
     "Sentence": "egparse.sentences",
+    "SurfaceToken": "egparse.sentences",
     "read_corpus": "egparse.readers.corpus",
     "write_corpus": "egparse.readers.corpus",
     "sentences_from_doc": "egparse.spacy_components.doc_conversion",

@@ -7,8 +7,16 @@ from types import ModuleType
 
 from egparse.errors import ConfigError
 
-PACKAGES = {"scipy": "SciPy", "clarabel": "Clarabel", "matplotlib": "matplotlib"}
-"""Modules that the extra ``experiments`` installs -> names of their packages."""
+PACKAGES = {
+    "scipy": ("SciPy", "experiments"),
+    "clarabel": ("Clarabel", "experiments"),
+    "matplotlib": ("matplotlib", "experiments"),
+    "starlette": ("Starlette", "serve"),
+    "uvicorn": ("uvicorn", "serve"),
+    "python_multipart": ("python-multipart", "serve"),
+    "anyio": ("AnyIO", "serve"),
+}
+"""Modules that an extra installs -> names of their packages, and the extra."""
 
 
 def import_with_extra(module: str, user: str) -> ModuleType:
@@ -16,12 +24,13 @@ def import_with_extra(module: str, user: str) -> ModuleType:
     module, such as ``learner lbfgs``.
 
     Raises:
-        ConfigError: a package of the extra ``experiments`` is not installed.
+        ConfigError: a package of an extra is not installed.
     """
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        package = PACKAGES.get((error.name or "").partition(".")[0])
-        if package is None:
+        missing = PACKAGES.get((error.name or "").partition(".")[0])
+        if missing is None:
             raise
-        raise ConfigError(f"{user}: needs {package}; pip install 'egparse[experiments]'") from None
+        package, extra = missing
+        raise ConfigError(f"{user}: needs {package}; pip install 'egparse[{extra}]'") from None

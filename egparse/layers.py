@@ -67,6 +67,9 @@ SUPERTAGS = "supertags"
 SPLITTER = "splitter"
 """The name of the sentence splitter's task: in records, progress and the configuration."""
 
+LEMMAS = "lemmas"
+"""The name of the lemmatiser's task, which is that of its layer."""
+
 EXPANDER = "expander"
 """The name of the task that finds the words of multiword tokens: in records, progress and the
 configuration.
@@ -74,5 +77,3 @@ configuration.
 
 TOKENISER = "tokeniser"
 """The name of the tokeniser's task: in records, progress and the configuration."""
-LEMMAS = "lemmas"
-"""The name of the lemmatiser's task, which is that of its layer."""

@@ -17,6 +17,7 @@ from egparse.cli.commands import (
     models,
     package,
     parse,
+    serve,
     settings,
     train,
     tune,
@@ -48,6 +49,7 @@ def _show_version(wanted: bool) -> None:
         "egparse evaluate model.msgpack test.conllu",
         "echo 'The cat sat on the mat.' | egparse parse en_ewt -",
         "egparse visualize en_ewt article.txt --output article.html",
+        "egparse serve en_ewt fr_sequoia",
         "egparse inspect model.msgpack",
         "egparse download UD_French-Sequoia",
         "egparse package model.msgpack --name en_egparse_mine",
@@ -79,6 +81,7 @@ app.command("train", epilog=train.EPILOG)(train.train_cli)
 app.command("evaluate", epilog=evaluate.EPILOG)(evaluate.evaluate_cli)
 app.command("parse", epilog=parse.EPILOG)(parse.parse_cli)
 app.command("visualize", epilog=visualize.EPILOG)(visualize.visualize_cli)
+app.command("serve", epilog=serve.EPILOG)(serve.serve_cli)
 app.command("inspect", epilog=inspect.EPILOG)(inspect.inspect_cli)
 app.command("models", epilog=models.EPILOG)(models.models_cli)
 app.command("download", epilog=download.EPILOG)(download.download_cli)

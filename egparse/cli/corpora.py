@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from egparse.readers.whole_corpus import WholeCorpus
     from egparse.sentences import Sentence
 
-_LABELS = {"tag": "tag", "span": "type", "label": "label"}
+_LABELS = {"tag": "tag", "lemma": "lemma", "span": "type", "label": "label"}
 """What the labels of a layer are called, by kind of layer; heads have none."""
 
 

@@ -388,7 +388,7 @@ class ExpanderConfig(LearningConfig):
         "word",
     )
     templates: tuple[str, ...] = setting(EXPANDER_TEMPLATES, "feature templates")
-    min_count: Count = setting(1, "attributes seen less often than this are left out")
+    min_count: Count = setting(2, "attributes seen less often than this are left out")
     weight_threshold: NonNegative = setting(0.02, "weights smaller than this are not stored")
     frequent: Count = setting(
         5, "forms that occur less often than this show what to expect of unknown forms"
@@ -398,7 +398,7 @@ class ExpanderConfig(LearningConfig):
         "an unknown form may be a multiword token if at least this share of the forms with its "
         "prefix or suffix is",
     )
-    c: Constant = 1.0
+    c: Constant = 0.5
     anneal_from: NonNegative = 6.0
 
 

@@ -200,8 +200,8 @@ class _BatchOptions(NamedTuple):
     def without(
         self, forbidden: Mapping[int, Collection[str]], words: Words, lemmatiser: Lemmatiser
     ) -> _BatchOptions:
-        """The candidates without forbidden lemmas; where none are left, those of the suffixes and
-        then the form itself, if these are not forbidden.
+        """The candidates without forbidden lemmas; where none are left, those of its suffixes, then
+        the form itself, then what any script gives, and an empty lemma if all are forbidden.
         """
         distinct, numbers = list(self.distinct), self.numbers.copy()
         for word, lemmas in forbidden.items():
@@ -211,8 +211,13 @@ class _BatchOptions(NamedTuple):
             if not left.labels:
                 guessed = lemmatiser.lexicon.by_suffixes(form, tag)
                 left = _allowed(lemmatiser.lay_out(form, guessed), lemmas)
+            if not left.labels and form not in lemmas:
+                left = Options((0,), (form,))
             if not left.labels:
-                left = Options((0,), ("" if form in lemmas else form,))
+                every = lemmatiser.lay_out(form, range(len(lemmatiser.lexicon.scripts)))
+                left = _allowed(every, lemmas)
+            if not left.labels:
+                left = Options((0,), ("",))
             numbers[word] = len(distinct)
             distinct.append(left)
         return _BatchOptions(distinct, numbers)

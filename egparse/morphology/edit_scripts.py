@@ -13,11 +13,11 @@ many lemmas share a script. As text, a letter for the case comes first, then the
     l=be       the whole lemma                     was -> be
 
 Prefix and suffix edits and the casing apart from them are those of UDPipe 2 (Straka 2018, "UDPipe
-2.0 prototype at CoNLL 2018 UD shared task", section 3.3); Chrupała (2008, "Towards a
-machine-learning architecture for lexical functional grammar parsing", chapter 6), from whom spaCy
-has edit trees, divides prefix and suffix further. Here an edit counts the characters that it
-removes instead of naming them, and casing has four values: any other one is reached by an edit
-that keeps the case of the form.
+2.0 prototype at CoNLL 2018 UD shared task"); Chrupała (2008, "Towards a machine-learning
+architecture for lexical functional grammar parsing"), from whom spaCy has edit trees, divides
+prefix and suffix further. Here an edit counts the characters that it removes instead of naming
+them, and casing has four values: any other one is reached by an edit that keeps the case of the
+form.
 """
 
 from __future__ import annotations

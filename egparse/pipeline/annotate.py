@@ -137,7 +137,8 @@ def predict(
         else:
             labels = model.labeller.predict(words, heads, model.columns, allowed)
         values["deprels"] = labels
-    return Prediction(values, probabilities, lemmas)
+    in_order = {layer: probabilities[layer] for layer in LAYERS if layer in probabilities}
+    return Prediction(values, in_order, lemmas)
 
 
 def predict_tags(

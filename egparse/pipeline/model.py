@@ -17,7 +17,7 @@ from egparse.classes.columns import MAX_COLUMNS, MAX_TABLES
 from egparse.errors import ConfigError, EgparseError, ModelFileError
 from egparse.features.forms import OBSERVABLES
 from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
-from egparse.features.word_table import Columns, Words
+from egparse.features.word_table import Words
 from egparse.fitting.named_losses import probabilistic_layers
 from egparse.fitting.old_tables import config_table_of
 from egparse.layers import (
@@ -31,8 +31,7 @@ from egparse.layers import (
     TOKENISER,
 )
 from egparse.lemmas.lemmatiser import Lemmatiser
-from egparse.parsing.arc_parser import Parser, ScoredTree
-from egparse.parsing.second_order.parser import SecondOrderParser
+from egparse.parsing.arc_parser import ScoredTree
 from egparse.pipeline.annotate import (
     BATCH_WORDS,
     Prediction,
@@ -46,7 +45,7 @@ from egparse.pipeline.constraints import (
     ResolvedConstraints,
     labels_below,
 )
-from egparse.pipeline.stored_columns import columns_of
+from egparse.pipeline.stored_parts import columns_of, parser_of
 from egparse.pipeline.strongest_features import strongest_attributes
 from egparse.pipeline.text import (
     given_numbers,
@@ -482,7 +481,7 @@ class Model(Predictors):
             morphology=morphology,
             lemmatiser=of_lemmas and Lemmatiser.from_payload(of_lemmas, columns.names, n_tags),
             supertagger=of_super and Tagger.from_payload(of_super, columns.names, n_supertags),
-            parser=parser and _parser_of(parser, columns),
+            parser=parser and parser_of(parser, columns),
             labeller=labeller and Labeller.from_payload(labeller, columns),
             language=header["language"],
             record=header["record"],
@@ -550,11 +549,6 @@ class Model(Predictors):
         if self.expander is not None and self.expander.model is not None:
             models[EXPANDER] = self.expander.model
         return models
-
-
-def _parser_of(stored: Stored, columns: Columns) -> Parser | SecondOrderParser:
-    is_second = isinstance(stored.value, Mapping) and "pruner" in stored.value
-    return (SecondOrderParser if is_second else Parser).from_payload(stored, columns)
 
 
 def _check_layers(named: Sequence[str], probable: Sequence[str], held: Sequence[str]) -> None:

@@ -13,11 +13,11 @@ from spacy import util
 from spacy.language import Language
 
 if TYPE_CHECKING:
-    from egparse.spacy_components.lemmatizer import EgparseLemmatizer
-    from egparse.spacy_components.ner import EgparseNer
-    from egparse.spacy_components.parser import EgparseParser
-    from egparse.spacy_components.senter import EgparseSenter
-    from egparse.spacy_components.tagger import EgparseTagger
+    from egparse.spacy_components.pipes.lemmatizer import EgparseLemmatizer
+    from egparse.spacy_components.pipes.ner import EgparseNer
+    from egparse.spacy_components.pipes.parser import EgparseParser
+    from egparse.spacy_components.pipes.senter import EgparseSenter
+    from egparse.spacy_components.pipes.tagger import EgparseTagger
 
 # spaCy evaluates these annotations when the factory is registered, as a schema of the
 # configuration.
@@ -86,7 +86,7 @@ def make_tagger(
     from egparse.storage.collector import collector_paused
 
     with collector_paused():
-        from egparse.spacy_components.tagger import EgparseTagger
+        from egparse.spacy_components.pipes.tagger import EgparseTagger
 
     return EgparseTagger(
         nlp.vocab,
@@ -128,7 +128,7 @@ def make_lemmatizer(
     from egparse.storage.collector import collector_paused
 
     with collector_paused():
-        from egparse.spacy_components.lemmatizer import EgparseLemmatizer
+        from egparse.spacy_components.pipes.lemmatizer import EgparseLemmatizer
 
     return EgparseLemmatizer(
         nlp.vocab,
@@ -179,7 +179,7 @@ def make_ner(
     from egparse.storage.collector import collector_paused
 
     with collector_paused():
-        from egparse.spacy_components.ner import EgparseNer
+        from egparse.spacy_components.pipes.ner import EgparseNer
 
     return EgparseNer(
         nlp.vocab,
@@ -234,7 +234,7 @@ def make_parser(
     from egparse.storage.collector import collector_paused
 
     with collector_paused():
-        from egparse.spacy_components.parser import EgparseParser
+        from egparse.spacy_components.pipes.parser import EgparseParser
 
     return EgparseParser(
         nlp.vocab,
@@ -266,7 +266,7 @@ def make_senter(
     from egparse.storage.collector import collector_paused
 
     with collector_paused():
-        from egparse.spacy_components.senter import EgparseSenter
+        from egparse.spacy_components.pipes.senter import EgparseSenter
 
     return EgparseSenter(
         nlp.vocab,

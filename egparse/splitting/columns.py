@@ -108,7 +108,7 @@ def paragraph_columns(
 
 
 def casing_counts(values: Ints, starts: Mask) -> CasingCounts:
-    """How the words of a corpus are cased, by their columns and where sentences start, (words,)."""
+    """How the words of a corpus are cased; ``starts`` says where sentences start, (words,)."""
     kinds = values[:, _KIND] - FIRST_VALUE
     kinds = np.where(kinds < _FIRST_PUNCTUATION, kinds % _WORDS, -1)
     capital = (kinds == _TITLE) | (kinds == _CAPITALS) | (kinds == _INITIAL)

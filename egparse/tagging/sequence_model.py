@@ -212,6 +212,10 @@ class SequenceModel:
         )
         return scores
 
+    def unary_scores(self, values: Ints, starts: Longs, candidates: Candidates) -> Floats:
+        """The score of each candidate by itself, without n-grams, also where there is just one."""
+        return self.score(keys_of(self.templates, values, starts), candidates)
+
     def allows(self, labels: Ints, starts: Longs) -> Mask:
         """Whether each sentence's label sequence has no forbidden bigram or first label."""
         labels = labels if self.classes is None else self.classes[labels].astype(np.int32)
@@ -355,11 +359,6 @@ def keys_at(templates: Templates, words: Longs, values: Ints, starts: Longs) -> 
         words, values, starts, templates.columns, templates.offsets, templates.pads, keys
     )
     return keys
-
-
-def attributes_of(templates: Templates, index: KeyIndex, values: Ints, starts: Longs) -> Ints:
-    """Attribute numbers of shape (words, templates), -1 where there is none."""
-    return index.numbers(keys_of(templates, values, starts))
 
 
 def build_index(keys: UInt64s, min_count: int) -> KeyIndex:

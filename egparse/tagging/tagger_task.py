@@ -231,10 +231,11 @@ class TaggerTask:
         if self.layer == "spans":
             kinds = iob2_kinds(self.labels)
         gold = self.columns.label_numbers(self.dev.sentences, self.layer)
-        right = (gold >= 0) & (kinds[gold] == kinds[predictor.predict(words)])
+        predicted = predictor.predict(words)
+        right = (gold >= 0) & (kinds[gold] == kinds[predicted])
 
         def probabilities(tagger: Tagger) -> Floats:
-            return tagger.predict_with_probabilities(words, None, kinds).probabilities
+            return tagger.predict_with_probabilities(words, None, kinds, predicted).probabilities
 
         return Outcomes(right, self.dev.annotated(self.layer), probabilities)
 

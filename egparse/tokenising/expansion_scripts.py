@@ -12,9 +12,9 @@ With the case ``a``, slices keep that of the token and other characters are smal
 first word is a capital if that of the token is, and all are if the token has nothing else; ``l``:
 all are small; ``k``: slices and texts as they stand.
 
-These are edit scripts (``egparse.morphology.edit_scripts``) for several words. Rules of UDPipe 1
-(Straka and Straková 2017, "Tokenizing, POS tagging, lemmatizing and parsing UD 2.0 with UDPipe",
-section 4.1) split a token before suffixes in the same manner.
+These are edit scripts (``egparse.morphology.edit_scripts``) for several words. UDPipe 1 (Straka and
+Straková 2017, "Tokenizing, POS tagging, lemmatizing and parsing UD 2.0 with UDPipe") has rules that
+split off suffixes of tokens.
 """
 
 from __future__ import annotations

@@ -59,17 +59,19 @@ def build_columns(
     layers: Sequence[str],
     config: TrainConfig,
     joint: Collection[str] = (),
-    supertags: bool = False,
+    supertags: Vocabulary | None = None,
 ) -> Columns:
     """The observables that some template names, over the forms of the corpus, and the label sets of
-    the layers, of which ``joint`` ones are learned together.
+    the layers, of which ``joint`` ones are learned together; ``supertags`` are those of a
+    supertagger, if one is learned.
 
     A layer of tags that is annotated and used, but not trained, is an input: it has a label set
     too.
     """
-    named = named_columns(layers, config, joint, supertags)
+    with_supertags = supertags is not None
+    named = named_columns(layers, config, joint, with_supertags)
     counts = Counter(form for sentence in sentences for form in sentence.forms)
-    classes = read_classes(layers, config, joint, supertags)
+    classes = read_classes(layers, config, joint, with_supertags)
     lexicon = Lexicon.build(counts, [name for name in named if name in OBSERVABLES], {}, classes)
     inputs = [
         layer
@@ -86,9 +88,8 @@ def build_columns(
         for layer in (*inputs, *layers)
         if LAYERS[layer].kind in LABELLED
     }
-    if supertags:
-        tags = (tag for sentence in sentences for tag in supertags_of(sentence))
-        labels[SUPERTAGS] = Vocabulary.of(tags)
+    if supertags is not None:
+        labels[SUPERTAGS] = supertags
     counted = any(name in named for name in STATISTICS)
     return Columns(
         lexicon,
@@ -195,16 +196,18 @@ def tags_of(sentence: Sentence, layer: str, scheme: str) -> Sequence[str]:
     return spans_in_scheme(tags, scheme) if layer == "spans" else tags
 
 
-def with_supertags(
+def supertag_labels(
     sentences: Sequence[Sentence], layers: Collection[str], config: TrainConfig
-) -> bool:
-    """Whether supertags are learned: where the trees of all sentences are annotated whole."""
-    return (
-        config.supertags.train
-        and {"heads", "deprels"}.issubset(layers)
-        and all(all(supertags_of(sentence)) for sentence in sentences)
-        and all(MISSING not in sentence.deprels for sentence in sentences)
-    )
+) -> Vocabulary | None:
+    """The supertags of the sentences, None where none are learned: they are where the trees of all
+    sentences are annotated whole.
+    """
+    if not config.supertags.train or not {"heads", "deprels"}.issubset(layers):
+        return None
+    if any(MISSING in sentence.deprels for sentence in sentences):
+        return None
+    tags = [tag for sentence in sentences for tag in supertags_of(sentence)]
+    return Vocabulary.of(tags) if all(tags) else None
 
 
 def named_columns(

@@ -45,9 +45,10 @@ from egparse.training.columns import (
     named_columns,
 )
 from egparse.training.columns_with_base import extend_columns, in_lower_case
+from egparse.training.division import Corpus, layers_to_train
 from egparse.training.folds import hold_out
 from egparse.training.joint import lacking_layers
-from egparse.training.run import Corpus, Run, Trained, layers_to_train
+from egparse.training.run import Run, Trained
 from egparse.types import Mask
 
 LEAST_HELD_OUT = 50

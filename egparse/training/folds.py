@@ -14,9 +14,9 @@ from egparse.types import Longs
 
 Item = TypeVar("Item")
 
+_LEAST_TO_HOLD_OUT = 20
 _DOCUMENTS_PER_FOLD = 10
 _BLOCK = 50  # sentences that count as a document if the corpus does not mark documents
-_LEAST_TO_HOLD_OUT = 20
 
 
 def deal(sentences: Sequence[Sentence], folds: int) -> Longs:

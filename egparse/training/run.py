@@ -5,7 +5,7 @@ tags instead of gold ones.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -17,7 +17,6 @@ from egparse.fitting import interruption
 from egparse.fitting.choose_learner import is_probabilistic
 from egparse.fitting.config import TrainConfig
 from egparse.fitting.config_files import config_of_model
-from egparse.fitting.faults import check_layers
 from egparse.fitting.joint_tags import section_of
 from egparse.fitting.optimise import INTERRUPTED, Best
 from egparse.fitting.progress import Listener, silent
@@ -53,15 +52,15 @@ from egparse.training.checks import (
 )
 from egparse.training.columns import (
     CountForms,
-    annotated_layers,
     build_columns,
     counter_of_forms,
     named_columns,
     record_of_classes,
-    with_supertags,
+    supertag_labels,
 )
+from egparse.training.division import Corpus, divide, layers_to_train
 from egparse.training.ensembles import train_members
-from egparse.training.folds import deal, hold_out
+from egparse.training.folds import deal
 from egparse.training.jackknife import jackknife
 from egparse.training.joint import layers_together
 from egparse.training.teachers import Teachers
@@ -69,7 +68,6 @@ from egparse.training.text import (
     expander_task,
     learns_multiword_tokens,
     learns_tokens,
-    splitter_parts,
     tokeniser_task,
 )
 from egparse.types import Ints
@@ -87,18 +85,6 @@ class Trained(NamedTuple):
     interrupted: bool
     held_out: int
     dev: list[Sentence]
-
-
-class Corpus(NamedTuple):
-    """The sentences of a training run, none of them empty, the layers to train, and what the
-    splitter learns from (None: none is trained).
-    """
-
-    train: list[Sentence]
-    dev: list[Sentence]
-    layers: tuple[str, ...]
-    paragraphs: SplitterParts | None = None
-    held_out: int = 0
 
 
 class Method(Protocol):
@@ -160,50 +146,13 @@ def prepared_run(
             corpus.layers,
             config,
             joint,
-            with_supertags(corpus.train, corpus.layers, config),
+            supertag_labels(corpus.train, corpus.layers, config),
         ),
         counter_of_forms(corpus.train),
         listener,
         joint=joint,
         teachers=teachers,
     )
-
-
-def divide(
-    sentences: Sequence[Sentence],
-    dev: Sequence[Sentence] | None,
-    config: TrainConfig,
-    choose_layers: Callable[[Sequence[Sentence], TrainConfig], tuple[str, ...]],
-) -> Corpus:
-    """The parts of a run: a share of the sentences is held out where there is no ``dev``."""
-    kept = [sentence for sentence in sentences if len(sentence)]
-    layers = choose_layers(kept, config)
-    paragraphs = splitter_parts(kept, dev, config)
-    if dev is not None:
-        return Corpus(kept, list(dev), layers, paragraphs)
-    train_part, dev_part = hold_out(kept, config.hold_out, config.seed)
-    return Corpus(train_part, dev_part, layers, paragraphs, len(dev_part))
-
-
-def layers_to_train(sentences: Sequence[Sentence], config: TrainConfig) -> tuple[str, ...]:
-    """The layers that the sentences annotate and the configuration asks for.
-
-    Raises:
-        EgparseError: no sentence, no annotated layer, or a requested layer that is not annotated.
-    """
-    if not sentences:
-        raise EgparseError("expected at least one sentence to train on, got none")
-    annotated = annotated_layers(sentences)
-    check_layers(config.layers, "settings")
-    missing = [layer for layer in config.layers if layer not in annotated]
-    if missing:
-        raise EgparseError(
-            f"expected layers that the corpus annotates ({', '.join(annotated) or 'none'}), got "
-            f"{missing[0]!r}"
-        )
-    if not annotated:
-        raise EgparseError("expected a corpus with tags, entities or trees, got words alone")
-    return tuple(layer for layer in annotated if not config.layers or layer in config.layers)
 
 
 @dataclass

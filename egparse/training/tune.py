@@ -38,7 +38,8 @@ from egparse.learners.registry import LEARNERS
 from egparse.sentences import Sentence
 from egparse.training.checks import check_settings, with_language
 from egparse.training.columns import named_columns
-from egparse.training.run import Run, divide, layers_to_train, prepared_run
+from egparse.training.division import divide, layers_to_train
+from egparse.training.run import Run, prepared_run
 from egparse.training.text import learns_multiword_tokens, learns_tokens
 
 Predictor = TypeVar("Predictor", bound=Calibrated)

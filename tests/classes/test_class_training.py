@@ -27,7 +27,7 @@ from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.run import train
 from egparse.training.steps import StepLearner, untrained_model
 
-LAYERS = ("upos", "xpos", "feats", "spans", "heads", "deprels")
+LAYERS = ("upos", "xpos", "feats", "lemmas", "spans", "heads", "deprels")
 ONE_LAYER = ('layers=["upos"]', "hold_out=0", "splitter.train=false")
 
 

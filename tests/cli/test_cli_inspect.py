@@ -13,7 +13,7 @@ from cli.program import complaint, run, run_process
 def test_json_holds_everything(trained: Trained) -> None:
     found = json.loads(run_process("inspect", trained.model, "--json", "--features", 3).stdout)
     assert found["format"] == "egparse model"
-    assert found["layers"] == ["upos", "xpos", "feats", "spans", "heads", "deprels"]
+    assert found["layers"] == ["upos", "xpos", "feats", "lemmas", "spans", "heads", "deprels"]
     assert "NOUN" in found["labels"]["upos"]
     assert found["record"]["sentences"] == 100
     assert found["configuration"]["seed"] == 4
@@ -37,9 +37,9 @@ def test_the_text_shows_layers_training_and_features(trained: Trained) -> None:
 
 
 def test_a_layer_that_is_not_there_is_refused(trained: Trained) -> None:
-    text = complaint("inspect", trained.model, "--layer", "lemmas")
+    text = complaint("inspect", trained.model, "--layer", "forms")
     assert text.endswith(
-        "expected a layer of upos, xpos, feats, spans, heads, deprels, got 'lemmas'"
+        "expected a layer of upos, xpos, feats, lemmas, spans, heads, deprels, got 'forms'"
     )
 
 

@@ -24,7 +24,7 @@ from cli.program import (
     run_python,
 )
 
-LAYERS = ["upos", "xpos", "feats", "spans", "heads", "deprels"]
+LAYERS = ["upos", "xpos", "feats", "lemmas", "spans", "heads", "deprels"]
 QUICK = ("--config", CONFIGS / "quick.toml")
 TAGS_ONLY = (*QUICK, "--set", 'layers=["upos"]')
 

@@ -92,7 +92,7 @@ def test_json_has_both_scores_and_the_settings_are_those_of_the_base(
     )
     said = json.loads(done.stdout)
     assert set(said["tasks"]) == {"morphology"}
-    assert said["layers"] == ["upos", "xpos", "feats", "spans", "heads", "deprels"]
+    assert said["layers"] == ["upos", "xpos", "feats", "lemmas", "spans", "heads", "deprels"]
     assert said["base"]["name"] == "model.msgpack"
     assert said["base"]["development"]["UPOS"] > 0
     header = read_header(mine.parent / "json.msgpack")

@@ -11,7 +11,7 @@ from egparse.fitting.config_files import config_as_table
 from egparse.fitting.named_losses import LOSSES, named_loss, probabilistic_layers
 from egparse.learners.registry import LEARNERS
 
-LAYERS = ("upos", "xpos", "feats", "spans", "heads", "deprels")
+LAYERS = ("upos", "xpos", "feats", "lemmas", "spans", "heads", "deprels")
 MINIMISED = [
     (learner, loss)
     for learner, entry in LEARNERS.items()

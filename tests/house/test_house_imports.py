@@ -53,15 +53,16 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"learners", "classes", "features", "losses", "evaluation", "toml_text"}
     | {"numpy", "pydantic", "annotated_types"},
     "tagging": PREDICTORS | {"fitting", "evaluation"},
+    "lemmas": PREDICTORS | {"morphology", "fitting", "tagging"},
     "parsing": PREDICTORS | {"fitting", "evaluation"},
     "splitting": PREDICTORS | {"fitting", "tagging", "evaluation", "readers", "spacy"},
     "tokenising": PREDICTORS | {"fitting", "tagging", "splitting", "evaluation", "readers"},
     "writers": {"sentences", "splitting", "tokenising"},
     "pipeline": PREDICTORS
-    | {"morphology"}
+    | {"morphology", "lemmas"}
     | {"fitting", "tagging", "parsing", "splitting", "tokenising", "evaluation", "readers"},
     "training": PREDICTORS
-    | {"morphology"}
+    | {"morphology", "lemmas"}
     | {"fitting", "tagging", "parsing", "splitting", "tokenising", "pipeline", "evaluation"}
     | {"__init__"},
     "hub": {"pipeline", "fitting", "storage", "errors", "layers", "toml_text"}
@@ -90,6 +91,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"compilation"}
     | {"hub", "storage", "pipeline", "training", "fitting", "splitting", "readers", "evaluation"}
     | {"features", "numpy", "spacy", "thinc", "__init__"},
+    "serving": {"errors", "sentences", "hub", "pipeline", "readers", "writers", "__init__"}
+    | {"starlette", "uvicorn", "python_multipart", "anyio"},
     "pages": RECORDS | {"readers", "spacy", "__init__"},
     "experiments": PREDICTORS
     | {"fitting", "tagging", "parsing", "splitting", "pipeline", "training", "evaluation"}
@@ -163,7 +166,8 @@ def test_the_check_lets_pass_what_it_allows(name: str, source: str) -> None:
 
 def test_every_package_that_is_imported_is_a_declared_dependency() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    declared = [*project["dependencies"], *project["optional-dependencies"]["experiments"]]
+    extras = project["optional-dependencies"]
+    declared = [*project["dependencies"], *extras["experiments"], *extras["serve"]]
     names = {
         re.split(r"[^A-Za-z0-9_-]", requirement, maxsplit=1)[0].replace("-", "_")
         for requirement in declared

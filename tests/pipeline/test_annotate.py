@@ -18,7 +18,8 @@ from egparse.pipeline.annotate import (
 )
 from egparse.tagging.tagger import Tagger
 
-ALL = ("upos", "xpos", "feats", "spans", "heads", "deprels")
+ALL = ("upos", "xpos", "feats", "lemmas", "spans", "heads", "deprels")
+LABELLED = tuple(layer for layer in ALL if layer != "lemmas")
 FORMS = [sentence.forms for sentence in sample("test")[:30]]
 
 
@@ -32,6 +33,7 @@ def gold(layer: str) -> np.ndarray:
 
 def same(first: Prediction, second: Prediction) -> None:
     assert list(first.values) == list(second.values)
+    assert first.lemmas == second.lemmas
     assert list(first.probabilities) == list(second.probabilities)
     for layer, values in first.values.items():
         np.testing.assert_array_equal(values, second.values[layer])
@@ -58,9 +60,10 @@ def test_annotating_does_not_change_the_words_or_the_tags_passed_in() -> None:
 
 def test_tags_are_the_first_layers_of_the_whole_prediction() -> None:
     whole = predict(quick_model(), words(), ALL, {}, ALL)
-    assert tuple(whole.values) == tuple(whole.probabilities) == ALL
+    assert tuple(whole.values) == LABELLED
+    assert tuple(whole.probabilities) == ALL
     tags = predict_tags(quick_model(), words(), ALL, {}, ALL).prediction
-    assert tuple(tags.values) == ALL[:4]
+    assert tuple(tags.values) == LABELLED[:4]
     for layer, values in tags.values.items():
         np.testing.assert_array_equal(values, whole.values[layer])
     some = predict(quick_model(), words(), ("upos", "spans"), {}, ("spans",))
@@ -108,5 +111,7 @@ def test_chunks_change_nothing(n_words: int) -> None:
 def test_nothing_to_annotate() -> None:
     for forms in ([], [()], [(), ()]):
         found = predict_forms(quick_model(), forms, ALL, {}, ALL)
-        assert tuple(found.values) == tuple(found.probabilities) == ALL
+        assert tuple(found.values) == LABELLED
+        assert tuple(found.probabilities) == ALL
+        assert found.lemmas == []
         assert all(len(values) == 0 for values in found.values.values())

@@ -17,7 +17,6 @@ from oracles.trees import all_trees, is_projective, is_single_rooted, is_tree, t
 from sample_treebank import quick_model, sample
 
 from egparse.errors import CorpusError, EgparseError
-from egparse.features.sequence import DenseRows, score_candidates
 from egparse.features.tag_dictionary import (
     AllowedLabels,
     Candidates,
@@ -34,7 +33,7 @@ from egparse.readers.conllu import read_conllu
 from egparse.schemes import to_iob2
 from egparse.sentences import Sentence
 from egparse.structures.trees.nonprojective import argmax
-from egparse.tagging.sequence_model import SequenceModel, attributes_of
+from egparse.tagging.sequence_model import SequenceModel
 from egparse.tagging.tagger import Tagger
 
 Flags = npt.NDArray[np.bool_]
@@ -212,20 +211,8 @@ def test_a_projective_tree_is_found_among_arcs_that_were_no_candidates() -> None
 
 def unary_scores(model: SequenceModel, words: Words) -> npt.NDArray[np.float64]:
     """Scores (words, labels)."""
-    attributes = attributes_of(model.templates, model.index, words.values, words.starts)
     every = all_labels(len(words.form_ids), model.n_labels)
-    scores = np.empty(len(every.labels))
-    score_candidates(
-        attributes,
-        model.rows,
-        DenseRows.of(model.rows, model.n_parts),
-        every.starts.astype(np.int32),
-        every.labels,
-        model.divided,
-        np.zeros(model.n_parts),
-        scores,
-    )
-    return scores.reshape(-1, model.n_labels)
+    return model.unary_scores(words.values, words.starts, every).reshape(-1, model.n_labels)
 
 
 def path_score(
@@ -557,7 +544,7 @@ def test_constraints_must_fit_the_model_and_the_sentences() -> None:
     ):
         list(tagger.annotate(two[:1], constraints=[Constraints({"heads": {1: 0}})]))
     for fixed, text in (
-        ({"lemmas": {1: "a"}}, "expected a layer of upos, .*, got 'lemmas'"),
+        ({"forms": {1: "a"}}, "expected a layer of upos, .*, got 'forms'"),
         ({"heads": {1: "0"}}, "heads: expected values of type int, got '0'"),
         ({"upos": {0: "X"}}, "upos: expected words that count from 1, got 0"),
     ):

@@ -37,7 +37,7 @@ from egparse.tagging.tagger import iob2_kinds
 from egparse.training.run import train
 
 Floats = npt.NDArray[np.float64]
-ALL = ("upos", "xpos", "feats", "spans", "heads", "deprels")
+ALL = ("upos", "xpos", "feats", "lemmas", "spans", "heads", "deprels")
 
 
 @cache
@@ -360,7 +360,9 @@ def test_temperatures_are_fitted_on_the_development_part_and_stored(tmp_path: Pa
     assert model.parser is not None
     assert model.labeller is not None
     temperatures = {layer: own.model.temperature for layer, own in model.taggers.items()}
+    assert model.lemmatiser is not None
     temperatures |= {"heads": model.parser.temperature, "deprels": model.labeller.model.temperature}
+    temperatures["lemmas"] = model.lemmatiser.temperature
     assert {layer: model.record["tasks"][layer]["temperature"] for layer in ALL} == temperatures
     assert all(0.2 <= value <= 5.0 and value != 1.0 for value in temperatures.values())
     before, after = (

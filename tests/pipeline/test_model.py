@@ -30,7 +30,7 @@ from egparse.training.folds import hold_out
 from egparse.training.run import train
 from egparse.types import Mask
 
-ALL = ("upos", "xpos", "feats", "spans", "heads", "deprels")
+ALL = ("upos", "xpos", "feats", "lemmas", "spans", "heads", "deprels")
 
 
 def accuracy(found: list[Sentence], layer: str) -> float:
@@ -197,7 +197,11 @@ def test_layers_are_found_by_what_the_words_say() -> None:
     ("sentences", "overrides", "text"),
     [
         ([], [], "expected at least one sentence to train on, got none"),
-        ([Sentence(("a",))], [], "expected a corpus with tags, entities or trees, got words alone"),
+        (
+            [Sentence(("a",))],
+            [],
+            "expected a corpus with tags, lemmas, entities or trees, got words alone",
+        ),
         (
             [Sentence(("a",), upos=("X",))],
             ['layers=["heads"]'],
@@ -296,11 +300,11 @@ def test_a_model_says_in_a_line_what_it_is() -> None:
     model = quick_model()
     words = sum(map(len, sample("train")[:60]))
     assert repr(model) == (
-        "<egparse model, language en: upos, xpos, feats, spans, heads, deprels, "
+        "<egparse model, language en: upos, xpos, feats, lemmas, spans, heads, deprels, "
         f"trained on {words:,} words>"
     )
     bare = replace(model, record={}, parser=None, labeller=None, language="fr")
-    assert repr(bare) == "<egparse model, language fr: upos, xpos, feats, spans>"
+    assert repr(bare) == "<egparse model, language fr: upos, xpos, feats, lemmas, spans>"
 
 
 def test_evaluating_a_path_or_sentences() -> None:

@@ -27,7 +27,7 @@ from egparse.sentences import Sentence
 from egparse.spacy_components.documents import read
 from egparse.spacy_components.label_tables import span_tags
 from egparse.spacy_components.model_holder import LanguageWarning
-from egparse.spacy_components.ner import entity_columns
+from egparse.spacy_components.pipes.ner import entity_columns
 
 
 def made(nlp: Language, sentences: list[Sentence]) -> Doc:

@@ -124,3 +124,15 @@ def test_what_has_no_probabilities_is_not_calibrated() -> None:
     assert calibrated(unscored, tagger).temperature == 1.0
     warm = replace(unscored, base=tagger.with_temperature(1.5))
     assert calibrated(warm, tagger).temperature == 1.5
+
+
+@pytest.mark.parametrize("layer", ["upos", "spans"])
+def test_what_is_known_of_all_words_says_nothing_of_the_others(layer: str) -> None:
+    task = task_of(layer)
+    chosen = np.arange(40) % 3 > 0
+    alone = replace(task, train=task.train.select(chosen).part).prepare().after(2)
+    of_all = task.with_known_words().on_sentences(chosen).prepare().after(2)
+    np.testing.assert_array_equal(of_all.model.index.keys, alone.model.index.keys)
+    for own, other in zip(of_all.model.rows, alone.model.rows, strict=True):
+        np.testing.assert_array_equal(own, other)
+    np.testing.assert_array_equal(of_all.model.transitions, alone.model.transitions)

@@ -149,7 +149,9 @@ def test_a_learner_of_something_else_is_refused() -> None:
     expected = "expander.learner: expected one that learns labels one by one, got 'hmm'"
     with pytest.raises(ConfigError, match=expected):
         task('expander.learner="hmm"').prepare()
-    config = quick('expander.learner="hmm"', 'layers=["upos"]', "tokeniser.train=false")
+    config = quick(
+        'expander.learner="hmm"', 'layers=["upos"]', "language=fr", "tokeniser.train=false"
+    )
     with pytest.raises(ConfigError, match=expected):
         train(sentences(20), None, config)
 
@@ -172,7 +174,7 @@ def test_affixes_are_kept_if_enough_forms_share_them() -> None:
 
 def test_a_model_file_has_it(tmp_path: Path) -> None:
     own = [*sentences(60), *sample("train")[:30]]
-    config = quick("hold_out=0.1", 'layers=["upos"]', "tokeniser.train=false")
+    config = quick("hold_out=0.1", 'layers=["upos"]', "language=fr", "tokeniser.train=false")
     model = train(own, None, config).model
     path = tmp_path / "m.egparse"
     model.save(path)

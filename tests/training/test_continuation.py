@@ -125,10 +125,10 @@ def test_gaps_close() -> None:
         quick_model(),
         others(12),
         lambda event: heard.append(event) if isinstance(event, Iteration) else None,
-        **dict.fromkeys(("upos", "xpos", "feats", "spans", "parser", "labeller"), stop),
+        **dict.fromkeys(("upos", "xpos", "feats", "lemmas", "spans", "parser", "labeller"), stop),
     )
     last = {event.task: event for event in heard}
-    assert set(last) == {"upos", "xpos", "feats", "spans", "parser", "labeller"}
+    assert set(last) == {"upos", "xpos", "feats", "lemmas", "spans", "parser", "labeller"}
     for event in last.values():
         assert event.gap >= -1e-3 * abs(event.dual), event
         assert event.relative_gap <= 0.011, event
@@ -260,7 +260,7 @@ def test_a_layer_that_nothing_of_the_base_reads_is_learned_anew() -> None:
 def test_a_corpus_without_layers_of_the_base_is_refused() -> None:
     base = train(sample("train")[:40], [], quick('layers=["upos"]')).model
     words = [
-        own.with_layers(upos=(), xpos=(), feats=(), spans=(), heads=(), deprels=())
+        own.with_layers(lemmas=(), upos=(), xpos=(), feats=(), spans=(), heads=(), deprels=())
         for own in others()
     ]
     with pytest.raises(EgparseError, match="words alone"):

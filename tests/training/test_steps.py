@@ -18,7 +18,7 @@ from egparse.tagging.warm_start import _union
 from egparse.training.run import train
 from egparse.training.steps import StepLearner, untrained_model
 
-LAYERS = ("upos", "xpos", "feats", "spans", "heads", "deprels")
+LAYERS = ("upos", "xpos", "feats", "lemmas", "spans", "heads", "deprels")
 
 
 def in_batches(learner: StepLearner, sentences: Sequence[Sentence], size: int = 10) -> float:

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.features.arcs import encode_arcs
-from egparse.features.sequence import DenseRows, score_candidates
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.word_table import Words
 from egparse.losses import HINGE, SOFTMAX_MARGIN, Inference, expected_cost
@@ -21,7 +20,7 @@ from egparse.parsing.arc_parser import Parser, codes_for
 from egparse.parsing.arc_problem import TreeProblem
 from egparse.parsing.candidates import candidate_arcs
 from egparse.structures.chains import chain
-from egparse.tagging.sequence_model import SequenceModel, attributes_of
+from egparse.tagging.sequence_model import SequenceModel
 from egparse.types import Floats, Ints
 
 
@@ -152,19 +151,8 @@ class HeldOutSequences:
 
     def _scores(self, model: SequenceModel) -> Iterator[Floats]:
         words, size = self._words, self._n_labels
-        attributes = attributes_of(model.templates, model.index, words.values, words.starts)
         candidates = all_labels(len(words.form_ids), size)
-        unary, buffer = np.empty(len(candidates.labels)), np.zeros(size)
-        score_candidates(
-            attributes,
-            model.rows,
-            DenseRows.of(model.rows, model.n_parts),
-            candidates.starts.astype(np.int32),
-            candidates.labels,
-            model.divided,
-            buffer,
-            unary,
-        )
+        unary = model.unary_scores(words.values, words.starts, candidates)
         bigrams = model.transitions.reshape(-1).astype(np.float64)
         for first, end in zip(words.starts, words.starts[1:], strict=False):
             yield np.concatenate([unary[first * size : end * size], bigrams])

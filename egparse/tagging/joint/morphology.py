@@ -60,6 +60,10 @@ class Part(NamedTuple):
     text: str
 
 
+class TooManyParts(ValueError):
+    """Combinations have more parts than can be numbered."""
+
+
 class Combinations(NamedTuple):
     """The combinations of tags that a joint tagger knows: combination ``c`` has the label
     ``numbers[c, k]`` in the layer ``layers[k]``.
@@ -107,12 +111,17 @@ class Combinations(NamedTuple):
     def division(self, labels: Mapping[str, Vocabulary], full_from: int) -> Division:
         """The parts of each combination and its class in bigrams; parts of layers with few tags are
         those that attributes have from ``full_from`` words on (``NEVER``: none).
+
+        Raises:
+            TooManyParts: more than ``MOST_COMBINATIONS``.
         """
         numbers: dict[Part, int] = {}
         lists = [
             [numbers.setdefault(part, len(numbers)) for part in parts]
             for parts in self.parts(labels)
         ]
+        if len(numbers) > MOST_COMBINATIONS:
+            raise TooManyParts(len(numbers))
         few = {
             layer for layer in self.layers if layer != "feats" and len(labels[layer]) <= MOST_FULL
         }
@@ -297,9 +306,10 @@ class MorphologyTagger:
         distinct = len(set(map(tuple, numbers.tolist()))) == len(numbers)
         stored.require(distinct, "numbers", "combinations that differ", "some twice")
         combinations = Combinations(layers, numbers, read["single_features"])
-        parts = {part for parts in combinations.parts(labels) for part in parts}
-        most = f"combinations of at most {MOST_COMBINATIONS} parts"
-        stored.require(len(parts) <= MOST_COMBINATIONS, "numbers", most, len(parts))
-        division = combinations.division(labels, NEVER)
+        try:
+            division = combinations.division(labels, NEVER)
+        except TooManyParts as error:
+            most = f"combinations of at most {MOST_COMBINATIONS} parts"
+            raise stored.fault(most, str(error), "numbers") from None
         tagger = Tagger.from_payload(read["tagger"], columns, len(numbers), division)
         return cls(tagger, combinations)

@@ -136,10 +136,11 @@ class MorphologyTask(TaggerTask):
     def outcomes(self, predictor: Tagger) -> Outcomes[Tagger]:
         """Right is the correct combination; words without a tag in some layer do not count."""
         words, gold = self.dev.words, self._found(self.dev)
-        right = (gold >= 0) & (gold == predictor.predict(words))
+        predicted = predictor.predict(words)
+        right = (gold >= 0) & (gold == predicted)
         annotated = self._annotated_in_dev()
 
         def probabilities(tagger: Tagger) -> Floats:
-            return tagger.predict_with_probabilities(words).probabilities
+            return tagger.predict_with_probabilities(words, labels=predicted).probabilities
 
         return Outcomes(right, annotated, probabilities)

@@ -17,7 +17,7 @@ from egparse.spacy_components.component import TAG_ATTRIBUTES, EgparsePipe
 from egparse.spacy_components.documents import Batch, columns_of
 from egparse.spacy_components.label_tables import to_spacy
 from egparse.spacy_components.noun_chunks import install
-from egparse.spacy_components.senter import STARTS, is_parsed, start_codes
+from egparse.spacy_components.pipes.senter import STARTS, is_parsed, start_codes
 from egparse.spacy_components.shared_models import SharedModel
 from egparse.types import Ints, Longs, UInt64s
 

@@ -1,4 +1,6 @@
-"""The columns of a model as its file holds them."""
+"""Parts of a model file that are read before or apart from the predictors: columns, and which
+parser it is.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,8 @@ from egparse.features.forms import Lexicon
 from egparse.features.vocabulary import Vocabulary
 from egparse.features.word_table import Columns
 from egparse.morphology.fine_tags import FineTags
+from egparse.parsing.arc_parser import Parser
+from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.schemes import find_tag_fault
 from egparse.storage.schema import Misfit, Stored, shown
 
@@ -19,10 +23,10 @@ from egparse.storage.schema import Misfit, Stored, shown
 def columns_of(
     stored: Stored, read: Mapping[str, Any], labels: Mapping[str, Vocabulary]
 ) -> Columns:
-    """The columns of a payload ``stored`` that has been ``read``, with the label set of each layer.
+    """The columns of a payload that was ``read``, with the label sets of the header.
 
     Raises:
-        Misfit: content that does not fit together.
+        Misfit: content that the declarations do not allow.
     """
     forms, statistics, fine_tags = read["forms"], read["statistics"], read["fine_tags"]
     vocabularies = {name: Vocabulary(strings) for name, strings in read["vocabularies"].items()}
@@ -52,3 +56,13 @@ def _fine_tags_of(stored: Stored, labels: Mapping[str, Vocabulary]) -> FineTags:
     missing = [layer for layer in ("upos", "feats") if layer not in labels]
     stored.require(not missing, "", "labels of UPOS and FEATS", f"none of {', '.join(missing)}")
     return FineTags.from_payload(stored, len(labels["upos"]), len(labels["feats"]))
+
+
+def parser_of(stored: Stored, columns: Columns) -> Parser | SecondOrderParser:
+    """The parser that is stored, of either order.
+
+    Raises:
+        Misfit: content that the declarations do not allow.
+    """
+    is_second = isinstance(stored.value, Mapping) and "pruner" in stored.value
+    return (SecondOrderParser if is_second else Parser).from_payload(stored, columns)

@@ -1,4 +1,4 @@
-"""``egparse_lemmatizer``: LEMMA."""
+"""``egparse_lemmatizer``: the lemmas of tokens."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""The HTTP service: models under names, requests as UDPipe's REST service takes them, replies."""

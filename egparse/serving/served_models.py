@@ -1,0 +1,127 @@
+"""The models of a service under the names that requests may use.
+
+As in UDPipe's service, a model is asked for by its whole name or by a beginning of it that ends
+before a hyphen (here also before an underscore), and also by the code of its language; the first
+model is meant where several would do, and where none is named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from egparse import __version__
+from egparse.errors import ConfigError, EgparseError
+from egparse.hub.card_metadata import CardMetadata, metadata_of
+from egparse.hub.resolve import find_model
+from egparse.pipeline.model import Model
+from egparse.sentences import Sentence
+
+_SEPARATOR = re.compile("[-_]")
+
+
+@dataclass(frozen=True)
+class ServedModel:
+    """A model, its name, and what its users have to acknowledge."""
+
+    name: str
+    model: Model
+    acknowledgements: Sequence[str] = ()
+
+    @cached_property
+    def tags(self) -> bool:
+        """Whether the model predicts anything that is no tree."""
+        return bool(self.tagger.layers)
+
+    @cached_property
+    def parses(self) -> bool:
+        """Whether the model predicts trees."""
+        return self.model.parser is not None
+
+    @cached_property
+    def tagger(self) -> Model:
+        """The model without its parser."""
+        return replace(self.model, parser=None, labeller=None, supertagger=None)
+
+    def prepare(self) -> None:
+        """Annotate a word and read a text, so that the first request finds kernels and rules."""
+        list(self.model.annotate([Sentence(("a",))]))
+        self.model("a")
+        list(self.tagger.annotate([Sentence(("a",))]))
+
+
+class ServedModels:
+    """Models by name; the first one is the default.
+
+    Raises:
+        ConfigError: no models, or two of one name.
+    """
+
+    def __init__(self, models: Iterable[ServedModel]) -> None:
+        self._models = {one.name: one for one in models}
+        if not self._models:
+            raise ConfigError("expected a model to serve, got none")
+        self.default = next(iter(self._models.values()))
+        self._by_alias: dict[str, ServedModel] = dict(self._models)
+        for one in self._models.values():
+            for alias in _aliases(one):
+                self._by_alias.setdefault(alias, one)
+
+    def __iter__(self) -> Iterator[ServedModel]:
+        return iter(self._models.values())
+
+    def find(self, name: str) -> ServedModel | None:
+        """The model that a request means; an empty name is the default."""
+        return self._by_alias.get(name) if name else self.default
+
+    def as_json(self) -> Mapping[str, object]:
+        """The reply to ``/models``."""
+        return {
+            "models": {
+                one.name: [
+                    "tokenizer",
+                    *(["tagger"] if one.tags else []),
+                    *(["parser"] if one.parses else []),
+                ]
+                for one in self
+            },
+            "default_model": self.default.name,
+        }
+
+
+def load_models(names: Sequence[str | Path]) -> ServedModels:
+    """Load models by their paths or names; see ``hub.resolve.find_model``.
+
+    Raises:
+        EgparseError: a model that does not exist or cannot be read, or two files of one name.
+    """
+    paths: dict[str, Path] = {}
+    for name in names:
+        path = find_model(name)
+        other = paths.setdefault(path.stem, path)
+        if other is not path:
+            raise EgparseError(f"{path}: expected models of different names, got that of {other}")
+    return ServedModels(
+        ServedModel(name, Model.load(path), _acknowledgements(metadata_of(path)))
+        for name, path in paths.items()
+    )
+
+
+def _aliases(served: ServedModel) -> Iterator[str]:
+    for separator in _SEPARATOR.finditer(served.name):
+        if separator.start():
+            yield served.name[: separator.start()]
+    yield served.model.language
+
+
+def _acknowledgements(facts: CardMetadata) -> list[str]:
+    own = [f"egparse {__version__}"]
+    if facts.licence:
+        own.append(f"licence of the model: {facts.licence}")
+    return own + [
+        ", ".join(part for part in (source.name, source.licence, source.address) if part)
+        for source in facts.sources
+    ]

@@ -1,0 +1,1 @@
+"""The components that annotate Docs, one file each."""
