@@ -61,7 +61,9 @@ SPLITTER_TEMPLATES = (
     "lower[0]|lower[1]", "lower[1]|kind[0]|kind[-1]", "lower[-1]|lower[0]|lower[1]", "shape[-1]",
     "shape[0]", "shape[-1]|shape[0]", "shape[-2]|shape[-1]|kind[0]", "shape[-1]|kind[0]|kind[1]",
     "suffix[-1]|kind[0]", "suffix[0]|kind[-1]", "inside[0]|kind[-1]|kind[0]",
-    "inside[0]|lower[-1]|kind[0]", "inside[0]|lower[0]|kind[-1]",
+    "inside[0]|lower[-1]|kind[0]", "inside[0]|lower[0]|kind[-1]", "casing[0]|kind[0]",
+    "casing[0]|kind[0]|kind[-1]", "casing[0]|kind[0]|lower[-1]", "casing[0]|kind[0]|kind[1]",
+    "casing[1]|kind[1]|kind[0]",
 )  # fmt: skip
 """For the sentence splitter, over the columns of ``egparse.splitting.columns``."""
 

@@ -284,7 +284,8 @@ def test_training_puts_it_into_the_model_and_the_file_keeps_it(tmp_path: Path) -
     model = train(sample("train")[:80], None, quick('layers=["upos"]')).model
     assert model.splitter is not None
     assert model.record["tasks"]["splitter"]["score"] > 50
-    assert list(model.sizes()) == ["splitter", "upos"]
+    assert [*model.sizes()][-1] == "upos"
+    assert "splitter" in model.sizes()
     path = tmp_path / "model.msgpack"
     model.save(path)
     loaded = Model.load(path)

@@ -1,0 +1,34 @@
+"""A tokeniser of the sample treebank, and the text that sentences were read from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+
+from sample_treebank import sample
+
+from egparse.fitting.config import TokeniserConfig
+from egparse.fitting.progress import silent
+from egparse.fitting.task import fit
+from egparse.sentences import Sentence
+from egparse.splitting.paragraphs import surface_tokens
+from egparse.tokenising.blanks import blanks_after, blanks_before
+from egparse.tokenising.running_text import running_text
+from egparse.tokenising.tokeniser import Tokeniser
+from egparse.tokenising.training import TokeniserTask
+
+
+@cache
+def small_tokeniser() -> Tokeniser:
+    """Trained on the sample treebank."""
+    texts = running_text(sample("train")), running_text(sample("dev"))
+    return fit(TokeniserTask(*texts, TokeniserConfig(), 1), silent).predictor
+
+
+def text_of(sentences: Iterable[Sentence]) -> str:
+    """The tokens with the blanks around them."""
+    return "".join(
+        blanks_before(misc) + form + blanks_after(misc)
+        for sentence in sentences
+        for form, misc in surface_tokens(sentence)
+    )
