@@ -28,7 +28,8 @@ class PackedRows(NamedTuple):
     ``sparse[pair_places[r]]`` of the labels ``pair_labels[r]``.
 
     ``dense`` and ``masks`` are (rows, width), with width 0 if there are too many labels; masks are
-    1 on the support and 0 elsewhere. Where labels are ``divided``, all this holds of their parts.
+    1 on the support and 0 elsewhere. The last cell of ``pair_places`` and ``pair_labels`` is not
+    used. Where labels are ``divided``, all this holds of their parts.
     """
 
     dense: Floats
@@ -115,8 +116,8 @@ def pack(
         dense_starts,
         np.empty(dense_starts[-1], dtype=np.uint32),
         pair_starts,
-        np.empty(pair_starts[-1], dtype=np.uint32),
-        np.empty(pair_starts[-1], dtype=np.uint16),
+        np.empty(pair_starts[-1] + 1, dtype=np.uint32),
+        np.empty(pair_starts[-1] + 1, dtype=np.uint16),
         divided,
     )
     _fill(attributes, rows, placement, used.labels, used.starts, is_candidate, packed)
@@ -238,11 +239,13 @@ def _fill(
                 dense_rows[row] = dense[a]
                 row += 1
             elif a >= 0:
+                shift = sparse[a] - starts[a]
                 for r in range(starts[a], starts[a + 1]):
-                    if is_candidate[labels[r]]:
-                        places[pair] = sparse[a] + r - starts[a]
-                        pair_labels[pair] = labels[r]
-                        pair += 1
+                    # written in any case, and kept if it is a candidate: a branch would be
+                    # mispredicted every few weights
+                    places[pair] = shift + r
+                    pair_labels[pair] = labels[r]
+                    pair += is_candidate[labels[r]]
         for c in range(labels_of_word.shape[0]):
             is_candidate[labels_of_word[c]] = False
 

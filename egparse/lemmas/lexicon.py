@@ -143,9 +143,9 @@ class LemmaLexicon:
         """
         lower = form.lower()
         pairs = [self.pairs[number] for number in self.by_form.get(lower, ())]
-        found = [script for own, script in pairs if tag in (own, NO_TAG)]
+        found = dict.fromkeys(script for own, script in pairs if tag in (own, NO_TAG))
         if found:
-            return found
+            return list(found)
         scripts = dict.fromkeys(script for _, script in pairs)
         scripts.update(dict.fromkeys(self.by_suffixes(form, tag)))
         return list(scripts)

@@ -223,5 +223,5 @@ def test_a_treebank() -> None:
     )
     own = fit(ExpanderTask(known, dev, quick().expander, seed=1), silent).predictor
     tokens = as_tokens(known)
-    assert score_multiword(tokens, own.expand(tokens.sentences)).f1 > 99.9
+    assert score_multiword(tokens, own.expand(tokens.sentences)).f1 > 99.5
     assert score_multiword(as_tokens(dev), own.expand(as_tokens(dev).sentences)).f1 > 96.5
