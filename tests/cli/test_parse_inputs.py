@@ -206,7 +206,7 @@ def test_outputs_replace_no_input(trained: Trained, folder: Path, tmp_path: Path
     said = complaint("parse", trained.model, folder / "b.txt", "--output-dir", output.parent)
     assert "--force" in said
     run("parse", trained.model, folder / "b.txt", "--output-dir", output.parent, "--force")
-    assert output.read_text().startswith("# sent_id")
+    assert output.read_text().startswith("# newdoc\n")
 
 
 def test_one_corpus_may_be_annotated_in_place(trained: Trained, folder: Path) -> None:

@@ -187,11 +187,21 @@ def kind_of_format(format: str) -> Kind:
 
 
 def _marked(data: bytes, format: str, name: str) -> bytes:
-    """The beginning of a document with its name, unless it has a mark or its format has none."""
-    if format == "conllu" and not _is_marked(data):
-        return f"# newdoc id = {name}\n".encode() + data
-    if format in ("json", "jsonl") and _JSON_MARK not in data.partition(b"\n")[0]:
-        return b"{" + _JSON_MARK + json.dumps(name, ensure_ascii=False).encode() + b", " + data[1:]
+    """The beginning of a document with its name, unless it has one or its format has none. A mark
+    without a name, as the first sentence of a text has it, gets the name.
+    """
+    if format == "conllu":
+        mark = f"# newdoc id = {name}\n".encode()
+        if data.startswith(_DOCUMENT + b"\n"):
+            return mark + data[len(_DOCUMENT) + 1 :]
+        return data if _is_marked(data) else mark + data
+    if format in ("json", "jsonl"):
+        value = json.dumps(name, ensure_ascii=False).encode()
+        first, end, rest = data.partition(b"\n")
+        if _JSON_MARK in first:
+            named = first.replace(_JSON_MARK + b'""', _JSON_MARK + value, 1)
+            return named + end + rest
+        return b"{" + _JSON_MARK + value + b", " + data[1:]
     return data
 
 
