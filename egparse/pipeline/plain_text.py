@@ -5,17 +5,20 @@ text, lines that are sentences, or words.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from io import StringIO
 from typing import IO, Protocol
 
 from egparse.pipeline.text_reader import Reader
+from egparse.readers.blocks import MAX_BLOCK, name_of, too_long
+from egparse.readers.docs import texts_of
 from egparse.readers.encodings import UTF_8
 from egparse.readers.token_lines import (
     HORIZONTAL,
     NEW_PARAGRAPH,
     VERTICAL,
-    read_sentence_lines,
     read_token_lines,
 )
 from egparse.sentences import Sentence
@@ -29,6 +32,7 @@ one sentence a line with blanks between its words; one word a line.
 """
 
 _MARKS = ("# newdoc", "# newpar")
+_RANGE = re.compile(r"(?<![^|])TokenRange=(\d+):(\d+)(?![^|])")
 
 
 class TextModel(Protocol):
@@ -71,11 +75,44 @@ def _sentences(
     first_id: int,
 ) -> Iterator[Sentence]:
     number, opens = first_id, True
-    for line in read_sentence_lines(source, name=name, encoding=encoding):
+    path = name or name_of(source)
+    for start, line in _lines(texts_of(source, path, encoding), path):
         found = model.text_reader(number, whole=True).sentences(StringIO(line))
         is_blank = True
         for sentence in found:  # one, or several of a line that is longer than paragraphs may be
             others = [one for one in sentence.comments if not one.startswith(_MARKS)]
-            yield sentence.with_layers(comments=(*[NEW_PARAGRAPH][: int(opens)], *others))
+            moved = _moved(sentence, start) if start else sentence
+            yield moved.with_layers(comments=(*[NEW_PARAGRAPH][: int(opens)], *others))
             number, opens, is_blank = number + 1, False, False
         opens = opens or is_blank
+
+
+def _lines(texts: Iterator[str], path: str) -> Iterator[tuple[int, str]]:
+    """Where each line starts in the text, in characters, and the line with its end."""
+    begun: list[str] = []
+    start, size, number = 0, 0, 1
+    for text in texts:
+        *whole, rest = text.split("\n")
+        for line in whole:
+            found = "".join((*begun, line, "\n"))
+            yield start, found
+            start, number = start + len(found), number + 1
+            begun, size = [], 0
+        begun.append(rest)
+        size += len(rest)
+        if size > MAX_BLOCK:
+            raise too_long(path, number)
+    if last := "".join(begun):
+        yield start, last
+
+
+def _moved(sentence: Sentence, by: int) -> Sentence:
+    """The sentence with its places in the text moved on by so many characters."""
+
+    def moved(misc: str) -> str:
+        return _RANGE.sub(
+            lambda found: f"TokenRange={int(found[1]) + by}:{int(found[2]) + by}", misc
+        )
+
+    tokens = tuple(token._replace(misc=moved(token.misc)) for token in sentence.tokens)
+    return replace(sentence, misc=tuple(map(moved, sentence.misc)), tokens=tokens)

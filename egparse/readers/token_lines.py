@@ -62,14 +62,6 @@ def read_token_lines(
         )
 
 
-def read_sentence_lines(
-    source: CorpusSource, *, name: str | None = None, encoding: str = UTF_8
-) -> Iterator[str]:
-    """The lines of a file or stream, without line ends; for errors see ``read_token_lines``."""
-    for _, line in _lines(source, name or name_of(source), encoding):
-        yield line
-
-
 class _Words(NamedTuple):
     """The words of a sentence, and whether it opens a paragraph."""
 

@@ -9,6 +9,8 @@ import pytest
 from cli.conftest import Trained
 from cli.program import complaint, run
 
+from egparse.pipeline import plain_text
+
 TEXT = "The cat sat. It slept.\n\nA dog barked.\n"
 
 
@@ -121,3 +123,30 @@ def test_words_in_lines_have_no_cells_to_keep(trained: Trained, text: Path) -> N
     options = ("--format", "horizontal", "--respect-input")
     said = complaint("parse", trained.model, text, *options)
     assert said.endswith("which have cells to fill, for --respect-input, got horizontal")
+
+
+def test_places_are_those_in_the_whole_input(trained: Trained, tmp_path: Path) -> None:
+    """Also where each line is read by itself, whatever its end."""
+    text = "The cat sat.  \r\n\r\n\u00e9t\u00e9 in May, 1st.\n Yes\n\n\nIt slept"
+    path = tmp_path / "lines.txt"
+    path.write_bytes(text.encode())
+    asked = ("--format", "sentences", "--output-format", "json")
+    sentences = json.loads(run("parse", trained.model, path, *asked).stdout)["sentences"]
+    assert [one["text"] for one in sentences] == text.split("\r\n\r\n")[0].split("  ")[:1] + [
+        line.strip() for line in text.split("\r\n\r\n")[1].split("\n") if line
+    ]
+    assert ["newpar" in one for one in sentences] == [True, True, False, True]
+    for one in sentences:
+        assert text[one["start"] : one["end"]] == one["text"]
+        for word in one["words"]:
+            assert text[word["start"] : word["end"]] == word["form"]
+
+
+def test_a_line_without_an_end_is_refused(
+    trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plain_text, "MAX_BLOCK", 100)
+    path = tmp_path / "lines.txt"
+    path.write_text("Yes.\n" + "a " * 100)
+    said = complaint("parse", trained.model, path, "--format", "sentences")
+    assert said.startswith(f"{path}:2: expected a blank line after the sentence")

@@ -124,11 +124,18 @@ def as_client(parameters: Mapping[str, str]) -> tuple[str, bytes]:
     return message["Content-Type"], body  # which has a boundary now
 
 
-def test_clients_of_udpipe_are_answered(service: Service, expected: str) -> None:
-    """Forms in several parts, with parameters that are empty or the usual ones."""
+def test_clients_of_udpipe_are_answered(
+    service: Service, trained: Trained, tmp_path: Path, expected: str
+) -> None:
+    """Forms in several parts, with parameters that are empty or the usual ones. That client ends
+    lines as mail does, and so places in the text are others.
+    """
+    path = tmp_path / "text.txt"
+    path.write_bytes(TEXT.replace("\n", "\r\n").encode())
+    with_crlf = run("parse", trained.model, path).stdout
     sent = {"input": "conllu", "output": "conllu", "data": TEXT, **EVERYTHING}
     content_type, body = as_client(sent)
-    assert service.get("/process", body, Content_Type=content_type)["result"] == expected
+    assert service.get("/process", body, Content_Type=content_type)["result"] == with_crlf
     as_text = service.process_text(data="É o cão.", tokenizer="", output="horizontal")
     content_type, body = as_client({"data": "É o cão.", "tokenizer": "", "output": "horizontal"})
     assert service.get("/process", body, Content_Type=content_type)["result"] == as_text
@@ -196,9 +203,12 @@ def test_what_is_no_request_does_no_harm(service: Service, expected: str) -> Non
 def test_each_request_has_a_line_in_the_log(service: Service) -> None:
     service.get("/models?line=1")
     service.refused("/no%C2%A0such%0Apath")
+    until = time.monotonic() + PATIENCE
+    while "such\\npath 404 " not in service.said:  # written after the reply
+        assert time.monotonic() < until, service.said
+        time.sleep(0.05)
     lines = [line.split(" ", 2)[2] for line in service.said.splitlines()[1:] if " INFO " in line]
     assert any(line.startswith("127.0.0.1 GET /models 200 ") for line in lines)
-    assert any("such\\npath 404 " in line for line in lines)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
