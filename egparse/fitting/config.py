@@ -223,7 +223,7 @@ class PrunerConfig(LearningConfig):
 
     max_heads: Annotated[int, Interval(ge=1, le=32)] = setting(8, "heads that a word keeps at most")
     min_relative_marginal: Share = setting(
-        0.003,
+        0.01,
         "a head is kept if its marginal is at least this share of that of the word's best head",
     )
     bits: Bits = setting(21, "binary logarithm of the size of the hashed weight table")

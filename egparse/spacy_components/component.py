@@ -14,9 +14,12 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from egparse.layers import LAYERS, WORD_TAGS
+from egparse.pipeline.annotate import Prediction, predict_forms
 from egparse.spacy_components.documents import Batch, read
+from egparse.spacy_components.label_tables import OUTSIDE
 from egparse.spacy_components.learning.component import LearningPipe
 from egparse.spacy_components.probabilities import put, register
+from egparse.spacy_components.tokens.multiword import expanded
 from egparse.types import Ints
 
 TAG_ATTRIBUTES = tuple(LAYERS[layer].spacy_attribute for layer in WORD_TAGS)
@@ -132,6 +135,27 @@ class EgparsePipe(LearningPipe, Pipe):
             if layer in self.required_model.columns.labels
             and np.count_nonzero(values := batch.held[attribute])
         }
+
+    def predict(self, batch: Batch, given: Mapping[str, Ints]) -> Prediction:
+        """The layers of this component for the words of a batch, from given tags; one value for
+        each multiword token.
+        """
+        model, spans = self.required_model, self.tables.spans
+        of_words = expanded(batch)
+        if of_words is None:
+            sentences = batch.sentences()
+            return predict_forms(model, sentences, self.layers, given, self.asked, self.n_words)
+        labels = model.columns.labels
+        found = predict_forms(
+            model,
+            of_words.sentences(),
+            self.layers,
+            of_words.given(given, labels),
+            self.asked,
+            self.n_words,
+        )
+        of_words.keep(found, labels)
+        return of_words.on_tokens(found, None if spans is None else spans.codes == OUTSIDE)
 
     @property
     def layers(self) -> tuple[str, ...]:

@@ -7,8 +7,9 @@ A Doc and a ``Sentence`` differ in some points, which both directions translate:
 * spaCy ignores heads without labels: an arc without a label gets ``dep``, a root ``ROOT``.
 * spaCy sorts the features of FEATS by code point, UD by name without regard to case.
 
-Of MISC, a Doc can hold only SpaceAfter=No. It has no place for comments, sentence identifiers,
-multiword tokens, UPOS tags that are not of UD, and FEATS that are not pairs ``name=value``.
+Of MISC, a Doc can hold only SpaceAfter=No. It has no place for comments, sentence identifiers, UPOS
+tags that are not of UD, and FEATS that are not pairs ``name=value``. Multiword tokens are kept from
+a Doc of ``egparse.Tokenizer.v1``, but not in the other direction: there each word is a token.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from egparse.spacy_components.label_tables import (
     from_spacy,
     to_spacy,
 )
+from egparse.spacy_components.tokens.words import with_words
 
 _STARTS, _CONTINUES = 1, -1
 """spaCy's codes of SENT_START."""
@@ -91,7 +93,7 @@ def _sentence_of(span: Span) -> Iterator[Sentence]:
     if not tokens:
         return
     positions = {token.i: place for place, token in enumerate(tokens, 1)}
-    yield Sentence(
+    sentence = Sentence(
         forms=tuple(token.text for token in tokens),
         lemmas=tuple(token.lemma_ or MISSING for token in tokens),
         upos=tuple(token.pos_ or MISSING for token in tokens),
@@ -102,6 +104,7 @@ def _sentence_of(span: Span) -> Iterator[Sentence]:
         misc=tuple(MISSING if _is_spaced(token) else SPACE_AFTER_NO for token in tokens),
         spans=_spans(tokens),
     )
+    yield with_words(sentence, tokens) if span.doc.user_data else sentence
 
 
 def _feats(token: Token) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from egparse.spacy_components.pipes.parser import EgparseParser
     from egparse.spacy_components.pipes.senter import EgparseSenter
     from egparse.spacy_components.pipes.tagger import EgparseTagger
+    from egparse.spacy_components.tokens.tokenizer import EgparseTokenizer
 
 # spaCy evaluates these annotations when the factory is registered, as a schema of the
 # configuration.
@@ -57,6 +58,23 @@ def require_egparse(nlp: Language) -> None:
     requirements = meta.setdefault("requirements", [])
     if not any(util.split_requirement(each)[0] == "egparse" for each in requirements):
         requirements.append(f"egparse>={NEEDS_EGPARSE}")
+
+
+def make_tokenizer(model: _Name = None) -> Callable[[Language], EgparseTokenizer]:
+    """``egparse.Tokenizer.v1``: split text as the treebank of a model does."""
+
+    def create(nlp: Language) -> EgparseTokenizer:
+        from egparse.storage.collector import collector_paused
+
+        with collector_paused():
+            from egparse.spacy_components.tokens.tokenizer import EgparseTokenizer
+
+        # spaCy gives the metadata of a saved pipeline to the Language that it is to read
+        meta = getattr(nlp, "_meta", {})
+        require_egparse(nlp)
+        return EgparseTokenizer(nlp.vocab, model=model, awaits_copy="spacy_version" in meta)
+
+    return create
 
 
 @Language.factory(

@@ -60,12 +60,12 @@ from spacy.util import load_model_from_init_py
 __version__ = "{version}"
 
 MODEL = Path(__file__).with_name("{model}")
-COMPONENTS = {components}
+PARTS = {parts}
 
 
 def load(**overrides):
     """The pipeline, whose components share the model file beside this module; as ``spacy.load``."""
-    config = {{f"components.{{name}}.model": str(MODEL) for name in COMPONENTS}}
+    config = {{f"{{part}}.model": str(MODEL) for part in PARTS}}
     overrides["config"] = {{**config, **overrides.get("config", {{}})}}
     return load_model_from_init_py(__file__, **overrides)
 '''
@@ -243,17 +243,22 @@ def _write(
     nlp = _pipeline(model, stored)
     components = tuple(nlp.pipe_names)
     meta = {**nlp.meta, **_meta(read_model_header(stored), facts, name, version)}
-    nlp.to_disk(pipeline, exclude=components)
+    splits = model.tokeniser is not None
+    nlp.to_disk(pipeline, exclude=(*components, *((models.TOKENIZER,) if splits else ())))
     config = nlp.config.copy()
     for component in components:
         config["components"][component]["model"] = model_name(name)
+    parts = [f"components.{component}" for component in components]
+    if splits:
+        config["nlp"]["tokenizer"]["model"] = model_name(name)
+        parts.append("nlp.tokenizer")
     config.to_disk(pipeline / "config.cfg")
     readme = card(path, facts, name) + _USE.format(name=name, model=model_name(name))
     for place in (folder, module, pipeline):
         _write_text(place / "meta.json", json.dumps(meta, ensure_ascii=False, indent=2) + "\n")
     for place in (folder, pipeline):
         _write_text(place / "README.md", readme)
-    init = _INIT.format(name=name, version=version, model=stored.name, components=components)
+    init = _INIT.format(name=name, version=version, model=stored.name, parts=tuple(parts))
     _write_text(module / "__init__.py", init)
     _write_text(folder / "pyproject.toml", pyproject(_project(facts, meta, name)))
     return components
@@ -261,7 +266,7 @@ def _write(
 
 def _pipeline(model: Model, stored: Path) -> Language:
     try:
-        nlp = spacy.blank(model.language)
+        nlp = spacy.blank(model.language, config=_settings(model, stored))
     except ImportError as error:
         raise EgparseError(
             "language: expected one that spaCy has a tokeniser for here, or xx for any, got "
@@ -270,6 +275,14 @@ def _pipeline(model: Model, stored: Path) -> Language:
     for component in components_of(model):
         nlp.add_pipe(component, config={"model": str(stored)})
     return nlp
+
+
+def _settings(model: Model, stored: Path) -> dict[str, Any]:
+    """The settings of a pipeline whose text is split by the model, if it can."""
+    if model.tokeniser is None:
+        return {}
+    tokenizer = {"@tokenizers": "egparse.Tokenizer.v1", "model": str(stored)}
+    return {"nlp": {"tokenizer": tokenizer}}
 
 
 def _meta(

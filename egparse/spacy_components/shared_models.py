@@ -242,17 +242,23 @@ def load_from(folder: Path) -> SharedModel | None:
     return load(path)
 
 
+TOKENIZER = "tokenizer"
+"""What spaCy calls the tokeniser of a pipeline, and its folder."""
+
 UNKNOWN = object()
 """In place of a setting that cannot be read."""
 
 
 def setting_beside(folder: Path) -> object:
-    """The setting ``model`` of the component of a folder, in the configuration of the saved
-    pipeline; ``UNKNOWN`` where there is none.
+    """The setting ``model`` of the component, or of the tokeniser, of a folder, in the
+    configuration of the saved pipeline; ``UNKNOWN`` where there is none.
     """
     try:
         saved = Config().from_disk(folder.parent / "config.cfg", interpolate=False)
-        return saved.interpolate()["components"][folder.name].get("model")
+        settings = saved.interpolate()
+        if folder.name == TOKENIZER:
+            return settings["nlp"]["tokenizer"].get("model")
+        return settings["components"][folder.name].get("model")
     except (OSError, ValueError, LookupError):
         return UNKNOWN
 

@@ -17,7 +17,7 @@ from egparse.types import Ints, Longs, UInt8s, UInt32s
 
 COLUMNS = (
     "lower", "shape", "suffix", "kind", "gap", "first", "last", "marks", "place", "before", "after",
-    "around", "left", "right", "run",
+    "around",
 )  # fmt: skip
 """Of each piece: ``lower``, ``shape``, ``suffix`` and ``kind`` as those of words for the splitter
 (``egparse.splitting.columns``), ``gap`` what stands before it: nothing, blanks, a paragraph's
@@ -28,7 +28,7 @@ the run has before and after it (up to 3). Of the place before it: tokens that e
 """
 
 _LOWER, _SHAPE, _SUFFIX, _KIND, _GAP, _FIRST, _LAST, _MARKS, _PLACE = range(9)
-_BEFORE, _AFTER, _AROUND, _LEFT, _RIGHT, _RUN = range(9, 15)
+_BEFORE, _AFTER, _AROUND = range(9, 12)
 
 _FOLD = np.uint64(32)
 
@@ -59,28 +59,17 @@ def _observe_runs(codes: UInt32s, bounds: Longs, gaps: UInt8s, kinds: UInt8s, va
         end = first + 1
         while end < m and gaps[end] == CLOSE:
             end += 1
-        marks, shape = np.uint64(0), np.uint64(0)
+        marks = np.uint64(0)
         for k in range(first, end):
-            values[k, _LEFT] = bucket(mix(np.uint64(0), marks, _FOLD))
-            marks |= _mark(codes[bounds[k]], kinds)
-            shape = mix(shape, np.uint64(values[k, _SHAPE]), _FOLD)
-        right = np.uint64(0)
-        for k in range(end - 1, first - 1, -1):
-            right |= _mark(codes[bounds[k]], kinds)
-            values[k, _RIGHT] = bucket(mix(np.uint64(0), right, _FOLD))
+            code = codes[bounds[k]]
+            if kinds[code] > DIGIT:  # a punctuation mark or symbol
+                marks |= np.uint64(1) << np.uint64(code & 63)
+        marks = mix(np.uint64(0), marks, _FOLD)
+        for k in range(first, end):
             # treebanks do not say where lines end, so any blanks are as good as a space
             values[k, _GAP] = FIRST_VALUE + (BLANK if gaps[k] == WIDE else gaps[k])
             values[k, _FIRST] = values[first, _LOWER]
             values[k, _LAST] = values[end - 1, _LOWER]
-            values[k, _MARKS] = bucket(mix(np.uint64(0), marks, _FOLD))
+            values[k, _MARKS] = bucket(marks)
             values[k, _PLACE] = FIRST_VALUE + 4 * min(k - first, 3) + min(end - k - 1, 3)
-            values[k, _RUN] = bucket(shape)
         first = end
-
-
-@njit(inline=True)
-def _mark(code: np.uint32, kinds: UInt8s) -> np.uint64:
-    """The bit of a punctuation mark or symbol; 0 of letters and digits."""
-    if kinds[code] <= DIGIT:
-        return np.uint64(0)
-    return np.uint64(1) << np.uint64(code & 63)

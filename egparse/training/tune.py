@@ -40,7 +40,7 @@ from egparse.training.checks import check_settings, with_language
 from egparse.training.columns import named_columns
 from egparse.training.division import divide, layers_to_train
 from egparse.training.run import Run, prepared_run
-from egparse.training.text import learns_multiword_tokens, learns_tokens
+from egparse.training.text import expander_task, learns_multiword_tokens, learns_tokens
 
 Predictor = TypeVar("Predictor", bound=Calibrated)
 
@@ -220,7 +220,9 @@ def _check_tasks(run: Run, paths: Mapping[str, PathConfig]) -> None:
     if learns_tokens(corpus.train, config):
         possible.add(TOKENISER)
     if learns_multiword_tokens(corpus.train, config):
-        possible.add(EXPANDER)
+        expander = expander_task(corpus.train, corpus.dev, config)
+        if expander.without_model() is None:
+            possible.add(EXPANDER)
     listed = ", ".join(task for task in TASKS if task in possible) or "none"
     if "pruner" in paths and "parser" in possible and config.parser.order == 1:
         raise EgparseError("pruner: a parser of order 1 has no pruner")

@@ -61,7 +61,7 @@ def test_a_section_has_the_sections_within_it() -> None:
         "[splitter]",
         "[splitter.stop]",
     ]
-    assert "32 templates" in shown
+    assert "37 templates" in shown
     assert wide("splitter.stop").splitlines()[0] == "[splitter.stop]"
 
 

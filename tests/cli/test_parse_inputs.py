@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import json
 import lzma
 from pathlib import Path
 
@@ -206,7 +207,7 @@ def test_outputs_replace_no_input(trained: Trained, folder: Path, tmp_path: Path
     said = complaint("parse", trained.model, folder / "b.txt", "--output-dir", output.parent)
     assert "--force" in said
     run("parse", trained.model, folder / "b.txt", "--output-dir", output.parent, "--force")
-    assert output.read_text().startswith("# newdoc\n")
+    assert output.read_text().startswith("# newdoc\n# newpar\n# sent_id")
 
 
 def test_one_corpus_may_be_annotated_in_place(trained: Trained, folder: Path) -> None:
@@ -263,3 +264,11 @@ def test_chunks_for_jobs_end_where_memory_would(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("egparse.cli.jobs.MAX_BLOCK", 1000)
     with pytest.raises(CorpusError, match=r"^a:3: expected a blank line after the sentence"):
         list(split(io.BytesIO(b"a\n\n" + b"x" * 5000), 1, "a"))
+
+
+def test_texts_are_named_in_json_too(trained: Trained, tmp_path: Path) -> None:
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text("Hi there. Bye.\n")
+    done = run("parse", trained.model, tmp_path, "--output-format", "jsonl")
+    marks = [json.loads(line).get("newdoc") for line in done.stdout.splitlines()]
+    assert [mark for mark in marks if mark is not None] == ["a.txt", "b.txt"]

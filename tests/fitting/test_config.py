@@ -57,7 +57,8 @@ def test_the_parser_of_order_one_has_defaults_of_its_own() -> None:
 def test_every_section_with_a_learner_is_known() -> None:
     sections = [name for name, _ in learning_sections(TrainConfig())]
     tasks = ["upos", "xpos", "feats", "morphology", "lemmas", "spans"]
-    tasks += ["supertags", "pruner", "parser", "labeller", "splitter"]
+    tasks += ["supertags", "pruner", "parser", "labeller"]
+    tasks += ["tokeniser", "expander", "splitter"]
     assert sections == tasks
     for _, learning in learning_sections(TrainConfig()):
         assert {own.name for own in fields(LearningConfig)} <= {

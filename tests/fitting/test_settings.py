@@ -37,6 +37,7 @@ OUTSIDE = {
     "number from 0 to 1": [*_NO_NUMBERS, "inf", "1.5", "-0.5"],
     "number from 0 to 1000": [*_NO_NUMBERS, "inf", "1001", "-0.5"],
     "number from 0 to 1e9": [*_NO_NUMBERS, "inf", "1e300", "-0.5"],
+    "number from 0, below 0.5": [*_NO_NUMBERS, "inf", "0.5", "-0.5"],
     "number from 0, below 1": [*_NO_NUMBERS, "inf", "1.0", "-0.5"],
     "number from 1e-9 to 1e9": [*_NO_NUMBERS, "inf", "0.0", "1e-300", "1e300", "-1"],
     "list of strings": ["[1]", "1", '"bias"', "{x = 1}", "[[]]", "nan"],

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
+import sys
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -225,3 +227,19 @@ def test_a_treebank() -> None:
     tokens = as_tokens(known)
     assert score_multiword(tokens, own.expand(tokens.sentences)).f1 > 99.5
     assert score_multiword(as_tokens(dev), own.expand(as_tokens(dev).sentences)).f1 > 96.5
+
+
+def test_the_command_line_writes_multiword_tokens(tmp_path: Path) -> None:
+    config = quick('layers=["upos"]', "language=fr", "hold_out=0")
+    path, text = tmp_path / "m.egparse", tmp_path / "text.txt"
+    train(sentences(60), None, config).model.save(path)
+    text.write_text("Mange le pain des rois.\n\nVoit du pain.\n", encoding="utf-8")
+    command = [sys.executable, "-m", "egparse"]
+    parsed = subprocess.run([*command, "parse", path, text], capture_output=True, check=True)
+    lines = parsed.stdout.decode("utf-8").split("\n")
+    written = [line.split("\t") for line in lines if line[:1].isdigit()]
+    ranges = [(cells[0], cells[1]) for cells in written if "-" in cells[0]]
+    assert ranges == [("4-5", "des"), ("2-3", "du")]
+    assert "# text = Mange le pain des rois." in lines
+    shown = subprocess.run([*command, "inspect", path], capture_output=True, check=True)
+    assert "expander" in shown.stdout.decode("utf-8")

@@ -8,7 +8,6 @@ import numpy as np
 from spacy.tokens import Doc
 
 from egparse.layers import LAYERS, LEMMAS, WORD_TAGS
-from egparse.pipeline.annotate import predict_forms
 from egparse.spacy_components.component import TAG_ATTRIBUTES, EgparsePipe
 
 _ATTRIBUTE = LAYERS[LEMMAS].spacy_attribute
@@ -31,9 +30,7 @@ class EgparseLemmatizer(EgparsePipe):
         if not batch.n_tokens:
             return
         given = self.given_tags(batch) if self.use_tags else {}
-        found = predict_forms(
-            self.required_model, batch.sentences(), self.layers, given, self.asked, self.n_words
-        )
+        found = self.predict(batch, given)
         lemmas = found.lemmas or []
         add = self.vocab.strings.add
         numbers = {lemma: add(lemma) for lemma in set(lemmas)}

@@ -8,7 +8,6 @@ import numpy as np
 from spacy.tokens import Doc
 
 from egparse.layers import WORD_TAGS
-from egparse.pipeline.annotate import predict_forms
 from egparse.spacy_components.component import TAG_ATTRIBUTES, EgparsePipe
 from egparse.spacy_components.documents import Batch
 from egparse.spacy_components.label_tables import BEGINS, INSIDE, OUTSIDE, SpanTags
@@ -34,9 +33,7 @@ class EgparseNer(EgparsePipe):
         if not batch.n_tokens:
             return
         given = self.given_tags(batch) if self.use_tags else {}
-        found = predict_forms(
-            self.required_model, batch.sentences(), self.layers, given, self.asked, self.n_words
-        )
+        found = self.predict(batch, given)
         spans = self.tables.spans
         assert spans is not None
         codes, types = entity_columns(batch, found.values["spans"], spans)

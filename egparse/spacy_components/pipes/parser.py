@@ -12,13 +12,14 @@ from spacy.tokens import Doc
 
 from egparse.errors import EgparseError
 from egparse.layers import WORD_TAGS
-from egparse.pipeline.annotate import BATCH_WORDS, predict_forms, predict_tags
+from egparse.pipeline.annotate import BATCH_WORDS, predict_tags
 from egparse.spacy_components.component import TAG_ATTRIBUTES, EgparsePipe
 from egparse.spacy_components.documents import Batch, columns_of
 from egparse.spacy_components.label_tables import to_spacy
 from egparse.spacy_components.noun_chunks import install
 from egparse.spacy_components.pipes.senter import STARTS, is_parsed, start_codes
 from egparse.spacy_components.shared_models import SharedModel
+from egparse.spacy_components.tokens.multiword import expanded
 from egparse.types import Ints, Longs, UInt64s
 
 logger = logging.getLogger(__name__)
@@ -62,9 +63,7 @@ class EgparseParser(EgparsePipe):
         if not batch.n_tokens:
             return
         given = self.given_tags(batch) if self.use_tags else {}
-        found = predict_forms(
-            self.required_model, batch.sentences(), self.layers, given, self.asked, self.n_words
-        )
+        found = self.predict(batch, given)
         labels = self._label_hashes(found.values["heads"], found.values.get("deprels"))
         heads = token_heads(batch, found.values["heads"])
         deps = batch.on_tokens(labels, self.tables.attached)
@@ -120,8 +119,13 @@ class EgparseParser(EgparsePipe):
             )
         if not batch.forms:
             return []
-        words = model.columns.words(batch.sentences())
         given = self.given_tags(batch) if self.use_tags else {}
+        of_words = expanded(batch)
+        if of_words is None:
+            words = model.columns.words(batch.sentences())
+        else:
+            words = model.columns.words(of_words.sentences())
+            given = of_words.given(given, model.columns.labels)
         words = predict_tags(model, words, self.layers, given).words
         trees = model.parser.k_best(words, k)
         starts = np.append(np.flatnonzero(start_codes(batch) == STARTS), batch.n_tokens).tolist()
@@ -134,6 +138,9 @@ class EgparseParser(EgparsePipe):
             labels = None
             if model.labeller is not None:
                 labels = model.labeller.predict(words, flat, model.columns)
+            if of_words is not None:
+                labels = None if labels is None else labels[of_words.highest(flat)]
+                flat = of_words.token_heads(flat)
             deps = batch.on_tokens(self._label_hashes(flat, labels), self.tables.attached).tolist()
             heads = token_heads(batch, flat).tolist()
             for best, parses, (first, end) in zip(trees, result, pairwise(starts), strict=True):

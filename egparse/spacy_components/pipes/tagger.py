@@ -9,7 +9,6 @@ from spacy.symbols import SPACE
 from spacy.tokens import Doc
 
 from egparse.layers import WORD_TAGS
-from egparse.pipeline.annotate import predict_forms
 from egparse.spacy_components.component import TAG_ATTRIBUTES, EgparsePipe
 from egparse.spacy_components.documents import Batch
 from egparse.types import Ints, UInt64s
@@ -41,9 +40,7 @@ class EgparseTagger(EgparsePipe):
         if not batch.n_tokens:
             return
         given = {} if self.overwrite else self.given_tags(batch)
-        found = predict_forms(
-            self.required_model, batch.sentences(), self.layers, given, self.asked, self.n_words
-        )
+        found = self.predict(batch, given)
         attributes, columns = [], []
         for layer in WORD_TAGS:
             if layer in found.values:

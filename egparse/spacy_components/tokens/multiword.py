@@ -1,0 +1,236 @@
+"""Multiword tokens of Docs: *du* stays one token of the Doc, whose text is never rewritten, and the
+model annotates its words *de* and *le*.
+
+``egparse.Tokenizer.v1`` leaves the words of a multiword token in ``Doc.user_data``. Components give
+the words to the model, and take back one value for each token: the tags of the first word, all
+lemmas with blanks between them, the head and the label of the word that stands highest in the tree.
+spaCy does much the same where it merges the words of a treebank (``spacy convert
+--merge-subtokens``). What the model says of each word is in ``token._.egparse_words``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeAlias, cast
+
+import numpy as np
+from spacy.attrs import LENGTH, SPACY
+from spacy.tokens import Doc, Token
+
+from egparse.features.vocabulary import Vocabulary
+from egparse.pipeline.annotate import ABSENT, Prediction
+from egparse.sentences import ROW_KEYS
+from egparse.spacy_components.documents import Batch
+from egparse.types import Ints, Longs, Mask
+
+Word: TypeAlias = dict[str, Any]
+"""A word of a multiword token: its ``form``, and under the keys of ``Sentence.rows`` what was
+predicted for it. ``head`` is None for a root, else two numbers: the distance in characters from the
+start of this token to that of the head's token, and which word of that token the head is, from 0.
+"""
+
+_ATTRIBUTE = "egparse_words"
+
+_PLACED, _STORED = "._.", "egparse_multiword"
+"""Keys of entries in ``Doc.user_data`` have the form of those that spaCy makes for values at a
+place in the text, so that ``Doc.from_docs`` and ``Span.as_doc(copy_user_data=True)`` move the
+place.
+"""
+
+
+def register() -> None:
+    """Register ``token._.egparse_words``: the words of a multiword token, None for other tokens."""
+    if not Token.has_extension(_ATTRIBUTE):
+        Token.set_extension(_ATTRIBUTE, getter=words_of)
+
+
+def put_words(doc: Doc, start: int, text: str, forms: Sequence[str]) -> None:
+    """Say that the token of a text that starts at a character has the words ``forms``."""
+    words: list[Word] = [{"form": form} for form in forms]
+    _data(doc)[(_PLACED, _STORED, start, None)] = [text, words]
+
+
+def words_of(token: Token) -> list[Word] | None:
+    """The words of a multiword token, None for other tokens."""
+    entry = _data(token.doc).get((_PLACED, _STORED, token.idx, None))
+    return entry[1] if entry is not None and entry[0] == token.text else None
+
+
+class Expanded(NamedTuple):
+    """The words of a batch of Docs with multiword tokens.
+
+    Token ``t`` of the batch, white space not counted, has the words ``firsts[t]`` to
+    ``firsts[t + 1] - 1``, and word ``w`` the form ``forms[w]``. ``entries[t]`` are the words of a
+    multiword token as they are kept in its Doc.
+    """
+
+    batch: Batch
+    firsts: Longs
+    forms: list[str]
+    entries: Mapping[int, list[Word]]
+
+    def sentences(self) -> list[list[str]]:
+        """The forms of the words of each sentence."""
+        places = self.firsts[self.batch.starts].tolist()
+        return [self.forms[first:end] for first, end in pairwise(places)]
+
+    def given(self, tags: Mapping[str, Ints], labels: Mapping[str, Vocabulary]) -> dict[str, Ints]:
+        """Given tags of tokens as tags of words: a multiword token has that of its first word, the
+        others have what was predicted for them before.
+        """
+        spread = {}
+        for layer, values in tags.items():
+            numbers = np.full(len(self.forms), ABSENT, dtype=np.int32)
+            numbers[self.firsts[:-1]] = values
+            known = {label: number for number, label in enumerate(labels[layer].strings)}
+            for token, words in self.entries.items():
+                for k, word in enumerate(words[1:], 1):
+                    label = word.get(ROW_KEYS[layer], "")
+                    numbers[self.firsts[token] + k] = known.get(label, ABSENT)
+            spread[layer] = numbers
+        return spread
+
+    def keep(self, found: Prediction, labels: Mapping[str, Vocabulary]) -> None:
+        """Keep what was predicted for the words of multiword tokens beside their forms."""
+        for layer, values in found.values.items():
+            key = ROW_KEYS[layer]
+            for token, words in self.entries.items():
+                for w, word in enumerate(words, int(self.firsts[token])):
+                    value = int(values[w])
+                    if layer == "heads":
+                        word[key] = self._place(token, value)
+                    elif value >= 0:
+                        word[key] = labels[layer].strings[value]
+        if found.lemmas is not None:
+            for token, words in self.entries.items():
+                for w, word in enumerate(words, int(self.firsts[token])):
+                    word["lemma"] = found.lemmas[w]
+
+    def on_tokens(self, found: Prediction, is_outside: Mask | None = None) -> Prediction:
+        """A prediction for words as one for tokens; ``is_outside`` says which labels of spans say
+        that a word is in none.
+        """
+        chosen = dict.fromkeys(found.values, self.firsts[:-1])
+        if "heads" in found.values:
+            chosen["heads"] = chosen["deprels"] = self.highest(found.values["heads"])
+        if "spans" in found.values and is_outside is not None:
+            chosen["spans"] = self._inside(~is_outside[found.values["spans"]])
+        return Prediction(
+            {
+                layer: self.token_heads(values) if layer == "heads" else values[chosen[layer]]
+                for layer, values in found.values.items()
+            },
+            {
+                layer: values[chosen.get(layer, self.firsts[:-1])]
+                for layer, values in found.probabilities.items()
+            },
+            None if found.lemmas is None else self._joined(found.lemmas),
+        )
+
+    def _joined(self, lemmas: Sequence[str]) -> list[str]:
+        """The lemma of each token: those of its words, with blanks between them."""
+        firsts = self.firsts.tolist()
+        return [" ".join(lemmas[first:end]) for first, end in pairwise(firsts)]
+
+    def highest(self, heads: Ints) -> Longs:
+        """The word of each token that stands highest in the tree, the first of several."""
+        chosen = self.firsts[:-1].copy()
+        bounds = self.firsts[self.batch.starts]
+        for token in self.entries:
+            first, end = self.firsts[token : token + 2].tolist()
+            begin = int(bounds[bounds.searchsorted(first, side="right") - 1])
+            depths = [_depth(word - begin, heads[begin:]) for word in range(first, end)]
+            chosen[token] = first + depths.index(min(depths))
+        return chosen
+
+    def token_heads(self, heads: Ints) -> Ints:
+        """The heads of words as heads of tokens, both positions in their sentences.
+
+        There is no cycle: the highest word of a token stands no lower than the others, so that each
+        step from a token to its head goes up in the tree of words.
+        """
+        own = heads[self.highest(heads)].astype(np.int64)
+        first_tokens = np.repeat(self.batch.starts[:-1], np.diff(self.batch.starts))
+        places = self.firsts[first_tokens] + own - 1
+        tokens = self.firsts.searchsorted(places, side="right") - 1
+        return np.where(own > 0, tokens - first_tokens + 1, 0).astype(np.int32)
+
+    def _inside(self, is_inside: Mask) -> Longs:
+        """The word of each token whose label of spans it gets: the first one inside a span."""
+        chosen = self.firsts[:-1].copy()
+        for token in self.entries:
+            first, end = self.firsts[token : token + 2].tolist()
+            chosen[token] += int(is_inside[first:end].argmax())
+        return chosen
+
+    def _place(self, token: int, head: int) -> list[int] | None:
+        """The head of a word, as ``Word`` has it."""
+        if head == 0:
+            return None
+        starts = self.batch.starts
+        begin = starts[starts.searchsorted(token, side="right") - 1]
+        place = int(self.firsts[begin]) + head - 1
+        other = int(self.firsts.searchsorted(place, side="right")) - 1
+        distance = self._character(other) - self._character(token)
+        return [distance, place - int(self.firsts[other])]
+
+    def _character(self, token: int) -> int:
+        """The first character of a token in its Doc."""
+        place = int(self.batch.places[token])
+        number = int(self.batch.token_starts.searchsorted(place, side="right")) - 1
+        return self.batch.docs[number][place - int(self.batch.token_starts[number])].idx
+
+
+def expanded(batch: Batch) -> Expanded | None:
+    """The words of a batch of Docs, None if no token has several."""
+    entries: dict[int, list[Word]] = {}
+    for doc, tokens in batch.slices():
+        if doc.user_data:
+            for token, words in _entries(doc):
+                place = int(batch.places.searchsorted(tokens.start + token))
+                entries[place] = words
+    if not entries:
+        return None
+    counts = np.ones(len(batch.forms), dtype=np.int64)
+    counts[list(entries)] = [len(words) for words in entries.values()]
+    firsts = np.zeros(len(batch.forms) + 1, dtype=np.int64)
+    np.cumsum(counts, out=firsts[1:])
+    forms: list[str] = []
+    last = 0
+    for token, words in sorted(entries.items()):
+        forms += batch.forms[last:token]
+        forms += [word["form"] for word in words]
+        last = token + 1
+    return Expanded(batch, firsts, forms + batch.forms[last:], entries)
+
+
+def _entries(doc: Doc) -> list[tuple[int, list[Word]]]:
+    """The multiword tokens of a Doc that are still there, and their words."""
+    kept = {
+        key[2]: value
+        for key, value in _data(doc).items()
+        if isinstance(key, tuple) and len(key) == 4 and key[:2] == (_PLACED, _STORED)
+    }
+    if not kept:
+        return []
+    lengths, spaces = doc.to_array([LENGTH, SPACY]).reshape(len(doc), 2).astype(np.int64).T
+    starts = (lengths + spaces).cumsum() - lengths - spaces
+    places = {start: token for token, start in enumerate(starts.tolist())}
+    return [
+        (places[start], words)
+        for start, (text, words) in kept.items()
+        if start in places and doc[places[start]].text == text
+    ]
+
+
+def _depth(word: int, heads: Ints) -> int:
+    """The number of arcs from a word, numbered from 0 in its sentence, up to the root."""
+    depth, head = 0, int(heads[word])
+    while head:
+        depth, head = depth + 1, int(heads[head - 1])
+    return depth
+
+
+def _data(doc: Doc) -> dict[Any, Any]:
+    return cast("dict[Any, Any]", doc.user_data)  # typed with keys of strings

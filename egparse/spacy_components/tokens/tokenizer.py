@@ -1,0 +1,142 @@
+"""``egparse.Tokenizer.v1``: a tokeniser for ``nlp.tokenizer`` that splits text as the treebank of a
+model does.
+
+The Doc has the text unchanged: a token for each token of the text, and one for white space that is
+more than a blank. The words of multiword tokens stand beside it (``token._.egparse_words``), where
+the components of egparse find them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
+
+from egparse.errors import EgparseError
+from egparse.pipeline.model import Model
+from egparse.sentences import MISSING, Sentence
+from egparse.spacy_components.model_holder import ModelHolder
+from egparse.spacy_components.tokens.multiword import put_words, register
+from egparse.tokenising.blanks import SPACE_AFTER_NO
+from egparse.tokenising.tokeniser import Tokens
+
+
+class EgparseTokenizer(ModelHolder):
+    """Makes Docs of texts by the tokeniser of a model."""
+
+    def __init__(
+        self, vocab: Vocab, *, model: str | None = None, awaits_copy: bool = False
+    ) -> None:
+        self.vocab = vocab
+        self.name = "tokenizer"
+        self.configured = model
+        self.probabilities = False
+        self._shared = None
+        self._tables = None
+        self._awaits_copy = awaits_copy
+        self._branch = None
+        register()
+        if model is not None and not awaits_copy:
+            self.load_configured(model)
+
+    def __call__(self, text: str) -> Doc:
+        """The Doc of a text.
+
+        Raises:
+            EgparseError: there is no model.
+        """
+        return next(self._docs([text]))
+
+    def pipe(self, texts: Iterable[str], batch_size: int = 1000) -> Iterator[Doc]:
+        """The Docs of a stream of texts."""
+        stream = iter(texts)
+        while batch := list(islice(stream, batch_size)):
+            yield from self._docs(batch)
+
+    def _docs(self, texts: Sequence[str]) -> Iterator[Doc]:
+        tokeniser, expander = self.required_model.tokeniser, self.required_model.expander
+        assert tokeniser is not None
+        layouts = [_laid_out(text, tokeniser.tokens(text)) for text in texts]
+        of_tokens = [layout.sentence() for layout in layouts]
+        of_words = of_tokens if expander is None else expander.expand(of_tokens)
+        for layout, tokens, words in zip(layouts, of_tokens, of_words, strict=True):
+            doc = Doc(self.vocab, words=layout.forms, spaces=layout.spaces)
+            if words is not tokens:
+                _put_multiword_tokens(doc, layout, words)
+            yield doc
+
+    def _require_layers(self, model: Model) -> None:
+        if model.tokeniser is None:
+            raise EgparseError(f"{self.name}: expected a model with a tokeniser, got one without")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = {
+            "vocab": self.vocab,
+            "configured": self.configured,
+            "shared": self._shared,
+            "awaits_copy": self._awaits_copy,
+        }
+        return _rebuilt, (state,)
+
+
+def _rebuilt(state: Mapping[str, Any]) -> EgparseTokenizer:
+    tokenizer = EgparseTokenizer(state["vocab"])
+    tokenizer.configured, tokenizer._awaits_copy = state["configured"], state["awaits_copy"]
+    if state["shared"] is not None:
+        tokenizer.share(state["shared"])
+    return tokenizer
+
+
+class _Layout(NamedTuple):
+    """The tokens of a Doc, whether a blank follows each, and which of them are no white space."""
+
+    forms: list[str]
+    spaces: list[bool]
+    places: list[int]
+
+    def sentence(self) -> Sentence:
+        """The tokens that are no white space, as one sentence."""
+        blank = [*(form.isspace() for form in self.forms[1:]), True]
+        misc = [
+            MISSING if self.spaces[place] or blank[place] else SPACE_AFTER_NO
+            for place in self.places
+        ]
+        return Sentence(forms=[self.forms[place] for place in self.places], misc=misc)
+
+
+def _laid_out(text: str, tokens: Tokens) -> _Layout:
+    """The tokens of a text, and its white space: one blank after a token belongs to it, as in
+    spaCy, and what is more is a token.
+    """
+    layout = _Layout([], [], [])
+    forms, spaces, places = layout
+    before = 0
+    for start, end in zip(tokens.starts.tolist(), tokens.ends.tolist(), strict=True):
+        _put_blanks(text[before:start], layout)
+        places.append(len(forms))
+        forms.append(text[start:end])
+        spaces.append(False)
+        before = end
+    _put_blanks(text[before:], layout)
+    return layout
+
+
+def _put_blanks(blanks: str, layout: _Layout) -> None:
+    forms, spaces, _ = layout
+    if forms and blanks[:1] == " ":
+        spaces[-1], blanks = True, blanks[1:]
+    if blanks:
+        ends = len(blanks) > 1 and blanks[-1] == " "
+        forms.append(blanks[:-1] if ends else blanks)
+        spaces.append(ends)
+
+
+def _put_multiword_tokens(doc: Doc, layout: _Layout, words: Sentence) -> None:
+    shift = 0  # words more than tokens, so far
+    for token in words.tokens:
+        surface = doc[layout.places[token.first - shift]]
+        put_words(doc, surface.idx, surface.text, words.forms[token.first : token.last + 1])
+        shift += token.last - token.first
