@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
@@ -170,6 +171,19 @@ def test_a_model_is_scored_from_raw_text(trained: Trained, tmp_path: Path) -> No
     of_output = ("--predicted", output, trained.dev, *common, "--json")
     expected = json.loads(run("evaluate", *of_output).stdout)
     assert {name: found[name] for name in METRICS} == {name: expected[name] for name in METRICS}
+    udeval = pytest.importorskip("udtools.udeval")
+    official = udeval.evaluate(
+        *(
+            udeval.load_conllu(io.StringIO(path.read_text("utf-8")), str(path), {})
+            for path in (trained.dev, output)
+        )
+    )
+    for name, rates in found["alignment"].items():
+        theirs = official[name]
+        assert rates["f1"] == pytest.approx(100 * theirs.f1, abs=1e-9), name
+        if theirs.aligned_total:
+            share = pytest.approx(100 * theirs.aligned_accuracy, abs=1e-9)
+            assert rates["aligned_accuracy"] == share, name
     assert found["segmentation"] == expected["segmentation"]
     assert list(found["alignment"])[:3] == ["Tokens", "Sentences", "Words"]
     assert found["alignment"]["LAS"]["aligned_accuracy"] >= found["LAS"]
