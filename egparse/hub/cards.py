@@ -193,14 +193,15 @@ def _training(header: Mapping[str, Any]) -> Iterator[str]:
             for one, score in scores.items()
         ]
     if rows:
+        words = "tags and lemmas" if "lemmas" in record["tasks"] else "tags"
         yield _table(("layer", "labels", "passes", "score on development data"), rows, "lrrr")
         yield (
-            "Scores are per cent: of tags and lemmas accuracy, of tags learned together the share "
-            "of words with all of them right, of sentence starts and entities F1, of heads UAS, of "
+            f"Scores are per cent: of {words} accuracy, of tags learned together the share of "
+            "words with all of them right, of sentence starts and entities F1, of heads UAS, of "
             "labels LAS."
             if any(task.get("scores") for task in record["tasks"].values())
-            else "Scores are per cent: of tags and lemmas accuracy, of sentence starts and "
-            "entities F1, of heads UAS, of labels LAS."
+            else f"Scores are per cent: of {words} accuracy, of sentence starts and entities F1, "
+            "of heads UAS, of labels LAS."
         )
     if "heads" in header["layers"]:
         yield f"Parser: {_parser(configuration, record)}."
