@@ -199,10 +199,10 @@ def _training(header: Mapping[str, Any]) -> Iterator[str]:
         yield _table(("layer", "labels", "passes", "score on development data"), rows, "lrrr")
         yield (
             "Scores are per cent: of tags and lemmas accuracy, of tags learned together the share "
-            "of words with all of them right, of sentence starts and entities F1, of heads UAS, of "
-            "labels LAS."
+            "of words with all of them right, of tokens, sentence starts and entities F1, of heads "
+            "UAS, of labels LAS."
             if any(task.get("scores") for task in record["tasks"].values())
-            else "Scores are per cent: of tags and lemmas accuracy, of sentence starts and "
+            else "Scores are per cent: of tags and lemmas accuracy, of tokens, sentence starts and "
             "entities F1, of heads UAS, of labels LAS."
         )
     if "heads" in header["layers"]:

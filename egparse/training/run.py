@@ -230,11 +230,12 @@ class Run:
         if heads is not None and self.config.parser.order == 2 and self._base_parser is None:
             trees = choose_trees(heads.train, self.config.parser)
             check_second_order(self.config.parser, trees, self.columns)
-        if learns_tokens(self.corpus.train, self.config):
+        new = self.base is None  # a base keeps what it has for plain text
+        if new and learns_tokens(self.corpus.train, self.config):
             self._tokenise(method)
         if self.corpus.paragraphs is not None:
             self._split(self.corpus.paragraphs, method)
-        if learns_multiword_tokens(self.corpus.train, self.config):
+        if new and learns_multiword_tokens(self.corpus.train, self.config):
             self._expand(method)
         if self.joint:
             self._tag_together(method)

@@ -56,7 +56,7 @@ def test_what_is_set_of_a_task_goes_before_the_learner_of_all(corpus: Path, tmp_
         "--quiet",
         "--json",
     )
-    assert set(json.loads(done.stdout)["tasks"]) == {"splitter", "upos", "parser"}
+    assert set(json.loads(done.stdout)["tasks"]) == {"tokeniser", "splitter", "upos", "parser"}
 
 
 def test_tasks_that_a_learner_does_not_fit_are_named_before_training(

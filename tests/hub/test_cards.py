@@ -77,7 +77,7 @@ def test_a_card_says_what_file_it_is_about(model: Path) -> None:
     ]
     assert rows_of(text, "Licence") == [["Licence", "CC BY-SA 4.0"]]
     assert rows_of(text, "Layers")[0][1].startswith(
-        "sentence starts, UPOS, XPOS, FEATS, entities, heads"
+        "tokens, sentence starts, multiword tokens, UPOS, XPOS, FEATS, lemmas, entities, heads"
     )
     assert "commit 0123abc" in rows_of(text, "Trained with")[0][1]
     assert rows_of(text, "training") == [
@@ -109,7 +109,7 @@ def test_scores_come_with_intervals_and_with_what_was_given(model: Path) -> None
 def test_a_card_needs_no_facts(model: Path) -> None:
     text = card(model, CardMetadata(), "another")
     assert text.startswith(
-        "# another\n\nA model of egparse for the language `en`: sentence starts, "
+        "# another\n\nA model of egparse for the language `en`: tokens, sentence starts, "
     )
     assert rows_of(text, "Licence") == [["Licence", "not stated"]]
     assert "## Scores" not in text

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
@@ -120,7 +121,7 @@ def test_training_reports_every_pass_with_its_certificate() -> None:
         events.append,
     )
     passes = [event for event in events if isinstance(event, Iteration)]
-    assert {event.task for event in passes} == {"upos", "parser"}
+    assert {event.task for event in passes} == {"tokeniser", "upos", "parser"}
     for event in passes:
         assert event.gap == pytest.approx(event.primal - event.dual)
         assert event.gap >= -1e-6 * abs(event.dual)
@@ -273,13 +274,16 @@ def test_a_call_annotates_a_text() -> None:
         ("The", "cat", "runs", "away", "!"),
         ("Mary", "sees", "it", "."),
     ]
-    assert found == list(model.annotate(read_text(text, "en", splitter=_starts(model))))
+    assert found == list(model.annotate(model.text_reader().sentences(StringIO(text))))
+    no_tokens = replace(model, tokeniser=None, expander=None)
+    by_spacy = read_text(text, "en", splitter=_starts(model))
+    assert no_tokens(text) == list(no_tokens.annotate(by_spacy))
     assert all(find_tree_fault(own.heads, single_root=True) is None for own in found)
     (one,) = model("A dog barks.", probabilities=["heads"])
     assert one.probabilities is not None
     assert list(one.probabilities) == ["heads"]
     assert model("") == model(" \n ") == []
-    by_rule = replace(model, splitter=None)
+    by_rule = replace(no_tokens, splitter=None)
     assert by_rule(text) == list(by_rule.annotate(read_text(text, "en")))
 
 

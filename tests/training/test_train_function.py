@@ -85,7 +85,7 @@ def test_paths_are_read_and_a_part_is_held_out(tmp_path: Path) -> None:
 def test_events_come_from_each_pass() -> None:
     events: list[Iteration | Step] = []
     egparse.train(TRAIN, [], listener=events.append, **SETTINGS)
-    assert {event.task for event in events} == {"upos", "parser"}
+    assert {event.task for event in events} == {"tokeniser", "upos", "parser"}
 
 
 def test_with_a_base_training_continues(tmp_path: Path) -> None:

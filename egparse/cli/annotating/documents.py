@@ -24,9 +24,7 @@ from egparse.errors import EgparseError, one_line
 from egparse.writers.formats import FORMATS, Frame
 
 _DOCUMENT = b"# newdoc"
-_NAMELESS = b"# newdoc\n"
 _JSON_MARK = b'"newdoc": '
-_NAMELESS_JSON = _JSON_MARK + b'"", '
 """Not part of any string in JSON, where quotes are escaped."""
 
 
@@ -189,21 +187,22 @@ def kind_of_format(format: str) -> Kind:
 
 
 def _marked(data: bytes, format: str, name: str) -> bytes:
-    """The beginning of a document with its name, unless it has one or its format has no place for
-    it. Plain text begins with a mark that has no name.
+    """The beginning of a document with its name, unless it has one or its format has none. A mark
+    without a name, as the first sentence of a text has it, gets the name.
     """
-    if format == "conllu" and (data.startswith(_NAMELESS) or not _is_marked(data)):
-        return f"# newdoc id = {name}\n".encode() + data.removeprefix(_NAMELESS)
+    if format == "conllu":
+        mark = f"# newdoc id = {name}\n".encode()
+        if data.startswith(_DOCUMENT + b"\n"):
+            return mark + data[len(_DOCUMENT) + 1 :]
+        return data if _is_marked(data) else mark + data
     if format in ("json", "jsonl"):
-        data = data.replace(_NAMELESS_JSON, b"", 1) if _is_nameless(data) else data
-    if format in ("json", "jsonl") and _JSON_MARK not in data.partition(b"\n")[0]:
-        return b"{" + _JSON_MARK + json.dumps(name, ensure_ascii=False).encode() + b", " + data[1:]
+        value = json.dumps(name, ensure_ascii=False).encode()
+        first, end, rest = data.partition(b"\n")
+        if _JSON_MARK in first:
+            named = first.replace(_JSON_MARK + b'""', _JSON_MARK + value, 1)
+            return named + end + rest
+        return b"{" + _JSON_MARK + value + b", " + data[1:]
     return data
-
-
-def _is_nameless(data: bytes) -> bool:
-    """Whether the first sentence in JSON begins a document without a name."""
-    return _NAMELESS_JSON in data.partition(b"\n")[0]
 
 
 def _is_marked(data: bytes) -> bool:
