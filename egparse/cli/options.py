@@ -173,7 +173,7 @@ MarginalsOption: TypeAlias = Annotated[
     typer.Option(
         "--marginals",
         help="Write the probability of each predicted value, from 0 to 1, to MISC: PUpos, PXpos, "
-        "PFeats, PHead, PDeprel (given the head) and PNE. CoNLL-U and JSON only.",
+        "PFeats, PLemma, PHead, PDeprel (given the head) and PNE. CoNLL-U and JSON only.",
     ),
 ]
 

@@ -11,7 +11,7 @@ from cli.conftest import Trained
 from cli.program import CONFIGS, complaint, first_sentences, run
 from cli.test_cli_parse import columns
 
-KEYS = ["PUpos", "PXpos", "PFeats", "PNE", "PHead", "PDeprel"]
+KEYS = ["PUpos", "PXpos", "PFeats", "PLemma", "PNE", "PHead", "PDeprel"]
 
 
 def told(misc: str) -> list[str]:
@@ -50,7 +50,7 @@ def test_text_has_them_too(trained: Trained) -> None:
 
 def test_parsing_again_replaces_them_and_kept_tags_have_none(trained: Trained, parsed: str) -> None:
     again = run("parse", trained.model, "-", "--marginals", "--gold-tags", text=parsed).stdout
-    assert all(told(misc) == ["PNE", "PHead", "PDeprel"] for misc in misc_of(again))
+    assert all(told(misc) == KEYS[3:] for misc in misc_of(again))
     respected = run(
         "parse", trained.model, "-", "--marginals", "--respect-input", text=parsed
     ).stdout
@@ -123,10 +123,11 @@ def test_evaluation_tells_their_calibration_on_request(trained: Trained) -> None
         "NLL",
         "Brier",
     ]
-    assert [row.split("  ")[0] for row in rows[1:8]] == [
+    assert [row.split("  ")[0] for row in rows[1:9]] == [
         "upos",
         "xpos",
         "feats",
+        "lemmas",
         "spans",
         "heads",
         "deprels",

@@ -89,8 +89,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "spacy_components": RECORDS
     | {"compilation"}
-    | {"hub", "storage", "pipeline", "training", "fitting", "splitting", "readers", "evaluation"}
-    | {"features", "numpy", "spacy", "thinc", "__init__"},
+    | {"hub", "storage", "pipeline", "training", "fitting", "splitting", "tokenising", "readers"}
+    | {"evaluation", "features", "numpy", "spacy", "thinc", "__init__"},
     "serving": {"errors", "sentences", "hub", "pipeline", "readers", "writers", "__init__"}
     | {"starlette", "uvicorn", "python_multipart", "anyio"},
     "pages": RECORDS | {"readers", "spacy", "__init__"},
