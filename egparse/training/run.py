@@ -259,7 +259,7 @@ class Run:
         best = method(task)
         if best is not None:
             self.tokeniser = best.predictor
-            self.tokeniser = self._finished(task, best)
+            self.tokeniser = self._finished(task, best, left_out=task.train.left_out)
 
     def _expand(self, method: Method) -> None:
         task = expander_task(self.corpus.train, self.corpus.dev, self.config)

@@ -11,9 +11,12 @@ from typing import Any
 
 import numpy as np
 from storage.mutations import copy_of
+from tokenising.small_tokeniser import small_tokeniser
 
 from egparse.classes.packed import PackedTable
 from egparse.classes.table import ClassTable
+from egparse.features.templates import MAX_VALUE
+from egparse.splitting.casing import N_CASINGS
 from egparse.storage.model_file import read_model
 
 SMALL = Path(__file__).with_name("en_small.msgpack")
@@ -28,7 +31,7 @@ def small_model() -> tuple[dict[str, Any], dict[str, Any]]:
 def other_model() -> tuple[dict[str, Any], dict[str, Any]]:
     """The small model with what the shipped one does not have: an arc-factored parser of trees
     whose arcs may cross, words that became known in a second training, label trigrams, tables of
-    word classes.
+    word classes, a tokeniser, casings for the splitter.
     """
     header, payload = small_model()
     parser = payload["parser"]["pruner"]
@@ -46,6 +49,9 @@ def other_model() -> tuple[dict[str, Any], dict[str, Any]]:
     }
     for model in (payload["taggers"]["upos"]["model"], payload["labeller"]["model"]):
         model["templates"] = [*model["templates"], "class6[0]|class_2[-1]"]
+    payload["tokeniser"] = small_tokeniser().to_payload()
+    casings = np.arange(MAX_VALUE + 1, dtype=np.uint64) % N_CASINGS
+    payload["splitter"]["casings"] = packed(casings.astype(np.uint8))
     payload["splitter"]["classes"] = ["class4"]
     templates = payload["splitter"]["model"]["templates"]
     renamed = [text.replace("class[", "kind[") for text in templates]

@@ -220,6 +220,7 @@ def test_a_model_keeps_it(tmp_path: Path) -> None:
     model = train(sample("train")[:80], None, quick('layers=["upos"]')).model
     assert model.tokeniser is not None
     assert model.record["tasks"]["tokeniser"]["score"] > 90
+    assert model.record["tasks"]["tokeniser"]["left_out"] == 0
     assert "tokeniser" in model.sizes()
     assert model.strongest("tokeniser", 3) == []
     path = tmp_path / "model.msgpack"
@@ -281,6 +282,14 @@ def test_decisions_do_not_depend_on_what_other_paragraphs_say() -> None:
     alone = small_tokeniser().tokens(second.text)
     later = tokens.starts >= len(first.text)
     assert (tokens.starts[later] - len(first.text)).tolist() == alone.starts.tolist()
+
+
+def test_line_ends_are_blanks() -> None:
+    text = running_text(sample("dev")).text
+    expected = tokens_in(text, small_tokeniser())
+    assert not any(" " in token for token in expected)
+    assert tokens_in(text.replace(" ", "\n"), small_tokeniser()) == expected
+    assert tokens_in(text.replace(" ", " \t "), small_tokeniser()) == expected
 
 
 def test_blocks_of_decisions_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
