@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from egparse.sentences import Sentence
 
 _LABELS = {"tag": "tag", "span": "type", "label": "label"}
-"""What the labels of a layer are called, by kind of layer; heads have none."""
+"""What the labels of a layer are called, by kind of layer; heads and lemmas have none."""
 
 
 _SHOWN_FAULTS = 5
@@ -106,7 +106,7 @@ def layers_described(sentences: list[Sentence]) -> str:
 
 
 def _described(sentences: list[Sentence], layer: Layer) -> str:
-    if layer.kind == "head":
+    if layer.kind not in _LABELS:
         return layer.title
     values = {value for sentence in sentences for value in getattr(sentence, layer.name)}
     if layer.kind == "span":
