@@ -23,9 +23,11 @@ All keys are optional::
     test = "its test part"
     predicted = "en_ewt.json"
     gold_tags = "en_ewt-gold-tags.json"
+    raw_text = "en_ewt-raw-text.json"
 
-``predicted`` and ``gold_tags`` are files that ``egparse evaluate MODEL TEST --json`` wrote, without
-and with ``--gold-tags``; paths are relative to the folder of the TOML file.
+``predicted``, ``gold_tags`` and ``raw_text`` are files that ``egparse evaluate MODEL TEST --json``
+wrote, without more options, with ``--gold-tags``, and with ``--from text``; paths are relative to
+the folder of the TOML file.
 """
 
 from __future__ import annotations
@@ -63,6 +65,7 @@ class Scores:
     test: str = ""
     predicted: dict[str, Any] | None = None
     gold_tags: dict[str, Any] | None = None
+    raw_text: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -36,6 +36,8 @@ _METRICS = {
     "NE": "entities, F1",
 }
 
+_SEGMENTS = {"Sentences": "sentences, F1", "Tokens": "tokens, F1", "Words": "words, F1"}
+
 _GIVEN = ("UPOS", "XPOS", "UFeats", "AllTags")
 """The metrics of layers that are not predicted where gold tags are given."""
 
@@ -231,14 +233,19 @@ def _parser(configuration: Mapping[str, Any], record: Mapping[str, Any]) -> str:
 
 def _scores(facts: CardMetadata) -> Iterator[str]:
     tested = facts.scores
-    columns = {"from words alone": tested.predicted, "with gold tags": tested.gold_tags}
+    columns = {
+        "from words alone": tested.predicted,
+        "with gold tags": tested.gold_tags,
+        "from raw text": tested.raw_text,
+    }
     runs = {heading: run for heading, run in columns.items() if run is not None}
     if not runs:
         return
     where = f" on {tested.test}" if tested.test else ""
     yield (
-        f"Per cent{where}, words given; in brackets 95 % intervals by bootstrap over sentences. "
-        "The metrics are those of CoNLL 2018."
+        f"Per cent{where}, words given unless raw text is; in brackets 95 % intervals by bootstrap "
+        "over sentences (from raw text over documents or paragraphs, if there are enough). The "
+        "metrics are those of CoNLL 2018."
     )
     metrics = [
         (
@@ -250,7 +257,10 @@ def _scores(facts: CardMetadata) -> Iterator[str]:
         )
         for metric, shown in _METRICS.items()
     ]
-    metrics.append(("sentence starts, F1", *(_sentences(run) for run in runs.values())))
+    metrics += [
+        (shown, *(_segments(run, metric) for run in runs.values()))
+        for metric, shown in _SEGMENTS.items()
+    ]
     yield _table(
         ("metric", *runs),
         [row for row in metrics if set(row[1:]) - {"", "given"}],
@@ -275,9 +285,9 @@ def _interval(run: Mapping[str, Any], metric: str) -> str:
     return f"{value:.2f} [{low_high[0]:.2f}, {low_high[1]:.2f}]" if low_high else f"{value:.2f}"
 
 
-def _sentences(run: Mapping[str, Any]) -> str:
+def _segments(run: Mapping[str, Any], metric: str) -> str:
     segmentation = run.get("segmentation") or {}
-    return _per_cent(segmentation.get("Sentences"))
+    return _per_cent(segmentation.get(metric))
 
 
 def _attachment(run: Mapping[str, Any], convention: str) -> str:
