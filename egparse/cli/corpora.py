@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from egparse.readers.whole_corpus import WholeCorpus
     from egparse.sentences import Sentence
 
-_LABELS = {"tag": "tag", "lemma": "lemma", "span": "type", "label": "label"}
-"""What the labels of a layer are called, by kind of layer; heads have none."""
+_LABELS = {"tag": "tag", "span": "type", "label": "label"}
+"""What the labels of a layer are called, by kind of layer; heads and lemmas have none."""
 
 
 _SHOWN_FAULTS = 5
@@ -106,7 +106,7 @@ def layers_described(sentences: list[Sentence]) -> str:
 
 
 def _described(sentences: list[Sentence], layer: Layer) -> str:
-    if layer.kind == "head":
+    if layer.kind not in _LABELS:
         return layer.title
     values = {value for sentence in sentences for value in getattr(sentence, layer.name)}
     if layer.kind == "span":

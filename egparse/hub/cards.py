@@ -196,13 +196,14 @@ def _training(header: Mapping[str, Any]) -> Iterator[str]:
             for one, score in scores.items()
         ]
     if rows:
+        words = "tags and lemmas" if "lemmas" in record["tasks"] else "tags"
         yield _table(("layer", "labels", "passes", "score on development data"), rows, "lrrr")
         yield (
-            "Scores are per cent: of tags and lemmas accuracy, of tags learned together the share "
+            f"Scores are per cent: of {words} accuracy, of tags learned together the share "
             "of words with all of them right, of tokens, sentence starts and entities F1, of heads "
             "UAS, of labels LAS."
             if any(task.get("scores") for task in record["tasks"].values())
-            else "Scores are per cent: of tags and lemmas accuracy, of tokens, sentence starts and "
+            else f"Scores are per cent: of {words} accuracy, of tokens, sentence starts and "
             "entities F1, of heads UAS, of labels LAS."
         )
     if "heads" in header["layers"]:

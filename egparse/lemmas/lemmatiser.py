@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -128,11 +129,13 @@ class Lemmatiser:
 
     def options(self, words: Words) -> _BatchOptions:
         """The candidates of the words of a batch."""
-        tags = words.values[:, self.tags].tolist()
-        numbers: dict[tuple[int, int], int] = {}
-        pairs = zip(words.form_ids.tolist(), tags, strict=True)
-        of_words = [numbers.setdefault(pair, len(numbers)) for pair in pairs]
-        distinct = [self.options_of(words.distinct[form], tag) for form, tag in numbers]
+        tags = words.values[:, self.tags].astype(np.int64)
+        base = int(tags.max(initial=0)) + 1
+        codes = words.form_ids * base + tags  # numbers, which the collector does not look at
+        numbers: dict[int, int] = {}
+        of_words = [numbers.setdefault(code, len(numbers)) for code in codes.tolist()]
+        pairs = map(divmod, numbers, repeat(base))
+        distinct = [self.options_of(words.distinct[form], tag) for form, tag in pairs]
         return _BatchOptions(distinct, np.array(of_words, dtype=np.int32))
 
     def options_of(self, form: str, tag: int) -> Options:

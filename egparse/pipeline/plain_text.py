@@ -11,8 +11,9 @@ from dataclasses import replace
 from io import StringIO
 from typing import IO, Protocol
 
+from egparse.errors import CorpusError
 from egparse.pipeline.text_reader import Reader
-from egparse.readers.blocks import MAX_BLOCK, name_of, too_long
+from egparse.readers.blocks import MAX_BLOCK, name_of
 from egparse.readers.docs import texts_of
 from egparse.readers.encodings import UTF_8
 from egparse.readers.token_lines import (
@@ -101,7 +102,7 @@ def _lines(texts: Iterator[str], path: str) -> Iterator[tuple[int, str]]:
         begun.append(rest)
         size += len(rest)
         if size > MAX_BLOCK:
-            raise too_long(path, number)
+            raise CorpusError(path, number, f"a line of at most {MAX_BLOCK:,} characters", "more")
     if last := "".join(begun):
         yield start, last
 

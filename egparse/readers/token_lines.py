@@ -12,13 +12,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from egparse.errors import CorpusError
 from egparse.readers.blocks import (
     MAX_LINES,
     Block,
     CorpusSource,
     name_of,
     read_lines,
-    too_long,
 )
 from egparse.readers.encodings import UTF_8
 from egparse.sentences import MISSING, Sentence
@@ -84,7 +84,7 @@ def _horizontal(lines: Iterator[tuple[int, str]], path: str) -> Iterator[_Words]
     for number, line in lines:
         forms = _BETWEEN.split(line.strip(_BLANKS))
         if len(forms) > MAX_LINES:
-            raise too_long(path, number)
+            raise _too_long(path, number)
         if forms == [""]:
             opens = True
             continue
@@ -100,7 +100,7 @@ def _vertical(lines: Iterator[tuple[int, str]], path: str) -> Iterator[_Words]:
             begun_at = begun_at if begun else number
             begun.append(form)
             if len(begun) > MAX_LINES:
-                raise too_long(path, begun_at)
+                raise _too_long(path, begun_at)
         elif begun:
             yield _Words(begun, opens)
             opens, begun = False, []
@@ -108,3 +108,7 @@ def _vertical(lines: Iterator[tuple[int, str]], path: str) -> Iterator[_Words]:
             opens = True
     if begun:
         yield _Words(begun, opens)
+
+
+def _too_long(path: str, line: int) -> CorpusError:
+    return CorpusError(path, line, f"a sentence of at most {MAX_LINES:,} words", "more")

@@ -78,8 +78,9 @@ def put(doc: Doc, name: str, probabilities: npt.NDArray[np.floating]) -> None:
 
 
 def register() -> None:
-    """Register ``token._.egparse_tag_prob``, ``..._pos_``, ``..._morph_``, ``..._ent_``,
-    ``..._head_`` and ``..._dep_prob``, and ``span._.egparse_ent_prob``: from 0 to 1, or None.
+    """Register ``token._.egparse_tag_prob``, ``..._pos_``, ``..._morph_``, ``..._lemma_``,
+    ``..._ent_``, ``..._head_`` and ``..._dep_prob``, and ``span._.egparse_ent_prob``: from 0 to 1,
+    or None.
 
     The probability of a span is the least of its tokens', an upper bound of that of the whole span.
     """

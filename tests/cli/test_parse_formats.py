@@ -149,4 +149,4 @@ def test_a_line_without_an_end_is_refused(
     path = tmp_path / "lines.txt"
     path.write_text("Yes.\n" + "a " * 100)
     said = complaint("parse", trained.model, path, "--format", "sentences")
-    assert said.startswith(f"{path}:2: expected a blank line after the sentence")
+    assert said == f"{path}:2: expected a line of at most 100 characters, got more"

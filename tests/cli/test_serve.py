@@ -90,6 +90,7 @@ def expected(trained: Trained) -> str:
 
 
 def test_models_are_listed(service: Service) -> None:
+    assert service.address.startswith("http://127.0.0.1:")  # unless it is told otherwise
     listed = service.get("/models")
     layers = ["tokenizer", "tagger", "parser"]
     assert listed == {"models": {"model": layers}, "default_model": "model"}

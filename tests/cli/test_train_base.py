@@ -39,7 +39,7 @@ def test_it_says_from_what_it_goes_on_and_what_has_become_of_it(
     _, output, said = gone_on
     (line,) = [line for line in said.splitlines() if line.startswith("base ")]
     assert line.startswith("base         model.msgpack: upos, xpos")
-    assert line.endswith("training continues for upos, xpos, feats, spans, heads, deprels")
+    assert line.endswith("training continues for upos, xpos, feats, lemmas, spans, heads, deprels")
     table = output.split("Before and after\n")[1].split("\n\n")[0].splitlines()
     assert table[0].split() == ["score", "base", "now", "change"]
     rows = {line.split()[0]: line.split()[-3:] for line in table[1:]}

@@ -81,7 +81,13 @@ def made(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Package:
 def expected(model: Path) -> list[object]:
     """What ``LOAD`` should find, from a pipeline that is made of the model file by hand."""
     nlp = spacy.blank("en")
-    names = ["egparse_senter", "egparse_tagger", "egparse_parser", "egparse_ner"]
+    names = [
+        "egparse_senter",
+        "egparse_tagger",
+        "egparse_lemmatizer",
+        "egparse_parser",
+        "egparse_ner",
+    ]
     for name in names:
         nlp.add_pipe(name, config={"model": str(model)})
     doc = nlp(TEXT)
@@ -331,11 +337,14 @@ def test_there_are_components_for_the_layers_of_the_model_only() -> None:
     assert components_of(whole) == (
         "egparse_senter",
         "egparse_tagger",
+        "egparse_lemmatizer",
         "egparse_parser",
         "egparse_ner",
     )
     tags = {layer: tagger for layer, tagger in whole.taggers.items() if layer == "upos"}
-    assert components_of(replace(whole, taggers=tags, parser=None, labeller=None)) == (
+    assert components_of(
+        replace(whole, taggers=tags, parser=None, labeller=None, lemmatiser=None)
+    ) == (
         "egparse_senter",
         "egparse_tagger",
     )

@@ -57,7 +57,10 @@ def test_faulty_input_is_refused_by_line(monkeypatch: pytest.MonkeyPatch) -> Non
     assert next(latin).forms == ("bé", "c")
     monkeypatch.setattr(token_lines, "MAX_LINES", 3)
     for text, format, line in (("a\na b c d\n", "horizontal", 2), ("\na\nb\nc\nd", "vertical", 2)):
-        with pytest.raises(CorpusError, match=rf"^<stream>:{line}: expected a blank line"):
+        with pytest.raises(
+            CorpusError,
+            match=rf"^<stream>:{line}: expected a sentence of at most 3 words, got more",
+        ):
             list(read_token_lines(io.StringIO(text), format))
     with pytest.raises(ValueError, match="expected horizontal or vertical, got 'text'"):
         list(read_token_lines(io.StringIO(""), "text"))

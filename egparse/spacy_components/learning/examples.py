@@ -85,6 +85,7 @@ class _Annotation(NamedTuple):
     upos: Sequence[str]
     xpos: Sequence[str]
     feats: Sequence[str]
+    lemmas: Sequence[str]
     heads: Sequence[int | None]
     deprels: Sequence[str | None]
     spans: Sequence[str]
@@ -110,6 +111,7 @@ def sentences_of(example: Example) -> Iterator[Sentence]:
             _tags(example, "POS"),
             _tags(example, "TAG"),
             _tags(example, "MORPH"),
+            _tags(example, "LEMMA"),
             heads,
             deps,
             biluo_to_iob(example.get_aligned_ner()) if has_spans else (),
@@ -134,6 +136,7 @@ def _sentences(doc: Doc, known: _Annotation) -> Iterator[Sentence]:
         trees = own if known.heads else ()
         yield Sentence(
             forms=tuple(doc[token].text for token in own),
+            lemmas=tuple(known.lemmas[token] for token in own),
             upos=tuple(known.upos[token] for token in own),
             xpos=tuple(known.xpos[token] for token in own),
             feats=tuple(known.feats[token] for token in own),
@@ -186,7 +189,7 @@ def _head(token: int, head: int | None, positions: Mapping[int, int]) -> int:
 
 
 def is_complete(sentence: Sentence, layers: Sequence[str]) -> bool:
-    """Whether every word has its tags, and the sentence a tree."""
+    """Whether every word has its tags, and the sentence a tree; lemmas may be missing."""
     tags = [layer for layer in ("upos", "xpos", "spans", "deprels") if layer in layers]
     if any(not getattr(sentence, layer) or MISSING in getattr(sentence, layer) for layer in tags):
         return False
