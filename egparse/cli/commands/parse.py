@@ -85,17 +85,18 @@ def parse_cli(
     A CoNLL-U file keeps its comments, multiword tokens, empty nodes and MISC; only the columns that
     the model predicts are filled (and MISC, for entities and --marginals). DEPS of a sentence whose
     tree changes is dropped, or written anew if it only repeats HEAD and DEPREL. Input that does not
-    look like a corpus is taken as text: it is split into words by spaCy's rules for the model's
-    language and into sentences by the model, or by rule if the model has no splitter, and becomes
-    CoNLL-U. With --format sentences each line is a sentence, whose words are found; with horizontal
-    and vertical the words are given too.
+    look like a corpus is taken as text: the model splits it into words and sentences, or spaCy's
+    rules for its language do so, where it has no tokeniser or no splitter. It becomes CoNLL-U,
+    whose MISC has the blanks after each token and its place, so that the text can be given back.
+    With --format sentences each line is a sentence, whose words are found; with horizontal and
+    vertical the words are given too.
 
     Several inputs are joined in one output, where '# newdoc id' names each of them in CoNLL-U (in
-    JSON the key newdoc), or
-    written to a folder. Of folders, files ending in .txt, .text, .conllu, .conllx or .conll are
-    taken, also with .gz, .bz2, .xz or .zst after that, but for hidden ones. Compression is
-    recognised by content. From a pipe or a terminal, each paragraph or sentence is annotated and
-    written as soon as the blank line after it has come, unless there are several --jobs.
+    JSON the key newdoc), or written to a folder. Of folders, files ending in .txt, .text, .conllu,
+    .conllx or .conll are taken, also with .gz, .bz2, .xz or .zst after that, but for hidden ones.
+    Compression is recognised by content. From a pipe or a terminal, each paragraph or sentence is
+    annotated and written as soon as the blank line after it has come, unless there are several
+    --jobs.
     """
     with reported():
         from egparse.cli.annotating.arguments import input_files
