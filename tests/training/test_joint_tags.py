@@ -147,7 +147,7 @@ def test_a_joint_base_learns_the_new_sentences_and_does_not_forget_the_old_ones(
     before, now = base.morphology.combinations.numbers, model.morphology.combinations.numbers
     np.testing.assert_array_equal(now[: len(before)], before)
     assert len(now) > len(before)
-    assert set(model.record["tasks"]) == {"morphology", "spans", "heads", "deprels"}
+    assert set(model.record["tasks"]) == {"morphology", "lemmas", "spans", "heads", "deprels"}
     for layer in TAGS:
         assert accuracy(model, NEW, layer) > accuracy(base, NEW, layer) + 0.1
         assert accuracy(model, OLD, layer) > accuracy(base, OLD, layer) - 0.1
@@ -206,7 +206,7 @@ def test_without_one_of_its_layers_a_joint_tagger_stays_as_it_is() -> None:
     base = quick_joint_model()
     partly = [one.with_layers(xpos=()) for one in NEW]
     model = gone_on(base, partly)
-    assert set(model.record["tasks"]) == {"spans", "heads", "deprels"}
+    assert set(model.record["tasks"]) == {"lemmas", "spans", "heads", "deprels"}
     assert model.layers == base.layers
     assert model.probabilistic == base.probabilistic
     for layer in TAGS:
@@ -302,7 +302,7 @@ def test_a_joint_model_learns_in_steps(tmp_path: Path) -> None:
     losses = []
     for _ in range(3):
         found = [learner.update(NEW[k : k + 10], learner.layers) for k in range(0, len(NEW), 10)]
-        assert all({"upos", "spans", "heads", "deprels"} == set(one) for one in found)
+        assert all({"upos", "lemmas", "spans", "heads", "deprels"} == set(one) for one in found)
         losses.append(sum(one["upos"] for one in found))
     assert losses == sorted(losses, reverse=True)
     for layer in TAGS:
