@@ -170,6 +170,7 @@ class MorphologyConfig(TaggerConfig):
     frequent: Count = 100
     c: Constant = 0.5
     anneal_decay: Share = 0.6
+    stop: StopConfig = StopConfig(iterations=18, patience=0)
 
 
 @dataclass(frozen=True, kw_only=True)
