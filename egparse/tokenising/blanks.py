@@ -2,7 +2,8 @@ r"""Blanks after tokens in the MISC column of CoNLL-U, as UDPipe writes them: ``
 none, ``SpacesAfter=...`` for others than one space, in which ``\s`` is a space, ``\t`` a tab,
 ``\r`` and ``\n`` line ends, ``\p`` a vertical bar and ``\\`` a backslash (Straka and
 Strakova 2017, "Tokenizing, POS tagging, lemmatizing and parsing UD 2.0 with UDPipe"; UDPipe's
-manual, section "Preservation of spaces").
+manual, section "Preservation of spaces"). Treebanks also have ``\uXXXX`` (EWT a no-break space),
+which is read and not written.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ SPACES_BEFORE = "SpacesBefore="
 
 _ESCAPES = {" ": "\\s", "\t": "\\t", "\r": "\\r", "\n": "\\n", "|": "\\p", "\\": "\\\\"}
 _CHARACTERS = {escape: character for character, escape in _ESCAPES.items()}
-_ESCAPED = re.compile(r"\\[strnp\\]")
+_ESCAPED = re.compile(r"\\(?:[strnp\\]|u([0-9a-fA-F]{4}))")
 _TO_ESCAPE = str.maketrans(_ESCAPES)
 
 
@@ -28,7 +29,9 @@ def unescaped(value: str) -> str:
     """The blanks that a value of MISC stands for."""
     if "\\" not in value:
         return value
-    return _ESCAPED.sub(lambda match: _CHARACTERS[match[0]], value)
+    return _ESCAPED.sub(
+        lambda match: chr(int(match[1], 16)) if match[1] else _CHARACTERS[match[0]], value
+    )
 
 
 def blanks_after(misc: str) -> str:

@@ -114,7 +114,7 @@ def test_without_base_nothing_is_said_of_one(trained: Trained) -> None:
         ),
         (
             ["--set", "morphology.templates=['bias']"],
-            "morphology.templates: expected the 32 templates as in the base",
+            "morphology.templates: expected the 33 templates as in the base",
         ),
         (["--set", "parser.order=2"], "parser.order: expected 1 as in the base model"),
         (["--set", "upos.d=2"], "upos.d"),

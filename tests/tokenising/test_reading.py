@@ -79,8 +79,12 @@ def test_long_paragraphs_are_cut_and_nothing_is_lost(text: str, longest: int) ->
     assert text_of(sentences) == (text if text.strip() else "")
 
 
+def test_a_character_may_be_written_by_its_number() -> None:
+    assert unescaped(r"\u00A0\s\\u00A0") == "\N{NO-BREAK SPACE} " + r"\u00A0"
+
+
 @examples(100)
-@given(st.text(st.sampled_from(" \t\r\n|\\snrtp\u00a0")))
+@given(st.text(st.sampled_from(" \t\r\n|\\snrtpu0A\u00a0")))
 def test_blanks_in_misc(blanks: str) -> None:
     value = escaped(blanks)
     assert unescaped(value) == blanks
