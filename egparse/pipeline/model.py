@@ -261,6 +261,8 @@ class Model(Predictors):
             given = given_numbers(batch, self.columns, tags, self.layers)
             words, prediction = predict_tags(self, words, self.layers, given)
             strings = label_strings(self.columns.labels, prediction, tags, None)
+            if self.lemmatiser is not None:
+                strings[LEMMAS] = self.lemmatiser.predict(words)
             trees = self.parser.k_best(words, k)
             by_rank = [
                 list(self._with_trees(batch, words, strings, trees, rank))

@@ -158,9 +158,16 @@ def _check(sentence: Sentence, number: int) -> None:
             raise ValueError(f"sentence {number}: expected heads from 0 to {length}, got {head}")
 
 
-def _spaces(sentence: Sentence) -> Iterator[bool]:
-    for cell in _column(sentence, "misc"):
-        yield SPACE_AFTER_NO not in cell.split("|")
+def _spaces(sentence: Sentence) -> list[bool]:
+    """Whether a blank follows each word. The words of a multiword token that they spell (*do* and
+    *n't*) have none between them; others (*de* and *le*) have one, as a Doc is to be readable.
+    """
+    spaces = [SPACE_AFTER_NO not in cell.split("|") for cell in _column(sentence, "misc")]
+    for first, last, form, misc in sentence.tokens:
+        spelled = "".join(sentence.forms[first : last + 1]) == form
+        spaces[first:last] = [not spelled] * (last - first)
+        spaces[last] = SPACE_AFTER_NO not in misc.split("|")
+    return spaces
 
 
 def _column(sentence: Sentence, layer: str) -> Sequence[str]:

@@ -149,7 +149,7 @@ def test_without_tables_nothing_of_them_is_in_the_file(tmp_path: Path) -> None:
     header, payload = read_model(path)
     assert "classes" not in payload
     assert "classes" not in header["record"]
-    assert set(payload["splitter"]) == {"model", "spacing"}
+    assert set(payload["splitter"]) == {"model", "spacing", "casings"}
     # the column of the splitter is stored by its first name, which older files have
     assert "class[-1]|class[0]" in payload["splitter"]["model"]["templates"]
     assert not any("kind[" in text for text in payload["splitter"]["model"]["templates"])

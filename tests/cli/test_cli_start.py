@@ -11,6 +11,7 @@ from cli.program import run_python
 
 import egparse
 from egparse.cli.options import CorpusFormat, InputFormat
+from egparse.pipeline.plain_text import PLAIN_FORMATS
 from egparse.readers.detection import FORMATS
 
 COMMANDS = (
@@ -54,7 +55,7 @@ def test_usage_errors_are_explained(arguments: list[str]) -> None:
 
 def test_formats_are_those_of_the_readers() -> None:
     assert tuple(CorpusFormat) == FORMATS
-    assert set(InputFormat) == {"auto", "text", *FORMATS}
+    assert set(InputFormat) == {"auto", *PLAIN_FORMATS, *FORMATS}
 
 
 COLLECTOR = """

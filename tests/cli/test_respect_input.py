@@ -12,7 +12,7 @@ from cli.conftest import Trained
 from cli.program import complaint, run
 from cli.test_cli_parse import columns, is_tree
 
-COLUMNS = {"upos": 3, "xpos": 4, "feats": 5, "heads": 6, "deprels": 7, "misc": 9}
+COLUMNS = {"lemmas": 2, "upos": 3, "xpos": 4, "feats": 5, "heads": 6, "deprels": 7, "misc": 9}
 
 ROWS = """\
 # sent_id = here

@@ -183,12 +183,13 @@ def test_a_package_has_the_model_once_and_is_laid_out_as_spacy_has_it(
     assert stored.read_bytes() == model.read_bytes()
     pipeline = made.folder / made.name / f"{made.name}-{made.version}"
     assert {path.name for path in pipeline.iterdir()} == {
-        *("config.cfg", "meta.json", "README.md", "tokenizer", "vocab")
+        *("config.cfg", "meta.json", "README.md", "vocab")
     }
     metas = [path.read_text(encoding="utf-8") for path in made.folder.rglob("meta.json")]
     assert (len(metas), len(set(metas))) == (3, 1)
     config = spacy.util.load_config(pipeline / "config.cfg")
     assert {own["model"] for own in config["components"].values()} == {"en_test"}
+    assert config["nlp"]["tokenizer"] == {"@tokenizers": "egparse.Tokenizer.v1", "model": "en_test"}
 
 
 def test_meta_has_licence_sources_labels_and_requirements(made: Package) -> None:

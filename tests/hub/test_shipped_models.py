@@ -15,7 +15,7 @@ from egparse.readers.corpus import read_corpus
 from egparse.sentences import Sentence
 
 MODELS = sorted((ROOT / "models").glob("*.msgpack"))
-LARGEST = 20_000_000  # bytes
+LARGEST = 23_000_000  # bytes, of which three millions are for tokens, words and lemmas
 
 
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)

@@ -512,7 +512,7 @@ def test_training_tells_of_its_two_parts() -> None:
     said: list[object] = []
     trained_on(corpus(20), listener=said.append)
     passes = [(event.task, event.iteration) for event in said if isinstance(event, Iteration)]
-    assert passes == [
+    assert [one for one in passes if one[0] in ("pruner", "parser")] == [
         ("pruner", 1),
         ("pruner", 2),
         ("pruner", 3),

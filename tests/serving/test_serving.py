@@ -63,7 +63,7 @@ def test_models_are_found_by_name_beginning_and_language() -> None:
 
 def test_a_model_says_what_it_can_do() -> None:
     tagger = ServedModel("a", replace(model(), parser=None, labeller=None))
-    parser = ServedModel("b", replace(model(), morphology=None, taggers={}))
+    parser = ServedModel("b", replace(model(), morphology=None, taggers={}, lemmatiser=None))
     listed = ServedModels([tagger, parser]).as_json()["models"]
     assert listed == {"a": ["tokenizer", "tagger"], "b": ["tokenizer", "parser"]}
     with pytest.raises(Refused, match="does not contain a parser"):
@@ -120,7 +120,7 @@ def test_without_a_tagger_the_tags_of_the_input_stay() -> None:
     ("parameters", "forms"),
     [
         ({"tokenizer": "presegmented", "data": "O gato. Ela.\nNão"}, "O gato . Ela .|Não"),
-        ({"tokenizer": "ranges;presegmented", "data": "a b. c\n"}, "a b. c"),
+        ({"tokenizer": "ranges;presegmented", "data": "a b. c\n"}, "a b . c"),
         ({"tokenizer": "horizontal", "data": "O gato. Ela.\nNão"}, "O gato. Ela.|Não"),
         ({"tokenizer": "vertical", "data": "O\ngato.\n\nNão"}, "O gato.|Não"),
         ({"tokenizer": "conllu", "data": ROWS}, "Ela dorme"),

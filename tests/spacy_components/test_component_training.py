@@ -90,7 +90,7 @@ def test_overfit_save_load_same(trained: Language, tmp_path: Path) -> None:
     assert scores["conll_upos"] > 0.95
     assert scores["conll_las"] > 0.85
     assert scores["dep_las"] > 0.8
-    assert scores["ents_f"] > 0.9
+    assert scores["ents_f"] > 0.85
     trained.to_disk(tmp_path / "trained")
     loaded = spacy.load(tmp_path / "trained")
     assert [said(loaded(text)) for text in TEXTS] == [said(trained(text)) for text in TEXTS]

@@ -33,11 +33,17 @@ def new_vocab() -> Vocab:
 
 
 def as_in_docs(sentence: Sentence) -> Sentence:
-    """A sentence of CoNLL-U without what no Doc holds."""
-    misc = tuple(
+    """A sentence of CoNLL-U without what no Doc holds; the words of its multiword tokens are
+    written together if they spell them.
+    """
+    misc = [
         "SpaceAfter=No" if "SpaceAfter=No" in cell.split("|") else "_" for cell in sentence.misc
-    )
-    return replace(sentence, misc=misc, sentence_id=None, source=None)
+    ]
+    for first, last, form, of_token in sentence.tokens:
+        spelled = "".join(sentence.forms[first : last + 1]) == form
+        misc[first:last] = ["SpaceAfter=No" if spelled else "_"] * (last - first)
+        misc[last] = "SpaceAfter=No" if "SpaceAfter=No" in of_token.split("|") else "_"
+    return replace(sentence, misc=tuple(misc), sentence_id=None, source=None, tokens=())
 
 
 @pytest.mark.parametrize("path", CORPORA, ids=lambda path: path.stem)
