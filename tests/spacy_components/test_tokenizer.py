@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -36,9 +37,14 @@ def with_tokenizer(model: str | Path, language: str = "en") -> Language:
     return spacy.blank(language, config={"nlp": {"tokenizer": tokenizer}})
 
 
+@cache
+def english() -> Language:
+    return with_tokenizer("en_ewt")
+
+
 @pytest.fixture(scope="module")
 def nlp() -> Language:
-    return with_tokenizer("en_ewt")
+    return english()
 
 
 @pytest.mark.parametrize("text", ODD)
@@ -48,7 +54,7 @@ def test_the_text_is_unchanged(nlp: Language, text: str) -> None:
 
 @given(text=st.text(alphabet=st.sampled_from("aB1.,'-  \n\t\u00a0\u2019\U0001f600"), max_size=60))
 def test_any_text_is_unchanged(text: str) -> None:
-    assert with_tokenizer("en_ewt")(text).text == text
+    assert english()(text).text == text
 
 
 @pytest.mark.parametrize("name", MODELS)
