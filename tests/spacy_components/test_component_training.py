@@ -28,9 +28,8 @@ from egparse.spacy_components.scorers import ner_score
 from egparse.storage.model_file import NEEDS_EGPARSE
 
 QUICK = {
-    **{
-        task: {"stop": {"iterations": 6}} for task in ("upos", "xpos", "feats", "spans", "labeller")
-    },
+    **{task: {"stop": {"iterations": 6}} for task in ("upos", "xpos", "feats", "labeller")},
+    "spans": {"stop": {"iterations": 12}},
     "jackknife": {"folds": 0},
     "hold_out": 0.0,
     "parser": {"order": 1, "bits": 16, "c": 2.0, "stop": {"iterations": 14}},
@@ -90,7 +89,7 @@ def test_overfit_save_load_same(trained: Language, tmp_path: Path) -> None:
     assert scores["conll_upos"] > 0.95
     assert scores["conll_las"] > 0.85
     assert scores["dep_las"] > 0.8
-    assert scores["ents_f"] > 0.85
+    assert scores["ents_f"] > 0.9
     trained.to_disk(tmp_path / "trained")
     loaded = spacy.load(tmp_path / "trained")
     assert [said(loaded(text)) for text in TEXTS] == [said(trained(text)) for text in TEXTS]

@@ -131,7 +131,8 @@ def test_a_tree_of_words_is_a_tree_of_tokens(token: int) -> None:
     assert of_words is not None
     assert [len(forms) for forms in of_words.sentences()] == [4]
     for heads in trees(4):
-        merged = of_words.token_heads(np.array(heads, dtype=np.int32)).tolist()
+        of_tree = np.array(heads, dtype=np.int32)
+        merged = of_words.token_heads(of_tree, of_words.highest(of_tree)).tolist()
         reached, steps = {0}, 0
         while steps < 4:
             reached |= {t for t, head in enumerate(merged, 1) if head in reached}

@@ -139,8 +139,9 @@ class EgparseParser(EgparsePipe):
             if model.labeller is not None:
                 labels = model.labeller.predict(words, flat, model.columns)
             if of_words is not None:
-                labels = None if labels is None else labels[of_words.highest(flat)]
-                flat = of_words.token_heads(flat)
+                highest = of_words.highest(flat)
+                labels = None if labels is None else labels[highest]
+                flat = of_words.token_heads(flat, highest)
             deps = batch.on_tokens(self._label_hashes(flat, labels), self.tables.attached).tolist()
             heads = token_heads(batch, flat).tolist()
             for best, parses, (first, end) in zip(trees, result, pairwise(starts), strict=True):

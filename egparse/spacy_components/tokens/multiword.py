@@ -118,7 +118,9 @@ class Expanded(NamedTuple):
             chosen["spans"] = self._inside(~is_outside[found.values["spans"]])
         return Prediction(
             {
-                layer: self.token_heads(values) if layer == "heads" else values[chosen[layer]]
+                layer: self.token_heads(values, chosen[layer])
+                if layer == "heads"
+                else values[chosen[layer]]
                 for layer, values in found.values.items()
             },
             {
@@ -144,13 +146,14 @@ class Expanded(NamedTuple):
             chosen[token] = first + depths.index(min(depths))
         return chosen
 
-    def token_heads(self, heads: Ints) -> Ints:
-        """The heads of words as heads of tokens, both positions in their sentences.
+    def token_heads(self, heads: Ints, highest: Longs) -> Ints:
+        """The heads of words as heads of tokens, both positions in their sentences; of each token
+        that of its ``highest`` word.
 
         There is no cycle: the highest word of a token stands no lower than the others, so that each
         step from a token to its head goes up in the tree of words.
         """
-        own = heads[self.highest(heads)].astype(np.int64)
+        own = heads[highest].astype(np.int64)
         first_tokens = np.repeat(self.batch.starts[:-1], np.diff(self.batch.starts))
         places = self.firsts[first_tokens] + own - 1
         tokens = self.firsts.searchsorted(places, side="right") - 1
