@@ -233,6 +233,18 @@ def fits(config: LearningConfig) -> bool:
     return config.learner not in LEARNERS or structure_of(config) in LEARNERS[config.learner].fits
 
 
+def require_fit(section: str, config: LearningConfig, learns: str = "label sequences") -> None:
+    """Check that the learner of a section fits its task, which ``learns`` says in words.
+
+    Raises:
+        ConfigError: it does not.
+    """
+    if not fits(config):
+        raise ConfigError(
+            f"{section}.learner: expected one that learns {learns}, got {config.learner!r}"
+        )
+
+
 def _wanted(name: str) -> str:
     """What a learner fits, in words."""
     structures = LEARNERS[name].fits

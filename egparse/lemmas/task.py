@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from egparse.errors import ConfigError, EgparseError
+from egparse.errors import EgparseError
 from egparse.features.tag_dictionary import Candidates
 from egparse.features.templates import compile_templates
 from egparse.features.word_table import Columns
-from egparse.fitting.choose_learner import build_learner, fits
+from egparse.fitting.choose_learner import build_learner, require_fit
 from egparse.fitting.class_templates import with_classes
 from egparse.fitting.config import LearningConfig, LemmasConfig
 from egparse.fitting.optimise import Prepared
@@ -63,11 +63,7 @@ class LemmaTask:
         """
         settings = self.config if config is None else config
         assert isinstance(settings, LemmasConfig)
-        if not fits(settings):
-            raise ConfigError(
-                f"lemmas.learner: expected one that learns label sequences, got "
-                f"{settings.learner!r}"
-            )
+        require_fit(self.name, settings)
         lexicon = self.lexicon
         if not lexicon.scripts:
             raise EgparseError("lemmas: expected a word with a lemma, got none")

@@ -9,12 +9,11 @@ import numpy as np
 
 from egparse.classes.columns import ClassColumns, columns_in
 from egparse.classes.packed import PackedTable
-from egparse.errors import ConfigError
 from egparse.evaluation.scores import Score, total
 from egparse.evaluation.segmentation import sentence_counts
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import compile_templates
-from egparse.fitting.choose_learner import build_learner, fits
+from egparse.fitting.choose_learner import build_learner, require_fit
 from egparse.fitting.class_templates import with_classes
 from egparse.fitting.config import LearningConfig, SplitterConfig
 from egparse.fitting.optimise import Prepared
@@ -68,11 +67,7 @@ class SplitterTask:
         """
         settings = self.config if config is None else config
         assert isinstance(settings, SplitterConfig)
-        if not fits(settings):
-            raise ConfigError(
-                "splitter.learner: expected one that learns label sequences, got "
-                f"{settings.learner!r}"
-            )
+        require_fit(self.name, settings)
         runs = joined(self.parts.train, settings.join, self.seed)
         examples = as_text(pieces_of(runs, settings.longest))
         spacing = any(not all(one.paragraph.spaced) for one in examples)

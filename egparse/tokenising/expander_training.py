@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from egparse.errors import ConfigError
 from egparse.evaluation.scores import Score
 from egparse.features.templates import compile_templates
-from egparse.fitting.choose_learner import build_learner, fits
+from egparse.fitting.choose_learner import build_learner, require_fit
 from egparse.fitting.config import ExpanderConfig, LearningConfig
 from egparse.fitting.optimise import Prepared
 from egparse.fitting.task import Outcomes
@@ -113,11 +112,7 @@ class ExpanderTask:
         """
         settings = self.config if config is None else config
         assert isinstance(settings, ExpanderConfig)
-        if not fits(settings):
-            raise ConfigError(
-                "expander.learner: expected one that learns labels one by one, got "
-                f"{settings.learner!r}"
-            )
+        require_fit(self.name, settings, "labels one by one")
         learned = self._learned
         templates = compile_templates(settings.templates, COLUMNS)
         reach = int(np.abs(templates.offsets).max(initial=0))

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from egparse.errors import ConfigError
 from egparse.evaluation.scores import Score
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import compile_templates
-from egparse.fitting.choose_learner import build_learner, fits
+from egparse.fitting.choose_learner import build_learner, require_fit
 from egparse.fitting.config import LearningConfig, TokeniserConfig
 from egparse.fitting.optimise import Prepared
 from egparse.fitting.task import Outcomes
@@ -79,11 +78,7 @@ class TokeniserTask:
         """
         settings = self.config if config is None else config
         assert isinstance(settings, TokeniserConfig)
-        if not fits(settings):
-            raise ConfigError(
-                "tokeniser.learner: expected one that learns label sequences, got "
-                f"{settings.learner!r}"
-            )
+        require_fit(self.name, settings)
         text, starts, ends = self.train.text, self.train.starts, self.train.ends
         links = learned_links(as_codes(text), starts, settings.least_rate)
         whole = addresses_are_tokens(text, starts, ends)
