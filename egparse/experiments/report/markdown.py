@@ -16,12 +16,18 @@ def page(name: str, outcome: Outcome, facts: Mapping[str, Any]) -> str:
         _listed(outcome.data),
         f"![{outcome.title}]({name}.png)",
     ]
-    for table in outcome.tables:
+    for table in [*_claims(outcome), *outcome.tables]:
         parts += [f"## {table.title}", "\n".join(table_lines(table))]
     if outcome.notes:
         parts += ["## Notes", "\n".join(f"- {note}" for note in outcome.notes)]
     parts += ["## Run", _listed(facts)]
     return "\n\n".join(parts) + "\n"
+
+
+def _claims(outcome: Outcome) -> list[Table]:
+    from egparse.experiments.report.claims import claims_table
+
+    return [claims_table(outcome.claims)] if outcome.claims else []
 
 
 def table_lines(table: Table) -> Iterator[str]:
