@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from egparse import __version__
 from egparse.experiments.report.figure import draw
-from egparse.experiments.report.markdown import page
 from egparse.experiments.report.outcome import Outcome
+from egparse.experiments.report.page import page
 from egparse.experiments.report.results import Facts
 from egparse.storage.atomic import write_atomically
 

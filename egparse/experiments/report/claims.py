@@ -9,8 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from egparse.experiments.report.markdown import table_lines
-from egparse.experiments.report.outcome import Table
+from egparse.experiments.report.markdown import escaped
 from egparse.experiments.report.record import Comparison
 
 Verdict = Literal["reproduced", "in part", "not reproduced", "not possible"]
@@ -73,12 +72,6 @@ def figure(value: float, form: str = ".3g") -> str:
     return "never" if math.isinf(value) else format(value, form)
 
 
-def claims_table(claims: Sequence[Claim], title: str = "Claims") -> Table:
-    """A row for each claim."""
-    rows = [(own.text, own.source, own.verdict.capitalize(), own.evidence) for own in claims]
-    return Table(title, ("The paper says", "where", "verdict", "found here"), "llll", rows)
-
-
 def counted(claims: Sequence[Claim]) -> str:
     """How many claims have which verdict, in words."""
     numbers = Counter(own.verdict for own in claims)
@@ -86,5 +79,12 @@ def counted(claims: Sequence[Claim]) -> str:
 
 
 def claims_lines(claims: Sequence[Claim]) -> str:
-    """The table in Markdown."""
-    return "\n".join(table_lines(claims_table(claims)))
+    """A table in Markdown with a row for each claim. Its columns do not line up in the source: cells
+    are sentences.
+    """
+    rows = [
+        ("The paper says", "Where", "Verdict", "Found here"),
+        ("---", "---", "---", "---"),
+        *((own.text, own.source, own.verdict.capitalize(), own.evidence) for own in claims),
+    ]
+    return "\n".join(f"| {' | '.join(map(escaped, row))} |" for row in rows)
