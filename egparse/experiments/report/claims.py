@@ -79,8 +79,8 @@ def counted(claims: Sequence[Claim]) -> str:
 
 
 def claims_lines(claims: Sequence[Claim]) -> str:
-    """A table in Markdown with a row for each claim. Its columns do not line up in the source: cells
-    are sentences.
+    """A table in Markdown with a row for each claim. Its columns do not line up in the source:
+    cells are sentences.
     """
     rows = [
         ("The paper says", "Where", "Verdict", "Found here"),
