@@ -45,7 +45,24 @@ class Contender(NamedTuple):
 
 
 EG = Contender("EG", "eg-online", {"published": True})
-"""Randomised: the algorithm of Collins et al. 2008, Fig. 2."""
+"""As published: Collins et al. 2008, Fig. 2; examples drawn with replacement, uniform start."""
+
+EG_PERMUTED = Contender(
+    "EG, permuted", "eg-online", {"published": True, "order": "random", "start": "gold"}
+)
+"""Departs from Fig. 2: every example once a pass, and the start near the correct structures."""
+
+EG_2007 = Contender("EG 2007", "eg-2007", random=False)
+"""As published: Globerson et al. 2007, Fig. 2 and section 7; cyclic, learning rates that start
+again at each visit.
+"""
+
+EG_OWN = Contender(
+    "EG, egparse", "eg-online", {"search": "quadratic", "curvature": 35.0, "round_fraction": 0.3}
+)
+"""As this project trains parsers: learning rates from second derivatives for each group of parts,
+and more visits to the examples that gain.
+"""
 
 SGD = Contender("SGD", "sgd", tuned=("eta0", _ETA0))
 """The first learning rate chosen as in Collins et al. 2008, section 7.1.3."""
