@@ -376,7 +376,7 @@ def test_models_of_every_kind_go_on(settings: tuple[str, ...], tmp_path: Path) -
 
 
 def test_learners_that_use_a_problem_by_its_contract_alone_continue() -> None:
-    dual = {"eg-online", "eg-cyclic", "eg-batch", "dca", "cutting-plane"}
+    dual = {"eg-online", "eg-cyclic", "eg-batch", "dca", "cutting-plane", "n-slack", "frank-wolfe"}
     assert set(CONTINUING) == dual | {"mira", "perceptron", "sgd", "lbfgs", "cg"}
 
 
