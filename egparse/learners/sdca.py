@@ -429,12 +429,15 @@ def _best_share(
     """The t in [0, 1] with the greatest rise."""
     low = min(1.0, gap / (2.0 * bend)) if bend > 0.0 else 1.0
     group = _group_of(start, end, groups, independent, room)
-    if group == -2 or low == 1.0:
+    if group == -2:
         return low
-    # the divergence is concave, 0 at both ends: where its slope is negative the best t is below
     high = 1.0
-    if _divergence(start, end, groups, group, low)[1] < 0.0:
+    # the best t without the divergence, which pulls it to where its own maximum is
+    slope = gap - 2.0 * bend * low + temperature * _divergence(start, end, groups, group, low)[1]
+    if slope < 0.0:
         low, high = 0.0, low
+    elif low == 1.0:
+        return 1.0
     share = 0.5 * (low + high)
     for _ in range(40):
         _, slope, curvature = _divergence(start, end, groups, group, share)
