@@ -25,8 +25,8 @@ _ROUNDING = 1e-12  # relative to the terms of L: a smaller promised fall cannot 
 
 class TrustRegionNewton(MaxentLearner):
     """An ``iterate`` is one step that is taken. Conjugate gradient ends at a residual of
-    ``forcing`` (xi, in (0, 1)) times the norm of the gradient. ``products`` counts Hessian-vector products,
-    ``rejected`` the steps that were tried in vain.
+    ``forcing`` (xi, in (0, 1)) times the norm of the gradient. ``products`` counts products
+    with the Hessian, ``rejected`` the steps that were tried in vain.
 
     Raises:
         ConfigError: ``forcing`` out of range.
