@@ -8,27 +8,35 @@ distance of the primal from the best lower bound. As in the papers, all pairs of
 
 from __future__ import annotations
 
-from egparse.experiments.comparisons import comparison
 from egparse.experiments.comparisons.c_path import path_table, trace_path
 from egparse.experiments.comparisons.comparison import (
     CG,
     EG,
     LBFGS,
+    RATES_NOTE,
     SGD,
-    Comparison,
     Plan,
-    by_c,
     compare,
 )
 from egparse.experiments.data.problems import parser
-from egparse.experiments.data.samples import SPANISH_TREES, sample
+from egparse.experiments.data.samples import SPANISH_TREES, files_of, sample
 from egparse.experiments.report.curves import Budget
 from egparse.experiments.report.outcome import Outcome, Panel
-from egparse.experiments.report.record import Curve
+from egparse.experiments.report.panels import (
+    by_c,
+    excess_panel,
+    gap_panel,
+    objective_panel,
+    score_panel,
+)
+from egparse.experiments.report.record import Comparison, Curve
 from egparse.experiments.report.request import Request
+from egparse.experiments.report.results import Results
+from egparse.experiments.report.summary import summary_table
 from egparse.learners.eg.path import PathConfig
 
 NAME = "parsing"
+NEEDS = files_of(SPANISH_TREES)
 SOURCE = "Globerson et al. 2007, Fig. 4; Collins et al. 2008, Fig. 12 and Tab. 3"
 
 _CONSTANTS = (1000.0, 100.0, 10.0, 1.0)
@@ -37,7 +45,10 @@ QUICK_SENTENCES = (80, 40)
 BITS, QUICK_BITS = 20, 14
 
 
-def run(request: Request) -> Outcome:
+_MAIN, _PATH = "trees", "path"
+
+
+def measure(request: Request) -> Results:
     """The comparison, and the path over C."""
     setup = parser(
         sample(request, SPANISH_TREES, QUICK_SENTENCES),
@@ -53,22 +64,27 @@ def run(request: Request) -> Outcome:
         c_from=max(constants), c_to=min(constants), decay=0.5 if request.quick else 0.7
     )
     path_curves = trace_path(NAME, setup, path, request)
-    tables = [
-        comparison.summary_table("Learners", found),
-        path_table("A path over C, each started from the last", setup, path_curves),
-    ]
-    notes = (
-        *found.notes,
-        comparison.RATES_NOTE,
+    return Results(
+        {_MAIN: found, _PATH: path_curves},
+        notes=(*found.notes, RATES_NOTE),
+        quick=request.quick,
     )
+
+
+def report(results: Results) -> Outcome:
+    """Tables and figures of the papers."""
+    found, path = results.comparisons[_MAIN], results.comparisons[_PATH]
     return Outcome(
         "Dependency parsing, log-linear",
         SOURCE,
-        setup.facts,
-        (*found.curves, *path_curves),
-        tables,
-        panels(found),
-        notes,
+        found.task.facts,
+        (),
+        [
+            summary_table("Learners", found),
+            path_table("A path over C, each started from the last", path),
+        ],
+        panels(found.first_seed),
+        results.notes,
     )
 
 
@@ -83,13 +99,11 @@ def panels(found: Comparison) -> list[Panel]:
 
     rivals = [label for label in found.labels if label != EG.label]
     return [
-        *(comparison.excess_panel(found, c) for c in found.constants),
-        comparison.gap_panel("EG: duality gap", found.of(EG.label), by_c),
-        comparison.objective_panel("EG: primal and dual", found.of(EG.label), found.setup.n, by_c),
+        *(excess_panel(found, c) for c in found.constants),
+        gap_panel("EG: duality gap", found.of(EG.label), by_c),
+        objective_panel("EG: primal and dual", found.of(EG.label), found.task.n, by_c),
         *(
-            comparison.score_panel(
-                f"EG at its best C, and {label}", found, [*eg, *found.of(label)], name
-            )
+            score_panel(f"EG at its best C, and {label}", found, [*eg, *found.of(label)], name)
             for label in rivals
         ),
     ]
