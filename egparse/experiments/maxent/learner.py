@@ -55,6 +55,8 @@ class MaxentLearner(ABC):
     """Whether no pass raises L(w)."""
     evaluates: ClassVar[bool] = False
     """Whether ``_move`` leaves the state evaluated at the new w."""
+    has_dual: ClassVar[bool] = False
+    """Whether ``dual`` is the value of a dual point of its own."""
 
     def __init__(self, problem: MaxentProblem, *, sigma2: float = 10.0) -> None:
         if not sigma2 > 0:
