@@ -16,6 +16,7 @@ from egparse.experiments.report.curves import AtEnd, Budget, Run, trace
 from egparse.experiments.report.record import Comparison, Curve, Paired
 from egparse.experiments.report.request import Request
 from egparse.learners.learner import LearnerConfig
+from egparse.parsing.arc_training import STEPS
 from egparse.types import Longs
 
 RATES_NOTE = (
@@ -57,9 +58,7 @@ EG_2007 = Contender("EG 2007", "eg-2007", random=False)
 again at each visit.
 """
 
-EG_OWN = Contender(
-    "EG, egparse", "eg-online", {"search": "quadratic", "curvature": 35.0, "round_fraction": 0.3}
-)
+EG_OWN = Contender("EG, egparse", "eg-online", {"search": "quadratic", **STEPS})
 """As this project trains parsers: learning rates from second derivatives for each group of parts,
 and more visits to the examples that gain.
 """
@@ -155,7 +154,7 @@ def _traced(case: _Case, counts: _Counts) -> Curve:
 
 
 def _tests(found: Comparison, counts: _Counts) -> list[Paired]:
-    """Paired tests of all contenders at each C, and of their best values of C."""
+    """Paired tests of all contenders at each C, of each at all C, and of their best values of C."""
     summed: dict[tuple[str, float], tuple[int, Longs]] = {}
     for (label, c, _), own in counts.items():
         number, total = summed.get((label, c), (0, np.zeros_like(own)))
@@ -165,7 +164,7 @@ def _tests(found: Comparison, counts: _Counts) -> list[Paired]:
     pairs = [
         (one, other)
         for one, other in itertools.combinations(summed, 2)
-        if one[1] == other[1] or {one, other} <= best
+        if one[0] == other[0] or one[1] == other[1] or {one, other} <= best
     ]
     tests = []
     for (first, first_c), (second, second_c) in pairs:
