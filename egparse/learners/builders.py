@@ -31,6 +31,11 @@ def build_eg_cyclic(problem: VectorProblem, config: LearnerConfig, options: Opti
     return OnlineEG(problem, eg_cyclic_config(config, options))
 
 
+def build_eg_2007(problem: VectorProblem, config: LearnerConfig, options: Options) -> Learner:
+    """Online EG in the order of the corpus, whose learning rates start again at each visit."""
+    return OnlineEG(problem, eg_2007_config(config, options))
+
+
 def build_eg_batch(problem: VectorProblem, config: LearnerConfig, options: Options) -> Learner:
     """Batch EG."""
     return BatchEG(problem, eg_batch_config(config, options))
@@ -71,6 +76,12 @@ def eg_online_config(config: LearnerConfig, options: Options) -> EGConfig:
 def eg_cyclic_config(config: LearnerConfig, options: Options) -> EGConfig:
     """The settings of cyclic EG; it raises what ``eg_online_config`` raises."""
     base = EGConfig.as_published(loss=eg_loss(config), c=config.c, seed=config.seed, order="cyclic")
+    return replace(base, **options)
+
+
+def eg_2007_config(config: LearnerConfig, options: Options) -> EGConfig:
+    """The settings of the online EG of 2007; it raises what ``eg_online_config`` raises."""
+    base = EGConfig.of_2007(loss=eg_loss(config), c=config.c, seed=config.seed)
     return replace(base, **options)
 
 

@@ -121,7 +121,8 @@ LEARNERS: dict[str, Entry] = {
     "eg-online": Entry(
         "egparse.learners.builders:build_eg_online",
         "egparse.learners.builders:eg_online_config",
-        "online exponentiated gradient in the dual, randomised (Collins et al. 2008, Fig. 2-3)",
+        "online exponentiated gradient in the dual, randomised; with published = true as "
+        "published (Collins et al. 2008, Fig. 2-3)",
         continues=True,
         distributions=True,
         warm_starts=True,
@@ -134,6 +135,14 @@ LEARNERS: dict[str, Entry] = {
         continues=True,
         distributions=True,
         warm_starts=True,
+    ),
+    "eg-2007": Entry(
+        "egparse.learners.builders:build_eg_2007",
+        "egparse.learners.builders:eg_2007_config",
+        "online exponentiated gradient in the dual, in corpus order, a fresh learning rate at each "
+        "visit (Globerson et al. 2007, Fig. 2 and section 7)",
+        continues=True,
+        distributions=True,
     ),
     "eg-batch": Entry(
         "egparse.learners.builders:build_eg_batch",

@@ -23,16 +23,17 @@ from scipy.sparse import csr_matrix
 
 from egparse.errors import EgparseError
 from egparse.evaluation.spans import score_spans
-from egparse.experiments.comparisons import comparison
-from egparse.experiments.comparisons.comparison import NOTHING, number
 from egparse.experiments.data.samples import Corpus, Sample, files_of, sample
 from egparse.experiments.maxent.lbfgs import maxent_optimum
 from egparse.experiments.maxent.problem import MaxentProblem, build_maxent
 from egparse.experiments.maxent.registry import train_maxent
 from egparse.experiments.maxent.run import MaxentStop, Record
 from egparse.experiments.report.outcome import Line, Outcome, Panel, Table
-from egparse.experiments.report.record import Curve, Point
+from egparse.experiments.report.panels import SECONDS, lines
+from egparse.experiments.report.record import Comparison, Curve, Point, Task
 from egparse.experiments.report.request import Request
+from egparse.experiments.report.results import Results
+from egparse.experiments.report.summary import NOTHING, number
 from egparse.features.forms import shape
 from egparse.sentences import Sentence
 from egparse.types import Floats, Longs
@@ -104,40 +105,32 @@ class Classified(NamedTuple):
 class Found(NamedTuple):
     """The curves of one task at one C, and the optimum L(w*) in nats."""
 
-    classified: Classified
-    c: float
+    title: str
+    score_name: str
     optimum: float
     curves: tuple[Curve, ...]
-
-    @property
-    def title(self) -> str:
-        """The task and the variance of the prior."""
-        return f"{self.classified.task.name}, sigma^2 = {1 / self.c:g}"
 
     def difference(self, point: Point) -> float:
         """(L(w) - L(w*)) / L(w*) (ibid., eq. 17), or the tolerance where it is lower."""
         return max(_TOLERANCE, (point.primal - self.optimum) / self.optimum)
 
 
-def run(request: Request) -> Outcome:
+def measure(request: Request) -> Results:
     """Tags, then chunks."""
     stop = MaxentStop(
         passes=request.budget(_PASSES, _QUICK_PASSES),
         tolerance=_TOLERANCE,
-        seconds=_QUICK_SECONDS if request.quick else _SECONDS,
+        seconds=request.seconds_of(_SECONDS, _QUICK_SECONDS),
     )
-    found = []
+    found, optima = {}, {}
     for task in (tagging(request), chunking(request)):
         classified = classify(task)
-        found += [race(classified, c, stop, request) for c in request.values_of_c(_C, _C)]
-    curves = tuple(curve for result in found for curve in result.curves)
-    data = {
-        f"{result.classified.task.name}: {key}": value
-        for result in found
-        for key, value in result.classified.facts.items()
-    }
+        for c in request.values_of_c(_C, _C):
+            title = f"{task.name}, sigma^2 = {1 / c:g}"
+            optima[title], found[title] = race(classified, c, stop, request)
+    curves = tuple(curve for result in found.values() for curve in result.curves)
     notes = (
-        *(f"{result.title}: L(w*) = {result.optimum:,.3f} nats, by L-BFGS." for result in found),
+        *(f"{title}: L(w*) = {optimum:,.3f} nats, by L-BFGS." for title, optimum in optima.items()),
         *(
             f"{curve.task}, {curve.label}: {curve.stopped}."
             for curve in curves
@@ -150,15 +143,23 @@ def run(request: Request) -> Outcome:
         f"A curve ends at a relative difference of {_TOLERANCE:g}, after {stop.passes} passes or "
         f"after {stop.seconds:g} CPU seconds.",
     )
-    panels = [panel for result in found for panel in panels_of(result)]
+    return Results(found, {"optimum": optima}, notes, request.quick)
+
+
+def report(results: Results) -> Outcome:
+    """Table and figure of each task and variance."""
+    found = [
+        Found(title, own.task.score_name, results.numbers["optimum"][title], own.curves)
+        for title, own in results.comparisons.items()
+    ]
     return Outcome(
         "Maximum entropy",
         SOURCE,
-        data,
-        curves,
+        results.facts,
+        (),
         [table_of(result) for result in found],
-        panels,
-        notes,
+        [panel for result in found for panel in panels_of(result)],
+        results.notes,
     )
 
 
@@ -348,8 +349,10 @@ def matrix_of(
     )
 
 
-def race(classified: Classified, c: float, stop: MaxentStop, request: Request) -> Found:
-    """The curve of every learner from w = 0."""
+def race(
+    classified: Classified, c: float, stop: MaxentStop, request: Request
+) -> tuple[float, Comparison]:
+    """The optimum, and the curve of every learner from w = 0."""
     _compile()
     optimum = maxent_optimum(classified.problem, sigma2=1 / c)
     curves = []
@@ -362,7 +365,15 @@ def race(classified: Classified, c: float, stop: MaxentStop, request: Request) -
             "CPU seconds, "
             f"score {last.score:.2f}; {curve.stopped}"
         )
-    return Found(classified, c, optimum, tuple(curves))
+    task = Task(
+        classified.task.name,
+        classified.problem.context_count,
+        classified.task.score_name,
+        1,
+        classified.facts,
+        False,
+    )
+    return optimum, Comparison(task, tuple(curves))
 
 
 def _compile() -> None:
@@ -452,7 +463,7 @@ def table_of(found: Found) -> Table:
             )
         )
     return Table(
-        f"{found.title}: {found.classified.task.score_name}, last and best",
+        f"{found.title}: {found.score_name}, last and best",
         headings,
         "l" + "r" * 11,
         rows,
@@ -472,26 +483,26 @@ def panels_of(found: Found) -> list[Panel]:
         for curve in found.curves
     ]
     seconds, effort = "CPU seconds", "passes"
-    scores = comparison.lines(timed, lambda point: point.score, x=comparison.SECONDS)
+    scores = lines(timed, lambda point: point.score, x=SECONDS)
     apart = "relative difference to the optimum"
     return [
         Panel(
             found.title,
             seconds,
             apart,
-            comparison.lines(timed, found.difference, x=comparison.SECONDS),
+            lines(timed, found.difference, x=SECONDS),
             log_x=True,
             log_y=True,
         ),
         Panel(
             found.title,
             seconds,
-            found.classified.task.score_name,
+            found.score_name,
             scores,
             log_x=True,
             bounds=_end_range(scores),
         ),
-        Panel(found.title, effort, apart, comparison.lines(timed, found.difference), log_y=True),
+        Panel(found.title, effort, apart, lines(timed, found.difference), log_y=True),
     ]
 
 

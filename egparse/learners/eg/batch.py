@@ -15,8 +15,8 @@ A. Every step raises the dual with a learning rate of (ibid., Theorem 1, by Lemm
 In place of n |A| we use sum_i max_y |psi_iy|^2 / C, which is never greater: in eq. 20-21, |sum_i
 Psi_i' r_i|^2 <= (sum_i R_i |r_i|_1)^2 <= (sum_i R_i^2) (sum_i |r_i|_1^2) with R_i = max_y |psi_iy|,
 and Pinsker's inequality for each i turns the last sum into divergences. The largest psi of an
-example with many structures is bounded by part norms (``squared_radii``), so the rate is smaller
-than it could be.
+example with many structures is bounded by part norms (``egparse.learners.eg.radii``), so the rate
+is smaller than it could be.
 
 All computations are in float64, and v is computed from the marginals at every step, so that
 rounding errors do not add up.
@@ -34,7 +34,8 @@ import numpy as np
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.base import LearnerBase
 from egparse.learners.certificate import Certificate
-from egparse.learners.eg.config import Loss
+from egparse.learners.eg.config import Loss, Start
+from egparse.learners.eg.radii import squared_radii
 from egparse.learners.problem import VectorProblem
 from egparse.learners.vectors import squared_norm
 from egparse.losses import HINGE, LOG_LINEAR
@@ -53,7 +54,9 @@ class EGBatchConfig:
     ``rate``: *proven* computes the learning rate of the theorem, at the cost of one visit to an
     example for each of its parts; *fixed* is ``eta``; *halving* starts at ``eta``, halves while the
     dual falls, and multiplies by ``growth`` after each step, as ibid., section 7, does for one
-    example.
+    example. The paper has the first two, for rates up to the proven one.
+
+    ``start`` is that of ``EGConfig``.
 
     Raises:
         ConfigError: a value out of range.
@@ -64,12 +67,15 @@ class EGBatchConfig:
     rate: Rate = "halving"
     eta: float = 0.5
     growth: float = 1.05
+    start: Start = "gold"
 
     def __post_init__(self) -> None:
         if not self.c > 0 or not self.eta > 0:
             raise ConfigError(f"expected c > 0 and eta > 0, got c = {self.c}, eta = {self.eta}")
         if self.rate not in ("proven", "fixed", "halving"):
             raise ConfigError(f"expected a rate among proven, fixed, halving, got {self.rate!r}")
+        if self.start not in ("gold", "uniform"):
+            raise ConfigError(f"expected a start among gold, uniform, got {self.start!r}")
         if not self.growth >= 1:
             raise ConfigError(f"expected growth >= 1, got {self.growth}")
 
@@ -115,8 +121,8 @@ class BatchEG(LearnerBase[VectorProblem]):
         self._marginals = np.empty(self.longest)
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> EGBatchState:
-        """Distributions near the correct structures, as ``OnlineEG.initialise``; with 0 they are
-        uniform.
+        """Distributions near the correct structures, as ``OnlineEG.initialise``; with 0, or
+        ``start`` = *uniform*, they are uniform.
 
         Raises:
             EgparseError: the features are not finite, so that no rate can be proven.
@@ -124,7 +130,8 @@ class BatchEG(LearnerBase[VectorProblem]):
         eta = self.config.eta
         if self.config.rate == "proven":
             eta = proven_rate(squared_radii(self.problem), self.config)
-        height = np.broadcast_to(np.asarray(gold_theta, dtype=np.float64), (self.n,))
+        uniform = self.config.start == "uniform"
+        height = np.full(self.n, 0.0 if uniform else gold_theta, dtype=np.float64)
         theta = np.empty_like(self._gradient)
         for i in range(self.n):
             theta[self._parts_of(i)] = np.where(self.problem.gold(i) > 0, height[i], 0.0)
@@ -221,42 +228,3 @@ def proven_rate(radii: Floats, config: EGBatchConfig) -> float:
         )
     smoothness = bound + (1.0 if config.loss == "log-linear" else 0.0)
     return 1.0 / smoothness if smoothness > 0 else 1.0
-
-
-def squared_radii(problem: VectorProblem) -> Floats:
-    """For each example an upper bound of max_y |F_i' (z_i - y)|^2, (n,). v is 0 afterwards.
-
-    We use |F'(z - y)| <= sum_r |z_r - y_r| |f_r|. One argmax bounds the right-hand side over all y:
-    if part r occurs at most m_r times in a structure, |z_r - y_r| - z_r <= ((|z_r - m_r| - z_r) /
-    m_r) y_r, which is linear in y. The bound is exact if different structures share no part.
-    """
-    problem.reset()
-    radii = np.empty(len(problem.part_starts) - 1)
-    for i in range(len(radii)):
-        norms, gold = _part_norms(problem, i), problem.gold(i).copy()
-        out, slopes = np.empty_like(norms), np.ones_like(norms)
-        for r in np.flatnonzero(gold).tolist():
-            count = _max_count(problem, i, r, out)
-            slopes[r] = (abs(gold[r] - count) - gold[r]) / count if count > 0 else -1.0
-        radii[i] = (float(gold @ norms) + problem.argmax(i, slopes * norms, out)) ** 2
-    return radii
-
-
-def _part_norms(problem: VectorProblem, i: int) -> Floats:
-    """|f_r| of each part, (parts,); v must be 0 and is 0 again afterwards."""
-    changes = np.zeros(int(problem.part_starts[i + 1] - problem.part_starts[i]))
-    norms = np.empty_like(changes)
-    for r in range(len(changes)):
-        changes[r] = 1.0
-        norms[r] = math.sqrt(max(0.0, problem.add(i, changes)))
-        changes[r] = -1.0
-        problem.add(i, changes)
-        changes[r] = 0.0
-    return norms
-
-
-def _max_count(problem: VectorProblem, i: int, r: int, out: Floats) -> float:
-    """The greatest count of part r in a structure."""
-    potentials = np.zeros_like(out)
-    potentials[r] = 1.0
-    return problem.argmax(i, potentials, out)

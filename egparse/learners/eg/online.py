@@ -19,17 +19,31 @@ Each example has a learning rate; a step that lowers the dual is undone and trie
 one (ibid., section 7). The change of the dual costs nothing extra: entropy or cost come with the
 marginals, and |v|^2 is tracked while the weights change.
 
-We differ from the paper, unless configured ``as_published``: examples that still gain are visited
-more often (``egparse.learners.eg.example_sampling``), and groups of parts may have learning rates
-from the second derivatives of the dual (``egparse.learners.eg.step.propose_step_in_groups``). In
-any case the examples of a pass are permuted, not drawn with replacement, and a fall of the dual
-below rounding counts as none. v is made of the stored marginals (float32), so that it equals its
-dual expression whatever the rounding of theta.
+We differ from the paper, unless configured ``as_published``, in the following:
+
+* the start is near the correct structures, where the paper's bounds assume the uniform one;
+* a pass visits every example once, in random order, where the paper draws with replacement;
+* examples that still gain are visited more often (``egparse.learners.eg.example_sampling``);
+* learning rates start at ``eta`` and are not calibrated on a share of the data
+  (``egparse.learners.eg.calibration``), they have an upper limit, and a visit tries 12 at most;
+* groups of parts may have learning rates from the second derivatives of the dual
+  (``egparse.learners.eg.step.propose_step_in_groups``).
+
+In any case a fall of the dual below rounding counts as none. v is made of the stored marginals
+(float32), so that it equals its dual expression whatever the rounding of theta.
+
+At the fixed rate of ``search`` = *proven*, with draws with replacement, T steps close in on the
+optimum Q* of the log-linear dual at the rate of ibid., Theorem 2, eq. 17 (with Q for minus the
+dual, and D for the divergence of the optimum from the start):
+
+    E Q_T - Q*  <=  exp(-eta T / n) (D / eta + Q_0 - Q*),        eta <= 1 / (1 + |A|)
+
+and max-margin at that of eq. 16, n / T in place of the exponential.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,8 +51,10 @@ import numpy as np
 from egparse.errors import ConfigError
 from egparse.learners.base import LearnerBase
 from egparse.learners.certificate import Certificate
+from egparse.learners.eg.calibration import calibrated_eta
 from egparse.learners.eg.config import EGConfig, Loss
 from egparse.learners.eg.example_sampling import sample_examples
+from egparse.learners.eg.radii import largest_entry, squared_radii
 from egparse.learners.eg.step import (
     DualVariables,
     StepBuffers,
@@ -56,7 +72,7 @@ from egparse.learners.problem import (
     GroupedProblem,
     Problem,
 )
-from egparse.types import Floats, Longs, Mask, Singles
+from egparse.types import Floats, Longs, Mask, Shorts, Singles
 
 __all__ = ["EGConfig", "EGState", "Loss", "OnlineEG"]
 
@@ -74,6 +90,7 @@ class EGState:
     inference calls of steps; ``c`` is the C of the last step.
 
     ``single_rate`` (n,): examples for which a rate for each group did not raise the dual.
+    ``first_eta`` is the learning rate that every example started with.
     """
 
     duals: DualVariables
@@ -83,6 +100,7 @@ class EGState:
     evaluations: int
     generator: np.random.Generator
     single_rate: Mask
+    first_eta: float
 
     @property
     def scale(self) -> float:
@@ -128,50 +146,59 @@ class OnlineEG(LearnerBase[Problem]):
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> EGState:
         """Distributions near the correct structures: theta is ``gold_theta`` (a number, or one for
-        each example) on correct parts and 0 elsewhere.
+        each example) on correct parts and 0 elsewhere. With ``start`` = *uniform* it is 0
+        everywhere.
+
+        The first learning rate is found here, if it is to be calibrated or proven.
         """
-        problem, total = self.problem, int(self.problem.part_starts[-1])
-        problem.reset()
-        duals = DualVariables(
-            theta=np.zeros(total, dtype=np.float32),
-            marginals=np.zeros(total, dtype=np.float32),
-            value=np.zeros(self.n),
-            eta=np.full(self.n, self.config.eta),
-            gain=np.zeros(self.n),
-        )
-        state = EGState(
-            duals,
-            0.0,
-            self.config.c_at(0),
-            0,
-            0,
-            np.random.default_rng(self.config.seed),
-            np.zeros(self.n, dtype=bool),
-        )
-        height = np.full(self.n, gold_theta, dtype=np.float64)
+        uniform = self.config.start == "uniform"
+        height = np.full(self.n, 0.0 if uniform else gold_theta, dtype=np.float64)
+        state = self._blank()
+        if self.config.calibrate:
+            state.first_eta = calibrated_eta(self, state, height)
+        elif self.config.search == "proven":
+            state.first_eta = self._proven_eta()
+        state.eta[:] = state.first_eta
+        self.problem.reset()
+        problem = self.problem
         if isinstance(problem, CompiledSumsProblem) and self.config.loss == "log-linear":
-            norm = problem.start_all(height, duals)
+            norm = problem.start_all(height, state.duals)
             if norm is not None:
                 state.squared_norm = norm
                 return state
-        for i in range(self.n):
-            parts, gold = self._parts_of(i), problem.gold(i)
-            theta, marginals, changes = self._scratch(len(gold))
-            theta[:] = np.where(gold > 0, np.float32(height[i]), 0.0)
-            log_z = problem.marginals(i, theta, marginals)
-            duals.theta[parts], duals.marginals[parts] = theta, marginals
-            marginals[:] = duals.marginals[parts]
-            duals.value[i] = self._value(i, log_z, theta, marginals)
-            changes[:] = gold - marginals
-            state.squared_norm += problem.add(i, changes)
+        self._fill(state, height, range(self.n))
         return state
+
+    def begin(self, height: Floats, examples: Longs) -> EGState:
+        """A state of which only some examples are at the start, with theta ``height[i]`` on the
+        correct parts of example i; v is made of those.
+        """
+        self.problem.reset()
+        state = self._blank()
+        self._fill(state, height, examples.tolist())
+        return state
+
+    def take_step(self, state: EGState, i: int, eta: float) -> bool:
+        """One step on example i at a given rate, which is kept whatever it does; returns whether
+        the dual did not fall.
+        """
+        rule = self.config.rule(state.c)
+        buffers, constant = self._buffers(state.duals, i, rule), self._constant(i, rule)
+        groups = None if self._groups is None else self._groups(i)
+        state.evaluations += 1
+        value, slope, norm_change = self._attempt(buffers, rule, i, constant, eta, groups)
+        increase = value - float(state.duals.value[i]) - norm_change / (2 * rule.c)
+        rises, _ = accept_step(rule, eta, increase, slope, norm_change)
+        state.squared_norm += norm_change
+        store_step(buffers)
+        record_gain(state.duals, i, value, increase)
+        return bool(rises)
 
     def update(self, state: EGState, i: int) -> float:
         """One step on example i; returns the increase of the dual."""
         problem, duals, rule = self.problem, state.duals, self.config.rule(state.c)
-        buffers = self._buffers(duals, i, rule)
-        constant = problem.cost_constant(i) if rule.max_margin else 0.0
-        eta = float(duals.eta[i])
+        buffers, constant = self._buffers(duals, i, rule), self._constant(i, rule)
+        eta = state.first_eta if self.config.restart_eta else float(duals.eta[i])
         groups = None if self._groups is None or state.single_rate[i] else self._groups(i)
         for attempt in range(rule.attempts):
             if groups is not None and attempt == _GROUP_ATTEMPTS:
@@ -179,13 +206,7 @@ class OnlineEG(LearnerBase[Problem]):
                 # if the rate is small enough
                 groups, state.single_rate[i], eta = None, True, float(duals.eta[i])
             state.evaluations += 1
-            if groups is None:
-                propose_step(buffers, rule, eta)
-            else:
-                propose_step_in_groups(buffers, rule, eta, groups, self._open_mass)
-            log_z = problem.marginals(i, buffers.trial, buffers.marginals)
-            value, slope = evaluate_step(buffers, rule, log_z, constant)
-            norm_change = problem.add(i, buffers.changes)
+            value, slope, norm_change = self._attempt(buffers, rule, i, constant, eta, groups)
             # change of H(alpha_i) or E[cost], less that of |v|^2 / (2C)
             increase = value - float(duals.value[i]) - norm_change / (2 * rule.c)
             accepted, eta = accept_step(rule, eta, increase, slope, norm_change)
@@ -222,6 +243,8 @@ class OnlineEG(LearnerBase[Problem]):
 
     def run_steps(self, state: EGState, order: Longs) -> None:
         """One step on each example of ``order``, in this order."""
+        if self.config.restart_eta:  # for every visit: there are no two visits to an example
+            state.eta[order] = state.first_eta
         if isinstance(self.problem, CompiledStepsProblem) and self.attendant is None:
             rule = self.config.rule(state.c)
             evaluations, norm_change = self.problem.run_steps(order, rule, state.duals)
@@ -248,8 +271,7 @@ class OnlineEG(LearnerBase[Problem]):
                 )
                 done += config.round_fraction
             else:
-                cyclic = config.order == "cyclic"
-                order = np.arange(self.n) if cyclic else state.generator.permutation(self.n)
+                order = self._whole_pass(state.generator)
                 done = 1.0
             for begin in range(0, len(order), _CHUNK):
                 chunk = order[begin : begin + _CHUNK]
@@ -301,6 +323,79 @@ class OnlineEG(LearnerBase[Problem]):
             return False
         threshold = self.config.prioritise_below_gain * abs(self.dual(state, self.config.c))
         return float(state.duals.gain.sum()) < threshold
+
+    def _whole_pass(self, generator: np.random.Generator) -> Longs:
+        """The examples of a pass over all of them, (n,)."""
+        if self.config.order == "cyclic":
+            return np.arange(self.n)
+        if self.config.order == "drawn":
+            return generator.integers(self.n, size=self.n)
+        return generator.permutation(self.n)
+
+    def _blank(self) -> EGState:
+        """A state without distributions."""
+        total = int(self.problem.part_starts[-1])
+        duals = DualVariables(
+            theta=np.zeros(total, dtype=np.float32),
+            marginals=np.zeros(total, dtype=np.float32),
+            value=np.zeros(self.n),
+            eta=np.full(self.n, self.config.eta),
+            gain=np.zeros(self.n),
+        )
+        return EGState(
+            duals,
+            0.0,
+            self.config.c_at(0),
+            0,
+            0,
+            np.random.default_rng(self.config.seed),
+            np.zeros(self.n, dtype=bool),
+            self.config.eta,
+        )
+
+    def _fill(self, state: EGState, height: Floats, examples: Iterable[int]) -> None:
+        """Set theta of some examples, and what follows from it; v gets what they add to it."""
+        problem, duals = self.problem, state.duals
+        for i in examples:
+            parts, gold = self._parts_of(i), problem.gold(i)
+            theta, marginals, changes = self._scratch(len(gold))
+            theta[:] = np.where(gold > 0, np.float32(height[i]), 0.0)
+            log_z = problem.marginals(i, theta, marginals)
+            duals.theta[parts], duals.marginals[parts] = theta, marginals
+            marginals[:] = duals.marginals[parts]
+            duals.value[i] = self._value(i, log_z, theta, marginals)
+            changes[:] = gold - marginals
+            state.squared_norm += problem.add(i, changes)
+
+    def _proven_eta(self) -> float:
+        """1 / (1 + |A|), or 1 / |A| for max-margin (Theorem 2), for the least C of the run."""
+        bound = largest_entry(squared_radii(self.problem), self.config.c)
+        smoothness = bound + (1.0 if self.config.loss == "log-linear" else 0.0)
+        return 1.0 / smoothness if smoothness > 0 else 1.0
+
+    def _attempt(
+        self,
+        buffers: StepBuffers,
+        rule: StepRule,
+        i: int,
+        constant: float,
+        eta: float,
+        groups: Shorts | None,
+    ) -> tuple[float, float, float]:
+        """Propose a step and move v along it; returns value and slope (``evaluate_step``) and the
+        change of |v|^2.
+        """
+        if groups is None:
+            propose_step(buffers, rule, eta)
+        else:
+            propose_step_in_groups(buffers, rule, eta, groups, self._open_mass)
+        log_z = self.problem.marginals(i, buffers.trial, buffers.marginals)
+        value, slope = evaluate_step(buffers, rule, log_z, constant)
+        return value, slope, self.problem.add(i, buffers.changes)
+
+    def _constant(self, i: int, rule: StepRule) -> float:
+        """The constant of the cost, where the loss has one."""
+        return self.problem.cost_constant(i) if rule.max_margin else 0.0
 
     def _buffers(self, duals: DualVariables, i: int, rule: StepRule) -> StepBuffers:
         parts = self._parts_of(i)
