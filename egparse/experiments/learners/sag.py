@@ -132,20 +132,20 @@ class SAGState:
 
 
 class SAG(LearnerBase[VectorProblem]):
-    """SAG or SAGA on a problem, which holds x during a pass and w after it."""
+    """SAG or SAGA on a problem, which holds x during a pass and w after it; ``memory`` holds v."""
 
     def __init__(self, problem: VectorProblem, config: SAGConfig) -> None:
         super().__init__(problem)
         self.config = config
         self._loss = Loss(config.beta, config.gamma)
         self._by_example = config.sampling == "non-uniform"
-        self._memory = problem.with_own_weights()  # holds v
+        self.memory = problem.with_own_weights()
         self._buffers = np.empty((6, self.longest))
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> SAGState:
         """w = v = 0; ``gold_theta`` is ignored."""
         self.problem.reset()
-        self._memory.reset()
+        self.memory.reset()
         marginals = np.empty(int(self.problem.part_starts[-1]))
         for i in range(self.n):
             marginals[self._parts_of(i)] = self.problem.gold(i)
@@ -192,7 +192,7 @@ class SAG(LearnerBase[VectorProblem]):
         held = problem.scores(i)
         np.multiply(held, state.scale, out=scores)
         if state.pull:
-            scores += state.pull * self._memory.scores(i)
+            scores += state.pull * self.memory.scores(i)
         loss = self._loss.value(problem, i, scores, expected)
         state.evaluations += 1
         if not math.isfinite(loss):
@@ -206,13 +206,13 @@ class SAG(LearnerBase[VectorProblem]):
         np.subtract(stored, expected, out=changes)
         stored[:] = expected
         # w <- (1 - a lambda) w + a (k F'(mu - zbar) + v / m)
-        step, share = self._step(state), config.c / self.n
+        step, share = self.step_size(state), config.c / self.n
         factor = 1.0 / (self.n * chance) if config.saga else 1.0 / state.seen
         kept = 1.0 - step * share
         state.scale *= kept
         state.pull = kept * state.pull + step / state.seen
         if changes.any():
-            self._memory.add(i, changes)
+            self.memory.add(i, changes)
             changes *= (step * factor - state.pull) / state.scale
             problem.add(i, changes)
         if state.scale < _LEAST_SCALE:
@@ -220,7 +220,7 @@ class SAG(LearnerBase[VectorProblem]):
 
     def fold(self, state: SAGState) -> None:
         """x <- w, which leaves w as it is."""
-        for x, v in zip(self.problem.vectors(), self._memory.vectors(), strict=True):
+        for x, v in zip(self.problem.vectors(), self.memory.vectors(), strict=True):
             x *= state.scale
             x += state.pull * v
         state.scale, state.pull = 1.0, 0.0
@@ -237,7 +237,7 @@ class SAG(LearnerBase[VectorProblem]):
             loss += self._loss.value(self.problem, i, scores, expected)
         primal = loss + c / 2 * squared_norm(self.problem)
         # sum of H(mu) / beta + gamma (p'mu + q), less |v|^2 / (2C)
-        dual = float(state.value.sum()) - squared_norm(self._memory) / (2 * c)
+        dual = float(state.value.sum()) - squared_norm(self.memory) / (2 * c)
         details = {"search": state.search / n, "smoothness": state.largest}
         return Certificate(primal, dual, state.evaluations / n, c, details)
 
@@ -248,7 +248,7 @@ class SAG(LearnerBase[VectorProblem]):
         scores, expected, gradient, changes, _, _ = (buffer[:size] for buffer in self._buffers)
         return scores, expected, gradient, changes
 
-    def _step(self, state: SAGState) -> float:
+    def step_size(self, state: SAGState) -> float:
         """The step size a."""
         share = self.config.c / self.n
         step = 1.0 / (state.largest + share)
