@@ -160,6 +160,13 @@ LEARNERS: dict[str, Entry] = {
         continues=True,
         distributions=True,
     ),
+    "sdca": Entry(
+        "egparse.learners.builders:build_sdca",
+        "egparse.learners.builders:sdca_config",
+        "dual coordinate ascent that remembers its dual variables, any loss of the family "
+        "(Shalev-Shwartz & Zhang 2013; Lacoste-Julien et al. 2013)",
+        continues=True,
+    ),
     "mira": Entry(
         "egparse.learners.builders:build_mira",
         "egparse.learners.builders:mira_config",

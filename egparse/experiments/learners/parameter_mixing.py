@@ -275,5 +275,7 @@ def parameter_mixing_config(
         raise ConfigError(
             f"parameter-mixing: expected inner to be perceptron or sgd, got {inner!r}"
         )
+    if inner == "sgd" and inner_options.get("averaged"):
+        raise ConfigError("parameter-mixing: mixes the last weights of sgd, not their average")
     make = sgd_config if inner == "sgd" else perceptron_config
     return make(config, inner_options), MixingConfig(**mixing)
