@@ -85,6 +85,13 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "eta0": Rate,
     },
     "cutting-plane": {"patience": Count, "tolerance": Probability},
+    "n-slack": {"epsilon": Rate, "accumulate": Count, "patience": Count},
+    "frank-wolfe": {
+        "steps": Literal["plain", "pairwise", "away"],
+        "sampling": Literal["uniform", "permuted", "gap"],
+        "refresh": Count,
+        "averaged": bool,
+    },
     "gis": {},
     "iis": {},
     "scgis": {},

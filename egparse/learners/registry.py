@@ -237,8 +237,24 @@ LEARNERS: dict[str, Entry] = {
     "cutting-plane": Entry(
         "egparse.experiments.learners.cutting_plane:build_cutting_plane",
         "egparse.experiments.learners.cutting_plane:cutting_plane_config",
-        "structured SVM by cutting planes (Tsochantaridis et al. 2004; Joachims et al. 2009, "
-        "Alg. 3)",
+        "structured SVM by cutting planes with one slack (Joachims et al. 2009, Alg. 3)",
+        probabilities=False,
+        continues=True,
+        loss="max-margin",
+    ),
+    "n-slack": Entry(
+        "egparse.experiments.learners.n_slack:build_n_slack",
+        "egparse.experiments.learners.n_slack:n_slack_config",
+        "structured SVM by working sets of each example (Tsochantaridis et al. 2004, Alg. 1)",
+        probabilities=False,
+        continues=True,
+        loss="max-margin",
+    ),
+    "frank-wolfe": Entry(
+        "egparse.experiments.learners.frank_wolfe:build_frank_wolfe",
+        "egparse.experiments.learners.frank_wolfe:frank_wolfe_config",
+        "structured SVM by block-coordinate Frank-Wolfe (Lacoste-Julien et al. 2013; Osokin et "
+        "al. 2016)",
         probabilities=False,
         continues=True,
         loss="max-margin",
