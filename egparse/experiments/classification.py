@@ -20,6 +20,7 @@ from egparse.errors import EgparseError
 from egparse.experiments.kernels.problem import Inputs
 from egparse.learners.design import DesignMatrix
 from egparse.learners.eg.step import (
+    PLAIN,
     DualVariables,
     StepBuffers,
     StepRule,
@@ -279,7 +280,7 @@ def _visit(
         room.changes,
     )
     _score(weights, x, parts.scores)
-    if rule.max_margin:
+    if rule.form != PLAIN:
         _write_cost(examples.y[i], parts.cost)
     moved, evaluations, eta = 0.0, 0, duals.eta[i]
     for _ in range(rule.attempts):
