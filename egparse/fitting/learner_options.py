@@ -99,6 +99,12 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "gamma": Annotated[float, Interval(ge=1e-9, lt=0.5)],
         "beta": Annotated[float, Interval(ge=1e-9, lt=1)],
     },
+    "cd-exact": {
+        "gamma": Annotated[float, Interval(ge=1e-9, lt=0.5)],
+        "beta": Annotated[float, Interval(ge=1e-9, lt=1)],
+    },
+    "tron": {"forcing": Annotated[float, Interval(ge=1e-6, lt=1)]},
+    "dual-cd": {},
     "hmm": {"smoothing": Rate, "transition_smoothing": Rate},
     "naive-bayes": {"smoothing": Rate, "transition_smoothing": Rate},
     "kernel-perceptron": {},

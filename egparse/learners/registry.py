@@ -286,6 +286,24 @@ LEARNERS: dict[str, Entry] = {
         "coordinate descent on the primal, multiclass (Huang et al. 2009, section 3.2)",
         fits=MULTICLASS,
     ),
+    "cd-exact": Entry(
+        "egparse.experiments.maxent.adapter:build_cd_exact",
+        "egparse.experiments.maxent.adapter:check_cd_exact",
+        "coordinate descent with exact sub-problems, multiclass (Huang et al. 2009, section 3.2)",
+        fits=MULTICLASS,
+    ),
+    "tron": Entry(
+        "egparse.experiments.maxent.adapter:build_tron",
+        "egparse.experiments.maxent.adapter:check_tron",
+        "trust region Newton, multiclass (Lin, Weng & Keerthi 2008)",
+        fits=MULTICLASS,
+    ),
+    "dual-cd": Entry(
+        "egparse.experiments.maxent.adapter:build_dual_cd",
+        "egparse.experiments.maxent.adapter:check_dual_cd",
+        "coordinate descent on the dual, multiclass (Yu, Huang & Lin 2011)",
+        fits=MULTICLASS,
+    ),
     "hmm": Entry(
         "egparse.experiments.learners.counting:build_hmm",
         "egparse.experiments.learners.counting:hmm_config",
