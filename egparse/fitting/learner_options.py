@@ -70,6 +70,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     },
     "perceptron": {"averaged": bool, "shuffle": bool},
     "sgd": {"eta0": Rate},
+    "sag": {"sampling": Literal["uniform", "non-uniform"], "saga": bool},
+    "adagrad": {"eta": Rate, "averaged": bool},
     "lbfgs": {"memory": Annotated[int, Interval(ge=1, le=1000)], "tolerance": Probability},
     "cg": {"memory": Annotated[int, Interval(ge=1, le=1000)], "tolerance": Probability},
     "parallel-gradient": {"shards": Shards, "processes": bool, "spectral": bool},

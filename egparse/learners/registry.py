@@ -192,6 +192,21 @@ LEARNERS: dict[str, Entry] = {
         continues=True,
         distributions=True,
     ),
+    "sag": Entry(
+        "egparse.experiments.learners.sag:build_sag",
+        "egparse.experiments.learners.sag:sag_config",
+        "stochastic average gradient, or SAGA, with line search and non-uniform sampling "
+        "(Schmidt et al. 2015; Defazio et al. 2014)",
+        continues=True,
+    ),
+    "adagrad": Entry(
+        "egparse.experiments.learners.adagrad:build_adagrad",
+        "egparse.experiments.learners.adagrad:adagrad_config",
+        "stochastic gradient descent with a learning rate for every weight, any loss (Duchi et "
+        "al. 2011)",
+        continues=True,
+        distributions=True,
+    ),
     "lbfgs": Entry(
         "egparse.experiments.learners.quasi_newton:build_lbfgs",
         "egparse.experiments.learners.quasi_newton:lbfgs_config",
