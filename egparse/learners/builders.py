@@ -18,6 +18,7 @@ from egparse.learners.mira import MIRA, MIRAConfig
 from egparse.learners.perceptron import Perceptron, PerceptronConfig
 from egparse.learners.problem import VectorProblem
 from egparse.learners.registry import Options
+from egparse.learners.sdca import SDCA, SDCAConfig
 from egparse.learners.sgd import SGD, SGDConfig
 from egparse.losses import Loss
 
@@ -45,6 +46,11 @@ def build_eg_batch(problem: VectorProblem, config: LearnerConfig, options: Optio
 def build_dca(problem: VectorProblem, config: LearnerConfig, options: Options) -> Learner:
     """Dual coordinate ascent."""
     return DCA(problem, dca_config(config, options))
+
+
+def build_sdca(problem: VectorProblem, config: LearnerConfig, options: Options) -> Learner:
+    """Dual coordinate ascent that remembers its dual variables."""
+    return SDCA(problem, sdca_config(config, options))
 
 
 def build_mira(problem: VectorProblem, config: LearnerConfig, options: Options) -> Learner:
@@ -98,6 +104,15 @@ def dca_config(config: LearnerConfig, options: Options) -> DCAConfig:
         ConfigError: the loss of the perceptron, or a value out of range.
     """
     return DCAConfig(**asdict(config), **options)
+
+
+def sdca_config(config: LearnerConfig, options: Options) -> SDCAConfig:
+    """The settings of dual coordinate ascent that remembers its dual variables.
+
+    Raises:
+        ConfigError: a value out of range.
+    """
+    return SDCAConfig(**asdict(config), **options)
 
 
 def mira_config(config: LearnerConfig, options: Options) -> MIRAConfig:
