@@ -216,9 +216,7 @@ def _trace(
     except EgparseError as error:
         stopped = f"failed: {error}"
     own = {"sigma2": 1 / c, **options}
-    curve = Curve(
-        NAME, race.title, label, learner, own, 1.0, 0.0, c, seed, tuple(points), stopped
-    )
+    curve = Curve(NAME, race.title, label, learner, own, 1.0, 0.0, c, seed, tuple(points), stopped)
     return curve, kept[0]
 
 

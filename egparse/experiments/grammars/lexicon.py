@@ -77,9 +77,7 @@ class Lexicon:
         return number
 
 
-def learn_lexicon(
-    trees: Sequence[Tree], tags: Sequence[str], min_count: int = 2
-) -> Lexicon:
+def learn_lexicon(trees: Sequence[Tree], tags: Sequence[str], min_count: int = 2) -> Lexicon:
     """The words of the trees; ``tags`` are the labels of tags in the order of their numbers.
 
     Raises:
