@@ -194,23 +194,23 @@ def _of_order(results: Results) -> list[Claim]:
     needed = _passes(curve, primal(bound), 0.01), _passes(other, primal(other_bound), 0.01)
     c = margin.constants[0]
     order = 1 - _SLACK
-    linear = _is_linear(decades[1])
+    linear = is_linear(decades[1])
     return [
         Claim(
             f"{_PAPER}, sections 1 and 5.1",
             "For max-margin, O(1/eps) updates bring the dual within eps of the optimum.",
             verdict_of([slope >= order]),
             f"On {margin.task.n} sentences at C = {c:g} the distance of the dual falls with the "
-            f"power {slope:.2f} of the passes in the last half of the run (1 is that order). "
-            f"Passes to a distance of {_in_words(decades[0])}.",
+            f"power {figure(slope, '.2f')} of the passes in the last half of the run (1 is that "
+            f"order). Passes to a distance of {_in_words(decades[0])}.",
         ),
         Claim(
             f"{_PAPER}, sections 1 and 5.1",
             "For log-linear models, O(log 1/eps) updates do: as many for each further digit.",
             verdict_of([linear]),
             f"On the same sentences with the same C, passes to a distance of "
-            f"{_in_words(decades[1])}; the power of the passes is {steep:.2f} in the last half of "
-            "the run, and grows.",
+            f"{_in_words(decades[1])}; the power of the passes is {figure(steep, '.2f')} in the "
+            "last half of the run.",
         ),
         Claim(
             f"{_PAPER}, section 9",
@@ -225,8 +225,9 @@ def _of_order(results: Results) -> list[Claim]:
             f"{_PAPER}, section 9",
             "The primal of max-margin converges in O(1/eps^2); O(1/eps) may be possible.",
             verdict_of([of_primal >= 0.5 - _SLACK / 2, of_primal >= order]),
-            f"The primal's distance falls with the power {of_primal:.2f} of the passes in the last "
-            "half of the run: 0.5 is the order that is proven, 1 the one that is hoped for.",
+            f"The primal's distance falls with the power {figure(of_primal, '.2f')} of the passes "
+            "in the last half of the run: 0.5 is the order that is proven, 1 the one that is "
+            "hoped for.",
         ),
         Claim(
             f"{_PAPER}, section 9",
@@ -336,21 +337,21 @@ def exponent(curve: Curve, distance: Callable[[Point], float]) -> float:
 
 
 def _decades(curve: Curve, distance: Callable[[Point], float]) -> dict[float, float]:
-    """The passes to a distance of 10 %, 1 %, 0.1 % and 0.01 %, as far as they are reached."""
-    found = {near: _passes(curve, distance, near) for near in (0.1, 0.01, 0.001, 0.0001)}
-    return {near: passes for near, passes in found.items() if math.isfinite(passes)}
+    """The passes to a distance of 10 %, 1 %, 0.1 % and 0.01 %; inf where it is not reached."""
+    return {near: _passes(curve, distance, near) for near in (0.1, 0.01, 0.001, 0.0001)}
 
 
-def _is_linear(decades: dict[float, float]) -> bool:
+def is_linear(decades: dict[float, float]) -> bool:
     """Whether each further digit takes at most twice as many passes as the one before; O(1/eps)
     would be ten times as many.
     """
-    steps = [after - before for before, after in itertools.pairwise(decades.values())]
+    reached = [passes for passes in decades.values() if math.isfinite(passes)]
+    steps = [after - before for before, after in itertools.pairwise(reached)]
     return len(steps) > 1 and all(b <= 2 * max(a, 1.0) for a, b in itertools.pairwise(steps))
 
 
 def _in_words(decades: dict[float, float]) -> str:
-    return ", ".join(f"{100 * near:g} %: {passes:.3g}" for near, passes in decades.items())
+    return ", ".join(f"{100 * near:g} %: {figure(passes)}" for near, passes in decades.items())
 
 
 def _passes(curve: Curve, distance: Callable[[Point], float], near: float) -> float:
