@@ -5,7 +5,7 @@ For each loss the C with the best validation score is reported, with the expecte
 validation part (ibid., footnote 1).
 
 We differ in the corpora (see ``dca_curves``; English is cut to its first 1,500 training sentences,
-names to 4,000), and in the number of passes: 8 instead of 50 over names, and of 10 over trees. For
+names to 4,000), and in the number of passes: 6 instead of 50 over names, and of 10 over trees. For
 beta = inf, Chu-Liu-Edmonds finds the best tree instead of a linear program.
 """
 
@@ -77,7 +77,7 @@ def measure(request: Request) -> Results:
         *(() if request.quick else (LATIN_NOTE,)),
         "C is chosen by the validation score of the last pass; the weights are averaged (Alg. 1). "
         "Paired tests are of all losses at each C, and at their best C, on the test parts.",
-        "Cut to fit the time: names to 4,000 training sentences, English to 1,500; eight passes; "
+        "Cut to fit the time: names to 4,000 training sentences, English to 1,500; six passes; "
         "three seeds for Latin, and for names at the best C of each loss.",
         _RISKS_NOTE,
     )
@@ -122,7 +122,7 @@ def _compared(grid: _Grid, request: Request) -> Comparison:
             setup,
             _contenders(request),
             constants,
-            Budget(request.budget(8, 4)),
+            Budget(request.budget(6, 4)),
             risks=True,
             seeds=seeds,
         ),
@@ -135,7 +135,7 @@ def _names_again(found: Comparison, request: Request) -> Comparison:
     best = {label: found.best_c(label) for label in found.labels}
     own = tuple(each._replace(only=(best[each.label],)) for each in _contenders(request))
     constants = sorted(set(best.values()), reverse=True)
-    budget = Budget(request.budget(8, 4))
+    budget = Budget(request.budget(6, 4))
     seeds = request.seeds_of(_SEEDS, 2)
     setup = names_setup(request, _NAMES)
     return compare(Plan(NAME, setup, own, constants, budget, risks=True, seeds=seeds), request)
