@@ -1,5 +1,5 @@
-"""The tasks of the experiment: digits, tags of words in sequence, trees, the language of a word, and
-the language of a tree.
+"""The tasks of the experiment: digits, tags of words in sequence, the language of a word, and the
+language of a tree.
 """
 
 from __future__ import annotations
