@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,8 +40,8 @@ PRODUCTIONS, FRAGMENTS = "productions", "tree fragments"
 _FREE = (math.inf, 0.0)
 _C = 1.0  # the perceptron has none
 _DIGITS, _QUICK_DIGITS = (2500, 1000, 1500), (150, 60, 60)
-_OBJECTS, _QUICK_OBJECTS = (500, 250), (40, 20)  # of each class, for training and validation
-_PASSES, _QUICK_PASSES = 8, 2
+_WORDS, _TREES, _QUICK_OBJECTS = (500, 250), (250, 125), (40, 20)  # of each class
+_PASSES, _QUICK_PASSES = 5, 2
 _SAMPLE = 200  # objects whose Gram matrix is decomposed
 _SMALL = 1e-6  # the decay that leaves single productions
 
@@ -49,7 +49,7 @@ _SMALL = 1e-6  # the decay that leaves single productions
 def compare_kernels(request: Request) -> dict[str, Comparison]:
     """Kernels of vectors, of strings and of trees, each beside its linear one."""
     digits = vectors_setup(read_vectors(request, _QUICK_DIGITS if request.quick else _DIGITS))
-    each = _QUICK_OBJECTS if request.quick else _OBJECTS
+    words, trees = (_QUICK_OBJECTS, _QUICK_OBJECTS) if request.quick else (_WORDS, _TREES)
     tasks: dict[str, tuple[Setup, tuple[Contender, ...]]] = {
         "kernels of digits": (
             digits,
@@ -62,7 +62,7 @@ def compare_kernels(request: Request) -> dict[str, Comparison]:
             ),
         ),
         "kernels of words": (
-            objects_setup(words_of_languages(request, *each)),
+            objects_setup(words_of_languages(request, *words)),
             (
                 _one(LETTERS, kernel="subsequences", length=1),
                 _one(PAIRS, kernel="subsequences", length=2),
@@ -70,7 +70,7 @@ def compare_kernels(request: Request) -> dict[str, Comparison]:
             ),
         ),
         "kernels of trees": (
-            objects_setup(trees_of_languages(request, *each)),
+            objects_setup(trees_of_languages(request, *trees)),
             (
                 _one(PRODUCTIONS, kernel="fragments", decay=_SMALL),
                 _one(FRAGMENTS, kernel="fragments", decay=0.4),
@@ -144,7 +144,9 @@ def measure_kernels(request: Request) -> dict[str, Any]:
 
 
 def _gram(kernel: Kernel, objects: Any) -> dict[str, float]:
-    """The least eigenvalue of the Gram matrix, of its greatest, and how far it is from symmetric."""
+    """The least eigenvalue of the Gram matrix, relative to the greatest, and how far the matrix is
+    from symmetric.
+    """
     gram = kernel.matrix(objects, objects)
     values = np.linalg.eigvalsh(gram)
     return {
@@ -220,23 +222,25 @@ def _cost(seed: int) -> list[list[float]]:
     million values of the kernel, and for degree 2 those of as many products of the features.
     """
     x = np.random.default_rng(seed).normal(size=(1000, 50))
-    rows = []
-    for degree in (2, 3, 4, 5):
-        seconds = _seconds(lambda degree=degree: Polynomial(degree=degree).matrix(x, x))
-        explicit = math.nan
-        if degree == 2:
-            features = squares(x)
-            explicit = _seconds(lambda features=features: features @ features.T)
-        rows.append([float(degree), float(math.comb(50 + degree, degree)), seconds, explicit])
-    return rows
+    features = squares(x)
+    explicit = _seconds(Linear(), features)
+    return [
+        [
+            float(degree),
+            float(math.comb(50 + degree, degree)),
+            _seconds(Polynomial(degree=degree), x),
+            explicit if degree == 2 else math.nan,
+        ]
+        for degree in (2, 3, 4, 5)
+    ]
 
 
-def _seconds(work: Callable[[], object]) -> float:
-    """The least CPU seconds of three calls."""
+def _seconds(kernel: Kernel, x: Floats) -> float:
+    """The least CPU seconds of three matrices."""
     found = []
     for _ in range(3):
         begun = time.process_time()
-        work()
+        kernel.matrix(x, x)
         found.append(time.process_time() - begun)
     return min(found)
 
