@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_args
 
-from annotated_types import Interval
+from annotated_types import Ge, Interval
 
 from egparse.fitting.config import LARGE, Count, Natural, NonNegative
 
@@ -16,6 +16,8 @@ Rate = Annotated[float, Interval(ge=1e-9, le=LARGE)]
 Growth = Annotated[float, Interval(ge=1, le=1000)]
 Probability = Annotated[float, Interval(ge=0, le=1)]
 Shards = Annotated[int, Interval(ge=1, le=256)]
+
+_START = Literal["gold", "uniform"]
 
 _STEPS = {
     "eta": Rate,
@@ -27,21 +29,38 @@ _STEPS = {
     "visit_cost": Literal["parts", "examples"],
     "min_visit_probability": Probability,
     "anneal_hold": Natural,
+    "start": _START,
+    "largest_eta": Annotated[float, Ge(1e-9)],
+    "calibrate": Probability,
 }
 
 OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "eg-online": {
         "published": bool,
-        "order": Literal["random", "cyclic"],
+        "order": Literal["random", "drawn", "cyclic"],
         "round_fraction": Annotated[float, Interval(ge=1e-3, le=1)],
-        "search": Literal["halving", "quadratic"],
+        "search": Literal["halving", "quadratic", "proven"],
+        "restart_eta": bool,
         **_STEPS,
     },
     "eg-cyclic": {
-        "search": Literal["halving", "quadratic"],
+        "search": Literal["halving", "quadratic", "proven"],
+        "restart_eta": bool,
         **_STEPS,
     },
-    "eg-batch": {"rate": Literal["proven", "fixed", "halving"], "eta": Rate, "growth": Growth},
+    "eg-2007": {
+        "eta": Rate,
+        "largest_eta": Annotated[float, Ge(1e-9)],
+        "max_halvings": Annotated[int, Interval(ge=1, le=1000)],
+        "start": _START,
+        "calibrate": Probability,
+    },
+    "eg-batch": {
+        "rate": Literal["proven", "fixed", "halving"],
+        "eta": Rate,
+        "growth": Growth,
+        "start": _START,
+    },
     "dca": {"averaged": bool},
     "mira": {
         "averaged": bool,
@@ -51,11 +70,23 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     },
     "perceptron": {"averaged": bool, "shuffle": bool},
     "sgd": {"eta0": Rate},
+    "sag": {"sampling": Literal["uniform", "non-uniform"], "saga": bool},
+    "adagrad": {"eta": Rate, "averaged": bool},
     "lbfgs": {"memory": Annotated[int, Interval(ge=1, le=1000)], "tolerance": Probability},
     "cg": {"memory": Annotated[int, Interval(ge=1, le=1000)], "tolerance": Probability},
-    "parallel-gradient": {"shards": Shards, "processes": bool},
+    "parallel-gradient": {"shards": Shards, "processes": bool, "spectral": bool},
     "parameter-mixing": {
-        "inner": Literal["perceptron", "sgd"],
+        "inner": Literal[
+            "perceptron",
+            "sgd",
+            "eg-online",
+            "eg-batch",
+            "lbfgs",
+            "parallel-gradient",
+            "cutting-plane",
+        ],
+        "gap": Annotated[float, Interval(ge=1e-9, le=0.5)],
+        "passes": Count,
         "shards": Shards,
         "iterated": bool,
         "processes": bool,
@@ -64,6 +95,13 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "eta0": Rate,
     },
     "cutting-plane": {"patience": Count, "tolerance": Probability},
+    "n-slack": {"epsilon": Rate, "accumulate": Count, "patience": Count},
+    "frank-wolfe": {
+        "steps": Literal["plain", "pairwise", "away"],
+        "sampling": Literal["uniform", "permuted", "gap"],
+        "refresh": Count,
+        "averaged": bool,
+    },
     "gis": {},
     "iis": {},
     "scgis": {},
@@ -71,6 +109,12 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "gamma": Annotated[float, Interval(ge=1e-9, lt=0.5)],
         "beta": Annotated[float, Interval(ge=1e-9, lt=1)],
     },
+    "cd-exact": {
+        "gamma": Annotated[float, Interval(ge=1e-9, lt=0.5)],
+        "beta": Annotated[float, Interval(ge=1e-9, lt=1)],
+    },
+    "tron": {"forcing": Annotated[float, Interval(ge=1e-6, lt=1)]},
+    "dual-cd": {},
     "hmm": {"smoothing": Rate, "transition_smoothing": Rate},
     "naive-bayes": {"smoothing": Rate, "transition_smoothing": Rate},
     "kernel-perceptron": {},

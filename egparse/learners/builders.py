@@ -6,17 +6,19 @@ The registry names the functions of this module by their places.
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import Any
 
 from egparse.errors import ConfigError
 from egparse.learners.dca import DCA, DCAConfig
 from egparse.learners.eg.batch import BatchEG, EGBatchConfig
+from egparse.learners.eg.config import Loss as EGLoss
+from egparse.learners.eg.config import member_of
 from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.mira import MIRA, MIRAConfig
 from egparse.learners.perceptron import Perceptron, PerceptronConfig
 from egparse.learners.problem import VectorProblem
 from egparse.learners.registry import Options
+from egparse.learners.sdca import SDCA, SDCAConfig
 from egparse.learners.sgd import SGD, SGDConfig
 from egparse.losses import Loss
 
@@ -31,6 +33,11 @@ def build_eg_cyclic(problem: VectorProblem, config: LearnerConfig, options: Opti
     return OnlineEG(problem, eg_cyclic_config(config, options))
 
 
+def build_eg_2007(problem: VectorProblem, config: LearnerConfig, options: Options) -> Learner:
+    """Online EG in the order of the corpus, whose learning rates start again at each visit."""
+    return OnlineEG(problem, eg_2007_config(config, options))
+
+
 def build_eg_batch(problem: VectorProblem, config: LearnerConfig, options: Options) -> Learner:
     """Batch EG."""
     return BatchEG(problem, eg_batch_config(config, options))
@@ -39,6 +46,11 @@ def build_eg_batch(problem: VectorProblem, config: LearnerConfig, options: Optio
 def build_dca(problem: VectorProblem, config: LearnerConfig, options: Options) -> Learner:
     """Dual coordinate ascent."""
     return DCA(problem, dca_config(config, options))
+
+
+def build_sdca(problem: VectorProblem, config: LearnerConfig, options: Options) -> Learner:
+    """Dual coordinate ascent that remembers its dual variables."""
+    return SDCA(problem, sdca_config(config, options))
 
 
 def build_mira(problem: VectorProblem, config: LearnerConfig, options: Options) -> Learner:
@@ -74,6 +86,12 @@ def eg_cyclic_config(config: LearnerConfig, options: Options) -> EGConfig:
     return replace(base, **options)
 
 
+def eg_2007_config(config: LearnerConfig, options: Options) -> EGConfig:
+    """The settings of the online EG of 2007; it raises what ``eg_online_config`` raises."""
+    base = EGConfig.of_2007(loss=eg_loss(config), c=config.c, seed=config.seed)
+    return replace(base, **options)
+
+
 def eg_batch_config(config: LearnerConfig, options: Options) -> EGBatchConfig:
     """The settings of batch EG; it raises what ``eg_online_config`` raises."""
     return EGBatchConfig(loss=eg_loss(config), c=config.c, **options)
@@ -86,6 +104,15 @@ def dca_config(config: LearnerConfig, options: Options) -> DCAConfig:
         ConfigError: the loss of the perceptron, or a value out of range.
     """
     return DCAConfig(**asdict(config), **options)
+
+
+def sdca_config(config: LearnerConfig, options: Options) -> SDCAConfig:
+    """The settings of dual coordinate ascent that remembers its dual variables.
+
+    Raises:
+        ConfigError: a value out of range.
+    """
+    return SDCAConfig(**asdict(config), **options)
 
 
 def mira_config(config: LearnerConfig, options: Options) -> MIRAConfig:
@@ -141,18 +168,16 @@ def loss_of_family(config: LearnerConfig) -> Loss:
         raise ConfigError(str(error)) from None
 
 
-def eg_loss(config: LearnerConfig) -> Any:
-    """The loss of exponentiated gradient, whose dual it needs in closed form: log-linear or
-    max-margin.
+def eg_loss(config: LearnerConfig) -> EGLoss:
+    """The loss of exponentiated gradient, by name where it has one there.
 
     Raises:
-        ConfigError: another loss.
+        ConfigError: the loss of the perceptron.
     """
-    known = {(1.0, 0.0): "log-linear", (float("inf"), 1.0): "max-margin"}
-    if (config.beta, config.gamma) not in known:
-        raise ConfigError(
-            "exponentiated gradient expects the loss log-linear (beta = 1, gamma = 0) or "
-            "max-margin (beta = inf, gamma = 1), "
-            f"got beta = {config.beta:g}, gamma = {config.gamma:g}"
-        )
-    return known[config.beta, config.gamma]
+    known: dict[tuple[float, float], EGLoss] = {
+        (1.0, 0.0): "log-linear",
+        (float("inf"), 1.0): "max-margin",
+    }
+    loss: EGLoss = known.get((config.beta, config.gamma)) or loss_of_family(config)
+    member_of(loss)
+    return loss

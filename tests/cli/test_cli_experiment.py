@@ -21,7 +21,7 @@ def test_a_quick_experiment_writes_its_files_and_shows_its_tables(tmp_path: Path
     }
     assert "Multi-class classification" in done.stdout
     assert "learner" in done.stdout
-    assert "EG, C = 5:" in done.stderr
+    assert "EG, C = 5, seed 1:" in done.stderr
 
 
 def test_json_is_all_that_it_prints(tmp_path: Path) -> None:

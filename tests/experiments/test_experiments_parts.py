@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from egparse.errors import ConfigError, EgparseError
-from egparse.experiments.comparisons import comparison
 from egparse.experiments.comparisons.catalogue import EXPERIMENTS, perform
 from egparse.experiments.comparisons.comparison import SGD, Plan, compare
 from egparse.experiments.data.digits import read_digits, read_idx
@@ -24,8 +23,9 @@ from egparse.experiments.report.curves import Budget, Run, trace
 from egparse.experiments.report.figure import draw
 from egparse.experiments.report.markdown import table_lines
 from egparse.experiments.report.outcome import Line, Panel, Table
-from egparse.experiments.report.record import Curve, Point, best_bound
+from egparse.experiments.report.record import Comparison, Curve, Point, best_bound
 from egparse.experiments.report.request import Request
+from egparse.experiments.report.summary import summary_table
 from egparse.learners.learner import LearnerConfig
 from egparse.sentences import Sentence
 
@@ -121,8 +121,8 @@ def test_the_table_says_what_it_took_to_come_near_the_bound() -> None:
         "",
     )
     assert best_bound((curve,)) == 100.0
-    (row,) = comparison.summary_table("Learners", comparison.Comparison(small(), (curve,), ())).rows
-    assert row[:7] == ("2", "EG", "100.0", "100.0", "0.05000", "2.000", "3.000")
+    (row,) = summary_table("Learners", Comparison(small().task, (curve,))).rows
+    assert row[:7] == ("2", "EG", "100.0", "0.05000", "0.05000", "2.000", "3.000")
     assert row[-2:] == ("12.00", "10.00")  # an error: the lowest is best
 
 

@@ -14,9 +14,12 @@ from xml.etree import ElementTree
 import pytest
 
 from egparse.cli.commands.experiment import experiment
-from egparse.experiments.comparisons.catalogue import EXPERIMENTS, Done
+from egparse.experiments.comparisons.catalogue import EXPERIMENTS, Done, report_again
 from egparse.experiments.data import samples
+from egparse.experiments.report.claims import VERDICTS
+from egparse.experiments.report.record import Curve
 from egparse.experiments.report.request import Request
+from egparse.experiments.report.results import read_results
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 
@@ -44,6 +47,11 @@ def numbers_of(done: Done) -> dict[str, Any]:
     return content
 
 
+def curves_of(done: Done) -> list[Curve]:
+    results, _ = read_results(done.written.numbers, done.name)
+    return [curve for found in results.comparisons.values() for curve in found.curves]
+
+
 def test_the_numbers_are_complete_and_finite(done: Done) -> None:
     content = numbers_of(done)
     assert content["experiment"] == done.name
@@ -51,34 +59,44 @@ def test_the_numbers_are_complete_and_finite(done: Done) -> None:
     assert {"egparse", "python", "numpy", "numba", "scipy", "matplotlib"} <= content[
         "versions"
     ].keys()
-    assert content["data"]
-    for curve in content["curves"]:
-        assert curve["points"]
-        assert not curve["stopped"].startswith("failed")
-        efforts = [point["effective_iterations"] for point in curve["points"]]
+    for curve in curves_of(done):
+        assert curve.points
+        assert not curve.stopped.startswith("failed")
+        efforts = [point.effective_iterations for point in curve.points]
         assert efforts == sorted(efforts)
-        for point in curve["points"]:
-            assert math.isfinite(point["primal"])
-            assert 0 <= point["score"] <= 100
-            assert point["cpu_seconds"] >= 0
-            if point["dual"] is not None:
-                assert point["gap"] >= -1e-3 * abs(point["primal"])
+        for point in curve.points:
+            assert math.isfinite(point.primal)
+            assert math.isnan(point.score) or 0 <= point.score <= 100
+            assert point.cpu_seconds >= 0
+            assert point.gap >= -1e-3 * abs(point.primal)
+
+
+def test_claims_have_a_source_a_verdict_and_evidence(done: Done) -> None:
+    for claim in done.outcome.claims:
+        assert claim.verdict in VERDICTS
+        assert all(map(str.strip, (claim.source, claim.text, claim.evidence)))
+        assert "nan" not in claim.evidence.split()
+
+
+def test_the_numbers_alone_make_the_same_report(done: Done, tmp_path: Path) -> None:
+    again = report_again(done.name, done.written.numbers.parent, tmp_path / "again")
+    for ours, theirs in zip(again.written, done.written, strict=True):
+        assert ours.read_bytes() == theirs.read_bytes(), ours.name
 
 
 def test_no_learner_gets_below_the_bound_of_another(done: Done) -> None:
-    problems = [
-        (curve["task"], curve["c"], curve["beta"], curve["gamma"], curve)
-        for curve in numbers_of(done)["curves"]
-    ]
-    for _, own in groupby(sorted(problems, key=lambda it: it[:2]), key=lambda it: it[:2]):
-        points = [(it[2:4], point) for it in own for point in it[4]["points"]]
-        for loss in {it for it, _ in points}:
-            duals = [
-                point["dual"] for it, point in points if it == loss and point["dual"] is not None
-            ]
-            primals = [point["primal"] for it, point in points if it == loss]
-            if duals:
-                assert max(duals) <= min(primals) + 1e-3 * abs(min(primals))
+    results, _ = read_results(done.written.numbers, done.name)
+    for found in results.comparisons.values():
+        for c in found.constants:
+            for seed in {curve.seed for curve in found.at(c)}:
+                points = [
+                    point
+                    for curve in found.at(c)
+                    if curve.seed == seed or not found.split_by_seed
+                    for point in curve.points
+                ]
+                lowest = min(point.primal for point in points)
+                assert max(point.dual for point in points) <= lowest + 1e-3 * abs(lowest)
 
 
 def test_the_figure_is_a_png_and_an_svg(done: Done) -> None:
@@ -114,8 +132,10 @@ def tables_of(page: str) -> Iterator[list[str]]:
 
 def test_the_page_has_aligned_tables_and_shows_the_figure(done: Done) -> None:
     page = done.written.page.read_text()
-    tables = list(tables_of(page))
-    assert len(tables) == len(done.outcome.tables) > 0
+    claims, tables = page.count("\n## Claims\n"), list(tables_of(page))
+    assert claims == bool(done.outcome.claims)
+    assert len(tables) - claims == len(done.outcome.tables) > 0
+    tables = tables[claims:]  # claims are sentences, which do not line up
     for lines in tables:
         assert len({len(line) for line in lines}) == 1
         assert set(lines[1]) <= set("|-: ")
@@ -128,8 +148,12 @@ def test_the_page_has_aligned_tables_and_shows_the_figure(done: Done) -> None:
 def test_a_seed_fixes_every_number_but_time() -> None:
     def numbers(seed: int) -> list[list[tuple[float, float]]]:
         request = Request(quick=True, seed=seed, iterations=3, constants=(5.0,))
-        curves = EXPERIMENTS["multiclass"].run(request).curves
-        return [[(point.primal, point.score) for point in curve.points] for curve in curves]
+        found = EXPERIMENTS["multiclass"].measure(request).comparisons
+        return [
+            [(point.primal, point.score) for point in curve.points]
+            for comparison in found.values()
+            for curve in comparison.curves
+        ]
 
     assert numbers(1) == numbers(1) != numbers(2)
 
@@ -139,14 +163,17 @@ def test_generated_sentences_do_where_there_is_no_corpus(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(samples, "CORPORA", tmp_path / "none")
-    outcome = EXPERIMENTS[name].run(Request(quick=True, iterations=2))
-    assert "generated" in json.dumps(dict(outcome.data))
-    assert all(curve.points for curve in outcome.curves)
+    results = EXPERIMENTS[name].measure(Request(quick=True, iterations=2))
+    assert "generated" in json.dumps(dict(results.facts))
+    assert all(curve.points for found in results.comparisons.values() for curve in found.curves)
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the development corpora are not here")
 @pytest.mark.parametrize("name", ["multiclass", "parsing"])
 def test_a_quick_run_takes_slices_of_the_data_that_it_is_given(name: str) -> None:
-    outcome = EXPERIMENTS[name].run(Request(quick=True, data=DATA, iterations=2, constants=(10.0,)))
-    assert any(known in outcome.data["data"] for known in ("MNIST", "esp.train"))
-    assert outcome.curves[0].c == 10.0
+    results = EXPERIMENTS[name].measure(
+        Request(quick=True, data=DATA, iterations=2, constants=(10.0,))
+    )
+    found = next(iter(results.comparisons.values()))
+    assert any(known in found.task.facts["data"] for known in ("MNIST", "esp.train"))
+    assert found.curves[0].c == 10.0

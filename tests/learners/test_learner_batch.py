@@ -7,6 +7,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,9 +31,9 @@ from egparse.learners.eg.batch import (
     EGBatchConfig,
     EGBatchState,
     proven_rate,
-    squared_radii,
 )
 from egparse.learners.eg.online import EGConfig, Loss, OnlineEG
+from egparse.learners.eg.radii import squared_radii
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.registry import build
 from egparse.learners.vectors import read
@@ -157,7 +158,7 @@ def test_radii_know_of_parts_that_occur_twice() -> None:
 
 @losses
 @pytest.mark.parametrize("seed", [3, 4])
-@pytest.mark.parametrize("learner", ["eg-online", "eg-cyclic", "eg-batch"])
+@pytest.mark.parametrize("learner", ["eg-online", "eg-cyclic", "eg-2007", "eg-batch"])
 def test_every_order_finds_the_optimum(loss: Loss, seed: int, learner: str) -> None:
     problem = random_problem(seed)
     optimum = OPTIMA[loss](problem, 2.0)
@@ -262,7 +263,46 @@ def test_online_as_published_is_a_choice_of_the_registry() -> None:
         "eg-online", random_problem(8), LearnerConfig(c=3.0, seed=4), published=True, eta=0.25
     )
     assert isinstance(eg, OnlineEG)
-    assert eg.config == EGConfig(c=3.0, seed=4, round_fraction=1.0, eta=0.25)
+    assert eg.config == EGConfig(
+        c=3.0,
+        seed=4,
+        eta=0.25,
+        order="drawn",
+        start="uniform",
+        largest_eta=math.inf,
+        max_halvings=60,
+        round_fraction=1.0,
+    )
+
+
+def test_the_algorithm_of_2007_starts_its_rates_again_at_each_visit() -> None:
+    """So that no visit tries a rate that is not eta_0 over a power of two, and each tries eta_0."""
+    problem = random_problem(7)
+    eg = build("eg-2007", problem, LearnerConfig(c=0.1), eta=0.75)
+    assert isinstance(eg, OnlineEG)
+    assert (eg.config.order, eg.config.start) == ("cyclic", "uniform")
+    state, tried = eg.initialise(), []
+    attempt = eg._attempt
+
+    def noted(*arguments: Any) -> tuple[float, float, float]:
+        tried.append((arguments[2], arguments[4]))
+        return attempt(*arguments)
+
+    eg._attempt = noted  # type: ignore[method-assign]
+    for _ in range(4):
+        tried.clear()
+        eg.iterate(state)
+        visits = [list(rates) for _, rates in itertools.groupby(tried, key=lambda one: one[0])]
+        assert [visit[0] for visit in visits] == [(i, 0.75) for i in range(eg.n)]
+        for visit in visits:
+            assert [eta for _, eta in visit] == [0.75 / 2**k for k in range(len(visit))]
+    assert len(tried) > eg.n  # some rates were halved, and start again none the less
+
+
+def test_batch_starts_where_it_is_told() -> None:
+    eg = BatchEG(random_problem(8), EGBatchConfig(start="uniform"))
+    assert not eg.initialise(3.0).theta.any()
+    assert BatchEG(random_problem(8), EGBatchConfig()).initialise(3.0).theta.max() == 3.0
 
 
 @pytest.mark.parametrize(
@@ -273,7 +313,9 @@ def test_online_as_published_is_a_choice_of_the_registry() -> None:
             {"round_fraction": 0.5},
             "round_fraction = 1 with the cyclic order, got 0.5",
         ),
-        ("eg-online", {"order": "corpus"}, "order among random, cyclic, got 'corpus'"),
+        ("eg-online", {"order": "corpus"}, "order among random, drawn, cyclic, got 'corpus'"),
+        ("eg-2007", {"order": "drawn"}, "visit every example once with restart_eta"),
+        ("eg-batch", {"start": "gold start"}, "start among gold, uniform, got 'gold start'"),
         ("eg-batch", {"rate": "best"}, "rate among proven, fixed, halving, got 'best'"),
         ("eg-batch", {"growth": 0.9}, "growth >= 1, got 0.9"),
         ("eg-batch", {"speed": 1}, "learner eg-batch: .*speed"),
@@ -284,8 +326,12 @@ def test_options_that_do_not_fit(name: str, options: dict[str, object], message:
         build(name, random_problem(9), LearnerConfig(), **options)
 
 
-def test_losses_without_this_dual_are_named() -> None:
-    with pytest.raises(
-        ConfigError, match=r"expects the loss log-linear .* got beta = 1, gamma = 1"
-    ):
-        build("eg-batch", random_problem(9), LearnerConfig(gamma=1.0))
+@pytest.mark.parametrize("name", ["eg-batch", "eg-online", "eg-cyclic", "eg-2007"])
+def test_the_loss_of_the_perceptron_has_nothing_to_learn(name: str) -> None:
+    with pytest.raises(ConfigError, match=r"optimum is not w = 0: .* got beta = inf, gamma = 0"):
+        build(name, random_problem(9), LearnerConfig(beta=math.inf, gamma=0.0))
+
+
+def test_unknown_losses_are_named() -> None:
+    with pytest.raises(ConfigError, match="softmax-margin, got 'hinge'"):
+        EGBatchConfig(loss="hinge")  # type: ignore[arg-type]

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from itertools import islice, pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -166,6 +167,34 @@ def test_the_same_seed_gives_the_same_path() -> None:
     assert walked(1) != walked(2)
 
 
+@pytest.mark.parametrize(("rates", "factor"), [("scaled", 0.5), ("kept", 1.0), ("restarted", None)])
+def test_learning_rates_at_the_next_c(rates: Any, factor: float | None) -> None:
+    learner, state = begun(random_problem(7))
+    path = PathConfig(c_from=8.0, c_to=2.0, decay=0.25, rates=rates)
+    points = follow(learner, state, path)
+    next(points)
+    before, seen = state.eta.copy(), []
+    run = OnlineEG.run_steps
+
+    def noted(self: OnlineEG, state: EGState, order: np.ndarray) -> None:
+        seen.append(state.eta.copy())
+        run(self, state, order)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(OnlineEG, "run_steps", noted)
+        next(points)
+    expected = np.full(learner.n, 0.5) if factor is None else factor * before
+    np.testing.assert_array_equal(seen[0], expected)
+    assert (before != 0.5).any()
+
+
+@seeds
+def test_the_gap_may_be_relative_to_the_primal(seed: int) -> None:
+    path = PathConfig(c_from=8.0, c_to=1.0, gap=0.05, gap_of="primal")
+    for point in follow(*begun(random_problem(seed)), path):
+        assert point.gap <= 0.05 * point.primal
+
+
 def test_points_come_as_they_are_solved() -> None:
     """So that what is interrupted keeps those that have come."""
     learner, state = begun(random_problem(7))
@@ -202,6 +231,8 @@ def test_the_constants_of_a_path(
         ({"decay": 0.0}, r"decay of C in \(0, 1\), got 0"),
         ({"gap": 0.0}, "relative gap > 0"),
         ({"iterations": 0}, "at least one pass for each C, got 0"),
+        ({"rates": "best"}, "rates among scaled, kept, restarted, got 'best'"),
+        ({"gap_of": "both"}, "gap of the dual or the primal, got 'both'"),
     ],
 )
 def test_paths_that_lead_nowhere(change: dict[str, float], message: str) -> None:

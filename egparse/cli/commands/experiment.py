@@ -40,6 +40,7 @@ EPILOG = examples(
     "egparse experiment multiclass --quick",
     "egparse experiment all --quick --output reports",
     "egparse experiment parsing --data DIRECTORY --c 10 --iterations 20",
+    "egparse experiment all --from docs/experiments --output reports",
 )
 
 
@@ -51,23 +52,37 @@ def experiment(
     quick: bool = False,
     seed: int = 1,
     iterations: int = 0,
+    seconds: float = 0.0,
+    seeds: int = 0,
     constants: tuple[float, ...] = (),
+    measured: Path | None = None,
     tell: Say = silence,
 ) -> list[Done]:
     """Run one experiment, or ``all``, and write its files into ``output``; see
-    ``egparse.experiments.report.request.Request``.
+    ``egparse.experiments.report.request.Request``. With ``measured``, a folder of the numbers of
+    earlier runs, nothing is run: they are reported again.
 
     Raises EgparseError for an unknown name, missing data, or a missing package of the extra
     ``experiments``.
     """
     import_with_extra(_CATALOGUE, f"experiment {name}")
-    from egparse.experiments.comparisons.catalogue import EXPERIMENTS, perform
+    from egparse.experiments.comparisons.catalogue import EXPERIMENTS, perform, report_again
     from egparse.experiments.report.request import Request
 
+    names = EXPERIMENTS if name == ALL else (name,)
+    if measured is not None:
+        return [report_again(each, measured, output) for each in names]
     request = Request(
-        data=data, quick=quick, seed=seed, iterations=iterations, constants=constants, tell=tell
+        data=data,
+        quick=quick,
+        seed=seed,
+        iterations=iterations,
+        seconds=seconds,
+        seeds=seeds,
+        constants=constants,
+        tell=tell,
     )
-    return [perform(each, request, output) for each in (EXPERIMENTS if name == ALL else (name,))]
+    return [perform(each, request, output) for each in names]
 
 
 def experiment_cli(
@@ -114,14 +129,41 @@ def experiment_cli(
             help="Regularisation constant instead of all of the experiment; may be repeated.",
         ),
     ] = None,
+    seconds: Annotated[
+        float,
+        typer.Option(
+            "--seconds",
+            metavar="S",
+            min=0.0,
+            help="CPU seconds of each curve (0: as in the experiment).",
+        ),
+    ] = 0.0,
     seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Random seed.")] = 1,
+    seeds: Annotated[
+        int,
+        typer.Option(
+            "--seeds",
+            metavar="N",
+            min=0,
+            help="Number of seeds, from --seed on (0: as in the experiment).",
+        ),
+    ] = 0,
+    measured: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="DIRECTORY",
+            help="Run nothing: report again the numbers (JSON) in this folder.",
+        ),
+    ] = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Reproduce the comparison of a paper.
 
-    Writes a page with tables (Markdown), a figure (PNG, SVG) and all numbers (JSON).
+    Writes a page with claims and tables (Markdown), a figure (PNG, SVG) and all numbers (JSON), of
+    which --from makes page and figure again.
 
     Needs the packages of an extra: pip install 'egparse[experiments]'.
     """
@@ -137,7 +179,10 @@ def experiment_cli(
             quick=quick,
             seed=seed,
             iterations=iterations,
+            seconds=seconds,
+            seeds=seeds,
             constants=tuple(c or ()),
+            measured=measured,
             tell=silence if quiet else say,
         )
         if as_json:
@@ -164,7 +209,7 @@ def _summary(done: Done) -> dict[str, Any]:
     return {
         "experiment": done.name,
         "source": done.outcome.source,
-        "cpu_seconds": round(done.cpu_seconds, 3),
+        "cpu_seconds": done.facts.cpu_seconds,
         "files": {kind: str(path) for kind, path in done.written._asdict().items()},
         "notes": list(done.outcome.notes),
     }
@@ -172,6 +217,10 @@ def _summary(done: Done) -> dict[str, Any]:
 
 def _described(done: Done) -> str:
     parts = [f"{done.outcome.title} ({done.outcome.source})"]
+    parts += [
+        f"\n{own.verdict}: {own.text} [{own.source}]\n    {own.evidence}"
+        for own in done.outcome.claims
+    ]
     parts += [
         tables.section(table.title, tables.table(table.headings, table.rows, table.align))
         for table in done.outcome.tables
@@ -182,7 +231,7 @@ def _described(done: Done) -> str:
             *parts,
             "",
             *done.outcome.notes,
-            f"{files}: {tables.seconds(done.cpu_seconds)} of CPU time",
+            f"{files}: {tables.seconds(done.facts.cpu_seconds)} of CPU time",
             "",
         ]
     )

@@ -4,20 +4,18 @@ al. 2008, section 7.1.2): its curves and its table.
 
 from __future__ import annotations
 
-from egparse.experiments.comparisons.comparison import number
 from egparse.experiments.data.problems import Setup
 from egparse.experiments.report.outcome import Table
-from egparse.experiments.report.record import Curve, Point
+from egparse.experiments.report.record import Comparison, Curve, Point
 from egparse.experiments.report.request import Request
+from egparse.experiments.report.summary import number
 from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.learners.eg.path import PathConfig, follow
 
 _LABEL = "EG, path over C"
 
 
-def trace_path(
-    experiment: str, setup: Setup, path: PathConfig, request: Request
-) -> tuple[Curve, ...]:
+def trace_path(experiment: str, setup: Setup, path: PathConfig, request: Request) -> Comparison:
     """A curve with one point for each C; its effective iterations are those of this C alone."""
     setup.problem.reset()
     learner = OnlineEG(setup.problem, EGConfig.as_published(seed=request.seed))
@@ -52,13 +50,13 @@ def trace_path(
             f"{setup.name}, {_LABEL}, C = {solution.c:g}: "
             f"{solution.effective_iterations:.1f} effective iterations"
         )
-    return tuple(found)
+    return Comparison(setup.task, tuple(found))
 
 
-def path_table(title: str, setup: Setup, curves: tuple[Curve, ...]) -> Table:
+def path_table(title: str, path: Comparison) -> Table:
     """The columns of the paper's Tables 2 and 3."""
     rows, total = [], 0.0
-    for curve in curves:
+    for curve in path.curves:
         (point,) = curve.points
         total += point.effective_iterations
         rows.append(
@@ -71,5 +69,5 @@ def path_table(title: str, setup: Setup, curves: tuple[Curve, ...]) -> Table:
                 f"{point.score:.2f}",
             )
         )
-    headings = ("C", "effective iterations", "total", "primal", "dual", setup.score_name)
+    headings = ("C", "effective iterations", "total", "primal", "dual", path.task.score_name)
     return Table(title, headings, "rrrrrr", rows)

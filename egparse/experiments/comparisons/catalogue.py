@@ -16,48 +16,46 @@ from egparse.experiments.comparisons import (
     multiclass_curves,
     parsing_curves,
 )
-from egparse.experiments.data.samples import SPANISH_TREES, files_of
-from egparse.experiments.report.artefacts import Written, write
+from egparse.experiments.report.artefacts import Written, machine, versions, write
 from egparse.experiments.report.outcome import Outcome
 from egparse.experiments.report.request import Request
+from egparse.experiments.report.results import Facts, Results, encoded, read_results
+from egparse.storage.atomic import write_atomically
 
 
 class Experiment(NamedTuple):
-    """``source`` names the figures and tables that it reproduces; ``needs`` are the files of the
-    data directory that a full run reads.
+    """``measure`` runs everything; ``report`` makes claims, tables and figures of what was
+    measured. ``source`` names the figures and tables that it reproduces; ``needs`` are the files of
+    the data directory that a full run reads.
     """
 
-    run: Callable[[Request], Outcome]
+    measure: Callable[[Request], Results]
+    report: Callable[[Results], Outcome]
     source: str
     needs: tuple[str, ...]
 
 
 EXPERIMENTS = {
-    multiclass_curves.NAME: Experiment(
-        multiclass_curves.run,
-        multiclass_curves.SOURCE,
-        (multiclass_curves.IMAGES, multiclass_curves.LABELS),
-    ),
-    parsing_curves.NAME: Experiment(
-        parsing_curves.run, parsing_curves.SOURCE, files_of(SPANISH_TREES)
-    ),
-    max_margin_curves.NAME: Experiment(
-        max_margin_curves.run, max_margin_curves.SOURCE, files_of(SPANISH_TREES)
-    ),
-    dca_curves.NAME: Experiment(dca_curves.run, dca_curves.SOURCE, dca_curves.NEEDS),
-    loss_grid.NAME: Experiment(loss_grid.run, loss_grid.SOURCE, dca_curves.NEEDS),
-    maxent_curves.NAME: Experiment(maxent_curves.run, maxent_curves.SOURCE, maxent_curves.NEEDS),
+    module.NAME: Experiment(module.measure, module.report, module.SOURCE, module.NEEDS)
+    for module in (
+        multiclass_curves,
+        parsing_curves,
+        max_margin_curves,
+        dca_curves,
+        loss_grid,
+        maxent_curves,
+    )
 }
 """Name -> experiment."""
 
 
 class Done(NamedTuple):
-    """An experiment that has been run."""
+    """An experiment that has been run, or reported again."""
 
     name: str
     outcome: Outcome
     written: Written
-    cpu_seconds: float
+    facts: Facts
 
 
 def perform(name: str, request: Request, directory: Path) -> Done:
@@ -67,12 +65,42 @@ def perform(name: str, request: Request, directory: Path) -> Done:
         ConfigError: an unknown name, or missing data.
         EgparseError: data that cannot be read.
     """
-    experiment = EXPERIMENTS.get(name)
-    if experiment is None:
-        raise ConfigError(f"expected an experiment among {', '.join(EXPERIMENTS)}, got {name!r}")
+    experiment = _known(name)
     for needed in experiment.needs:
         request.file(needed)  # report missing files before anything is computed
     begun = time.process_time()
-    outcome = experiment.run(request)
-    spent = time.process_time() - begun
-    return Done(name, outcome, write(name, outcome, request, directory, spent), spent)
+    results = experiment.measure(request)
+    spent = round(time.process_time() - begun, 3)
+    facts = Facts(request.seed, spent, versions(), machine())
+    directory.mkdir(parents=True, exist_ok=True)
+    return _reported(name, encoded(name, results, facts), directory)
+
+
+def report_again(name: str, source: Path, directory: Path) -> Done:
+    """Write the files of an experiment into a directory, from the numbers in another.
+
+    Raises:
+        ConfigError: an unknown name.
+        EgparseError: no numbers of this experiment.
+    """
+    _known(name)
+    path = source / f"{name}.json"
+    read_results(path, name)  # say what is wrong before anything is written
+    directory.mkdir(parents=True, exist_ok=True)
+    return _reported(name, path.read_bytes(), directory)
+
+
+def _reported(name: str, numbers: bytes, directory: Path) -> Done:
+    """The report is made of the numbers as they are written, so that it can be made again."""
+    path = directory / f"{name}.json"
+    write_atomically(path, numbers)
+    results, facts = read_results(path, name)
+    outcome = EXPERIMENTS[name].report(results)
+    return Done(name, outcome, write(name, outcome, facts, directory, quick=results.quick), facts)
+
+
+def _known(name: str) -> Experiment:
+    experiment = EXPERIMENTS.get(name)
+    if experiment is None:
+        raise ConfigError(f"expected an experiment among {', '.join(EXPERIMENTS)}, got {name!r}")
+    return experiment

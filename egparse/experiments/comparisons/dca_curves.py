@@ -18,13 +18,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from egparse.experiments.comparisons import comparison
 from egparse.experiments.comparisons.comparison import (
     DCA,
     EG,
     LBFGS,
+    RATES_NOTE,
     SGD,
-    Comparison,
     Plan,
     compare,
 )
@@ -39,7 +38,11 @@ from egparse.experiments.data.samples import (
 )
 from egparse.experiments.report.curves import Budget
 from egparse.experiments.report.outcome import Outcome, Panel
+from egparse.experiments.report.panels import excess_panel, score_panel
+from egparse.experiments.report.record import Comparison
 from egparse.experiments.report.request import Request
+from egparse.experiments.report.results import Results
+from egparse.experiments.report.summary import summary_table
 
 NAME = "dca"
 SOURCE = "Martins et al. 2010, Fig. 3-4"
@@ -70,7 +73,7 @@ class Task(NamedTuple):
     quick_passes: int
 
 
-def run(request: Request) -> Outcome:
+def measure(request: Request) -> Results:
     """Names, then trees."""
     tasks = (
         Task(names_setup, (10.0, 1.0, 0.1), 50, (1.0,), 8),
@@ -81,27 +84,31 @@ def run(request: Request) -> Outcome:
     notes = (
         *dict.fromkeys(note for compared in found for note in compared.notes),
         *(() if request.quick else (LATIN_NOTE,)),
-        comparison.RATES_NOTE,
+        RATES_NOTE,
         "DCA averages its weights, and neither it nor SGD has a dual: the bound is the best dual "
         "value of the others.",
         "Each pass of DCA adds to the dual variables of earlier passes (Alg. 1), so it moves away "
         "from the optimum of the primal.",
     )
+    return Results(
+        {compared.task.name: compared for compared in found}, notes=notes, quick=request.quick
+    )
+
+
+def report(results: Results) -> Outcome:
+    """Tables and figures of the paper."""
+    found = [compared.first_seed for compared in results.comparisons.values()]
     return Outcome(
         "Dual coordinate ascent",
         SOURCE,
-        {
-            f"{compared.setup.name}: {key}": value
-            for compared in found
-            for key, value in compared.setup.facts.items()
-        },
-        [curve for compared in found for curve in compared.curves],
-        [comparison.summary_table(compared.setup.name, compared) for compared in found],
+        results.facts,
+        (),
+        [summary_table(name, compared) for name, compared in results.comparisons.items()],
         [
             *(panel for compared in found for panel in _scores(compared)),
             *(panel for compared in found for panel in _primals(compared)),
         ],
-        notes,
+        results.notes,
     )
 
 
@@ -140,15 +147,13 @@ def _compared(task: Task, request: Request) -> Comparison:
 
 def _scores(found: Comparison) -> list[Panel]:
     return [
-        comparison.score_panel(
-            f"{found.setup.name}, C = {c:g}", found, found.at(c), colours=found.labels
-        )
+        score_panel(f"{found.task.name}, C = {c:g}", found, found.at(c), colours=found.labels)
         for c in found.constants
     ]
 
 
 def _primals(found: Comparison) -> list[Panel]:
     return [
-        comparison.excess_panel(found, c)._replace(title=f"{found.setup.name}: primal, C = {c:g}")
+        excess_panel(found, c)._replace(title=f"{found.task.name}: primal, C = {c:g}")
         for c in found.constants
     ]

@@ -12,23 +12,25 @@ Chu-Liu-Edmonds finds the best tree instead of a linear program.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
-from egparse.experiments.comparisons.comparison import DCA, NOTHING, Comparison, Plan, compare
+from egparse.experiments.comparisons.comparison import DCA, Plan, compare
 from egparse.experiments.comparisons.dca_curves import (
     LATIN_NOTE,
+    NEEDS,
     Task,
     english_setup,
     latin_setup,
     names_setup,
 )
-from egparse.experiments.data.problems import Setup
-from egparse.experiments.data.risks import Risks
 from egparse.experiments.report.curves import Budget
 from egparse.experiments.report.outcome import Line, Outcome, Panel, Table
-from egparse.experiments.report.record import Curve
+from egparse.experiments.report.record import Comparison, Curve
 from egparse.experiments.report.request import Request
+from egparse.experiments.report.results import Results
+from egparse.experiments.report.summary import NOTHING
+
+__all__ = ["LOSSES", "NAME", "NEEDS", "SOURCE", "measure", "report"]
 
 NAME = "losses"
 SOURCE = "Martins et al. 2010, Tab. 1"
@@ -49,53 +51,65 @@ _RISKS_NOTE = (
 )
 
 
-def run(request: Request) -> Outcome:
+def measure(request: Request) -> Results:
     """A grid for names, and two for trees."""
     tasks = (
         Task(names_setup, (10.0, 1.0, 0.1), 50, _QUICK_C, 4),
         Task(lambda asked: english_setup(asked, _ENGLISH), (100.0, 10.0, 1.0), 10, _QUICK_C, 4),
         Task(latin_setup, (100.0, 10.0, 1.0), 10, _QUICK_C, 4),
     )
-    grids = [_grid(task, request) for task in tasks]
-    every = [found for grid in grids for found in grid.by_loss.values()]
+    grids = {name: found for task in tasks for name, found in _grid(task, request).items()}
     notes = (
-        *dict.fromkeys(note for found in every for note in found.notes),
+        *dict.fromkeys(note for found in grids.values() for note in found.notes),
         *(() if request.quick else (LATIN_NOTE,)),
         "C is chosen by the validation score of the last pass; the weights are averaged (Alg. 1).",
         _RISKS_NOTE,
     )
+    return Results(grids, notes=notes, quick=request.quick)
+
+
+def report(results: Results) -> Outcome:
+    """The table of the paper, and its figures."""
+    names = tuple(dict.fromkeys(found.task.name for found in results.comparisons.values()))
+    grids = [
+        [found for found in results.comparisons.values() if found.task.name == name]
+        for name in names
+    ]
+    facts = {
+        f"{grid[0].task.name}: {key}": value
+        for grid in grids
+        for key, value in grid[0].task.facts.items()
+    }
     return Outcome(
         "Losses between CRF and SVM",
         SOURCE,
-        {
-            f"{grid.setup.name}: {key}": value
-            for grid in grids
-            for key, value in grid.setup.facts.items()
-        },
-        [curve for found in every for curve in found.curves],
+        facts,
+        (),
         [_table(grid) for grid in grids],
         [*map(_by_passes, grids), *map(_by_c, grids)],
-        notes,
+        results.notes,
     )
 
 
-class _Grid(NamedTuple):
-    """The comparisons on one problem by loss (beta, gamma)."""
-
-    setup: Setup
-    by_loss: Mapping[tuple[float, float], Comparison]
+Grid = Sequence[Comparison]
+"""The comparisons on one problem, one for each loss (beta, gamma)."""
 
 
-def _grid(task: Task, request: Request) -> _Grid:
+def _grid(task: Task, request: Request) -> dict[str, Comparison]:
     setup = task.setup(request)
     constants = request.values_of_c(task.constants, task.quick_constants)
     budget = Budget(request.budget(task.passes, task.quick_passes))
     losses = _QUICK_LOSSES if request.quick else LOSSES
-    found = {
-        loss: compare(Plan(NAME, setup, (DCA,), constants, budget, loss, risks=True), request)
+    return {
+        f"{setup.name}, {_name(loss)}": compare(
+            Plan(NAME, setup, (DCA,), constants, budget, loss, risks=True), request
+        )
         for loss in losses
     }
-    return _Grid(setup, found)
+
+
+def _loss(found: Comparison) -> tuple[float, float]:
+    return found.curves[0].beta, found.curves[0].gamma
 
 
 def _name(loss: tuple[float, float]) -> str:
@@ -109,51 +123,53 @@ def _symbols(loss: tuple[float, float]) -> str:
     return _name(loss).replace("beta", "β").replace("gamma", "γ")  # noqa: RUF001
 
 
-def _best(found: Comparison) -> tuple[Curve, Risks | None] | None:
+def _best(found: Comparison) -> Curve | None:
     c = found.best_c(DCA.label)
-    return next(
-        (pair for pair in zip(found.curves, found.risks, strict=True) if pair[0].c == c), None
-    )
+    return next((curve for curve in found.curves if curve.c == c and curve.points), None)
 
 
-def _table(grid: _Grid) -> Table:
-    headings = ("loss", "best C", grid.setup.score_name, "test", "cost", "risk bound", "ramp")
+def _table(grid: Grid) -> Table:
+    headings = ("loss", "best C", grid[0].task.score_name, "test", "cost", "risk bound", "ramp")
     rows = []
-    for loss, found in grid.by_loss.items():
-        best = _best(found)
-        if best is None:
+    for found in grid:
+        loss, curve = _loss(found), _best(found)
+        if curve is None:
             rows.append((_name(loss), *[NOTHING] * 6))
             continue
-        curve, risks = best
         test = NOTHING if curve.test is None else f"{curve.test:.2f}"
-        costs = [NOTHING] * 3 if risks is None else [f"{cost:.4f}" for cost in risks]
+        costs = [
+            f"{curve.details[name]:.4f}" if name in curve.details else NOTHING
+            for name in ("expected", "bound", "ramp")
+        ]
         rows.append((_name(loss), f"{curve.c:g}", f"{curve.points[-1].score:.2f}", test, *costs))
-    return Table(grid.setup.name, headings, "lrrrrrr", rows)
+    return Table(grid[0].task.name, headings, "lrrrrrr", rows)
 
 
-def _by_passes(grid: _Grid) -> Panel:
+def _by_passes(grid: Grid) -> Panel:
     drawn = []
-    for place, (loss, found) in enumerate(grid.by_loss.items()):
-        best = _best(found)
-        if best is not None:
-            curve, _ = best
+    for place, found in enumerate(grid):
+        loss, curve = _loss(found), _best(found)
+        if curve is not None:
             x, y = zip(
                 *((point.effective_iterations, point.score) for point in curve.points), strict=True
             )
             drawn.append(Line(f"{_symbols(loss)}, C = {curve.c:g}", x, y, place))
-    title = f"{grid.setup.name}: each loss at its best C"
-    return Panel(title, "effective iterations", grid.setup.score_name, drawn, bounds=_bounds(drawn))
+    title = f"{grid[0].task.name}: each loss at its best C"
+    return Panel(
+        title, "effective iterations", grid[0].task.score_name, drawn, bounds=_bounds(drawn)
+    )
 
 
-def _by_c(grid: _Grid) -> Panel:
+def _by_c(grid: Grid) -> Panel:
     drawn = []
-    for place, (loss, found) in enumerate(grid.by_loss.items()):
+    for place, found in enumerate(grid):
+        loss = _loss(found)
         ended = sorted((curve.c, curve.points[-1].score) for curve in found.curves if curve.points)
         if ended:
             x, y = zip(*ended, strict=True)
             drawn.append(Line(_symbols(loss), x, y, place, marked=True))
-    title = f"{grid.setup.name}: after the last pass"
-    return Panel(title, "C", grid.setup.score_name, drawn, log_x=True, bounds=_bounds(drawn))
+    title = f"{grid[0].task.name}: after the last pass"
+    return Panel(title, "C", grid[0].task.score_name, drawn, log_x=True, bounds=_bounds(drawn))
 
 
 def _bounds(drawn: Sequence[Line]) -> tuple[float, float] | None:

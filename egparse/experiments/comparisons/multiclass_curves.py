@@ -8,17 +8,15 @@ learners where the primal itself does not.
 
 from __future__ import annotations
 
-from egparse.experiments.comparisons import comparison
 from egparse.experiments.comparisons.c_path import path_table, trace_path
 from egparse.experiments.comparisons.comparison import (
     CG,
     EG,
     LBFGS,
+    RATES_NOTE,
     SGD,
-    Comparison,
     Contender,
     Plan,
-    by_c,
     compare,
 )
 from egparse.experiments.data.digits import read_digits
@@ -26,11 +24,22 @@ from egparse.experiments.data.generated import classes_of_points
 from egparse.experiments.data.problems import Setup, classifier
 from egparse.experiments.report.curves import Budget
 from egparse.experiments.report.outcome import Outcome, Panel
+from egparse.experiments.report.panels import (
+    by_c,
+    excess_panel,
+    gap_panel,
+    objective_panel,
+    score_panel,
+)
+from egparse.experiments.report.record import Comparison
 from egparse.experiments.report.request import Request
+from egparse.experiments.report.results import Results
+from egparse.experiments.report.summary import summary_table
 from egparse.learners.eg.path import PathConfig
 
 NAME = "multiclass"
 IMAGES, LABELS = "mnist/t10k-images-idx3-ubyte.gz", "mnist/t10k-labels-idx1-ubyte.gz"
+NEEDS = (IMAGES, LABELS)
 SOURCE = "Globerson et al. 2007, Fig. 3; Collins et al. 2008, Fig. 4-11 and Tab. 2"
 
 _CONSTANTS = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01)
@@ -50,7 +59,10 @@ def annealed(c: float) -> Contender:
     return Contender("EG, annealed", "eg-online", options, only=(c,))
 
 
-def run(request: Request) -> Outcome:
+_MAIN, _PATH = "digits", "path"
+
+
+def measure(request: Request) -> Results:
     """The comparison, and the path over C."""
     setup = _setup(request)
     constants = request.values_of_c(_CONSTANTS, _QUICK_CONSTANTS)
@@ -59,24 +71,29 @@ def run(request: Request) -> Outcome:
     found = compare(plan, request)
     path = PathConfig(c_from=max(constants), c_to=max(min(constants), 0.25), iterations=100)
     path_curves = trace_path(NAME, setup, path, request)
-    tables = [
-        comparison.summary_table("Learners", found),
-        path_table("A path over C, each started from the last", setup, path_curves),
-    ]
     notes = (
         *found.notes,
-        comparison.RATES_NOTE,
+        RATES_NOTE,
         "EG starts near the correct classes (theta 5 + ln K), with a learning rate of 0.5; the "
         "test part is not used.",
     )
+    return Results({_MAIN: found, _PATH: path_curves}, notes=notes, quick=request.quick)
+
+
+def report(results: Results) -> Outcome:
+    """Tables and figures of the papers."""
+    found, path = results.comparisons[_MAIN], results.comparisons[_PATH]
     return Outcome(
         "Multi-class classification",
         SOURCE,
-        setup.facts,
-        (*found.curves, *path_curves),
-        tables,
-        panels(found),
-        notes,
+        found.task.facts,
+        (),
+        [
+            summary_table("Learners", found),
+            path_table("A path over C, each started from the last", path),
+        ],
+        panels(found.first_seed),
+        results.notes,
     )
 
 
@@ -84,7 +101,7 @@ def panels(found: Comparison) -> list[Panel]:
     """The figures of the papers, in their order. Those that compare variants of EG are drawn for
     C = 1, or for the least C.
     """
-    n, eg = found.setup.n, found.of(EG.label)
+    n, eg = found.task.n, found.of(EG.label)
     low = 1.0 if 1.0 in found.constants else min(found.constants)
     ways = [curve for curve in found.at(low) if curve.label.startswith("EG")]
     random_or_not = [curve for curve in ways if curve.label in (EG.label, CYCLIC.label)]
@@ -96,29 +113,29 @@ def panels(found: Comparison) -> list[Panel]:
         if curve.label in (EG.label, LBFGS.label, CG.label, SGD.label)
     ]
     return [
-        comparison.score_panel("EG: validation error (2008, Fig. 4)", found, shown, by_c),
-        comparison.objective_panel("EG: primal and dual (Fig. 5)", shown, n, by_c),
-        comparison.gap_panel("EG: duality gap (Fig. 6)", shown, by_c),
-        comparison.objective_panel(
+        score_panel("EG: validation error (2008, Fig. 4)", found, shown, by_c),
+        objective_panel("EG: primal and dual (Fig. 5)", shown, n, by_c),
+        gap_panel("EG: duality gap (Fig. 6)", shown, by_c),
+        objective_panel(
             f"Random and fixed order, C = {low:g} (Fig. 7)",
             random_or_not,
             n,
             lambda curve: curve.label,
             colours=found.labels,
         ),
-        comparison.gap_panel(
+        gap_panel(
             f"EG's variants, C = {low:g} (Fig. 7-8)",
             ways,
             lambda curve: curve.label,
             colours=found.labels,
         ),
-        comparison.score_panel(
+        score_panel(
             f"Learners at EG's best C = {best:g} (2007, Fig. 3)",
             found,
             others,
             colours=found.labels,
         ),
-        *(comparison.excess_panel(found, c) for c in found.constants),
+        *(excess_panel(found, c) for c in found.constants),
     ]
 
 

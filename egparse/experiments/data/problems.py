@@ -16,6 +16,7 @@ from egparse.evaluation.spans import score_spans
 from egparse.experiments.classification import ClassifierProblem, error_rate
 from egparse.experiments.data.risks import HeldOutSequences, HeldOutTrees, Risks
 from egparse.experiments.data.samples import Sample
+from egparse.experiments.report.record import Task
 from egparse.features.default_templates import SPAN_TEMPLATES
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import columns_of, compile_templates
@@ -34,7 +35,7 @@ from egparse.tagging.fit_sequence import SequenceExamples, SequenceSettings, pre
 from egparse.tagging.tagger import Tagger
 from egparse.tagging.tagger_task import forbid_invalid_spans
 from egparse.training.columns import build_columns
-from egparse.types import Floats, Ints
+from egparse.types import Floats, Ints, Longs, Mask
 
 _CLASS_THETA = 5.0
 """The initial theta of correct classes is this plus the logarithm of the number of classes. The
@@ -45,12 +46,19 @@ Score = Callable[[float], float]
 """A function of the scale: the score of the model w = scale v, where the problem holds v."""
 
 
+Outcomes = Callable[[float], Longs]
+"""A function of the scale, as ``Score``: (correct, gold, system) of each sentence, (sentences, 3),
+whose F1 is the score.
+"""
+
+
 class Setup(NamedTuple):
     """A problem. ``score`` rates its model on the validation part and ``test`` on the test part;
     ``sign`` is 1 where a greater score is better, else -1.
 
     ``gold_theta`` is the initial theta of correct parts, for learners in the dual; ``facts``
-    describe the data. ``risks`` are measured on the validation part.
+    describe the data. ``risks`` are measured on the validation part. ``outcomes`` are the counts of
+    the test part, or else of the validation part, by sentence, for paired tests.
     """
 
     name: str
@@ -62,11 +70,19 @@ class Setup(NamedTuple):
     facts: Mapping[str, Any]
     test: Score | None = None
     risks: Callable[[float], Risks] | None = None
+    outcomes: Outcomes | None = None
 
     @property
     def n(self) -> int:
         """The number of examples."""
         return len(self.problem.part_starts) - 1
+
+    @property
+    def task(self) -> Task:
+        """What was learned, as plain data."""
+        return Task(
+            self.name, self.n, self.score_name, self.sign, self.facts, self.test is not None
+        )
 
 
 def classifier(name: str, train: tuple[Floats, Ints], dev: tuple[Floats, Ints]) -> Setup:
@@ -88,6 +104,7 @@ def classifier(name: str, train: tuple[Floats, Ints], dev: tuple[Floats, Ints]) 
         -1,
         _CLASS_THETA + float(np.log(n_classes)),
         facts,
+        outcomes=lambda scale: _counted(problem.predict(dev[0]) == dev[1], np.arange(len(dev[1]))),
     )
 
 
@@ -128,6 +145,16 @@ def parser(sample: Sample, *, trees: Trees, bits: int, arc_share: float = 0.0) -
         return lambda scale: attachment(correct, snapshot(_Scaled(scale)).predict(dev_words))
 
     @cache
+    def compared() -> tuple[Words, Ints]:
+        part = sample.test or sample.dev
+        return _tagged(columns, part, ("heads",)), np.concatenate(_heads(part))
+
+    def outcomes(scale: float) -> Longs:
+        words, correct = compared()
+        found = snapshot(_Scaled(scale)).predict(words)
+        return _counted(np.asarray(found) == correct, words.starts[:-1])
+
+    @cache
     def held_out() -> HeldOutTrees:
         return HeldOutTrees.of(
             snapshot(_Scaled(1.0)), _tagged(columns, sample.dev, ("heads",)), _heads(sample.dev)
@@ -151,6 +178,7 @@ def parser(sample: Sample, *, trees: Trees, bits: int, arc_share: float = 0.0) -
         },
         scorer(sample.test) if sample.test else None,
         lambda scale: held_out().risks(snapshot(_Scaled(scale))),
+        outcomes,
     )
 
 
@@ -187,22 +215,29 @@ def entities(sample: Sample) -> Setup:
     assert isinstance(learner, OnlineEG)
     problem: Any = learner.problem
 
-    def scorer(part: Sequence[Sentence]) -> Score:
-        dev_words, correct = (
-            _tagged(columns, part, ("spans",)),
-            [list(sentence.spans) for sentence in part],
-        )
+    def tagger(part: Sequence[Sentence]) -> Callable[[float], list[list[str]]]:
+        words = _tagged(columns, part, ("spans",))
 
-        def score(scale: float) -> float:
+        def tags(scale: float) -> list[list[str]]:
             model = forbid_invalid_spans(snapshot(_Scaled(scale)), labels.strings, "iob2")
-            numbers = Tagger(model, None).predict(dev_words).tolist()
-            tags = [labels.strings[number] for number in numbers]
-            found = [
-                tags[first:end] for first, end in itertools.pairwise(dev_words.starts.tolist())
-            ]
-            return float(score_spans(correct, found).micro.f1)
+            numbers = Tagger(model, None).predict(words).tolist()
+            names = [labels.strings[number] for number in numbers]
+            return [names[first:end] for first, end in itertools.pairwise(words.starts.tolist())]
 
-        return score
+        return tags
+
+    def scorer(part: Sequence[Sentence]) -> Score:
+        tags, correct = tagger(part), [list(sentence.spans) for sentence in part]
+        return lambda scale: float(score_spans(correct, tags(scale)).micro.f1)
+
+    @cache
+    def compared() -> tuple[Callable[[float], list[list[str]]], list[list[str]]]:
+        part = sample.test or sample.dev
+        return tagger(part), [list(sentence.spans) for sentence in part]
+
+    def outcomes(scale: float) -> Longs:
+        tags, correct = compared()
+        return score_spans(correct, tags(scale)).by_sentence
 
     @cache
     def held_out() -> HeldOutSequences:
@@ -225,7 +260,17 @@ def entities(sample: Sample) -> Setup:
         facts,
         scorer(sample.test) if sample.test else None,
         lambda scale: held_out().risks(snapshot(_Scaled(scale))),
+        outcomes,
     )
+
+
+def _counted(right: Mask, starts: Ints | Longs) -> Longs:
+    """(correct, gold, system) of each sentence, whose words begin at ``starts``: what is right of
+    its words, and the number of its words twice.
+    """
+    correct = np.add.reduceat(right.astype(np.int64), starts)
+    words = np.diff(np.append(starts, len(right))).astype(np.int64)
+    return np.stack([correct, words, words], axis=1)
 
 
 class _Scaled(NamedTuple):

@@ -96,7 +96,7 @@ class CuttingPlaneState:
     """The planes: ``slopes`` g_k, ``heights`` b_k, the ``gram`` matrix of the slopes, ``weights``
     a_k, and ``idle``, the steps since each had a weight above 0.
 
-    ``cut`` is the plane at the current w, once it has been computed.
+    ``cut`` is the plane at the current w; ``passes`` counts the searches for planes.
     """
 
     slopes: list[npt.NDArray[np.floating[Any]]]
@@ -106,8 +106,8 @@ class CuttingPlaneState:
     idle: Longs
     dual: float
     c: float
-    cut: Cut | None = None
-    passes: int = 0
+    cut: Cut
+    passes: int = 1
     finished: bool = False
 
     @property
@@ -132,15 +132,17 @@ class CuttingPlane:
         return len(self.problem.part_starts) - 1
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> CuttingPlaneState:
-        """w = 0 and no planes, whatever ``gold_theta``."""
+        """w = 0, whatever ``gold_theta``, no planes, and a first search there."""
         self.problem.reset()
-        none = np.empty(0)
+        none, c = np.empty(0), self.config.c
+        first = self._search(1.0 / c)
         return CuttingPlaneState(
-            [], none, np.empty((0, 0)), none, np.empty(0, dtype=np.int64), -math.inf, self.config.c
+            [], none, np.empty((0, 0)), none, np.empty(0, dtype=np.int64), -math.inf, c, first
         )
 
     def iterate(self, state: CuttingPlaneState) -> None:
-        """One plane and one quadratic program; nothing once it has ``finished``.
+        """One quadratic program with the plane that was found last, and the search for the plane
+        at its solution; nothing once it has ``finished``.
 
         Raises:
             EgparseError: the objective is not finite, the program has no solution, or a plane does
@@ -148,29 +150,26 @@ class CuttingPlane:
         """
         if state.finished:
             return
-        cut = self._cut(state)
-        state.passes += 1
-        gap = (cut.primal - state.dual) / max(abs(state.dual), 1e-300)
-        if gap <= self.config.tolerance:
-            state.finished = True
+        before = relative_gap(state)
+        self._include(state, state.cut)
+        if self._solve(state):
+            state.cut = self._search(state.scale)
+            state.passes += 1
+            state.finished = relative_gap(state) <= self.config.tolerance
             return
-        self._include(state, cut)
-        raised = self._solve(state)
-        if not raised:
-            state.finished = True
-            if gap > _SETTLED:
-                raise EgparseError(
-                    "cutting planes: expected a new plane to raise the dual, got no rise at a "
-                    f"relative gap of {gap:.3g}"
-                )
+        state.finished = True
+        if before > _SETTLED:
+            raise EgparseError(
+                "cutting planes: expected a new plane to raise the dual, got no rise at a "
+                f"relative gap of {before:.3g}"
+            )
 
     def certificate(self, state: CuttingPlaneState) -> Certificate:
         """Primal at the current w, the value of the last program, passes made; the details hold the
-        number of planes.
+        number of planes. All of it is known already.
         """
-        primal = self._cut(state).primal
         return Certificate(
-            primal,
+            state.cut.primal,
             state.dual,
             float(state.passes),
             self.config.c,
@@ -180,12 +179,6 @@ class CuttingPlane:
     def model_weights(self, state: CuttingPlaneState) -> AbstractContextManager[None]:
         """Nothing to do: w = v / C is the model."""
         return nullcontext()
-
-    def _cut(self, state: CuttingPlaneState) -> Cut:
-        """The plane at the current w, computed once."""
-        if state.cut is None:
-            state.cut = self._search(state.scale)
-        return state.cut
 
     def _search(self, scale: float) -> Cut:
         problem, twin = self.problem, self._twin
@@ -227,13 +220,20 @@ class CuttingPlane:
         )
         if not value > state.dual:
             return False
-        state.weights, state.dual, state.cut = weights, value, None
+        state.weights, state.dual = weights, value
         state.idle = np.where(weights > 0, 0, state.idle + 1)
         v = np.zeros(len(state.slopes[0]))
         for k in np.flatnonzero(weights):
             v += weights[k] * state.slopes[k]
         write(self.problem, v)
         return True
+
+
+def relative_gap(state: CuttingPlaneState) -> float:
+    """The gap at the current w as a fraction of the dual; inf before the first program."""
+    if not math.isfinite(state.dual):
+        return math.inf
+    return (state.cut.primal - state.dual) / max(abs(state.dual), 1e-300)
 
 
 def best_weights(quadratic: Floats, heights: Floats) -> Floats:

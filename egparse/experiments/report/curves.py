@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,10 @@ _CALLS = 3
 """At most so many calls of ``iterate`` for each effective iteration, so that a learner whose passes
 do no work comes to an end.
 """
+
+
+AtEnd = Callable[[float], Mapping[str, float]]
+"""A function of the scale: figures of the model w = scale v, where the problem holds v."""
 
 
 class Budget(NamedTuple):
@@ -41,9 +45,10 @@ class Run(NamedTuple):
     config: LearnerConfig
 
 
-def trace(setup: Setup, run: Run, budget: Budget) -> Curve:
+def trace(setup: Setup, run: Run, budget: Budget, at_end: Sequence[AtEnd] = ()) -> Curve:
     """The curve of a run. A run that fails (diverges, makes no progress) keeps its points, and
-    ``stopped`` says why it ended.
+    ``stopped`` says why it ended. What ``at_end`` finds of the last model joins the details of the
+    last certificate.
 
     Raises:
         ConfigError: a learner that does not fit the loss or the options.
@@ -51,6 +56,7 @@ def trace(setup: Setup, run: Run, budget: Budget) -> Curve:
     setup.problem.reset()
     learner = build(run.learner, setup.problem, run.config, **run.options)
     points: list[Point] = []
+    details: dict[str, float] = {}
     spent, reason, test = 0.0, "", None
     try:
         begun = time.process_time()
@@ -78,10 +84,12 @@ def trace(setup: Setup, run: Run, budget: Budget) -> Curve:
                     score,
                 )
             )
+            details = dict(certificate.details)
             reason = _reason(points, certificate.relative_gap, budget)
-        if setup.test is not None:
-            with learner.model_weights(state), np.errstate(over="ignore"):
-                test = setup.test(state.scale)
+        with learner.model_weights(state), np.errstate(over="ignore"):
+            test = None if setup.test is None else setup.test(state.scale)
+            for measure in at_end:
+                details |= measure(state.scale)
     except EgparseError as error:
         reason = f"failed: {error}"
     return Curve(
@@ -97,6 +105,7 @@ def trace(setup: Setup, run: Run, budget: Budget) -> Curve:
         tuple(points),
         reason,
         test,
+        details,
     )
 
 

@@ -1,11 +1,12 @@
-"""The outcome of an experiment: curves, tables, and the panels of a figure."""
+"""The report of an experiment: claims, tables, and the panels of a figure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from egparse.experiments.report.record import Curve
+if TYPE_CHECKING:
+    from egparse.experiments.report.claims import Claim
 
 
 class Table(NamedTuple):
@@ -44,13 +45,14 @@ class Panel(NamedTuple):
 
 class Outcome(NamedTuple):
     """All that is reported. ``source`` names the figures and tables that are reproduced, ``data``
-    describes the corpora, and ``notes`` say where the run differs or is incomplete.
+    describes the corpora, ``claims`` judges what the papers say, and ``notes`` say where the run
+    differs or is incomplete.
     """
 
     title: str
     source: str
     data: Mapping[str, Any]
-    curves: Sequence[Curve]
+    claims: Sequence[Claim]
     tables: Sequence[Table]
     panels: Sequence[Panel]
     notes: Sequence[str]

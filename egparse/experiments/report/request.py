@@ -17,7 +17,8 @@ def _silent(text: str) -> None:
 class Request:
     """``data`` is the directory of the corpora; ``quick`` takes small problems and few passes.
 
-    ``iterations`` (effective iterations of each curve) and ``constants`` (values of C) replace the
+    ``iterations`` (effective iterations of each curve), ``seconds`` (CPU seconds of each curve),
+    ``constants`` (values of C) and ``seeds`` (how many seeds, from ``seed`` on) replace the
     defaults of the experiment unless they are 0 or empty. ``tell`` is called with a line of text
     after each curve.
 
@@ -29,6 +30,8 @@ class Request:
     quick: bool = False
     seed: int = 1
     iterations: int = 0
+    seconds: float = 0.0
+    seeds: int = 0
     constants: tuple[float, ...] = ()
     tell: Callable[[str], None] = _silent
 
@@ -38,10 +41,22 @@ class Request:
                 f"expected iterations >= 0 and constants > 0, got {self.iterations} and "
                 f"{list(self.constants)}"
             )
+        if self.seeds < 0 or not self.seconds >= 0:
+            raise ConfigError(
+                f"expected seeds >= 0 and seconds >= 0, got {self.seeds} and {self.seconds}"
+            )
 
     def budget(self, full: int, quick: int) -> int:
         """The effective iterations of each curve."""
         return self.iterations or (quick if self.quick else full)
+
+    def seconds_of(self, full: float, quick: float) -> float:
+        """The CPU seconds of each curve."""
+        return self.seconds or (quick if self.quick else full)
+
+    def seeds_of(self, full: int, quick: int = 1) -> tuple[int, ...]:
+        """The seeds, from ``seed`` on."""
+        return tuple(range(self.seed, self.seed + (self.seeds or (quick if self.quick else full))))
 
     def values_of_c(self, full: tuple[float, ...], quick: tuple[float, ...]) -> tuple[float, ...]:
         """The values of C."""

@@ -1,22 +1,24 @@
 """Batch exponentiated gradient in the dual (Collins et al. 2008, Fig. 1; Globerson et al. 2007,
-Fig. 1), log-linear and max-margin.
+Fig. 1), for the same losses as ``egparse.learners.eg.online``.
 
 Primal, dual and the step of one example are those of ``egparse.learners.eg.online``; here all
 examples take the step at the same v:
 
     log-linear   theta <- theta - eta (theta - s / C)        s = F_i v
     max-margin   theta <- theta + eta (cost + s / C)
+    in general   theta <- theta + eta (gamma cost + s / C - theta / beta)
 
 Let psi_iy = F_i' (z_i - y), and let |A| = max_iy |psi_iy|^2 / C be the greatest entry of the matrix
 A. Every step raises the dual with a learning rate of (ibid., Theorem 1, by Lemmas 2-4)
 
-    log-linear   eta <= 1 / (1 + n |A|)        max-margin   eta <= 1 / (n |A|).
+    log-linear   eta <= 1 / (1 + n |A|)        max-margin   eta <= 1 / (n |A|)
+    in general   eta <= 1 / (1 / beta + n |A|).
 
 In place of n |A| we use sum_i max_y |psi_iy|^2 / C, which is never greater: in eq. 20-21, |sum_i
 Psi_i' r_i|^2 <= (sum_i R_i |r_i|_1)^2 <= (sum_i R_i^2) (sum_i |r_i|_1^2) with R_i = max_y |psi_iy|,
 and Pinsker's inequality for each i turns the last sum into divergences. The largest psi of an
-example with many structures is bounded by part norms (``squared_radii``), so the rate is smaller
-than it could be.
+example with many structures is bounded by part norms (``egparse.learners.eg.radii``), so the rate
+is smaller than it could be.
 
 All computations are in float64, and v is computed from the marginals at every step, so that
 rounding errors do not add up.
@@ -31,13 +33,14 @@ from typing import Literal
 
 import numpy as np
 
+from egparse import losses
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.base import LearnerBase
 from egparse.learners.certificate import Certificate
-from egparse.learners.eg.config import Loss
+from egparse.learners.eg.config import Loss, Start, member_of
+from egparse.learners.eg.radii import squared_radii
 from egparse.learners.problem import VectorProblem
 from egparse.learners.vectors import squared_norm
-from egparse.losses import HINGE, LOG_LINEAR
 from egparse.types import Floats
 
 Rate = Literal["proven", "fixed", "halving"]
@@ -53,7 +56,9 @@ class EGBatchConfig:
     ``rate``: *proven* computes the learning rate of the theorem, at the cost of one visit to an
     example for each of its parts; *fixed* is ``eta``; *halving* starts at ``eta``, halves while the
     dual falls, and multiplies by ``growth`` after each step, as ibid., section 7, does for one
-    example.
+    example. The paper has the first two, for rates up to the proven one.
+
+    ``start`` is that of ``EGConfig``.
 
     Raises:
         ConfigError: a value out of range.
@@ -64,24 +69,33 @@ class EGBatchConfig:
     rate: Rate = "halving"
     eta: float = 0.5
     growth: float = 1.05
+    start: Start = "gold"
 
     def __post_init__(self) -> None:
+        member_of(self.loss)
         if not self.c > 0 or not self.eta > 0:
             raise ConfigError(f"expected c > 0 and eta > 0, got c = {self.c}, eta = {self.eta}")
         if self.rate not in ("proven", "fixed", "halving"):
             raise ConfigError(f"expected a rate among proven, fixed, halving, got {self.rate!r}")
+        if self.start not in ("gold", "uniform"):
+            raise ConfigError(f"expected a start among gold, uniform, got {self.start!r}")
         if not self.growth >= 1:
             raise ConfigError(f"expected growth >= 1, got {self.growth}")
 
     @property
     def largest(self) -> float:
-        """The greatest learning rate: beyond 1 a log-linear step would overshoot theta = s / C."""
-        return 1.0 if self.loss == "log-linear" else math.inf
+        """The greatest learning rate: beyond beta a step would overshoot its fixed point."""
+        return self.member.beta
+
+    @property
+    def member(self) -> losses.Loss:
+        """The member of the family of losses."""
+        return member_of(self.loss)
 
 
 @dataclass
 class EGBatchState:
-    """``theta`` over all parts; ``value`` is the sum of entropies or expected costs;
+    """``theta`` over all parts; ``value`` is the sum of H / beta + gamma E[cost];
     ``evaluations`` counts inference calls, n for each attempt at a step.
     """
 
@@ -109,14 +123,13 @@ class BatchEG(LearnerBase[VectorProblem]):
     def __init__(self, problem: VectorProblem, config: EGBatchConfig) -> None:
         super().__init__(problem)
         self.config = config
-        self._max_margin = config.loss == "max-margin"
-        self._primal_loss = HINGE if self._max_margin else LOG_LINEAR
+        self._member = config.member
         self._gradient = np.empty(int(problem.part_starts[-1]))
         self._marginals = np.empty(self.longest)
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> EGBatchState:
-        """Distributions near the correct structures, as ``OnlineEG.initialise``; with 0 they are
-        uniform.
+        """Distributions near the correct structures, as ``OnlineEG.initialise``; with 0, or
+        ``start`` = *uniform*, they are uniform.
 
         Raises:
             EgparseError: the features are not finite, so that no rate can be proven.
@@ -124,7 +137,8 @@ class BatchEG(LearnerBase[VectorProblem]):
         eta = self.config.eta
         if self.config.rate == "proven":
             eta = proven_rate(squared_radii(self.problem), self.config)
-        height = np.broadcast_to(np.asarray(gold_theta, dtype=np.float64), (self.n,))
+        uniform = self.config.start == "uniform"
+        height = np.full(self.n, 0.0 if uniform else gold_theta, dtype=np.float64)
         theta = np.empty_like(self._gradient)
         for i in range(self.n):
             theta[self._parts_of(i)] = np.where(self.problem.gold(i) > 0, height[i], 0.0)
@@ -141,9 +155,12 @@ class BatchEG(LearnerBase[VectorProblem]):
         for i in range(self.n):
             parts = self._parts_of(i)
             gradient = self._gradient[parts]
-            # s / C + cost, or s / C - theta
+            # s / C + gamma cost - theta / beta
             np.multiply(self.problem.scores(i), 1.0 / state.c, out=gradient)
-            gradient += self.problem.cost(i) if self._max_margin else -state.theta[parts]
+            if self._member.gamma:
+                gradient += self._member.gamma * self.problem.cost(i)
+            if self._member.differentiable:
+                gradient -= state.theta[parts] / self._member.beta
         before, old = state.dual, state.theta
         for _ in range(_MAX_HALVINGS):
             theta = old + state.eta * self._gradient
@@ -174,7 +191,7 @@ class BatchEG(LearnerBase[VectorProblem]):
         loss = 0.0
         for i in range(self.n):
             scores = self.problem.scores(i) / state.c
-            loss += self._primal_loss.value(self.problem, i, scores, self._marginals[: len(scores)])
+            loss += self._member.value(self.problem, i, scores, self._marginals[: len(scores)])
         return Certificate(
             loss + state.squared_norm / (2 * state.c),
             state.dual,
@@ -184,19 +201,20 @@ class BatchEG(LearnerBase[VectorProblem]):
         )
 
     def _rebuild(self, theta: Floats) -> tuple[float, float]:
-        """Set v = sum_i F_i' (z_i - mu_i) at the marginals of theta; return (sum of entropies or
-        expected costs, |v|^2).
+        """Set v = sum_i F_i' (z_i - mu_i) at the marginals of theta; return (sum of H / beta +
+        gamma E[cost], |v|^2).
         """
-        problem, value = self.problem, 0.0
+        problem, member, value = self.problem, self._member, 0.0
         problem.reset()
         for i in range(self.n):
             potentials = theta[self._parts_of(i)]
             marginals = self._marginals[: len(potentials)]
             log_z = problem.marginals(i, potentials, marginals)
-            if self._max_margin:
-                value += float(problem.cost(i) @ marginals) + problem.cost_constant(i)
-            else:
-                value += log_z - float(potentials @ marginals)
+            if member.differentiable:
+                value += (log_z - float(potentials @ marginals)) / member.beta
+            if member.gamma:
+                cost = float(problem.cost(i) @ marginals) + problem.cost_constant(i)
+                value += member.gamma * cost
             np.subtract(problem.gold(i), marginals, out=marginals)
             problem.add(i, marginals)
         return value, squared_norm(problem)
@@ -219,44 +237,5 @@ def proven_rate(radii: Floats, config: EGBatchConfig) -> float:
         raise EgparseError(
             f"batch exponentiated gradient: expected finite features, got norms of {bound}"
         )
-    smoothness = bound + (1.0 if config.loss == "log-linear" else 0.0)
+    smoothness = bound + 1.0 / config.member.beta
     return 1.0 / smoothness if smoothness > 0 else 1.0
-
-
-def squared_radii(problem: VectorProblem) -> Floats:
-    """For each example an upper bound of max_y |F_i' (z_i - y)|^2, (n,). v is 0 afterwards.
-
-    We use |F'(z - y)| <= sum_r |z_r - y_r| |f_r|. One argmax bounds the right-hand side over all y:
-    if part r occurs at most m_r times in a structure, |z_r - y_r| - z_r <= ((|z_r - m_r| - z_r) /
-    m_r) y_r, which is linear in y. The bound is exact if different structures share no part.
-    """
-    problem.reset()
-    radii = np.empty(len(problem.part_starts) - 1)
-    for i in range(len(radii)):
-        norms, gold = _part_norms(problem, i), problem.gold(i).copy()
-        out, slopes = np.empty_like(norms), np.ones_like(norms)
-        for r in np.flatnonzero(gold).tolist():
-            count = _max_count(problem, i, r, out)
-            slopes[r] = (abs(gold[r] - count) - gold[r]) / count if count > 0 else -1.0
-        radii[i] = (float(gold @ norms) + problem.argmax(i, slopes * norms, out)) ** 2
-    return radii
-
-
-def _part_norms(problem: VectorProblem, i: int) -> Floats:
-    """|f_r| of each part, (parts,); v must be 0 and is 0 again afterwards."""
-    changes = np.zeros(int(problem.part_starts[i + 1] - problem.part_starts[i]))
-    norms = np.empty_like(changes)
-    for r in range(len(changes)):
-        changes[r] = 1.0
-        norms[r] = math.sqrt(max(0.0, problem.add(i, changes)))
-        changes[r] = -1.0
-        problem.add(i, changes)
-        changes[r] = 0.0
-    return norms
-
-
-def _max_count(problem: VectorProblem, i: int, r: int, out: Floats) -> float:
-    """The greatest count of part r in a structure."""
-    potentials = np.zeros_like(out)
-    potentials[r] = 1.0
-    return problem.argmax(i, potentials, out)

@@ -1,5 +1,5 @@
-"""Online exponentiated gradient in the dual (Collins et al. 2008, Fig. 2-3), for the log-linear and
-max-margin losses.
+"""Online exponentiated gradient in the dual (Collins et al. 2008, Fig. 2-3), for the losses of
+``egparse.losses`` (Martins et al. 2010).
 
 Primal: min over w of sum_i L_i(w) + C/2 |w|^2. Dual, in the distributions alpha_i over structures
 of example i:
@@ -15,21 +15,59 @@ One step visits one example:
     log-linear   theta <- theta - eta (theta - s / C)        s = F_i v        (ibid., section 4)
     max-margin   theta <- theta + eta (cost + s / C)
 
+These are the ends of one family. With the weight gamma of the cost and the inverse 1 / beta of the
+temperature, a loss is the maximum of a function that is linear in w,
+
+    L_i(w)  =  max over alpha of  H(alpha) / beta + gamma E_alpha[cost] - w . F_i' (z_i - mu),
+
+so that minimising over w first, at w = v / C, gives the dual
+
+    max  sum_i [ H(alpha_i) / beta + gamma E_alpha_i[cost] ] - |v|^2 / (2C),
+
+whose gradient in the marginals is gamma cost + s / C - theta / beta. The step of exponentiated
+gradient multiplies alpha by the exponential of eta times that:
+
+    theta <- theta + eta (gamma cost + s / C - theta / beta).
+
+beta = 1 and gamma = 0 is the log-linear step, beta = inf and gamma = 1 that of max-margin, beta =
+gamma = 1 softmax-margin. The papers have the first two; the rest is ours. By Lemma 7 of ibid. a
+step raises the dual for eta <= 1 / (1 / beta + |A|).
+
+Where inference is approximate (``egparse.parsing.second_order`` for trees that may cross), H is the
+Bethe entropy and mu are pseudo-marginals. Primal and dual are then those of the approximate loss,
+with the Bethe log Z in place of log Z: the gap says how far that objective is from its optimum if
+belief propagation has found the maximum in L_i, which it need not, as the Bethe entropy is not
+concave. It bounds nothing of the exact loss, and may fall below zero.
+
 Each example has a learning rate; a step that lowers the dual is undone and tried with a smaller
 one (ibid., section 7). The change of the dual costs nothing extra: entropy or cost come with the
 marginals, and |v|^2 is tracked while the weights change.
 
-We differ from the paper, unless configured ``as_published``: examples that still gain are visited
-more often (``egparse.learners.eg.example_sampling``), and groups of parts may have learning rates
-from the second derivatives of the dual (``egparse.learners.eg.step.propose_step_in_groups``). In
-any case the examples of a pass are permuted, not drawn with replacement, and a fall of the dual
-below rounding counts as none. v is made of the stored marginals (float32), so that it equals its
-dual expression whatever the rounding of theta.
+We differ from the paper, unless configured ``as_published``, in the following:
+
+* the start is near the correct structures, where the paper's bounds assume the uniform one;
+* a pass visits every example once, in random order, where the paper draws with replacement;
+* examples that still gain are visited more often (``egparse.learners.eg.example_sampling``);
+* learning rates start at ``eta`` and are not calibrated on a share of the data
+  (``egparse.learners.eg.calibration``), they have an upper limit, and a visit tries 12 at most;
+* groups of parts may have learning rates from the second derivatives of the dual
+  (``egparse.learners.eg.step.propose_step_in_groups``).
+
+In any case a fall of the dual below rounding counts as none. v is made of the stored marginals
+(float32), so that it equals its dual expression whatever the rounding of theta.
+
+At the fixed rate of ``search`` = *proven*, with draws with replacement, T steps close in on the
+optimum Q* of the log-linear dual at the rate of ibid., Theorem 2, eq. 17 (with Q for minus the
+dual, and D for the divergence of the optimum from the start):
+
+    E Q_T - Q*  <=  exp(-eta T / n) (D / eta + Q_0 - Q*),        eta <= 1 / (1 + |A|)
+
+and max-margin at that of eq. 16, n / T in place of the exponential.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,9 +75,12 @@ import numpy as np
 from egparse.errors import ConfigError
 from egparse.learners.base import LearnerBase
 from egparse.learners.certificate import Certificate
+from egparse.learners.eg.calibration import calibrated_eta
 from egparse.learners.eg.config import EGConfig, Loss
 from egparse.learners.eg.example_sampling import sample_examples
+from egparse.learners.eg.radii import largest_entry, squared_radii
 from egparse.learners.eg.step import (
+    PLAIN,
     DualVariables,
     StepBuffers,
     StepRule,
@@ -56,7 +97,8 @@ from egparse.learners.problem import (
     GroupedProblem,
     Problem,
 )
-from egparse.types import Floats, Longs, Mask, Singles
+from egparse.losses import HINGE, LOG_LINEAR
+from egparse.types import Floats, Longs, Mask, Shorts, Singles
 
 __all__ = ["EGConfig", "EGState", "Loss", "OnlineEG"]
 
@@ -74,6 +116,7 @@ class EGState:
     inference calls of steps; ``c`` is the C of the last step.
 
     ``single_rate`` (n,): examples for which a rate for each group did not raise the dual.
+    ``first_eta`` is the learning rate that every example started with.
     """
 
     duals: DualVariables
@@ -83,6 +126,7 @@ class EGState:
     evaluations: int
     generator: np.random.Generator
     single_rate: Mask
+    first_eta: float
 
     @property
     def scale(self) -> float:
@@ -101,7 +145,9 @@ class EGState:
 
     @property
     def value(self) -> Floats:
-        """Entropy (log-linear) or expected cost (max-margin) of each example's alpha."""
+        """H(alpha_i) / beta + gamma E[cost] of each example: entropy for the log-linear loss,
+        expected cost for max-margin.
+        """
         return self.duals.value
 
     @property
@@ -123,55 +169,65 @@ class OnlineEG(LearnerBase[Problem]):
         self._marginals = np.empty(self.longest)
         self._changes = np.empty(self.longest)
         self._open_mass = np.empty(self.longest + 2)
-        in_groups = config.curvature > 0 and config.loss == "log-linear"
+        self._member = config.member
+        in_groups = config.curvature > 0 and self._member.differentiable
         self._groups = problem.groups if in_groups and isinstance(problem, GroupedProblem) else None
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> EGState:
         """Distributions near the correct structures: theta is ``gold_theta`` (a number, or one for
-        each example) on correct parts and 0 elsewhere.
+        each example) on correct parts and 0 elsewhere. With ``start`` = *uniform* it is 0
+        everywhere.
+
+        The first learning rate is found here, if it is to be calibrated or proven.
         """
-        problem, total = self.problem, int(self.problem.part_starts[-1])
-        problem.reset()
-        duals = DualVariables(
-            theta=np.zeros(total, dtype=np.float32),
-            marginals=np.zeros(total, dtype=np.float32),
-            value=np.zeros(self.n),
-            eta=np.full(self.n, self.config.eta),
-            gain=np.zeros(self.n),
-        )
-        state = EGState(
-            duals,
-            0.0,
-            self.config.c_at(0),
-            0,
-            0,
-            np.random.default_rng(self.config.seed),
-            np.zeros(self.n, dtype=bool),
-        )
-        height = np.full(self.n, gold_theta, dtype=np.float64)
-        if isinstance(problem, CompiledSumsProblem) and self.config.loss == "log-linear":
-            norm = problem.start_all(height, duals)
+        uniform = self.config.start == "uniform"
+        height = np.full(self.n, 0.0 if uniform else gold_theta, dtype=np.float64)
+        state = self._blank()
+        if self.config.calibrate:
+            state.first_eta = calibrated_eta(self, state, height)
+        elif self.config.search == "proven":
+            state.first_eta = self._proven_eta()
+        state.eta[:] = state.first_eta
+        self.problem.reset()
+        problem = self.problem
+        if isinstance(problem, CompiledSumsProblem) and self._member == LOG_LINEAR:
+            norm = problem.start_all(height, state.duals)
             if norm is not None:
                 state.squared_norm = norm
                 return state
-        for i in range(self.n):
-            parts, gold = self._parts_of(i), problem.gold(i)
-            theta, marginals, changes = self._scratch(len(gold))
-            theta[:] = np.where(gold > 0, np.float32(height[i]), 0.0)
-            log_z = problem.marginals(i, theta, marginals)
-            duals.theta[parts], duals.marginals[parts] = theta, marginals
-            marginals[:] = duals.marginals[parts]
-            duals.value[i] = self._value(i, log_z, theta, marginals)
-            changes[:] = gold - marginals
-            state.squared_norm += problem.add(i, changes)
+        self._fill(state, height, range(self.n))
         return state
+
+    def begin(self, height: Floats, examples: Longs) -> EGState:
+        """A state of which only some examples are at the start, with theta ``height[i]`` on the
+        correct parts of example i; v is made of those.
+        """
+        self.problem.reset()
+        state = self._blank()
+        self._fill(state, height, examples.tolist())
+        return state
+
+    def take_step(self, state: EGState, i: int, eta: float) -> bool:
+        """One step on example i at a given rate, which is kept whatever it does; returns whether
+        the dual did not fall.
+        """
+        rule = self.config.rule(state.c)
+        buffers, constant = self._buffers(state.duals, i, rule), self._constant(i, rule)
+        groups = None if self._groups is None else self._groups(i)
+        state.evaluations += 1
+        value, slope, norm_change = self._attempt(buffers, rule, i, constant, eta, groups)
+        increase = value - float(state.duals.value[i]) - norm_change / (2 * rule.c)
+        rises, _ = accept_step(rule, eta, increase, slope, norm_change)
+        state.squared_norm += norm_change
+        store_step(buffers)
+        record_gain(state.duals, i, value, increase)
+        return bool(rises)
 
     def update(self, state: EGState, i: int) -> float:
         """One step on example i; returns the increase of the dual."""
         problem, duals, rule = self.problem, state.duals, self.config.rule(state.c)
-        buffers = self._buffers(duals, i, rule)
-        constant = problem.cost_constant(i) if rule.max_margin else 0.0
-        eta = float(duals.eta[i])
+        buffers, constant = self._buffers(duals, i, rule), self._constant(i, rule)
+        eta = state.first_eta if self.config.restart_eta else float(duals.eta[i])
         groups = None if self._groups is None or state.single_rate[i] else self._groups(i)
         for attempt in range(rule.attempts):
             if groups is not None and attempt == _GROUP_ATTEMPTS:
@@ -179,13 +235,7 @@ class OnlineEG(LearnerBase[Problem]):
                 # if the rate is small enough
                 groups, state.single_rate[i], eta = None, True, float(duals.eta[i])
             state.evaluations += 1
-            if groups is None:
-                propose_step(buffers, rule, eta)
-            else:
-                propose_step_in_groups(buffers, rule, eta, groups, self._open_mass)
-            log_z = problem.marginals(i, buffers.trial, buffers.marginals)
-            value, slope = evaluate_step(buffers, rule, log_z, constant)
-            norm_change = problem.add(i, buffers.changes)
+            value, slope, norm_change = self._attempt(buffers, rule, i, constant, eta, groups)
             # change of H(alpha_i) or E[cost], less that of |v|^2 / (2C)
             increase = value - float(duals.value[i]) - norm_change / (2 * rule.c)
             accepted, eta = accept_step(rule, eta, increase, slope, norm_change)
@@ -201,27 +251,34 @@ class OnlineEG(LearnerBase[Problem]):
         return increase if accepted else 0.0
 
     def retarget(self, state: EGState, targets: Mapping[int, Floats]) -> None:
-        """Change targets t_i, and with them v = sum_i F_i' (t_i - mu_i); alpha stays.
-
-        This is for the log-linear loss: under max-margin the costs may depend on the targets.
+        """Change targets t_i, and with them v = sum_i F_i' (t_i - mu_i), and the costs, which may
+        depend on the targets; alpha stays.
 
         Raises:
-            ConfigError: another loss, or a problem whose targets cannot be replaced.
+            ConfigError: a loss with beta = inf, or a problem whose targets cannot be replaced.
         """
-        if self.config.loss != "log-linear":
+        member = self._member
+        if not member.differentiable:
             raise ConfigError(
-                f"expected the log-linear loss to learn from distributions, got {self.config.loss}"
+                "expected a loss with finite beta, such as log-linear, to learn from "
+                f"distributions, got {self.config.loss}"
             )
         problem = self._problem_with_targets()
         for i, target in targets.items():
             changes = -problem.gold(i)
-            moved = problem.set_target(i, target)
+            marginals = state.marginals[self._parts_of(i)]
+            cost = self._expected_cost(i, marginals) if member.gamma else 0.0
+            moved = problem.set_target(i, target) / member.beta
+            if member.gamma:
+                moved += member.gamma * (self._expected_cost(i, marginals) - cost)
             state.duals.value[i] += moved
             changes += problem.gold(i)
             state.squared_norm += problem.add(i, changes)
 
     def run_steps(self, state: EGState, order: Longs) -> None:
         """One step on each example of ``order``, in this order."""
+        if self.config.restart_eta:  # for every visit: there are no two visits to an example
+            state.eta[order] = state.first_eta
         if isinstance(self.problem, CompiledStepsProblem) and self.attendant is None:
             rule = self.config.rule(state.c)
             evaluations, norm_change = self.problem.run_steps(order, rule, state.duals)
@@ -248,8 +305,7 @@ class OnlineEG(LearnerBase[Problem]):
                 )
                 done += config.round_fraction
             else:
-                cyclic = config.order == "cyclic"
-                order = np.arange(self.n) if cyclic else state.generator.permutation(self.n)
+                order = self._whole_pass(state.generator)
                 done = 1.0
             for begin in range(0, len(order), _CHUNK):
                 chunk = order[begin : begin + _CHUNK]
@@ -282,7 +338,7 @@ class OnlineEG(LearnerBase[Problem]):
     def _sums(self, state: EGState) -> tuple[float, float]:
         """The sum of the losses, and that of what the rounding takes from the dual."""
         problem, c = self.problem, self.config.c
-        if isinstance(problem, CompiledSumsProblem) and self.config.loss == "log-linear":
+        if isinstance(problem, CompiledSumsProblem) and self._member == LOG_LINEAR:
             sums = problem.sum_losses(c, state.duals)
             if sums is not None:
                 return sums
@@ -302,22 +358,101 @@ class OnlineEG(LearnerBase[Problem]):
         threshold = self.config.prioritise_below_gain * abs(self.dual(state, self.config.c))
         return float(state.duals.gain.sum()) < threshold
 
+    def _whole_pass(self, generator: np.random.Generator) -> Longs:
+        """The examples of a pass over all of them, (n,)."""
+        if self.config.order == "cyclic":
+            return np.arange(self.n)
+        if self.config.order == "drawn":
+            return generator.integers(self.n, size=self.n)
+        return generator.permutation(self.n)
+
+    def _blank(self) -> EGState:
+        """A state without distributions."""
+        total = int(self.problem.part_starts[-1])
+        duals = DualVariables(
+            theta=np.zeros(total, dtype=np.float32),
+            marginals=np.zeros(total, dtype=np.float32),
+            value=np.zeros(self.n),
+            eta=np.full(self.n, self.config.eta),
+            gain=np.zeros(self.n),
+        )
+        return EGState(
+            duals,
+            0.0,
+            self.config.c_at(0),
+            0,
+            0,
+            np.random.default_rng(self.config.seed),
+            np.zeros(self.n, dtype=bool),
+            self.config.eta,
+        )
+
+    def _fill(self, state: EGState, height: Floats, examples: Iterable[int]) -> None:
+        """Set theta of some examples, and what follows from it; v gets what they add to it."""
+        problem, duals = self.problem, state.duals
+        for i in examples:
+            parts, gold = self._parts_of(i), problem.gold(i)
+            theta, marginals, changes = self._scratch(len(gold))
+            theta[:] = np.where(gold > 0, np.float32(height[i]), 0.0)
+            log_z = problem.marginals(i, theta, marginals)
+            duals.theta[parts], duals.marginals[parts] = theta, marginals
+            marginals[:] = duals.marginals[parts]
+            duals.value[i] = self._value(i, log_z, theta, marginals)
+            changes[:] = gold - marginals
+            state.squared_norm += problem.add(i, changes)
+
+    def _proven_eta(self) -> float:
+        """1 / (1 / beta + |A|) (Theorem 2), for the least C of the run."""
+        bound = largest_entry(squared_radii(self.problem), self.config.c)
+        smoothness = bound + 1.0 / self._member.beta
+        return 1.0 / smoothness if smoothness > 0 else 1.0
+
+    def _attempt(
+        self,
+        buffers: StepBuffers,
+        rule: StepRule,
+        i: int,
+        constant: float,
+        eta: float,
+        groups: Shorts | None,
+    ) -> tuple[float, float, float]:
+        """Propose a step and move v along it; returns value and slope (``evaluate_step``) and the
+        change of |v|^2.
+        """
+        if groups is None:
+            propose_step(buffers, rule, eta)
+        else:
+            propose_step_in_groups(buffers, rule, eta, groups, self._open_mass)
+        log_z = self.problem.marginals(i, buffers.trial, buffers.marginals)
+        value, slope = evaluate_step(buffers, rule, log_z, constant)
+        return value, slope, self.problem.add(i, buffers.changes)
+
+    def _constant(self, i: int, rule: StepRule) -> float:
+        """The constant of the cost, where the loss has one."""
+        return 0.0 if rule.form == PLAIN else self.problem.cost_constant(i)
+
     def _buffers(self, duals: DualVariables, i: int, rule: StepRule) -> StepBuffers:
         parts = self._parts_of(i)
         theta = duals.theta[parts]
         scores = self.problem.scores(i)
-        cost = self.problem.cost(i) if rule.max_margin else scores  # log-linear: cost is not used
+        # the log-linear loss has no use for the cost
+        cost = scores if rule.form == PLAIN else self.problem.cost(i)
         return StepBuffers(theta, duals.marginals[parts], scores, cost, *self._scratch(len(theta)))
 
     def _loss(self, i: int, scores: Floats, c: float) -> float:
-        """L_i(w) at w = v / C: log Z or the best cost-augmented score, less the correct score."""
+        """L_i(w) at w = v / C: log Z or the best cost-augmented score, less the correct score; in
+        general log Z(beta (s + gamma cost)) / beta + gamma q - s'z.
+        """
+        problem, member = self.problem, self._member
         potentials, out, _ = self._scratch(len(scores))
         np.multiply(scores, 1.0 / c, out=potentials)
-        correct = float(potentials @ self.problem.gold(i))
-        if self.config.loss == "log-linear":
-            return self.problem.marginals(i, potentials, out) - correct
-        potentials += self.problem.cost(i)
-        return self.problem.argmax(i, potentials, out) + self.problem.cost_constant(i) - correct
+        correct = float(potentials @ problem.gold(i))
+        if member == LOG_LINEAR:
+            return problem.marginals(i, potentials, out) - correct
+        if member == HINGE:
+            potentials += problem.cost(i)
+            return problem.argmax(i, potentials, out) + problem.cost_constant(i) - correct
+        return member.value(problem, i, potentials, out)
 
     def _rounding(self, state: EGState, i: int, scores: Floats) -> float:
         """The dual at the exact marginals of theta less that at the stored ones, up to the square
@@ -327,16 +462,28 @@ class OnlineEG(LearnerBase[Problem]):
         potentials, out, _ = self._scratch(len(scores))
         potentials[:] = state.theta[parts]
         self.problem.marginals(i, potentials, out)
-        # d dual / d mu = s / C + cost, or s / C - theta
+        # d dual / d mu = s / C + gamma cost - theta / beta
         gradient = scores / self.config.c
-        gradient += self.problem.cost(i) if self.config.loss == "max-margin" else -potentials
+        if self._member == HINGE:
+            gradient += self.problem.cost(i)
+        elif self._member == LOG_LINEAR:
+            gradient -= potentials
+        else:
+            gradient += self._member.gamma * self.problem.cost(i) - potentials / self._member.beta
         return float(gradient @ (out - state.marginals[parts]))
 
     def _value(self, i: int, log_z: float, potentials: Floats, marginals: Floats) -> float:
-        """Entropy or expected cost of the distribution of the potentials."""
-        if self.config.loss == "log-linear":
+        """H / beta + gamma E[cost] of the distribution of the potentials."""
+        value = 0.0
+        if self._member.differentiable:
             used = marginals > 0
-            return log_z - float(potentials[used] @ marginals[used])
+            value = log_z - float(potentials[used] @ marginals[used])
+            value /= self._member.beta
+        if self._member.gamma:
+            value += self._member.gamma * self._expected_cost(i, marginals)
+        return value
+
+    def _expected_cost(self, i: int, marginals: Floats | Singles) -> float:
         return float(self.problem.cost(i) @ marginals) + self.problem.cost_constant(i)
 
     def _scratch(self, size: int) -> tuple[Floats, Floats, Floats]:

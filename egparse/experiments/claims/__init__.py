@@ -1,0 +1,1 @@
+"""What the papers claim, judged by the results of each experiment."""

@@ -1,0 +1,37 @@
+"""An outcome as a page in Markdown: claims, figure, tables, notes, and how the run was made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from egparse.experiments.report.claims import claims_lines
+from egparse.experiments.report.markdown import table_lines
+from egparse.experiments.report.outcome import Outcome
+
+
+def page(name: str, outcome: Outcome, facts: Mapping[str, Any]) -> str:
+    """The page; ``facts`` describe the run itself (versions, seed, time)."""
+    parts = [
+        f"# {outcome.title}",
+        f"Reproduces: {outcome.source}.",
+        _listed(outcome.data),
+        f"![{outcome.title}]({name}.png)",
+    ]
+    if outcome.claims:
+        parts += ["## Claims", claims_lines(outcome.claims)]
+    for table in outcome.tables:
+        parts += [f"## {table.title}", "\n".join(table_lines(table))]
+    if outcome.notes:
+        parts += ["## Notes", "\n".join(f"- {note}" for note in outcome.notes)]
+    parts += ["## Run", _listed(facts)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _listed(facts: Mapping[str, Any]) -> str:
+    return "\n".join(
+        f"- {name}: {value:,}"
+        if isinstance(value, int) and not isinstance(value, bool) and name != "seed"
+        else f"- {name}: {value}"
+        for name, value in facts.items()
+    )

@@ -1,0 +1,35 @@
+"""The pages of the experiments say what their numbers say."""
+
+from __future__ import annotations
+
+import runpy
+from typing import Any
+
+import pytest
+from house.package import ROOT
+
+from egparse.cli.commands.experiment import NAMES
+from egparse.experiments.report.claims import VERDICTS
+
+
+@pytest.fixture(scope="module")
+def script() -> dict[str, Any]:
+    return runpy.run_path(str(ROOT / "benchmarks" / "experiment_pages.py"))
+
+
+def test_every_page_is_what_its_numbers_make(script: dict[str, Any]) -> None:
+    assert script["stale"]() == [], "run python benchmarks/experiment_pages.py"
+
+
+def test_every_experiment_has_numbers_of_a_full_run(script: dict[str, Any]) -> None:
+    assert script["measured"]() == list(NAMES)
+    for name in NAMES:
+        page = (ROOT / "docs" / "experiments" / f"{name}.md").read_text(encoding="utf-8")
+        assert "- quick: no\n" in page
+
+
+def test_every_paper_has_its_claims(script: dict[str, Any]) -> None:
+    overview = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
+    for paper in script["PAPERS"]:
+        assert f"\n## {paper}\n" in overview
+    assert any(verdict.capitalize() in overview for verdict in VERDICTS)
