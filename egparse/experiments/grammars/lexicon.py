@@ -86,7 +86,8 @@ class Lexicon:
 
 
 def learn_lexicon(trees: Sequence[Tree], tags: Sequence[str], min_count: int = 2) -> Lexicon:
-    """The words of the trees; ``tags`` are the labels of tags in the order of their numbers.
+    """The words of the trees; ``tags`` are the labels of tags in the order of their numbers. With
+    ``min_count`` 1 counts are as they are, and words never seen have no tags.
 
     Raises:
         EgparseError: no trees.
@@ -99,7 +100,9 @@ def learn_lexicon(trees: Sequence[Tree], tags: Sequence[str], min_count: int = 2
     if not places:
         raise EgparseError("expected trees to take words from, got none")
     seen = Counter(word for word, _, _ in places)
-    rare = [place for place in places if seen[place[0]] < min_count] or places
+    rare = [place for place in places if seen[place[0]] < min_count]
+    if not rare and min_count > 1:
+        rare = places
     looks = Counter(name for word, _, first in rare for name in signatures(word, first))
     kept = {name for name, count in looks.items() if count >= _MIN_SIGNATURE} | {UNKNOWN}
     known = [word for word in seen if seen[word] >= min_count]
@@ -113,7 +116,7 @@ def learn_lexicon(trees: Sequence[Tree], tags: Sequence[str], min_count: int = 2
             for _, tag, _ in rare:
                 lexicon.counts[number, numbers[tag]] = 1
     for word in known:
-        if seen[word] < _FREQUENT:
+        if rare and seen[word] < _FREQUENT:
             alike = lexicon.counts[lexicon.look(word)]
             lexicon.counts[types[word]] += _PRIOR * alike / alike.sum()
     return lexicon
