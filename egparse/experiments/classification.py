@@ -111,6 +111,13 @@ class ClassifierProblem:
         out[self._choice[0]] = 1.0
         return score
 
+    def k_best(self, i: int, potentials: Floats, k: int) -> Floats:
+        """One on each of the k best classes in turn, (classes, parts), best first."""
+        best = np.argsort(-potentials, kind="stable")[:k]
+        out = np.zeros((len(best), len(potentials)))
+        out[np.arange(len(best)), best] = 1.0
+        return out
+
     def add(self, i: int, changes: Floats) -> float:
         """v_r += changes_r x_i."""
         return float(_add(self.weights, self._examples.x[i], changes))

@@ -230,8 +230,8 @@ LEARNERS: dict[str, Entry] = {
     "parameter-mixing": Entry(
         "egparse.experiments.learners.parameter_mixing:build_parameter_mixing",
         "egparse.experiments.learners.parameter_mixing:parameter_mixing_config",
-        "perceptron or SGD on shards, weights mixed once or after each pass (Mann et al. "
-        "2009; McDonald et al. 2010)",
+        "perceptron or SGD on shards, weights mixed once or after each pass, or another "
+        "learner, each shard trained to the end (Mann et al. 2009; McDonald et al. 2010)",
         probabilities=False,
     ),
     "cutting-plane": Entry(
@@ -321,8 +321,8 @@ LEARNERS: dict[str, Entry] = {
     "kernel-perceptron": Entry(
         "egparse.experiments.kernels.learner:build_kernel_perceptron",
         "egparse.experiments.kernels.learner:check_kernel_perceptron",
-        "perceptron in the dual with a kernel, classes of vectors (McDonald 2009; Freund & "
-        "Schapire 1999)",
+        "perceptron in the dual with a kernel, classes of vectors, strings or trees (McDonald "
+        "2009; Freund & Schapire 1999)",
         fits=("vectors",),
         regularised=False,
     ),
