@@ -15,6 +15,7 @@ from egparse.experiments.comparisons import (
     maxent_curves,
     multiclass_curves,
     parsing_curves,
+    successors,
 )
 from egparse.experiments.report.artefacts import Written, machine, versions, write
 from egparse.experiments.report.outcome import Outcome
@@ -44,6 +45,7 @@ EXPERIMENTS = {
         dca_curves,
         loss_grid,
         maxent_curves,
+        successors,
     )
 }
 """Name -> experiment."""

@@ -50,8 +50,8 @@ _BLOCK = 64  # weights of which one look tells whether any has a gradient
 
 @dataclass(frozen=True, kw_only=True)
 class AdaGradConfig:
-    """``eta`` is the learning rate; ``averaged``: the model is the average of the weights; a step is
-    made of the sum of ``batch`` gradients.
+    """``eta`` is the learning rate; ``averaged``: the model is the average of the weights. A step
+    is made of the sum of ``batch`` gradients.
 
     Raises:
         ConfigError: a value out of range.
