@@ -107,7 +107,7 @@ def _digits(request: Request) -> Setup:
 
 def _names(request: Request) -> Setup:
     part = sample(request, SPANISH_NAMES, (80, 40))
-    return entities(part._replace(train=part.train[:2000], dev=part.dev[:500], test=()))
+    return entities(part._replace(train=part.train[:2000], dev=part.dev[:300], test=()))
 
 
 def _trees_of(sentences: int) -> Callable[[Request], Setup]:
@@ -132,8 +132,8 @@ PROBLEMS = {
         _names,
         (EG, EG_VISITS, *_PRIMAL, ADAGRAD_BATCH, LBFGS, SDCA),
         (1.0,),
-        passes=40,
-        seconds=6.0,
+        passes=30,
+        seconds=5.0,
         seeds=3,
     ),
     TREES: Problem(
@@ -157,8 +157,8 @@ PROBLEMS = {
         _trees_of(200),
         (EG_GOLD, EG_CALIBRATED, FRANK_WOLFE, FRANK_WOLFE_GAP, PAIRWISE, ONE_SLACK, N_SLACK, SDCA),
         (100.0, 10.0),
-        passes=60,
-        seconds=6.0,
+        passes=50,
+        seconds=5.0,
         seeds=1,
         loss=(math.inf, 1.0),
     ),
