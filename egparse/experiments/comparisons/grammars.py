@@ -130,7 +130,11 @@ def report(results: Results) -> Outcome:
         SOURCE,
         found.task.facts,
         claims(results),
-        [*_model_tables(results.numbers), *_learner_tables(results), *_other_tables(results.numbers)],
+        [
+            *_model_tables(results.numbers),
+            *_learner_tables(results),
+            *_other_tables(results.numbers),
+        ],
         _panels(results),
         results.notes,
     )
@@ -324,9 +328,7 @@ def _parsed(pcfg: Pcfg, trees: Sequence[Tree]) -> list[tuple[Tree, Tree]]:
     return [(tree, pcfg.parse(tree.words()) or flat(tree.words(), tag)) for tree in trees]
 
 
-def _generated_log_linear(
-    trees: Sequence[Tree], rated: Sequence[Tree], request: Request
-) -> float:
+def _generated_log_linear(trees: Sequence[Tree], rated: Sequence[Tree], request: Request) -> float:
     """F1 of a log-linear grammar with rules and tags of words for features, C = 1."""
     short = [tree for tree in trees if len(tree.words()) <= 20]
     model = learn_model(short, Binarisation(), 1)
@@ -354,9 +356,7 @@ def _model_tables(numbers: Any) -> list[Table]:
         for name, own in sorted(numbers["models"].items(), key=lambda it: list(names).index(it[0]))
     ]
     oracle = numbers["oracle"]
-    best = [
-        (names[name], *(score(value) for value in oracle["f1"][name])) for name in oracle["f1"]
-    ]
+    best = [(names[name], *(score(value) for value in oracle["f1"][name])) for name in oracle["f1"]]
     return [
         Table(
             "Models on the test part: labelled brackets, exact match, tags; log p(tree | words) a "
@@ -388,7 +388,17 @@ def _other_tables(numbers: Any) -> list[Table]:
     return [
         Table(
             "Binarisation: the probabilistic grammar on the validation part",
-            ("direction", "sisters", "levels", "symbols", "rules", "F1", "exact", "tags", "no parse"),
+            (
+                "direction",
+                "sisters",
+                "levels",
+                "symbols",
+                "rules",
+                "F1",
+                "exact",
+                "tags",
+                "no parse",
+            ),
             "lrrrrrrrr",
             [
                 (
