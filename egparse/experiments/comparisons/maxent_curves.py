@@ -205,11 +205,7 @@ def _trace(
     except EgparseError as error:
         stopped = f"failed: {error}"
     own = {"sigma2": 1 / c, **options}
-<<<<<<< HEAD
-    curve = Curve(NAME, race.title, label, learner, own, 1.0, 0.0, c, seed, tuple(points), stopped)
-=======
     curve = Curve(NAME, race.task, label, learner, own, 1.0, 0.0, c, seed, tuple(points), stopped)
->>>>>>> main
     return curve, kept[0]
 
 
