@@ -37,7 +37,7 @@ def test_a_counted_tagger_is_trained_saved_and_evaluated(corpus: Path, tmp_path:
     found = json.loads(run("evaluate", model, dev, "--bootstrap", 0, "--json").stdout)
     assert said["tasks"]["upos"]["kept"] == 1
     assert said["development"]["UPOS"] == pytest.approx(found["UPOS"])
-    assert found["UPOS"] > 70
+    assert found["UPOS"] > 60
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_max_margin_taggers_and_parsers_are_trained(
     )
     assert {"upos", "parser"} <= set(json.loads(done.stdout)["tasks"])
     found = json.loads(run("evaluate", model, corpus, "--bootstrap", 0, "--json").stdout)
-    assert found["UPOS"] > 70
+    assert found["UPOS"] > 60
     assert found["UAS"] > 50
 
 
