@@ -61,7 +61,12 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "growth": Growth,
         "start": _START,
     },
-    "dca": {"averaged": bool},
+    "dca": {
+        "averaged": bool,
+        "subproblem": Literal["linearised", "exact"],
+        "below_zero": Literal["estimate", "skip"],
+    },
+    "sdca": {},
     "mira": {
         "averaged": bool,
         "k": Annotated[int, Interval(ge=1, le=100)],
@@ -69,7 +74,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "max_sweeps": Annotated[int, Interval(ge=1, le=1_000_000)],
     },
     "perceptron": {"averaged": bool, "shuffle": bool},
-    "sgd": {"eta0": Rate},
+    "sgd": {"eta0": Rate, "averaged": bool},
     "lbfgs": {"memory": Annotated[int, Interval(ge=1, le=1000)], "tolerance": Probability},
     "cg": {"memory": Annotated[int, Interval(ge=1, le=1000)], "tolerance": Probability},
     "parallel-gradient": {"shards": Shards, "processes": bool},
