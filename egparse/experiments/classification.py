@@ -20,6 +20,7 @@ from egparse.errors import EgparseError
 from egparse.experiments.kernels.problem import Inputs
 from egparse.learners.design import DesignMatrix
 from egparse.learners.eg.step import (
+    PLAIN,
     DualVariables,
     StepBuffers,
     StepRule,
@@ -109,6 +110,13 @@ class ClassifierProblem:
         out[:] = 0.0
         out[self._choice[0]] = 1.0
         return score
+
+    def k_best(self, i: int, potentials: Floats, k: int) -> Floats:
+        """One on each of the k best classes in turn, (classes, parts), best first."""
+        best = np.argsort(-potentials, kind="stable")[:k]
+        out = np.zeros((len(best), len(potentials)))
+        out[np.arange(len(best)), best] = 1.0
+        return out
 
     def add(self, i: int, changes: Floats) -> float:
         """v_r += changes_r x_i."""
@@ -279,7 +287,7 @@ def _visit(
         room.changes,
     )
     _score(weights, x, parts.scores)
-    if rule.max_margin:
+    if rule.form != PLAIN:
         _write_cost(examples.y[i], parts.cost)
     moved, evaluations, eta = 0.0, 0, duals.eta[i]
     for _ in range(rule.attempts):

@@ -48,9 +48,9 @@ class WeightAverage:
         self._is_in_place = False
         self.count = 0
 
-    def include(self) -> None:
-        """Add the present weights to the average."""
-        self.count += 1
+    def include(self, weight: int = 1) -> None:
+        """Add the present weights to the average, as often as ``weight`` says."""
+        self.count += weight
         self._average = None
 
     def record_change(self, i: int, changes: Floats) -> None:

@@ -6,11 +6,12 @@ The registry names the functions of this module by their places.
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import Any
 
 from egparse.errors import ConfigError
 from egparse.learners.dca import DCA, DCAConfig
 from egparse.learners.eg.batch import BatchEG, EGBatchConfig
+from egparse.learners.eg.config import Loss as EGLoss
+from egparse.learners.eg.config import member_of
 from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.mira import MIRA, MIRAConfig
@@ -167,18 +168,16 @@ def loss_of_family(config: LearnerConfig) -> Loss:
         raise ConfigError(str(error)) from None
 
 
-def eg_loss(config: LearnerConfig) -> Any:
-    """The loss of exponentiated gradient, whose dual it needs in closed form: log-linear or
-    max-margin.
+def eg_loss(config: LearnerConfig) -> EGLoss:
+    """The loss of exponentiated gradient, by name where it has one there.
 
     Raises:
-        ConfigError: another loss.
+        ConfigError: the loss of the perceptron.
     """
-    known = {(1.0, 0.0): "log-linear", (float("inf"), 1.0): "max-margin"}
-    if (config.beta, config.gamma) not in known:
-        raise ConfigError(
-            "exponentiated gradient expects the loss log-linear (beta = 1, gamma = 0) or "
-            "max-margin (beta = inf, gamma = 1), "
-            f"got beta = {config.beta:g}, gamma = {config.gamma:g}"
-        )
-    return known[config.beta, config.gamma]
+    known: dict[tuple[float, float], EGLoss] = {
+        (1.0, 0.0): "log-linear",
+        (float("inf"), 1.0): "max-margin",
+    }
+    loss: EGLoss = known.get((config.beta, config.gamma)) or loss_of_family(config)
+    member_of(loss)
+    return loss

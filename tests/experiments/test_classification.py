@@ -108,7 +108,7 @@ def test_the_compiled_sweep_takes_the_steps_of_the_learner(loss: str) -> None:
     assert isinstance(one, CompiledStepsProblem)
     for _ in range(3):
         swept.iterate(a)
-        order = b.generator.permutation(N)
+        order = b.generator.integers(N, size=N)
         for i in order:
             single.update(b, int(i))
     assert one.weights == pytest.approx(other.weights, abs=1e-5)
@@ -161,3 +161,10 @@ def test_the_error_rate_counts_wrong_classes() -> None:
 def test_data_that_do_not_fit_are_refused(x: Floats, y: np.ndarray, message: str) -> None:
     with pytest.raises(EgparseError, match=message):
         ClassifierProblem(x, y, K)
+
+
+def test_the_k_best_classes_come_in_order() -> None:
+    problem = ClassifierProblem(np.eye(3), [0, 1, 2], 3)
+    found = problem.k_best(0, np.array([1.0, 3.0, 1.0]), 2)
+    assert found.tolist() == [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
+    assert problem.k_best(0, np.zeros(3), 9).tolist() == np.eye(3).tolist()

@@ -248,8 +248,8 @@ def _of_path(results: Results) -> list[Claim]:
             "The best accuracy on the path is at C = 13.841.",
             verdict_of([0.5 <= best / _BEST_ON_PATH <= 2.0]),
             f"At C = {best:.4g}, with {scores.get(best, math.nan):.2f} %; one value of C further "
-            f"it is {_beside(scores, best)}. With 15,000 validation words the standard error is about "
-            "0.3 points.",
+            f"it is {_beside(scores, best)}. With 15,000 validation words the standard error is "
+            "about 0.3 points.",
         ),
     ]
 

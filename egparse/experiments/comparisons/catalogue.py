@@ -10,11 +10,13 @@ from typing import NamedTuple
 from egparse.errors import ConfigError
 from egparse.experiments.comparisons import (
     dca_curves,
+    grammars,
     loss_grid,
     max_margin_curves,
     maxent_curves,
     multiclass_curves,
     parsing_curves,
+    successors,
 )
 from egparse.experiments.report.artefacts import Written, machine, versions, write
 from egparse.experiments.report.outcome import Outcome
@@ -44,6 +46,8 @@ EXPERIMENTS = {
         dca_curves,
         loss_grid,
         maxent_curves,
+        grammars,
+        successors,
     )
 }
 """Name -> experiment."""

@@ -31,9 +31,9 @@ class Contender(NamedTuple):
     """A learner in a comparison. ``tuned`` is an option and its candidate values, of which the one
     with the best score after one pass is taken.
 
-    ``only`` restricts it to some values of C (empty: all). ``budget``, if there is one, takes the
-    place of that of the plan, and so does ``loss``. A contender that is not ``random`` runs with
-    the first seed alone, unless the seeds split the data.
+    ``only`` restricts it to some values of C (empty: all). ``budget`` and ``loss``, if there are
+    any, take the place of those of the plan. A contender that is not ``random`` runs with the first
+    seed alone, unless the seeds split the data.
     """
 
     label: str

@@ -113,9 +113,12 @@ def classifier(name: str, train: tuple[Floats, Ints], dev: tuple[Floats, Ints]) 
     )
 
 
-def parser(sample: Sample, *, trees: Trees, bits: int, arc_share: float = 0.0) -> Setup:
+def parser(
+    sample: Sample, *, trees: Trees, bits: int, arc_share: float = 0.0, in_full: bool = False
+) -> Setup:
     """An arc-factored parser with the tags of the corpus; scored by correct heads in per cent, of
-    the best tree.
+    the best tree. Scores are those of weights rounded to a byte, as models are stored, unless
+    ``in_full``.
 
     ``arc_share`` as in ``ParserConfig`` (0: every pair of words is an arc, as published). Training
     sentences whose tree is not of the kind asked for are left out: their loss has no lower bound of
@@ -140,7 +143,9 @@ def parser(sample: Sample, *, trees: Trees, bits: int, arc_share: float = 0.0) -
     words = tagged(columns, sample.train, ("heads",))
     part = Part(sample.train, words)
     gold = GoldHeads(heads, np.zeros(0, dtype=np.int32), is_scored=False)
-    task = ArcParserTask(columns, part, Part((), words), gold, config, trees, seed=1)
+    task = ArcParserTask(
+        columns, part, Part((), words), gold, config, trees, seed=1, in_full=in_full
+    )
     learner, _, snapshot = task.prepare()
     assert isinstance(learner, OnlineEG)
     problem: Any = learner.problem
