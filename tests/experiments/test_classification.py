@@ -161,3 +161,10 @@ def test_the_error_rate_counts_wrong_classes() -> None:
 def test_data_that_do_not_fit_are_refused(x: Floats, y: np.ndarray, message: str) -> None:
     with pytest.raises(EgparseError, match=message):
         ClassifierProblem(x, y, K)
+
+
+def test_the_k_best_classes_come_in_order() -> None:
+    problem = ClassifierProblem(np.eye(3), [0, 1, 2], 3)
+    found = problem.k_best(0, np.array([1.0, 3.0, 1.0]), 2)
+    assert found.tolist() == [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
+    assert problem.k_best(0, np.zeros(3), 9).tolist() == np.eye(3).tolist()

@@ -10,6 +10,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,8 @@ from learners.enumerated import PROVEN, EnumeratedProblem, log_linear_optimum, r
 from tolerances import SINGLE, bracket, rounding
 
 from egparse.errors import ConfigError, EgparseError
+from egparse.experiments.learners.mixing_once import mix
 from egparse.experiments.learners.parallel_gradient import GradientConfig, ParallelGradient
-from egparse.experiments.learners.parameter_mixing import mix
 from egparse.experiments.learners.processes import can_fork, on_shards
 from egparse.experiments.learners.shards import Shard, deal
 from egparse.learners.learner import LearnerConfig
@@ -170,6 +171,84 @@ def run(name: str, passes: int, **options: Any) -> tuple[bytes, bytes, Any]:
 def test_gradients_of_processes_are_those_of_this_one(shards: int) -> None:
     here = run("parallel-gradient", 6, shards=shards, processes=False)
     assert here == run("parallel-gradient", 6, shards=shards)
+
+
+def test_plain_gradient_ascent_improves_at_each_step() -> None:
+    """The lectures' rule: alpha is set so that each step improves."""
+    problem = random_problem(2)
+    learner = build(
+        "parallel-gradient", problem, LearnerConfig(c=0.5), processes=False, spectral=False
+    )
+    state = learner.initialise()
+    primals = [state.primal]
+    for _ in range(200):
+        learner.iterate(state)
+        primals.append(state.primal)
+        if learner.certificate(state).relative_gap <= 1e-7:
+            break
+    assert all(after < before for before, after in pairwise(primals))
+    assert learner.certificate(state).relative_gap <= 1e-7
+    optimum = log_linear_optimum(problem, 0.5)
+    bracket([learner.certificate(state)], optimum, PROVEN * optimum)
+
+
+to_the_end = pytest.mark.parametrize(
+    "inner", ["eg-online", "eg-batch", "lbfgs", "parallel-gradient"]
+)
+
+
+@to_the_end
+@pytest.mark.parametrize("shards", [1, 3])
+def test_shards_trained_to_the_end_are_mixed_once(inner: str, shards: int) -> None:
+    """w_p is the optimum of shard p with C n_p / n, whichever learner finds it."""
+    problem, c = random_problem(6, n=11), 3.0
+    learner = build(
+        "parameter-mixing",
+        problem,
+        LearnerConfig(c=c),
+        inner=inner,
+        shards=shards,
+        gap=1e-9,
+        processes=False,
+    )
+    state = learner.initialise()
+    learner.iterate(state)
+    expected = np.zeros_like(problem.v)
+    for p in range(shards):
+        part = part_of(problem, p, shards)
+        own_c = c * len(part.structures) / 11
+        one = build("lbfgs", part, LearnerConfig(c=own_c))
+        its = one.initialise()
+        for _ in range(100):
+            one.iterate(its)
+        with one.model_weights(its):
+            expected += its.scale * part.v / shards
+    # a relative gap of 1e-9 of the primal P holds w to C/2 |w - w*|^2 <= 1e-9 P
+    certificate = learner.certificate(state)
+    assert certificate.details["gap"] <= 1e-9
+    far = math.sqrt(2 * 1e-9 * certificate.primal / (c / shards)) * 2
+    assert float(np.linalg.norm(problem.v - expected)) <= far
+    assert certificate.primal == pytest.approx(serial(problem, LOG_LINEAR, c, problem.v)[0])
+    before = problem.v.copy()
+    learner.iterate(state)
+    np.testing.assert_array_equal(problem.v, before)
+
+
+@forked
+@to_the_end
+def test_mixing_once_in_processes_gives_the_same_bits(inner: str) -> None:
+    here = run("parameter-mixing", 1, inner=inner, shards=3, processes=False)
+    assert here == run("parameter-mixing", 1, inner=inner, shards=3)
+
+
+def test_a_shard_that_fails_leaves_no_weights() -> None:
+    problem = random_problem(6, n=11)
+    problem.features[4][:] = math.nan
+    learner = build("parameter-mixing", problem, LearnerConfig(), inner="lbfgs", processes=False)
+    state = learner.initialise()
+    with pytest.raises(EgparseError):
+        learner.iterate(state)
+    assert not problem.v.any()
 
 
 @forked
@@ -406,8 +485,21 @@ def test_interrupt_leaves_no_process_behind(tmp_path: Path, interruptible: None)
         (
             "parameter-mixing",
             LearnerConfig(),
+            {"inner": "mira"},
+            "expected inner to be one of perceptron, sgd, eg-online, .* got 'mira'",
+        ),
+        (
+            "parameter-mixing",
+            LearnerConfig(),
+            {"inner": "lbfgs", "iterated": True},
+            "lbfgs trains each shard to the end, and the weights are mixed once",
+        ),
+        ("parameter-mixing", LearnerConfig(), {"inner": "lbfgs", "gap": 0.0}, "0 < gap < 1"),
+        (
+            "parameter-mixing",
+            LearnerConfig(gamma=1.0),
             {"inner": "eg-online"},
-            "perceptron or sgd, got 'eg-online'",
+            "exponentiated gradient expects the loss",
         ),
         ("parameter-mixing", LearnerConfig(), {"eta0": 0.1}, "learner parameter-mixing: .*eta0"),
         ("parameter-mixing", LearnerConfig(gamma=1.0), {}, "got beta = 1, gamma = 1"),

@@ -160,7 +160,8 @@ def test_losses_by_name_and_by_number() -> None:
 
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_the_automatic_loss_is_the_one_that_the_learner_minimises(learner: str) -> None:
-    only = {"mira": "max-margin", "cutting-plane": "max-margin", "perceptron": "perceptron"}
+    margin = ("mira", "cutting-plane", "n-slack", "frank-wolfe")
+    only = {**dict.fromkeys(margin, "max-margin"), "perceptron": "perceptron"}
     expected = LOSSES[only.get(learner, "log-linear")]
     for config in (LearningConfig(learner=learner), replace(ORDER_1, learner=learner)):
         assert loss_of(config) == expected
@@ -182,7 +183,10 @@ def test_the_second_order_parser_has_a_margin_of_its_own_unless_the_settings_say
 
 @pytest.mark.parametrize(
     ("learner", "only"),
-    [("mira", "max-margin"), ("cutting-plane", "max-margin"), ("perceptron", "perceptron")],
+    [
+        *((name, "max-margin") for name in ("mira", "cutting-plane", "n-slack", "frank-wolfe")),
+        ("perceptron", "perceptron"),
+    ],
 )
 def test_a_loss_that_the_learner_does_not_minimise_is_refused(learner: str, only: str) -> None:
     for loss in LOSSES:

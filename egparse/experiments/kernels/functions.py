@@ -1,4 +1,5 @@
-"""Kernels of vectors: linear, polynomial and Gaussian (McDonald 2009, "Popular Kernels").
+"""What a kernel is, and the kernels of vectors: linear, polynomial and Gaussian (McDonald 2009,
+"Popular Kernels").
 
 Vectors are the rows of an (n, d) array; ``matrix(a, b)`` is the (rows of a, rows of b) array of
 kernel values.
@@ -7,7 +8,7 @@ kernel values.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -16,15 +17,23 @@ from egparse.types import Floats
 
 
 class Kernel(Protocol):
-    """A symmetric positive semidefinite function of two vectors."""
+    """A symmetric positive semidefinite function of two objects of one ``kind``: vectors, strings
+    or trees.
+    """
 
-    def matrix(self, a: Floats, b: Floats) -> Floats:
-        """(rows of a, rows of b): the values for all pairs of rows."""
+    kind: ClassVar[str]
+
+    def matrix(self, a: Any, b: Any) -> Floats:
+        """(len(a), len(b)): the values for all pairs of objects. Vectors are the rows of arrays,
+        other objects the items of sequences.
+        """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Linear:
     """K(a, b) = a . b."""
+
+    kind: ClassVar[str] = "vectors"
 
     def matrix(self, a: Floats, b: Floats) -> Floats:
         """The products of all pairs of rows."""
@@ -39,6 +48,7 @@ class Polynomial:
         ConfigError: a degree below 1 or a negative constant, which give no kernel.
     """
 
+    kind: ClassVar[str] = "vectors"
     degree: int = 2
     constant: float = 1.0
 
@@ -63,6 +73,7 @@ class Gaussian:
         ConfigError: a variance that is not positive.
     """
 
+    kind: ClassVar[str] = "vectors"
     sigma2: float = 1.0
 
     def __post_init__(self) -> None:

@@ -20,6 +20,8 @@ from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.kernels.functions import Gaussian, Kernel, Linear, Polynomial
 from egparse.experiments.kernels.perceptron import Training, Weighting
 from egparse.experiments.kernels.problem import KernelProblem
+from egparse.experiments.kernels.strings import Subsequence
+from egparse.experiments.kernels.trees import Fragments
 from egparse.learners.builders import check_perceptron_loss
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import Learner, LearnerConfig
@@ -31,8 +33,12 @@ KERNELS: dict[str, Callable[..., Kernel]] = {
     "linear": Linear,
     "polynomial": Polynomial,
     "gaussian": Gaussian,
+    "subsequences": Subsequence,
+    "fragments": Fragments,
 }
-"""Name -> kernel. Settings: ``degree`` and ``constant`` of polynomial, ``sigma2`` of gaussian."""
+"""Name -> kernel. Settings: ``degree`` and ``constant`` of polynomial, ``sigma2`` of gaussian,
+``length`` and ``decay`` of subsequences, ``decay`` of fragments.
+"""
 
 _GRAM_BYTES = 8 * 10**9
 
@@ -73,7 +79,7 @@ class KernelLearner:
         if not isinstance(problem, KernelProblem):
             raise ConfigError(
                 "kernel-perceptron: a kernel machine has no weight vector, only training "
-                "examples with coefficients: it fits problems of vectors that can predict by "
+                "examples with coefficients: it fits problems of classes that can predict by "
                 f"those, and {type(problem).__name__} cannot"
             )
         if kernel not in KERNELS or rule not in ("averaged", "last", "voted"):
@@ -83,6 +89,11 @@ class KernelLearner:
             )
         self.problem, self.rule, self._shuffle, self._seed = problem, rule, shuffle, seed
         self.kernel = KERNELS[kernel](**settings)
+        if self.kernel.kind != problem.inputs().kind:
+            raise ConfigError(
+                f"kernel-perceptron: expected a kernel of {problem.inputs().kind}, got {kernel}, a "
+                f"kernel of {self.kernel.kind}"
+            )
         self.n = len(problem.part_starts) - 1
         if 8 * self.n**2 > _GRAM_BYTES:
             raise ConfigError(
@@ -94,7 +105,7 @@ class KernelLearner:
     def initialise(self, gold_theta: float | Floats = 3.0) -> KernelState:
         """No mistakes yet; ``gold_theta`` is ignored."""
         self.problem.reset()
-        x, y, n_classes = self.problem.inputs()
+        x, y, n_classes, _ = self.problem.inputs()
         return KernelState(
             Training(
                 self.kernel, x, y, n_classes=n_classes, seed=self._seed if self._shuffle else None

@@ -16,7 +16,7 @@ had, each with as many votes as visits it survived (Freund & Schapire 1999, Fig.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -48,12 +48,12 @@ class Mistakes(NamedTuple):
 
 @dataclass(frozen=True)
 class KernelModel:
-    """A classifier: ``supports`` (m, d) are the examples on which mistakes were made;
+    """A classifier: ``supports`` (m, ...) are the examples on which mistakes were made;
     ``mistakes_by_pass`` counts the mistakes.
     """
 
     kernel: Kernel
-    supports: Floats
+    supports: npt.NDArray[Any]
     mistakes: Mistakes
     n_classes: int
     mistakes_by_pass: tuple[int, ...]
@@ -70,9 +70,9 @@ class KernelModel:
         after = survived[::-1].cumsum()[::-1][1:]  # visits whose weights include the mistake
         return self._summed(after / max(1, survived.sum()))
 
-    def scores(self, x: Floats, weighting: Weighting = "averaged") -> Floats:
-        """(m, classes): scores of vectors ``x`` (m, d) under the last or averaged weights, or
-        votes.
+    def scores(self, x: npt.NDArray[Any], weighting: Weighting = "averaged") -> Floats:
+        """(m, classes): scores of objects ``x`` (m, ...) under the last or averaged weights,
+        or votes.
         """
         out = np.zeros((len(x), self.n_classes))
         if weighting != "voted":
@@ -87,7 +87,7 @@ class KernelModel:
                 out[rows] = values @ coefficients
         return out
 
-    def _values(self, x: Floats) -> Floats:
+    def _values(self, x: npt.NDArray[Any]) -> Floats:
         if len(self.mistakes.support) == 0:
             return np.zeros((len(x), 0))
         return self.kernel.matrix(x, self.supports)
@@ -101,9 +101,9 @@ class KernelModel:
 
 
 class Training:
-    """Training pass by pass on vectors ``x`` (n, d) with classes ``y`` (n,) below ``n_classes``. It
-    holds the Gram matrix and the scores of all examples. With a ``seed`` the examples are shuffled
-    before each pass.
+    """Training pass by pass on objects ``x`` (n, ...) with classes ``y`` (n,) below ``n_classes``.
+    It holds the Gram matrix and the scores of all examples. With a ``seed`` the examples are
+    shuffled before each pass.
 
     Raises:
         EgparseError: a kernel value that is not finite.
@@ -112,7 +112,7 @@ class Training:
     def __init__(
         self,
         kernel: Kernel,
-        x: Floats,
+        x: npt.NDArray[Any],
         y: npt.ArrayLike,
         *,
         n_classes: int,

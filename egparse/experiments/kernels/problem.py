@@ -1,5 +1,5 @@
-"""What the kernel perceptron needs of a training problem: its vectors, and a way to let the problem
-predict by a kernel machine.
+"""What the kernel perceptron needs of a training problem: its examples, and a way to let the
+problem predict by a kernel machine.
 """
 
 from __future__ import annotations
@@ -15,21 +15,24 @@ from egparse.types import Floats
 
 
 class Inputs(NamedTuple):
-    """Vectors ``x`` (n, d) with their classes ``y`` (n,), of ``n_classes``."""
+    """The objects ``x`` (n, ...) with their classes ``y`` (n,), of ``n_classes``. What they are,
+    ``kind``, is what kernels call so: the rows of ``x`` are vectors, or its items strings or trees.
+    """
 
-    x: Floats
+    x: npt.NDArray[Any]
     y: npt.NDArray[np.integer[Any]]
     n_classes: int
+    kind: str = "vectors"
 
 
 @runtime_checkable
 class KernelProblem(VectorProblem, Protocol):
-    """A problem of vectors, each of one class, that can predict by other scores than those of v."""
+    """A problem of objects, each of one class, that can predict by other scores than those of v."""
 
     def inputs(self) -> Inputs:
         """The training examples."""
 
-    def install(self, machine: Callable[[Floats], Floats] | None) -> None:
-        """Predict by ``machine``, a function from vectors (m, d) to scores (m, n_classes); with
+    def install(self, machine: Callable[[npt.NDArray[Any]], Floats] | None) -> None:
+        """Predict by ``machine``, a function from objects (m, ...) to scores (m, n_classes); with
         None, by v again.
         """

@@ -28,12 +28,15 @@ from egparse.types import Floats, Longs
 
 @dataclass(frozen=True, kw_only=True)
 class GradientConfig:
-    """With ``processes`` False, the shards are worked on one after another in this process."""
+    """With ``processes`` False, the shards are worked on one after another in this process. Without
+    ``spectral`` steps, each improves on the last, at a rate that is found by trial.
+    """
 
     loss: Loss = LOG_LINEAR
     c: float = 10.0
     shards: int = 2
     processes: bool = True
+    spectral: bool = True
 
     def __post_init__(self) -> None:
         if not 0 < self.c < math.inf:
@@ -68,6 +71,7 @@ class GradientState:
 
 _ATTEMPTS = 30  # halvings of a step
 _MEMORY = 10  # a step must improve on the worst of so many primals (Raydan 1997)
+_GROWTH = 1.2  # of the rate after each step that is not spectral
 _SUFFICIENT = 1e-4  # fraction of the linear decrease that a step must reach
 _PRECISE = 1e-3  # below this relative gap, rounding explains a step without gain
 
@@ -81,6 +85,10 @@ class ParallelGradient:
     primal is sufficiently below the worst of the last ten (Raydan 1997, "The Barzilai and Borwein
     gradient method for the large scale unconstrained minimization problem", section 2). It needs no
     more memory than two gradients. The primal may rise for a while.
+
+    Without ``spectral`` it is the lectures' plain gradient ascent (McDonald 2009, "Gradient
+    Ascent"): alpha is "set so that F(w^i) > F(w^(i-1))". It is halved until that holds by a
+    sufficient amount (Armijo's rule), and 1.2 times as great is tried at the next step.
     """
 
     def __init__(self, problem: VectorProblem, config: GradientConfig) -> None:
@@ -121,7 +129,7 @@ class ParallelGradient:
         if state.settled:
             return
         v, gradient = read(self.problem), state.gradient
-        worst = max(state.history[-_MEMORY:])
+        worst = max(state.history[-(_MEMORY if self.config.spectral else 1) :])
         rate = state.rate
         for _ in range(_ATTEMPTS):
             write(self.problem, v - rate * gradient)
@@ -167,7 +175,10 @@ class ParallelGradient:
         self, state: GradientState, primal: float, gradient: Floats, moved: Floats, rate: float
     ) -> None:
         curvature = float(moved @ (gradient - state.gradient))
-        state.rate = float(moved @ moved) / curvature if curvature > 0 else rate
+        if not self.config.spectral:
+            state.rate = _GROWTH * rate
+        else:
+            state.rate = float(moved @ moved) / curvature if curvature > 0 else rate
         state.primal, state.gradient = primal, gradient
         state.history = [*state.history[1 - _MEMORY :], primal]
 

@@ -1,5 +1,6 @@
 """Parameter mixing: the perceptron or SGD is trained on each shard of the examples alone, in local
-processes, and the weights are mixed (McDonald 2009, "Parallelization through Averaging").
+processes, and the weights are mixed (McDonald 2009, "Parallelization through Averaging"). A pass at
+a time; ``mixing_once`` trains to the end.
 
 With and without processes the results are the same bits: the work on a shard starts from given
 weights and depends on nothing else.
@@ -17,6 +18,14 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.errors import ConfigError, EgparseError
+from egparse.experiments.learners.mixing_once import (
+    TO_THE_END,
+    MixingOnce,
+    MixingOnceConfig,
+    loss_of,
+    mix,
+    mixing_once_config,
+)
 from egparse.experiments.learners.processes import on_shards
 from egparse.experiments.learners.shards import (
     Shard,
@@ -34,7 +43,7 @@ from egparse.learners.registry import Options
 from egparse.learners.sgd import SGD, Arrays, SGDConfig, copies, restore
 from egparse.learners.vectors import squared_norm
 from egparse.losses import PERCEPTRON, Loss
-from egparse.types import Floats, Longs
+from egparse.types import Floats
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,48 +231,30 @@ def _sgd_pass(
     return ShardOutcome(updates=state.updates, eta0=state.eta0, evaluations=state.evaluations)
 
 
-def loss_of(problem: VectorProblem, loss: Loss, examples: Longs, scale: float = 1.0) -> float:
-    """sum_i L_i(w) over some examples, at w = scale v."""
-    expected = np.empty(int(np.diff(problem.part_starts).max(initial=1)))
-    total = 0.0
-    for i in examples.tolist():
-        scores = scale * problem.scores(i)
-        total += loss.value(problem, i, scores, expected[: len(scores)])
-    return total
-
-
-def mix(vectors: list[Arrays], into: Arrays | None = None, before: int = 0) -> Arrays:
-    """The mean of ``vectors``, array by array in float64; if ``into`` is given, the mean of these
-    and of ``before`` others whose mean is ``into``.
-    """
-    mixed: Arrays = []
-    for k, arrays in enumerate(zip(*vectors, strict=True)):
-        total = np.zeros(arrays[0].shape) if into is None else before * into[k].astype(np.float64)
-        for array in arrays:
-            total += array
-        total /= len(vectors) + (0 if into is None else before)
-        mixed.append(total)
-    return mixed
-
-
 def build_parameter_mixing(
     problem: VectorProblem,
     config: LearnerConfig,
     options: Options,
 ) -> Learner:
     """Parameter mixing, for the registry of learners; see ``parameter_mixing_config``."""
-    return ParameterMixing(problem, *parameter_mixing_config(config, options))
+    settings = parameter_mixing_config(config, options)
+    if isinstance(settings, MixingOnceConfig):
+        return MixingOnce(problem, settings)
+    return ParameterMixing(problem, *settings)
 
 
 def parameter_mixing_config(
     config: LearnerConfig, options: Options
-) -> tuple[PerceptronConfig | SGDConfig, MixingConfig]:
-    """The settings of the inner learner and of mixing. The option ``inner`` is perceptron or sgd;
-    options that ``MixingConfig`` does not have are settings of that learner.
+) -> tuple[PerceptronConfig | SGDConfig, MixingConfig] | MixingOnceConfig:
+    """The settings of the inner learner and of mixing. The option ``inner`` is perceptron or sgd,
+    or a learner that trains each shard to the end (``mixing_once``); options that mixing does not
+    have are settings of that learner.
 
     Raises:
         ConfigError: another inner learner, or a setting that it does not accept.
     """
+    if options.get("inner") in TO_THE_END:
+        return mixing_once_config(config, options)
     inner_options = dict(options)
     inner = inner_options.pop("inner", "perceptron")
     mixing = {
@@ -273,7 +264,10 @@ def parameter_mixing_config(
     }
     if inner not in ("perceptron", "sgd"):
         raise ConfigError(
-            f"parameter-mixing: expected inner to be perceptron or sgd, got {inner!r}"
+            "parameter-mixing: expected inner to be one of perceptron, sgd, "
+            f"{', '.join(TO_THE_END)}, got {inner!r}"
         )
+    if inner == "sgd" and inner_options.get("averaged"):
+        raise ConfigError("parameter-mixing: mixes the last weights of sgd, not their average")
     make = sgd_config if inner == "sgd" else perceptron_config
     return make(config, inner_options), MixingConfig(**mixing)

@@ -1,0 +1,220 @@
+"""Parameter mixing as the lectures state it: "let w_p be the weight vector if we just trained on
+T_p", and w is the mean of these (McDonald 2009, "Parallelization through Averaging"; Mann et al.
+2009).
+
+Each shard is trained to the end, in a local process, by a learner with a certificate: until its
+relative duality gap is at most ``gap``, so that w_p is the optimum of the shard to that precision
+and the result depends on the objective, not on the learner. The weights are mixed once, uniformly.
+The n_p examples of a shard are regularised by C n_p / n: the same for each example as on all of
+them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from egparse.errors import ConfigError, EgparseError
+from egparse.experiments.learners.processes import on_shards
+from egparse.experiments.learners.shards import (
+    Shard,
+    compile_kernels,
+    copy_weights,
+    deal,
+    shared_like,
+)
+from egparse.learners.builders import loss_of_family
+from egparse.learners.certificate import Certificate
+from egparse.learners.learner import LearnerConfig
+from egparse.learners.problem import VectorProblem
+from egparse.learners.registry import Options, build, check_settings
+from egparse.learners.sgd import Arrays, restore
+from egparse.learners.vectors import squared_norm
+from egparse.losses import Loss
+from egparse.types import Floats, Longs
+
+TO_THE_END = ("eg-online", "eg-batch", "lbfgs", "parallel-gradient", "cutting-plane")
+"""The learners that can say when a shard is done: those with a dual."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MixingOnceConfig:
+    """``inner`` trains each shard until its relative duality gap is at most ``gap``, or for
+    ``passes`` passes; ``options`` are its settings. With ``processes`` False, the shards are worked
+    on one after another in this process.
+
+    Raises:
+        ConfigError: a value out of range.
+    """
+
+    inner: str
+    config: LearnerConfig
+    options: Mapping[str, Any] = field(default_factory=dict)
+    gap: float = 1e-6
+    passes: int = 1000
+    shards: int = 2
+    processes: bool = True
+
+    def __post_init__(self) -> None:
+        if not 0 < self.gap < 1 or self.passes < 1:
+            raise ConfigError(
+                f"parameter-mixing: expected 0 < gap < 1 and passes >= 1, got {self.gap} and "
+                f"{self.passes}"
+            )
+
+
+class ShardEnd(NamedTuple):
+    """The end of the training on one shard: inference calls, an example each, and the relative
+    gap.
+    """
+
+    evaluations: float
+    gap: float
+
+
+@dataclass
+class MixingOnceState:
+    """``weights`` are those of each shard, once trained."""
+
+    weights: list[Arrays]
+    ends: list[ShardEnd]
+
+    @property
+    def scale(self) -> float:
+        """w = v."""
+        return 1.0
+
+
+class MixingOnce:
+    """The mean of the optima of the shards. The problem holds it."""
+
+    def __init__(self, problem: VectorProblem, config: MixingOnceConfig) -> None:
+        self.problem, self.config = problem, config
+        self.n = len(problem.part_starts) - 1
+        self.shards = deal(self.n, config.shards)
+        self._loss: Loss = loss_of_family(config.config)
+
+    def initialise(self, gold_theta: float | Floats = 3.0) -> MixingOnceState:
+        """w = 0; every shard starts from ``gold_theta``."""
+        self.problem.reset()
+        compile_kernels(self.problem, self._loss)
+        self._gold_theta = np.broadcast_to(np.asarray(gold_theta, dtype=np.float64), (self.n,))
+        return MixingOnceState([shared_like(self.problem) for _ in self.shards], [])
+
+    def iterate(self, state: MixingOnceState) -> None:
+        """Train every shard to the end, in parallel, and mix; a second call changes nothing.
+
+        Raises:
+            EgparseError: the inner learner failed.
+        """
+        if state.ends:
+            return
+
+        def work(p: int) -> ShardEnd:
+            return self._train(state, p)
+
+        try:
+            state.ends = on_shards(work, len(self.shards), self.config.processes)
+        except BaseException:
+            self.problem.reset()
+            raise
+        restore(self.problem, mix(state.weights))
+
+    def certificate(self, state: MixingOnceState) -> Certificate:
+        """The primal of all examples at the mix, which has no dual. Details: ``shards``, and the
+        greatest relative ``gap`` of a shard.
+
+        Raises:
+            EgparseError: the primal is not finite.
+        """
+
+        def loss_of_shard(p: int) -> float:
+            return loss_of(self.problem, self._loss, self.shards[p])
+
+        c = self.config.config.c
+        losses = on_shards(loss_of_shard, len(self.shards), self.config.processes)
+        primal = sum(losses) + c / 2 * squared_norm(self.problem)
+        if not math.isfinite(primal):
+            raise EgparseError(f"parameter-mixing: expected a finite primal, got {primal}")
+        details = {
+            "shards": float(len(self.shards)),
+            "gap": max((end.gap for end in state.ends), default=math.inf),
+        }
+        passes = sum(end.evaluations for end in state.ends) / max(1, self.n)
+        return Certificate(primal, -math.inf, passes, c, details)
+
+    def model_weights(self, state: MixingOnceState) -> AbstractContextManager[None]:
+        """Nothing to do: v is the model."""
+        return nullcontext()
+
+    def _train(self, state: MixingOnceState, p: int) -> ShardEnd:
+        """Train a shard from the start and write its w into the arrays of the state."""
+        config, examples = self.config, self.shards[p]
+        shard = Shard(self.problem, examples)
+        shard.reset()
+        c = config.config.c * len(examples) / self.n
+        own = LearnerConfig(
+            beta=config.config.beta, gamma=config.config.gamma, c=c, seed=config.config.seed
+        )
+        learner = build(config.inner, shard, own, **config.options)
+        inner = learner.initialise(self._gold_theta[examples])
+        for _ in range(config.passes):
+            learner.iterate(inner)
+            certificate = learner.certificate(inner)
+            if certificate.relative_gap <= config.gap:
+                break
+        with learner.model_weights(inner):
+            copy_weights(self.problem, state.weights[p])
+        for array in state.weights[p]:
+            array *= inner.scale
+        return ShardEnd(certificate.effective_iterations * len(examples), certificate.relative_gap)
+
+
+def loss_of(problem: VectorProblem, loss: Loss, examples: Longs, scale: float = 1.0) -> float:
+    """sum_i L_i(w) over some examples, at w = scale v."""
+    expected = np.empty(int(np.diff(problem.part_starts).max(initial=1)))
+    total = 0.0
+    for i in examples.tolist():
+        scores = scale * problem.scores(i)
+        total += loss.value(problem, i, scores, expected[: len(scores)])
+    return total
+
+
+def mix(vectors: list[Arrays], into: Arrays | None = None, before: int = 0) -> Arrays:
+    """The mean of ``vectors``, array by array in float64; if ``into`` is given, the mean of these
+    and of ``before`` others whose mean is ``into``.
+    """
+    mixed: Arrays = []
+    for k, arrays in enumerate(zip(*vectors, strict=True)):
+        total = np.zeros(arrays[0].shape) if into is None else before * into[k].astype(np.float64)
+        for array in arrays:
+            total += array
+        total /= len(vectors) + (0 if into is None else before)
+        mixed.append(total)
+    return mixed
+
+
+def mixing_once_config(config: LearnerConfig, options: Options) -> MixingOnceConfig:
+    """The settings; options that ``MixingOnceConfig`` does not have are those of the inner learner,
+    which must accept them.
+
+    Raises:
+        ConfigError: a setting that one of them does not accept, ``iterated`` among them: what is
+            trained to the end has nothing to start from again.
+    """
+    rest = dict(options)
+    inner = str(rest.pop("inner"))
+    if rest.pop("iterated", False):
+        raise ConfigError(
+            f"parameter-mixing: {inner} trains each shard to the end, and the weights are mixed "
+            "once: leave out iterated, or take perceptron or sgd as inner"
+        )
+    mixing = {key: rest.pop(key) for key in ("gap", "passes", "shards", "processes") if key in rest}
+    inner_processes = {"processes": False} if inner == "parallel-gradient" else {}
+    check_settings(inner, config, rest | inner_processes)
+    return MixingOnceConfig(inner=inner, config=config, options=rest | inner_processes, **mixing)

@@ -1,0 +1,1 @@
+"""What the lectures of McDonald 2009 state, measured: parts of the experiment ``lectures``."""
