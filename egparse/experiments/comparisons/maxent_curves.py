@@ -99,14 +99,14 @@ def races(request: Request) -> list[Race]:
     on = 1.0 if request.quick or request.seconds else 4.0  # so much longer, up to the crossing
     tags = (*_PAPER, "TRON", "dual CD")
     whole = {"CD": 0.75 * on, "L-BFGS": 1.25 * on}
-    both, longer = {"CD": on, "L-BFGS": 1.5 * on}, {"L-BFGS": 1.5 * on}
+    both, longer = {"CD": on, "L-BFGS": 1.5 * on}, {"L-BFGS": on}
     return [
         Race(maxent_races.TAGS, maxent_races.TAGS, tags, main, seconds(80.0), whole, first),
         Race(
             maxent_races.EIGHTH, maxent_races.EIGHTH, _PAPER, main, seconds(8.0), {}, several, True
         ),
         Race(chunks, chunks, everyone, main, seconds(12.0), both, several),
-        Race(maxent_races.VARIANCES, chunks, everyone, others, seconds(12.0), longer, first),
+        Race(maxent_races.VARIANCES, chunks, everyone, others, seconds(10.0), longer, first),
     ]
 
 
