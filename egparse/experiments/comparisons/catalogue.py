@@ -10,6 +10,7 @@ from typing import NamedTuple
 from egparse.errors import ConfigError
 from egparse.experiments.comparisons import (
     dca_curves,
+    lectures,
     loss_grid,
     max_margin_curves,
     maxent_curves,
@@ -44,6 +45,7 @@ EXPERIMENTS = {
         dca_curves,
         loss_grid,
         maxent_curves,
+        lectures,
     )
 }
 """Name -> experiment."""
