@@ -20,6 +20,7 @@ from egparse.errors import EgparseError
 from egparse.experiments.kernels.problem import Inputs
 from egparse.learners.design import DesignMatrix
 from egparse.learners.eg.step import (
+    PLAIN,
     DualVariables,
     StepBuffers,
     StepRule,
@@ -30,7 +31,7 @@ from egparse.learners.eg.step import (
     store_step,
 )
 from egparse.structures.chains import multiclass
-from egparse.types import Floats, Ints, Longs
+from egparse.types import Floats, Ints, Longs, Shorts
 
 
 class Examples(NamedTuple):
@@ -71,6 +72,7 @@ class ClassifierProblem:
         scores, cost, trial, marginals, changes = np.empty((5, n_classes))
         self._room = Room(scores, cost, trial, marginals, changes, block)
         self._gold = np.empty(n_classes)
+        self._division = np.zeros(n_classes, dtype=np.int16)
         self._choice = np.empty(1, dtype=np.int32)
         self._machine: Callable[[Floats], Floats] | None = None
 
@@ -79,6 +81,10 @@ class ClassifierProblem:
         self._gold[:] = 0.0
         self._gold[self._examples.y[i]] = 1.0
         return self._gold
+
+    def division(self, i: int) -> tuple[Shorts, bool]:
+        """All classes are one choice."""
+        return self._division, True
 
     def cost(self, i: int) -> Floats:
         """One on every other class."""
@@ -281,7 +287,7 @@ def _visit(
         room.changes,
     )
     _score(weights, x, parts.scores)
-    if rule.max_margin:
+    if rule.form != PLAIN:
         _write_cost(examples.y[i], parts.cost)
     moved, evaluations, eta = 0.0, 0, duals.eta[i]
     for _ in range(rule.attempts):

@@ -82,8 +82,9 @@ class LearningConfig:
     )
     loss: Loss = setting(
         "auto",
-        "loss; auto: log-linear, but max-margin for mira and cutting-plane, perceptron for "
-        "perceptron, and softmax-margin with gamma = 4 for a parser of order 2 by dca",
+        "loss; auto: log-linear, but max-margin for mira, cutting-plane, n-slack and frank-wolfe, "
+        "perceptron for perceptron, and softmax-margin with gamma = 4 for a parser of order 2 by "
+        "dca",
     )
     beta: Beta | None = setting(None, "beta of the loss family, instead of that of the named loss")
     gamma: NonNegative | None = setting(

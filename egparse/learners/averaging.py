@@ -48,9 +48,9 @@ class WeightAverage:
         self._is_in_place = False
         self.count = 0
 
-    def include(self) -> None:
-        """Add the present weights to the average."""
-        self.count += 1
+    def include(self, weight: int = 1) -> None:
+        """Add the present weights to the average, as often as ``weight`` says."""
+        self.count += weight
         self._average = None
 
     def record_change(self, i: int, changes: Floats) -> None:
@@ -86,6 +86,11 @@ class WeightAverage:
 
     def _compute_average(self, weights: Arrays) -> Arrays:
         """w - u / T; u is formed in v, which it overwrites."""
+        self._form_moments()
+        return [w - u / self.count for w, u in zip(weights, self._problem.vectors(), strict=True)]
+
+    def _form_moments(self) -> None:
+        """v <- u"""
         self._problem.reset()
         for i in range(len(self._problem.part_starts) - 1):
             moments = self._moments[self._parts_of(i)]
@@ -93,8 +98,59 @@ class WeightAverage:
                 changes = self._changes[: len(moments)]
                 changes[:] = moments
                 self._problem.add(i, changes)
-        return [w - u / self.count for w, u in zip(weights, self._problem.vectors(), strict=True)]
 
     def _parts_of(self, i: int) -> slice:
         starts = self._problem.part_starts
         return slice(starts[i], starts[i + 1])
+
+
+class ScaledWeightAverage(WeightAverage):
+    """The average of w = scale v, where the factor changes from visit to visit.
+
+    With factors s_t the sum of the weights is S v - u, where S is the sum of the s_t so far and u
+    has the changes of v, each times S at its time. As scale shrinks, v grows, and the difference of
+    both loses digits: ``close`` adds it to a sum of its own, whenever v is multiplied by scale.
+    """
+
+    def __init__(self, problem: VectorProblem) -> None:
+        super().__init__(problem)
+        self._weight = 0.0  # S
+        self._closed: Arrays | None = None
+        self._scale = 1.0
+
+    def include_scaled(self, scale: float) -> None:
+        """Add the present weights, scale v, to the average."""
+        self._weight += scale
+        self._scale = scale
+        self.include()
+
+    def record_change(self, i: int, changes: Floats) -> None:
+        """Book v += F_i' changes; overwrites ``changes``."""
+        changes *= self._weight
+        self._moments[self._parts_of(i)] += changes
+        self._average = None
+
+    def close(self) -> None:
+        """Sum up what was included; v may be multiplied by any number afterwards."""
+        arrays = self._problem.vectors()
+        saved = [array.copy() for array in arrays]
+        self._closed = self._sum(saved)
+        for array, old in zip(arrays, saved, strict=True):
+            array[...] = old
+        self._moments[:] = 0.0
+        self._weight = 0.0
+        self._average = None
+
+    def _sum(self, weights: Arrays) -> Arrays:
+        self._form_moments()
+        sums = [
+            self._weight * v.astype(np.float64) - u
+            for v, u in zip(weights, self._problem.vectors(), strict=True)
+        ]
+        if self._closed is None:
+            return sums
+        return [new + old for new, old in zip(sums, self._closed, strict=True)]
+
+    def _compute_average(self, weights: Arrays) -> Arrays:
+        """The v whose multiple by the last scale is the average."""
+        return [array / (self.count * self._scale) for array in self._sum(weights)]

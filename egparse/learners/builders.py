@@ -6,17 +6,19 @@ The registry names the functions of this module by their places.
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import Any
 
 from egparse.errors import ConfigError
 from egparse.learners.dca import DCA, DCAConfig
 from egparse.learners.eg.batch import BatchEG, EGBatchConfig
+from egparse.learners.eg.config import Loss as EGLoss
+from egparse.learners.eg.config import member_of
 from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.mira import MIRA, MIRAConfig
 from egparse.learners.perceptron import Perceptron, PerceptronConfig
 from egparse.learners.problem import VectorProblem
 from egparse.learners.registry import Options
+from egparse.learners.sdca import SDCA, SDCAConfig
 from egparse.learners.sgd import SGD, SGDConfig
 from egparse.losses import Loss
 
@@ -44,6 +46,11 @@ def build_eg_batch(problem: VectorProblem, config: LearnerConfig, options: Optio
 def build_dca(problem: VectorProblem, config: LearnerConfig, options: Options) -> Learner:
     """Dual coordinate ascent."""
     return DCA(problem, dca_config(config, options))
+
+
+def build_sdca(problem: VectorProblem, config: LearnerConfig, options: Options) -> Learner:
+    """Dual coordinate ascent that remembers its dual variables."""
+    return SDCA(problem, sdca_config(config, options))
 
 
 def build_mira(problem: VectorProblem, config: LearnerConfig, options: Options) -> Learner:
@@ -99,6 +106,15 @@ def dca_config(config: LearnerConfig, options: Options) -> DCAConfig:
     return DCAConfig(**asdict(config), **options)
 
 
+def sdca_config(config: LearnerConfig, options: Options) -> SDCAConfig:
+    """The settings of dual coordinate ascent that remembers its dual variables.
+
+    Raises:
+        ConfigError: a value out of range.
+    """
+    return SDCAConfig(**asdict(config), **options)
+
+
 def mira_config(config: LearnerConfig, options: Options) -> MIRAConfig:
     """The settings of MIRA.
 
@@ -152,18 +168,16 @@ def loss_of_family(config: LearnerConfig) -> Loss:
         raise ConfigError(str(error)) from None
 
 
-def eg_loss(config: LearnerConfig) -> Any:
-    """The loss of exponentiated gradient, whose dual it needs in closed form: log-linear or
-    max-margin.
+def eg_loss(config: LearnerConfig) -> EGLoss:
+    """The loss of exponentiated gradient, by name where it has one there.
 
     Raises:
-        ConfigError: another loss.
+        ConfigError: the loss of the perceptron.
     """
-    known = {(1.0, 0.0): "log-linear", (float("inf"), 1.0): "max-margin"}
-    if (config.beta, config.gamma) not in known:
-        raise ConfigError(
-            "exponentiated gradient expects the loss log-linear (beta = 1, gamma = 0) or "
-            "max-margin (beta = inf, gamma = 1), "
-            f"got beta = {config.beta:g}, gamma = {config.gamma:g}"
-        )
-    return known[config.beta, config.gamma]
+    known: dict[tuple[float, float], EGLoss] = {
+        (1.0, 0.0): "log-linear",
+        (float("inf"), 1.0): "max-margin",
+    }
+    loss: EGLoss = known.get((config.beta, config.gamma)) or loss_of_family(config)
+    member_of(loss)
+    return loss

@@ -44,7 +44,7 @@ from __future__ import annotations
 import math
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -54,9 +54,14 @@ from egparse.learners.base import LearnerBase, UnscaledState
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.problem import VectorProblem
+from egparse.learners.sdca import DualStep
 from egparse.learners.vectors import squared_norm
 from egparse.losses import Loss
 from egparse.types import Floats
+
+_MOST_STEPS = 30
+_SOLVED = 1e-3
+"""The gap, relative to the loss, at which the sub-problem of an example counts as solved."""
 
 _ROUNDING = 1e-9
 """A loss is counted as negative if it is below zero by more than this fraction of the score of the
@@ -69,15 +74,28 @@ class DCAConfig(LearnerConfig):
     """``averaged``: the model is the average of the weights before each update (Alg. 1); otherwise
     it is the last weights.
 
+    ``subproblem`` *linearised* takes the step of eq. 15; *exact* solves eq. 11 at each visit, by as
+    many calls of inference as that takes (at most ``_MOST_STEPS``). ``below_zero`` says what is
+    done with a negative loss: *estimate* it from the marginals, or *skip* the example, as in the
+    paper.
+
     Raises:
         ConfigError: a value out of range, or the loss of the perceptron.
     """
 
     averaged: bool = True
+    subproblem: Literal["linearised", "exact"] = "linearised"
+    below_zero: Literal["estimate", "skip"] = "estimate"
 
     def __post_init__(self) -> None:
         if not 0 < self.c < math.inf:
             raise ConfigError(f"expected c > 0, got c = {self.c}")
+        if self.subproblem not in ("linearised", "exact"):
+            raise ConfigError(
+                f"expected a subproblem among linearised, exact, got {self.subproblem!r}"
+            )
+        if self.below_zero not in ("estimate", "skip"):
+            raise ConfigError(f"expected below_zero among estimate, skip, got {self.below_zero!r}")
         try:
             self.loss()
         except ValueError as error:
@@ -143,6 +161,8 @@ class DCA(LearnerBase[VectorProblem]):
         super().__init__(problem)
         self.config, self.loss = config, config.loss()
         self._expected, self._gradient, self._changes = np.empty((3, self.longest))
+        self._steps = DualStep(problem, self.loss, config.c, 1.0)
+        self._marginals = np.empty(self.longest, dtype=np.float32)
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> DCAState:
         """w = 0; ``gold_theta`` is ignored, as the paper starts with dual variables of 0."""
@@ -162,10 +182,13 @@ class DCA(LearnerBase[VectorProblem]):
         loss = self.loss.value(self.problem, i, scores, expected)
         gold = self.problem.gold(i)
         self._record_visit(state, i, loss, float(scores @ gold))
-        estimate = self._estimate_from_marginals(gold, expected) if loss < 0 else loss
+        estimates = loss < 0 and self.config.below_zero == "estimate"
+        estimate = self._estimate_from_marginals(gold, expected) if estimates else loss
         gradient = np.subtract(expected, gold, out=self._gradient[: len(scores)])
         if not estimate > 0 or not gradient.any():
             return self._skip(state, loss)
+        if self.config.subproblem == "exact" and loss > 0:
+            return self._solve(state, i, loss)
         step = self._step(i, scores, gradient, estimate)
         if step.gradient_norm == 0.0 and step.norm_change == 0.0:  # nothing has moved
             return self._skip(state, loss)
@@ -253,6 +276,29 @@ class DCA(LearnerBase[VectorProblem]):
             np.multiply(gradient, longest - eta, out=changes)
             norm_change += self.problem.add(i, changes)
         return Step(eta, norm, norm_change)
+
+    def _solve(self, state: DCAState, i: int, loss: float) -> float:
+        """Solve eq. 11: steps of ``egparse.learners.sdca`` on one new dual variable, which starts
+        at mu = z with a value of 0, as if all others were fixed. The first is about eq. 15. Returns
+        the increase of the dual.
+        """
+        gold = self.problem.gold(i)
+        stored, changes = self._marginals[: len(gold)], self._changes[: len(gold)]
+        stored[:] = gold
+        value, share, norm_change, increase = 0.0, 1.0, 0.0, 0.0
+        for _ in range(_MOST_STEPS):
+            done = self._steps.visit(i, stored, value, share)
+            state.visits += 1
+            value, share = done.value, done.share
+            norm_change += done.norm_change
+            increase += done.rise
+            if done.rise <= _SOLVED * loss:
+                break
+        changes[:] = self.problem.gold(i)
+        changes -= stored
+        changes /= self.config.c
+        self._record_step(state, i, changes, norm_change, increase)
+        return increase
 
     def _record_visit(self, state: DCAState, i: int, loss: float, correct: float) -> None:
         """Count a visit, and average the weights before it; ``correct`` is the score of the correct

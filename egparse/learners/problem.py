@@ -7,8 +7,8 @@ Its score is linear in the weights: the part scores are ``F_i v`` for the sparse
 
 ``Problem`` is the contract with which online exponentiated gradient makes do; ``VectorProblem``,
 whose v can be read and written as a whole, is that of all other learners. The remaining contracts
-are for what one learner can use (``GroupedProblem``, ``CompiledStepsProblem``) or needs
-(``KBestProblem``, ``ExplicitProblem``); learners ask for them by ``isinstance``.
+are for what one learner can use (``GroupedProblem``, ``DividedProblem``, ``CompiledStepsProblem``)
+or needs (``KBestProblem``, ``ExplicitProblem``); learners ask for them by ``isinstance``.
 """
 
 from __future__ import annotations
@@ -116,6 +116,18 @@ class GroupedProblem(Problem, Protocol):
 
     def groups(self, i: int) -> Shorts:
         """The group of each part of example i, (parts,); less than the number of parts plus two."""
+
+
+@runtime_checkable
+class DividedProblem(Problem, Protocol):
+    """A problem with choices among parts that exclude each other."""
+
+    def division(self, i: int) -> tuple[Shorts, bool]:
+        """The group of each part of example i, (parts,), -1 for parts in none; a structure has at
+        most one part of a group. Then whether the structures are all combinations of one part of
+        each group, so that the groups are independent at any potentials. Groups are less than the
+        number of parts plus two.
+        """
 
 
 @runtime_checkable

@@ -160,6 +160,13 @@ LEARNERS: dict[str, Entry] = {
         continues=True,
         distributions=True,
     ),
+    "sdca": Entry(
+        "egparse.learners.builders:build_sdca",
+        "egparse.learners.builders:sdca_config",
+        "dual coordinate ascent that remembers its dual variables, any loss of the family "
+        "(Shalev-Shwartz & Zhang 2013; Lacoste-Julien et al. 2013)",
+        continues=True,
+    ),
     "mira": Entry(
         "egparse.learners.builders:build_mira",
         "egparse.learners.builders:mira_config",
@@ -182,6 +189,21 @@ LEARNERS: dict[str, Entry] = {
         "egparse.learners.builders:build_sgd",
         "egparse.learners.builders:sgd_config",
         "stochastic gradient descent on the primal, any loss (Collins et al. 2008, section 7.1.3)",
+        continues=True,
+        distributions=True,
+    ),
+    "sag": Entry(
+        "egparse.experiments.learners.sag:build_sag",
+        "egparse.experiments.learners.sag:sag_config",
+        "stochastic average gradient, or SAGA, with line search and non-uniform sampling "
+        "(Schmidt et al. 2015; Defazio et al. 2014)",
+        continues=True,
+    ),
+    "adagrad": Entry(
+        "egparse.experiments.learners.adagrad:build_adagrad",
+        "egparse.experiments.learners.adagrad:adagrad_config",
+        "stochastic gradient descent with a learning rate for every weight, any loss (Duchi et "
+        "al. 2011)",
         continues=True,
         distributions=True,
     ),
@@ -215,8 +237,24 @@ LEARNERS: dict[str, Entry] = {
     "cutting-plane": Entry(
         "egparse.experiments.learners.cutting_plane:build_cutting_plane",
         "egparse.experiments.learners.cutting_plane:cutting_plane_config",
-        "structured SVM by cutting planes (Tsochantaridis et al. 2004; Joachims et al. 2009, "
-        "Alg. 3)",
+        "structured SVM by cutting planes with one slack (Joachims et al. 2009, Alg. 3)",
+        probabilities=False,
+        continues=True,
+        loss="max-margin",
+    ),
+    "n-slack": Entry(
+        "egparse.experiments.learners.n_slack:build_n_slack",
+        "egparse.experiments.learners.n_slack:n_slack_config",
+        "structured SVM by working sets of each example (Tsochantaridis et al. 2004, Alg. 1)",
+        probabilities=False,
+        continues=True,
+        loss="max-margin",
+    ),
+    "frank-wolfe": Entry(
+        "egparse.experiments.learners.frank_wolfe:build_frank_wolfe",
+        "egparse.experiments.learners.frank_wolfe:frank_wolfe_config",
+        "structured SVM by block-coordinate Frank-Wolfe (Lacoste-Julien et al. 2013; Osokin et "
+        "al. 2016)",
         probabilities=False,
         continues=True,
         loss="max-margin",
@@ -246,6 +284,24 @@ LEARNERS: dict[str, Entry] = {
         "egparse.experiments.maxent.adapter:build_cd",
         "egparse.experiments.maxent.adapter:check_cd",
         "coordinate descent on the primal, multiclass (Huang et al. 2009, section 3.2)",
+        fits=MULTICLASS,
+    ),
+    "cd-exact": Entry(
+        "egparse.experiments.maxent.adapter:build_cd_exact",
+        "egparse.experiments.maxent.adapter:check_cd_exact",
+        "coordinate descent with exact sub-problems, multiclass (Huang et al. 2009, section 3.2)",
+        fits=MULTICLASS,
+    ),
+    "tron": Entry(
+        "egparse.experiments.maxent.adapter:build_tron",
+        "egparse.experiments.maxent.adapter:check_tron",
+        "trust region Newton, multiclass (Lin, Weng & Keerthi 2008)",
+        fits=MULTICLASS,
+    ),
+    "dual-cd": Entry(
+        "egparse.experiments.maxent.adapter:build_dual_cd",
+        "egparse.experiments.maxent.adapter:check_dual_cd",
+        "coordinate descent on the dual, multiclass (Yu, Huang & Lin 2011)",
         fits=MULTICLASS,
     ),
     "hmm": Entry(

@@ -13,11 +13,15 @@ Unless given, eta0 is the one of 1, 0.1, 0.01, 0.001 and 0.0001 with the best pr
 (the paper: the best validation error), tried in the first pass; rates with which weights or losses
 do not stay finite are excluded. We count that work, which the paper leaves out of its figures
 (detail ``search``). The examples of a pass come in random order, each once.
+
+``averaged``: the model is the average of the weights after each visit (Polyak & Juditsky 1992; Xu
+2011), from the first visit on; what is learned does not change.
 """
 
 from __future__ import annotations
 
 import math
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from egparse.errors import ConfigError, EgparseError
+from egparse.learners.averaging import ScaledWeightAverage
 from egparse.learners.base import LearnerBase
 from egparse.learners.certificate import Certificate
 from egparse.learners.problem import VectorProblem
@@ -36,6 +41,7 @@ RATES = (1.0, 0.1, 0.01, 0.001, 0.0001)
 """The values of eta0 that are tried (Collins et al. 2008, section 7.1.3)."""
 
 _MAX_SCALE = 1e5  # greatest scale; its inverse is the least one
+_MAX_AVERAGED_SCALE = 1e3  # so that the moments, in the precision of v, give an average
 
 Arrays = list[npt.NDArray[np.floating[Any]]]
 
@@ -53,7 +59,8 @@ def restore(problem: VectorProblem, arrays: Arrays) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class SGDConfig:
-    """``eta0`` None: chosen among ``RATES`` in the first pass.
+    """``eta0`` None: chosen among ``RATES`` in the first pass. ``averaged``: the model is the
+    average of the weights after each visit, not the last ones.
 
     Raises:
         ConfigError: a value out of range, or the perceptron loss without an ``eta0``.
@@ -63,6 +70,7 @@ class SGDConfig:
     c: float = 10.0
     eta0: float | None = None
     seed: int = 1
+    averaged: bool = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.c < math.inf:
@@ -88,6 +96,7 @@ class SGDState:
     evaluations: int
     search: int
     generator: np.random.Generator
+    average: ScaledWeightAverage | None = None
 
 
 class Divergence(EgparseError):
@@ -114,7 +123,8 @@ class SGD(LearnerBase[VectorProblem]):
         """Continue from w = v, after so many updates. Without ``eta0`` it is the configured one, or
         will be chosen.
         """
-        return SGDState(1.0, eta0 or self.config.eta0, updates, 0, 0, generator)
+        eta0 = eta0 or self.config.eta0
+        return SGDState(1.0, eta0, updates, 0, 0, generator, self._new_average())
 
     def eta(self, state: SGDState) -> float:
         """The learning rate of the next visit; nan before eta0 is chosen."""
@@ -138,17 +148,24 @@ class SGD(LearnerBase[VectorProblem]):
                 f"{state.eta0}; try a smaller eta0"
             )
         state.scale *= 1.0 - eta * self.config.c / self.n
-        if not 1.0 / _MAX_SCALE < abs(state.scale) < _MAX_SCALE:
+        largest = _MAX_SCALE if state.average is None else _MAX_AVERAGED_SCALE
+        if not 1.0 / largest < abs(state.scale) < largest:
             self.fold(state)
         changes = np.subtract(problem.gold(i), expected, out=expected)
         if changes.any():
             changes *= eta / state.scale
             problem.add(i, changes)
+            if state.average is not None:
+                state.average.record_change(i, changes)
+        if state.average is not None:
+            state.average.include_scaled(state.scale)
         state.updates += 1
         return value
 
     def fold(self, state: SGDState) -> None:
         """v <- scale v, scale <- 1, which leaves w as it is."""
+        if state.average is not None:
+            state.average.close()
         for array in self.problem.vectors():
             array *= state.scale
         state.scale = 1.0
@@ -172,13 +189,15 @@ class SGD(LearnerBase[VectorProblem]):
             return loss + self.config.c / 2 * state.scale**2 * squared_norm(self.problem)
 
     def certificate(self, state: SGDState) -> Certificate:
-        """The primal; there is no dual. Details: ``eta0``, the present rate ``eta``, and ``search``
-        in effective iterations.
+        """The primal at the weights of the model; there is no dual. Details: ``eta0``, the present
+        rate ``eta``, and ``search`` in effective iterations.
 
         Raises:
             EgparseError: the primal is not finite.
         """
-        primal, n = self.primal(state), max(1, self.n)
+        n = max(1, self.n)
+        with self.model_weights(state):
+            primal = self.primal(state)
         if not math.isfinite(primal):
             raise Divergence(
                 f"sgd: expected a finite primal, got {primal} with eta0 = {state.eta0}"
@@ -187,6 +206,15 @@ class SGD(LearnerBase[VectorProblem]):
         if state.eta0 is not None:
             details |= {"eta0": state.eta0, "eta": self.eta(state)}
         return Certificate(primal, -math.inf, state.evaluations / n, self.config.c, details)
+
+    def model_weights(self, state: SGDState) -> AbstractContextManager[None]:
+        """Inside it scale v is the average of the weights, if configured."""
+        if state.average is None:
+            return super().model_weights(state)
+        return state.average.average_weights()
+
+    def _new_average(self) -> ScaledWeightAverage | None:
+        return ScaledWeightAverage(self.problem) if self.config.averaged else None
 
     def _evaluate(self, state: SGDState, i: int) -> tuple[float, Floats]:
         """L_i(w) and zbar_i, valid until the next call."""
@@ -206,7 +234,7 @@ class SGD(LearnerBase[VectorProblem]):
         start = copies(self.problem)
         least, best, weights = math.inf, state, start
         for eta0 in RATES:
-            trial = replace(state, eta0=eta0, evaluations=0)
+            trial = replace(state, eta0=eta0, evaluations=0, average=self._new_average())
             restore(self.problem, start)
             try:
                 self._visit(trial, order)
@@ -224,4 +252,5 @@ class SGD(LearnerBase[VectorProblem]):
                 "got none"
             )
         state.scale, state.eta0, state.updates = best.scale, best.eta0, best.updates
+        state.average = best.average
         state.search = state.evaluations - self.n

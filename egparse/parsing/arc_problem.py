@@ -132,6 +132,10 @@ class TreeProblem:
         """The dependent of each arc: a tree has one arc to each."""
         return np.ascontiguousarray(self._arcs[i][:, 1])
 
+    def division(self, i: int) -> tuple[Shorts, bool]:
+        """The dependent of each arc; the heads of words depend on each other."""
+        return self.groups(i), False
+
     def cost(self, i: int) -> Floats:
         """Minus one on correct arcs: with the constant, each word with a wrong head costs one; in
         general minus the target, so that each word costs the probability that its head is wrong.

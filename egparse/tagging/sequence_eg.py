@@ -16,6 +16,7 @@ from egparse.compilation import njit
 from egparse.compilation.copying import copy_numbers
 from egparse.features.packed import PackedRows, add_words, score_words
 from egparse.learners.eg.step import (
+    PLAIN,
     DualVariables,
     StepBuffers,
     StepRule,
@@ -273,7 +274,7 @@ def _visit(
     sentence = sentence_of(layout, i)
     parts = _parts(i, duals, layout, scratch)
     score_sentence(weights, sentence, scratch.buffer, scratch.codes, parts.scores)
-    if rule.max_margin:
+    if rule.form != PLAIN:
         write_cost(layout, i, parts.cost)
     moved, evaluations, eta = 0.0, 0, duals.eta[i]
     for _ in range(rule.attempts):

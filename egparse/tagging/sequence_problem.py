@@ -36,7 +36,7 @@ from egparse.tagging.sequence_eg import (
     sum_losses,
 )
 from egparse.tagging.sequence_layout import lay_out, sentence_of, write_cost, write_gold, write_path
-from egparse.types import Floats, Ints, Longs, Mask, Singles, UInt16s
+from egparse.types import Floats, Ints, Longs, Mask, Shorts, Singles, UInt16s
 
 
 class SequenceProblem:
@@ -163,6 +163,15 @@ class SequenceProblem:
         n = candidates.stop - candidates.start
         out[:n] = self.gold(i)[:n] > 0 if self._allowed is None else self._allowed[candidates]
         return out
+
+    def division(self, i: int) -> tuple[Shorts, bool]:
+        """The word of each candidate, which n-grams have none of; words are independent without
+        n-grams.
+        """
+        starts = sentence_of(self._layout, i).starts
+        out = np.full(self._size(i), -1, dtype=np.int16)
+        out[: starts[-1]] = np.repeat(np.arange(len(starts) - 1, dtype=np.int16), np.diff(starts))
+        return out, self.order == 0
 
     def cost(self, i: int) -> Floats:
         """Hamming cost: one for each wrong label; with a target, the probability that a label is

@@ -69,7 +69,8 @@ def test_long_curves_are_thinned_but_keep_first_and_last(tmp_path: Path) -> None
     assert kept[-1] == long.points[-1]
     assert len(kept) < 120
     assert all(
-        b.effective_iterations <= 1.09 * a.effective_iterations for a, b in itertools.pairwise(kept[24:])
+        b.effective_iterations <= 1.09 * a.effective_iterations
+        for a, b in itertools.pairwise(kept[24:])
     )
 
 

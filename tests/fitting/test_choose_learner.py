@@ -160,7 +160,8 @@ def test_losses_by_name_and_by_number() -> None:
 
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_the_automatic_loss_is_the_one_that_the_learner_minimises(learner: str) -> None:
-    only = {"mira": "max-margin", "cutting-plane": "max-margin", "perceptron": "perceptron"}
+    margin = ("mira", "cutting-plane", "n-slack", "frank-wolfe")
+    only = {**dict.fromkeys(margin, "max-margin"), "perceptron": "perceptron"}
     expected = LOSSES[only.get(learner, "log-linear")]
     for config in (LearningConfig(learner=learner), replace(ORDER_1, learner=learner)):
         assert loss_of(config) == expected
@@ -182,7 +183,10 @@ def test_the_second_order_parser_has_a_margin_of_its_own_unless_the_settings_say
 
 @pytest.mark.parametrize(
     ("learner", "only"),
-    [("mira", "max-margin"), ("cutting-plane", "max-margin"), ("perceptron", "perceptron")],
+    [
+        *((name, "max-margin") for name in ("mira", "cutting-plane", "n-slack", "frank-wolfe")),
+        ("perceptron", "perceptron"),
+    ],
 )
 def test_a_loss_that_the_learner_does_not_minimise_is_refused(learner: str, only: str) -> None:
     for loss in LOSSES:
@@ -222,7 +226,7 @@ def test_a_pruner_needs_probabilities(setting: str) -> None:
             "parser.learner: expected a learner among .* did you mean lbfgs",
         ),
         (["parser.learner=lbfgs", "parser.loss=max-margin"], "beta"),
-        (["parser.loss=softmax-margin"], "exponentiated gradient expects the loss"),
+        (["parser.loss=perceptron"], "exponentiated gradient expects a loss"),
         (["parser.learner=sgd", "parser.options.eta=1"], "the learner sgd are: eta0; did"),
         (["parser.learner=gis"], "gis fits labels chosen one by one only"),
         (["parser.learner=kernel-perceptron"], "kernel-perceptron has no weight vector"),

@@ -326,8 +326,12 @@ def test_options_that_do_not_fit(name: str, options: dict[str, object], message:
         build(name, random_problem(9), LearnerConfig(), **options)
 
 
-def test_losses_without_this_dual_are_named() -> None:
-    with pytest.raises(
-        ConfigError, match=r"expects the loss log-linear .* got beta = 1, gamma = 1"
-    ):
-        build("eg-batch", random_problem(9), LearnerConfig(gamma=1.0))
+@pytest.mark.parametrize("name", ["eg-batch", "eg-online", "eg-cyclic", "eg-2007"])
+def test_the_loss_of_the_perceptron_has_nothing_to_learn(name: str) -> None:
+    with pytest.raises(ConfigError, match=r"optimum is not w = 0: .* got beta = inf, gamma = 0"):
+        build(name, random_problem(9), LearnerConfig(beta=math.inf, gamma=0.0))
+
+
+def test_unknown_losses_are_named() -> None:
+    with pytest.raises(ConfigError, match="softmax-margin, got 'hinge'"):
+        EGBatchConfig(loss="hinge")  # type: ignore[arg-type]

@@ -190,3 +190,43 @@ def test_configurations_that_cannot_work(
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         build("sgd", random_problem(1), config, **options)
+
+
+@pytest.mark.parametrize(
+    ("c", "eta0"), [(0.0, 0.3), (2.0, 0.1), (100.0, 0.1), (12.0, 1.0), (300.0, 0.1)]
+)
+def test_average_is_the_mean_of_the_weights_after_visits(c: float, eta0: float) -> None:
+    """At scales that shrink, that are 0, and that change their sign."""
+    problem = random_problem(2)
+    learner = SGD(problem, SGDConfig(c=c, eta0=eta0, averaged=True))
+    state, plain = learner.initialise(), random_problem(2)
+    other = SGD(plain, SGDConfig(c=c, eta0=eta0))
+    twin, seen = other.initialise(), []
+    for i in np.random.default_rng(1).integers(12, size=200).tolist():
+        learner.update(state, i)
+        other.update(twin, i)
+        seen.append(twin.scale * plain.v)
+        np.testing.assert_allclose(state.scale * problem.v, seen[-1], rtol=1e-9, atol=1e-12)
+    mean = np.mean(seen, axis=0)
+    largest = float(np.abs(seen).max())  # cancellation is relative to the weights that are summed
+    with learner.model_weights(state):
+        np.testing.assert_allclose(state.scale * problem.v, mean, atol=1e-8 * largest)
+        assert learner.certificate(state).primal == pytest.approx(
+            objective(problem, LOG_LINEAR, c, mean), rel=1e-6
+        )
+    np.testing.assert_allclose(state.scale * problem.v, seen[-1], rtol=1e-9, atol=1e-12)
+
+
+def test_the_average_is_that_of_the_chosen_rate() -> None:
+    def averaged(eta0: float | None) -> tuple[float, np.ndarray]:
+        problem = random_problem(4)
+        learner = SGD(problem, SGDConfig(c=2.0, eta0=eta0, averaged=True))
+        state = learner.initialise()
+        for _ in range(3):
+            learner.iterate(state)
+        assert state.eta0 is not None
+        with learner.model_weights(state):
+            return state.eta0, state.scale * problem.v
+
+    chosen, model = averaged(None)
+    np.testing.assert_allclose(model, averaged(chosen)[1], rtol=1e-12)

@@ -390,7 +390,10 @@ RUNS: list[tuple[str, float, float, dict[str, Any]]] = [
         (name, 1.0, 0.0, {})
         for name in ("eg-online", "eg-cyclic", "eg-batch", "lbfgs", "cg", "parallel-gradient")
     ),
-    *((name, INF, 1.0, {}) for name in ("eg-online", "eg-batch", "cutting-plane")),
+    *(
+        (name, INF, 1.0, {})
+        for name in ("eg-online", "eg-batch", "cutting-plane", "n-slack", "frank-wolfe")
+    ),
     *(("mira", INF, 1.0, {"k": k}) for k in (1, 5)),
     ("perceptron", INF, 0.0, {}),
     ("sgd", 1.0, 0.0, {}),

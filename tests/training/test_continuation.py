@@ -376,8 +376,10 @@ def test_models_of_every_kind_go_on(settings: tuple[str, ...], tmp_path: Path) -
 
 
 def test_learners_that_use_a_problem_by_its_contract_alone_continue() -> None:
-    dual = {"eg-online", "eg-cyclic", "eg-batch", "dca", "cutting-plane"}
-    assert set(CONTINUING) == dual | {"mira", "perceptron", "sgd", "lbfgs", "cg"}
+    dual = {"eg-online", "eg-cyclic", "eg-2007", "eg-batch", "dca", "sdca"}
+    dual |= {"cutting-plane", "n-slack", "frank-wolfe"}
+    primal = {"mira", "perceptron", "sgd", "lbfgs", "cg", "sag", "adagrad"}
+    assert set(CONTINUING) == dual | primal
 
 
 def test_few_sentences_are_all_learned_from_and_of_many_some_are_held_out() -> None:

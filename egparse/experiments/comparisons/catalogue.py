@@ -10,12 +10,14 @@ from typing import NamedTuple
 from egparse.errors import ConfigError
 from egparse.experiments.comparisons import (
     dca_curves,
+    grammars,
     lectures,
     loss_grid,
     max_margin_curves,
     maxent_curves,
     multiclass_curves,
     parsing_curves,
+    successors,
 )
 from egparse.experiments.report.artefacts import Written, machine, versions, write
 from egparse.experiments.report.outcome import Outcome
@@ -46,6 +48,8 @@ EXPERIMENTS = {
         loss_grid,
         maxent_curves,
         lectures,
+        grammars,
+        successors,
     )
 }
 """Name -> experiment."""

@@ -143,6 +143,8 @@ def _traced(case: _Case, counts: _Counts) -> Curve:
     if case.plan.risks and setup.risks is not None:
         risks = setup.risks
         measures.append(lambda scale: risks(scale)._asdict())
+    if setup.figures is not None:
+        measures.append(setup.figures)
     if setup.outcomes is not None:
         outcomes = setup.outcomes
 
@@ -208,7 +210,7 @@ def _run(case: _Case) -> Run:
 
 def _untested(setup: Setup) -> Setup:
     """The same without the test part, which only models that are reported may see."""
-    return setup._replace(test=None, outcomes=None)
+    return setup._replace(test=None, outcomes=None, figures=None)
 
 
 def _untuned(case: _Case) -> Run:

@@ -267,5 +267,7 @@ def parameter_mixing_config(
             "parameter-mixing: expected inner to be one of perceptron, sgd, "
             f"{', '.join(TO_THE_END)}, got {inner!r}"
         )
+    if inner == "sgd" and inner_options.get("averaged"):
+        raise ConfigError("parameter-mixing: mixes the last weights of sgd, not their average")
     make = sgd_config if inner == "sgd" else perceptron_config
     return make(config, inner_options), MixingConfig(**mixing)

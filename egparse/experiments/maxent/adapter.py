@@ -6,8 +6,9 @@ Their objective (Huang et al. 2009, eq. 3, with counts and sigma^2 = 1 / C) is s
 that were not seen in training, whose observed count is 0, and where it restricts the labels of a
 choice to candidates: other labels have S(x, y) = 0.
 
-The objective is C-strongly convex, which gives a lower bound of the optimum, the dual value of the
-certificate: P(w*) >= P(w) - |g|^2 / (2C).
+The dual value of the certificate is that of dual-cd's own distributions; for the others it is the
+lower bound of the optimum that the gradient g proves, as the objective P is C-strongly convex:
+P(w*) >= P(w) - |g|^2 / (2C).
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ from typing import Any
 from scipy.sparse import csr_matrix
 
 from egparse.errors import ConfigError
-from egparse.experiments.maxent.cd import CoordinateDescent
+from egparse.experiments.maxent.cd import CoordinateDescent, ExactCoordinateDescent
+from egparse.experiments.maxent.dual_cd import DualCoordinateDescent
 from egparse.experiments.maxent.gis import GIS
 from egparse.experiments.maxent.iis import IIS
 from egparse.experiments.maxent.learner import MaxentLearner, MaxentState
 from egparse.experiments.maxent.problem import MaxentProblem, build_maxent
 from egparse.experiments.maxent.scgis import SCGIS
+from egparse.experiments.maxent.tron import TrustRegionNewton
 from egparse.learners.certificate import Certificate
 from egparse.learners.design import DesignMatrix
 from egparse.learners.learner import Learner, LearnerConfig
@@ -85,15 +88,14 @@ class MaxentAdapter:
         self.problem.set_weights(state.inner.w)
 
     def certificate(self, state: AdapterState) -> Certificate:
-        """The primal, the lower bound that the gradient proves, and the passes made."""
+        """The primal, a lower bound of the optimum, and the passes made."""
         gradient = self.learner.gradient(state.inner)
-        primal, squared = state.inner.objective, float(gradient @ gradient)
         return Certificate(
-            primal,
-            primal - squared / (2 * self.c),
+            state.inner.objective,
+            self.learner.dual(state.inner),
             float(state.inner.passes),
             self.c,
-            {"gradient_norm": squared**0.5},
+            {"gradient_norm": float(gradient @ gradient) ** 0.5},
         )
 
     def model_weights(self, state: AdapterState) -> AbstractContextManager[None]:
@@ -165,6 +167,33 @@ def build_cd(
     return MaxentAdapter(CoordinateDescent, problem, config, options)
 
 
+def build_cd_exact(
+    problem: VectorProblem,
+    config: LearnerConfig,
+    options: Options,
+) -> Learner:
+    """Coordinate descent with exact sub-problems, for the registry of learners."""
+    return MaxentAdapter(ExactCoordinateDescent, problem, config, options)
+
+
+def build_tron(
+    problem: VectorProblem,
+    config: LearnerConfig,
+    options: Options,
+) -> Learner:
+    """Trust region Newton, for the registry of learners."""
+    return MaxentAdapter(TrustRegionNewton, problem, config, options)
+
+
+def build_dual_cd(
+    problem: VectorProblem,
+    config: LearnerConfig,
+    options: Options,
+) -> Learner:
+    """Dual coordinate descent, for the registry of learners."""
+    return MaxentAdapter(DualCoordinateDescent, problem, config, {"seed": config.seed, **options})
+
+
 def check_gis(config: LearnerConfig, options: Options) -> None:
     """Raise ConfigError for a loss or a C that generalised iterative scaling does not have."""
     _check("gis", config)
@@ -183,6 +212,21 @@ def check_scgis(config: LearnerConfig, options: Options) -> None:
 def check_cd(config: LearnerConfig, options: Options) -> None:
     """Raise ConfigError for a loss or a C that coordinate descent does not have."""
     _check("cd", config)
+
+
+def check_cd_exact(config: LearnerConfig, options: Options) -> None:
+    """Raise ConfigError for a loss or a C that exact coordinate descent does not have."""
+    _check("cd-exact", config)
+
+
+def check_tron(config: LearnerConfig, options: Options) -> None:
+    """Raise ConfigError for a loss or a C that trust region Newton does not have."""
+    _check("tron", config)
+
+
+def check_dual_cd(config: LearnerConfig, options: Options) -> None:
+    """Raise ConfigError for a loss or a C that dual coordinate descent does not have."""
+    _check("dual-cd", config)
 
 
 def _check(name: str, config: LearnerConfig) -> None:

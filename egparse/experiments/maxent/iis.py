@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.experiments.maxent.learner import MaxentLearner, MaxentState
+from egparse.experiments.maxent.learner import MaxentState, TabulatedLearner
 from egparse.experiments.maxent.one_variable import stationary_point
 from egparse.experiments.maxent.problem import Features, MaxentProblem
 from egparse.experiments.maxent.tabulation import Table, empty_table, feature_totals
@@ -23,10 +23,11 @@ _MOST_STEPS = 100
 _TOLERANCE = 1e-10  # of a Newton step, in units of the weight
 
 
-class IIS(MaxentLearner):
+class IIS(TabulatedLearner):
     """Algorithm 2 with A_IIS."""
 
     name = "iis"
+    sequential = False
 
     def __init__(self, problem: MaxentProblem, *, sigma2: float = 10.0) -> None:
         super().__init__(problem, sigma2=sigma2)

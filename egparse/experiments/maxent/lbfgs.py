@@ -11,20 +11,25 @@ import numpy as np
 from scipy.optimize import minimize
 
 from egparse.errors import ConfigError, EgparseError
-from egparse.experiments.maxent.learner import evaluate, gradient
+from egparse.experiments.maxent.learner import gradient, objective_of
 from egparse.experiments.maxent.problem import MaxentProblem
+from egparse.experiments.maxent.rowwise import loss_and_expectations
 from egparse.experiments.maxent.run import MaxentRun, MaxentStop, Record
-from egparse.experiments.maxent.tabulation import empty_table
 from egparse.types import Floats
 
 _REACHED = 1e-4  # relative to the first gradient norm: a greater one is no optimum
 
 
 def run_lbfgs(
-    problem: MaxentProblem, stop: MaxentStop, *, sigma2: float = 10.0, memory: int = 10
+    problem: MaxentProblem,
+    stop: MaxentStop,
+    *,
+    sigma2: float = 10.0,
+    memory: int = 10,
+    start: Floats | None = None,
 ) -> MaxentRun:
-    """L-BFGS from w = 0 with ``memory`` corrections; a pass is one iteration, with one or a few
-    evaluations.
+    """L-BFGS from w = 0, or from ``start``, with ``memory`` corrections; a pass is one iteration,
+    with one or a few evaluations.
 
     Raises:
         ConfigError: a variance that is not positive, or no memory.
@@ -32,11 +37,12 @@ def run_lbfgs(
     """
     if not sigma2 > 0 or memory < 1:
         raise ConfigError(f"lbfgs: expected sigma2 > 0 and memory >= 1, got {sigma2} and {memory}")
-    trace = _Trace(problem, 1.0 / sigma2, stop)
+    first = np.zeros(problem.feature_count) if start is None else start
+    trace = _Trace(problem, 1.0 / sigma2, stop, first)
     if not trace.is_finished():
         minimize(
             trace.evaluate,
-            np.zeros(problem.feature_count),
+            first,
             jac=True,
             method="L-BFGS-B",
             callback=trace.callback,
@@ -52,16 +58,19 @@ def run_lbfgs(
 
 
 def maxent_optimum(
-    problem: MaxentProblem, *, sigma2: float = 10.0, iterations: int = 5000
+    problem: MaxentProblem,
+    *,
+    sigma2: float = 10.0,
+    iterations: int = 5000,
+    start: Floats | None = None,
 ) -> float:
-    """min L(w) in nats, as exactly as floating point allows.
+    """min L(w) in nats, as exactly as floating point allows, from w = 0 or ``start``.
 
     Raises:
         EgparseError: the gradient is not small after the last iteration.
     """
-    run = run_lbfgs(
-        problem, MaxentStop(passes=iterations, tolerance=1e-9), sigma2=sigma2, memory=20
-    )
+    stop = MaxentStop(passes=iterations, tolerance=1e-9)
+    run = run_lbfgs(problem, stop, sigma2=sigma2, memory=20, start=start)
     first, last = run.records[0].gradient_norm, run.records[-1].gradient_norm
     if last > _REACHED * first:
         raise EgparseError(
@@ -74,11 +83,13 @@ def maxent_optimum(
 class _Trace:
     """Evaluations for SciPy and the records of its iterations."""
 
-    def __init__(self, problem: MaxentProblem, precision: float, stop: MaxentStop) -> None:
+    def __init__(
+        self, problem: MaxentProblem, precision: float, stop: MaxentStop, start: Floats
+    ) -> None:
         self.problem, self.precision, self.stop = problem, precision, stop
-        self.table = empty_table(problem)
-        self.weights = np.zeros(problem.feature_count)
-        self.pauses = 0.0
+        self.weights = start.copy()
+        self.pauses, self.passes = 0.0, 0
+        self.scores, self.expected = np.empty(problem.label_count), np.empty_like(start)
         value, slope = self.evaluate(self.weights)
         self.records = [stop.record(0, 0.0, value, float(np.linalg.norm(slope)))]
         if stop.observe:
@@ -86,21 +97,26 @@ class _Trace:
         self.begin = time.process_time()
 
     def evaluate(self, w: Floats) -> tuple[float, Floats]:
-        value, _ = evaluate(self.problem, w, self.precision, self.table)
+        features = self.problem.features
+        loss = float(loss_and_expectations(features, w, self.scores, self.expected))
+        value, _ = objective_of(self.problem, w, self.precision, loss)
         if not np.isfinite(value):
             raise EgparseError(f"lbfgs: expected a finite objective, got {value}")
-        self.last = w.copy(), gradient(self.problem, w, self.precision, self.table)
+        self.last = w.copy(), gradient(self.problem, w, self.precision, self.expected)
         return value, self.last[1].copy()
 
     def callback(self, intermediate_result: Any) -> None:
         seen = time.process_time()
+        seconds = seen - self.begin - self.pauses
+        self.passes += 1
+        if not self.stop.is_due(self.records, self.passes, seconds):
+            return
         self.weights = np.array(intermediate_result.x)
         if not np.array_equal(self.weights, self.last[0]):  # the line search took an earlier point
             self.evaluate(self.weights)
         norm = float(np.linalg.norm(self.last[1]))
-        seconds = seen - self.begin - self.pauses
         self.records.append(
-            self.stop.record(len(self.records), seconds, float(intermediate_result.fun), norm)
+            self.stop.record(self.passes, seconds, float(intermediate_result.fun), norm)
         )
         if self.stop.observe:
             self.stop.observe(self.last_record, self.weights)

@@ -53,10 +53,11 @@ class Features(NamedTuple):
 
 @dataclass(frozen=True)
 class MaxentProblem:
-    """Features and counts, and the number of labels L."""
+    """Features and counts, the number of labels L, and p~(x, y) (m, L), sparse."""
 
     features: Features
     label_count: int
+    label_counts: Any
 
     @property
     def feature_count(self) -> int:
@@ -156,7 +157,8 @@ def build_maxent(
         observed=found,
         allowed=np.zeros((0, 0), dtype=bool) if candidates is None else candidates[first],
     )
-    return MaxentProblem(features, count)
+    seen = csr_matrix((np.ones(total), (context_of, numbers)), shape=(len(first), count))
+    return MaxentProblem(features, count, seen)
 
 
 def _arrays(matrix: Any) -> tuple[Longs, Longs, Floats]:

@@ -11,14 +11,14 @@ from __future__ import annotations
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.experiments.maxent.learner import MaxentLearner, MaxentState
+from egparse.experiments.maxent.learner import MaxentState, TabulatedLearner
 from egparse.experiments.maxent.one_variable import stationary_point
 from egparse.experiments.maxent.problem import Features
 from egparse.experiments.maxent.tabulation import Table, expectation, shift_weight
 from egparse.types import Floats
 
 
-class SCGIS(MaxentLearner):
+class SCGIS(TabulatedLearner):
     """Algorithm 1 with A_SCGIS."""
 
     name = "scgis"

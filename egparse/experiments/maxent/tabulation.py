@@ -2,10 +2,10 @@
 expectations are read.
 
 Source: Huang et al. 2009, section 2.3: with S and T, a sub-problem only costs the non-zeros of its
-feature. We differ for the sake of precision: S and T are relative to exp(highest score of the
-context), so that they do not overflow; T is summed again where its update would cancel; and both
-are computed anew after every pass, so that rounding errors do not add up and the objective is
-exact. For a label that a context may not have, S = 0.
+feature. We differ for the sake of precision: S and T are relative to exp(``shifts``), the highest
+score of the context when the table was filled, so that they do not overflow; T is summed again
+where its update would cancel; and both are computed anew after every ``REFRESH`` passes, so that
+rounding errors do not add up. For a label that a context may not have, S = 0.
 """
 
 from __future__ import annotations
@@ -16,43 +16,60 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.experiments.maxent.problem import Features, MaxentProblem
+from egparse.experiments.maxent.rowwise import forbid, score_context
 from egparse.types import Floats
 
+REFRESH = 8
+"""Passes that update a table before it is filled anew."""
+
 _CANCELLED = 1e-8  # relative to T: a smaller difference has lost half its digits
+_ROWS = 16  # contexts whose scores are written at once: labels are rows, far apart in memory
 
 
 class Table(NamedTuple):
     """``exponentials`` (L, m) is S(x, y), with a row for each label because an update changes one
-    label; ``sums`` (m) is T(x).
+    label; ``sums`` (m) is T(x); both are relative to exp(``shifts``) (m).
     """
 
     exponentials: Floats
     sums: Floats
+    shifts: Floats
 
 
 def empty_table(problem: MaxentProblem) -> Table:
     """A table of zeros for a problem, of 8 L m bytes."""
     shape = problem.label_count, problem.context_count
-    return Table(np.zeros(shape), np.zeros(shape[1]))
+    return Table(np.zeros(shape), np.zeros(shape[1]), np.zeros(shape[1]))
 
 
 @njit
 def tabulate(features: Features, w: Floats, table: Table) -> float:
     """Fill the table at w; returns sum_x p~(x) log T(x), nats."""
-    label_count = table.exponentials.shape[0]
-    scores = np.empty(label_count)
+    label_count, context_count = table.exponentials.shape
+    rows = np.empty((_ROWS, label_count))
+    for first in range(0, context_count, _ROWS):
+        size = min(_ROWS, context_count - first)
+        for i in range(size):
+            k, scores = first + i, rows[i]
+            score_context(features, w, k, scores)
+            forbid(features, k, scores, -np.inf)
+            table.shifts[k] = scores.max()
+            table.sums[k] = 0.0
+            for y in range(label_count):
+                scores[y] = np.exp(scores[y] - table.shifts[k])
+                table.sums[k] += scores[y]
+        for y in range(label_count):
+            for i in range(size):
+                table.exponentials[y, first + i] = rows[i, y]
+    return log_sums(features, table)
+
+
+@njit
+def log_sums(features: Features, table: Table) -> float:
+    """sum_x p~(x) log T(x) of the table, nats."""
     total = 0.0
     for k in range(table.sums.shape[0]):
-        _score(features, w, k, scores)
-        _forbid(features, k, scores, -np.inf)
-        shift = scores.max()
-        context_sum = 0.0
-        for y in range(label_count):
-            scores[y] = np.exp(scores[y] - shift)
-            context_sum += scores[y]
-            table.exponentials[y, k] = scores[y]
-        table.sums[k] = context_sum
-        total += features.counts[k] * (shift + np.log(context_sum))
+        total += features.counts[k] * (table.shifts[k] + np.log(table.sums[k]))
     return total
 
 
@@ -62,9 +79,10 @@ def feature_totals(features: Features, totals: Floats) -> None:
     ones = np.ones(features.labels.shape[0])
     scores = np.empty(totals.shape[0])
     for k in range(totals.shape[1]):
-        _score(features, ones, k, scores)
-        _forbid(features, k, scores, 0.0)
-        totals[:, k] = scores
+        score_context(features, ones, k, scores)
+        forbid(features, k, scores, 0.0)
+        for y in range(totals.shape[0]):
+            totals[y, k] = scores[y]
 
 
 @njit
@@ -84,25 +102,6 @@ def expectation(features: Features, table: Table, a: int, t: int) -> float:
         k = features.column_contexts[j]
         total += features.counts[k] * features.column_values[j] * exponentials[k] / table.sums[k]
     return total
-
-
-@njit
-def _score(features: Features, w: Floats, k: int, scores: Floats) -> None:
-    scores[:] = 0.0
-    for j in range(features.row_starts[k], features.row_starts[k + 1]):
-        a = features.row_attributes[j]
-        for t in range(features.feature_starts[a], features.feature_starts[a + 1]):
-            scores[features.labels[t]] += w[t] * features.row_values[j]
-
-
-@njit
-def _forbid(features: Features, k: int, scores: Floats, value: float) -> None:
-    """Set the scores of labels that context k may not have to ``value``."""
-    if features.allowed.shape[0] == 0:
-        return
-    for y in range(scores.shape[0]):
-        if not features.allowed[k, y]:
-            scores[y] = value
 
 
 @njit

@@ -1,16 +1,18 @@
 """Batch exponentiated gradient in the dual (Collins et al. 2008, Fig. 1; Globerson et al. 2007,
-Fig. 1), log-linear and max-margin.
+Fig. 1), for the same losses as ``egparse.learners.eg.online``.
 
 Primal, dual and the step of one example are those of ``egparse.learners.eg.online``; here all
 examples take the step at the same v:
 
     log-linear   theta <- theta - eta (theta - s / C)        s = F_i v
     max-margin   theta <- theta + eta (cost + s / C)
+    in general   theta <- theta + eta (gamma cost + s / C - theta / beta)
 
 Let psi_iy = F_i' (z_i - y), and let |A| = max_iy |psi_iy|^2 / C be the greatest entry of the matrix
 A. Every step raises the dual with a learning rate of (ibid., Theorem 1, by Lemmas 2-4)
 
-    log-linear   eta <= 1 / (1 + n |A|)        max-margin   eta <= 1 / (n |A|).
+    log-linear   eta <= 1 / (1 + n |A|)        max-margin   eta <= 1 / (n |A|)
+    in general   eta <= 1 / (1 / beta + n |A|).
 
 In place of n |A| we use sum_i max_y |psi_iy|^2 / C, which is never greater: in eq. 20-21, |sum_i
 Psi_i' r_i|^2 <= (sum_i R_i |r_i|_1)^2 <= (sum_i R_i^2) (sum_i |r_i|_1^2) with R_i = max_y |psi_iy|,
@@ -31,14 +33,14 @@ from typing import Literal
 
 import numpy as np
 
+from egparse import losses
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.base import LearnerBase
 from egparse.learners.certificate import Certificate
-from egparse.learners.eg.config import Loss, Start
+from egparse.learners.eg.config import Loss, Start, member_of
 from egparse.learners.eg.radii import squared_radii
 from egparse.learners.problem import VectorProblem
 from egparse.learners.vectors import squared_norm
-from egparse.losses import HINGE, LOG_LINEAR
 from egparse.types import Floats
 
 Rate = Literal["proven", "fixed", "halving"]
@@ -70,6 +72,7 @@ class EGBatchConfig:
     start: Start = "gold"
 
     def __post_init__(self) -> None:
+        member_of(self.loss)
         if not self.c > 0 or not self.eta > 0:
             raise ConfigError(f"expected c > 0 and eta > 0, got c = {self.c}, eta = {self.eta}")
         if self.rate not in ("proven", "fixed", "halving"):
@@ -81,13 +84,18 @@ class EGBatchConfig:
 
     @property
     def largest(self) -> float:
-        """The greatest learning rate: beyond 1 a log-linear step would overshoot theta = s / C."""
-        return 1.0 if self.loss == "log-linear" else math.inf
+        """The greatest learning rate: beyond beta a step would overshoot its fixed point."""
+        return self.member.beta
+
+    @property
+    def member(self) -> losses.Loss:
+        """The member of the family of losses."""
+        return member_of(self.loss)
 
 
 @dataclass
 class EGBatchState:
-    """``theta`` over all parts; ``value`` is the sum of entropies or expected costs;
+    """``theta`` over all parts; ``value`` is the sum of H / beta + gamma E[cost];
     ``evaluations`` counts inference calls, n for each attempt at a step.
     """
 
@@ -115,8 +123,7 @@ class BatchEG(LearnerBase[VectorProblem]):
     def __init__(self, problem: VectorProblem, config: EGBatchConfig) -> None:
         super().__init__(problem)
         self.config = config
-        self._max_margin = config.loss == "max-margin"
-        self._primal_loss = HINGE if self._max_margin else LOG_LINEAR
+        self._member = config.member
         self._gradient = np.empty(int(problem.part_starts[-1]))
         self._marginals = np.empty(self.longest)
 
@@ -148,9 +155,12 @@ class BatchEG(LearnerBase[VectorProblem]):
         for i in range(self.n):
             parts = self._parts_of(i)
             gradient = self._gradient[parts]
-            # s / C + cost, or s / C - theta
+            # s / C + gamma cost - theta / beta
             np.multiply(self.problem.scores(i), 1.0 / state.c, out=gradient)
-            gradient += self.problem.cost(i) if self._max_margin else -state.theta[parts]
+            if self._member.gamma:
+                gradient += self._member.gamma * self.problem.cost(i)
+            if self._member.differentiable:
+                gradient -= state.theta[parts] / self._member.beta
         before, old = state.dual, state.theta
         for _ in range(_MAX_HALVINGS):
             theta = old + state.eta * self._gradient
@@ -181,7 +191,7 @@ class BatchEG(LearnerBase[VectorProblem]):
         loss = 0.0
         for i in range(self.n):
             scores = self.problem.scores(i) / state.c
-            loss += self._primal_loss.value(self.problem, i, scores, self._marginals[: len(scores)])
+            loss += self._member.value(self.problem, i, scores, self._marginals[: len(scores)])
         return Certificate(
             loss + state.squared_norm / (2 * state.c),
             state.dual,
@@ -191,19 +201,20 @@ class BatchEG(LearnerBase[VectorProblem]):
         )
 
     def _rebuild(self, theta: Floats) -> tuple[float, float]:
-        """Set v = sum_i F_i' (z_i - mu_i) at the marginals of theta; return (sum of entropies or
-        expected costs, |v|^2).
+        """Set v = sum_i F_i' (z_i - mu_i) at the marginals of theta; return (sum of H / beta +
+        gamma E[cost], |v|^2).
         """
-        problem, value = self.problem, 0.0
+        problem, member, value = self.problem, self._member, 0.0
         problem.reset()
         for i in range(self.n):
             potentials = theta[self._parts_of(i)]
             marginals = self._marginals[: len(potentials)]
             log_z = problem.marginals(i, potentials, marginals)
-            if self._max_margin:
-                value += float(problem.cost(i) @ marginals) + problem.cost_constant(i)
-            else:
-                value += log_z - float(potentials @ marginals)
+            if member.differentiable:
+                value += (log_z - float(potentials @ marginals)) / member.beta
+            if member.gamma:
+                cost = float(problem.cost(i) @ marginals) + problem.cost_constant(i)
+                value += member.gamma * cost
             np.subtract(problem.gold(i), marginals, out=marginals)
             problem.add(i, marginals)
         return value, squared_norm(problem)
@@ -226,5 +237,5 @@ def proven_rate(radii: Floats, config: EGBatchConfig) -> float:
         raise EgparseError(
             f"batch exponentiated gradient: expected finite features, got norms of {bound}"
         )
-    smoothness = bound + (1.0 if config.loss == "log-linear" else 0.0)
+    smoothness = bound + 1.0 / config.member.beta
     return 1.0 / smoothness if smoothness > 0 else 1.0

@@ -6,11 +6,13 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from egparse import losses
 from egparse.errors import ConfigError
 from egparse.learners.eg.example_sampling import MIN_VISIT_PROBABILITY
-from egparse.learners.eg.step import StepRule
+from egparse.learners.eg.step import HINGED, PLAIN, WEIGHTED, StepRule
 
-Loss = Literal["log-linear", "max-margin"]
+LossName = Literal["log-linear", "max-margin", "softmax-margin"]
+Loss = LossName | losses.Loss
 Search = Literal["quadratic", "halving", "proven"]
 Order = Literal["random", "drawn", "cyclic"]
 Start = Literal["gold", "uniform"]
@@ -24,9 +26,34 @@ _ALL_HALVINGS = 60
 """From any rate below 1e12 more halvings would end at the least rate of ``accept_step``."""
 
 
+_NAMED: dict[str, losses.Loss] = {
+    "log-linear": losses.LOG_LINEAR,
+    "max-margin": losses.HINGE,
+    "softmax-margin": losses.SOFTMAX_MARGIN,
+}
+
+
+def member_of(loss: Loss) -> losses.Loss:
+    """The member of the family of losses.
+
+    Raises:
+        ConfigError: an unknown name, or the loss of the perceptron (beta = inf, gamma = 0).
+    """
+    member = _NAMED.get(loss) if isinstance(loss, str) else loss
+    if member is None:
+        raise ConfigError(f"expected a loss among {', '.join(_NAMED)}, got {loss!r}")
+    if member == losses.PERCEPTRON:
+        raise ConfigError(
+            "exponentiated gradient expects a loss whose optimum is not w = 0: beta < inf or "
+            f"gamma > 0, got beta = {member.beta:g}, gamma = {member.gamma:g}"
+        )
+    return member
+
+
 @dataclass(frozen=True, kw_only=True)
 class EGConfig:
-    """``c`` is the regularisation constant C of the summed objective.
+    """``c`` is the regularisation constant C of the summed objective. ``loss`` is a name, or any
+    member of the family of ``egparse.losses`` but that of the perceptron.
 
     ``anneal_from`` (>= c) starts C higher and lets it decay to ``c`` by ``anneal_decay`` an
     iteration after ``anneal_hold`` iterations (Collins et al. 2008, section 7.1.1); 0 means no
@@ -35,11 +62,12 @@ class EGConfig:
     ``search`` adapts the learning rate of an example, which starts at ``eta``: *halving* as in the
     paper (halve until the dual does not fall, then times ``growth``), or *quadratic*:
     ``relaxation`` times the best rate along the last step. At most ``max_halvings`` rates are tried
-    at a visit, none above ``largest_eta`` (None: the rate that leads to the fixed point of the
-    step, theta = s / C, in one go, which is 1 for the log-linear loss; infinite for max-margin).
+    at a visit, none above ``largest_eta`` (None: beta, the rate that leads to the fixed point of
+    the step in one go, which is 1 for the log-linear loss and infinite for max-margin).
     *proven* keeps the rate at which no step lowers the dual, and for which the paper proves how
-    fast it rises in expectation: eta <= 1 / (1 + |A|), or 1 / |A| for max-margin (Theorem 2;
-    ``egparse.learners.eg.radii``); ``eta`` and ``growth`` are ignored.
+    fast it rises in expectation: eta <= 1 / (1 / beta + |A|), which is 1 / (1 + |A|) for the
+    log-linear loss and 1 / |A| for max-margin (Theorem 2; ``egparse.learners.eg.radii``); ``eta``
+    and ``growth`` are ignored.
 
     ``restart_eta`` starts at ``eta`` again at each visit: the rule of Globerson et al. 2007,
     section 7.
@@ -52,9 +80,9 @@ class EGConfig:
     near the correct structures (``OnlineEG.initialise``). The paper asks only for a point in the
     interior of the simplex, but states its bounds for the uniform one (section 5.1).
 
-    ``curvature`` K gives each group of parts a learning rate, eta / (1 + K u / C), where u measures
-    how undecided the group is (``propose_step_in_groups``). It is for the log-linear loss of
-    problems with groups; 0 means one rate for each example, as in the paper.
+    ``curvature`` K gives each group of parts a learning rate, eta / (1 + beta K u / C), where u
+    measures how undecided the group is (``propose_step_in_groups``). It is for losses with finite
+    beta of problems with groups; 0 means one rate for each example, as in the paper.
 
     ``round_fraction`` < 1 splits a pass into rounds, each with this fraction of the work of a pass,
     and visits the examples that gained most at their last visit more often
@@ -99,6 +127,7 @@ class EGConfig:
     calibrate: float = 0.0
 
     def __post_init__(self) -> None:
+        member_of(self.loss)
         if not self.c > 0 or not self.eta > 0:
             raise ConfigError(f"expected c > 0 and eta > 0, got c = {self.c}, eta = {self.eta}")
         if not 0 <= self.curvature < math.inf:
@@ -193,24 +222,28 @@ class EGConfig:
         steps = max(0.0, iteration - self.anneal_hold + 1)
         return self.c + max(0.0, self.anneal_from - self.c) * float(self.anneal_decay**steps)
 
+    @property
+    def member(self) -> losses.Loss:
+        """The member of the family of losses."""
+        return member_of(self.loss)
+
     def rule(self, c: float) -> StepRule:
         """The settings of a step under a regularisation constant C."""
-        max_margin = self.loss == "max-margin"
+        member = self.member
+        forms = {losses.LOG_LINEAR: PLAIN, losses.HINGE: HINGED}
+        finite = member.differentiable
         return StepRule(
             c=c,
-            max_margin=max_margin,
+            form=forms.get(member, WEIGHTED),
+            entropy=1.0 / member.beta,
+            gamma=float(member.gamma),
             quadratic=self.search == "quadratic",
             growth=1.0 if self.search == "proven" else self.growth,
             relaxation=self.relaxation,
-            largest=self._largest(max_margin),
+            # beyond beta a step would overshoot its fixed point, theta = beta (gamma cost + s / C)
+            largest=float(member.beta if self.largest_eta is None else self.largest_eta),
             attempts=self.max_halvings,
-            curvature=0.0 if max_margin else min(self.curvature, _MAX_CURVATURE_PER_C * c),
+            curvature=(
+                min(self.curvature, _MAX_CURVATURE_PER_C * c / member.beta) if finite else 0.0
+            ),
         )
-
-    def _largest(self, max_margin: bool) -> float:
-        """The greatest learning rate. Beyond 1 a log-linear step would overshoot its fixed point,
-        theta = s / C.
-        """
-        if self.largest_eta is not None:
-            return float(self.largest_eta)
-        return math.inf if max_margin else 1.0

@@ -1,5 +1,5 @@
-"""Online exponentiated gradient in the dual (Collins et al. 2008, Fig. 2-3), for the log-linear and
-max-margin losses.
+"""Online exponentiated gradient in the dual (Collins et al. 2008, Fig. 2-3), for the losses of
+``egparse.losses`` (Martins et al. 2010).
 
 Primal: min over w of sum_i L_i(w) + C/2 |w|^2. Dual, in the distributions alpha_i over structures
 of example i:
@@ -14,6 +14,30 @@ One step visits one example:
 
     log-linear   theta <- theta - eta (theta - s / C)        s = F_i v        (ibid., section 4)
     max-margin   theta <- theta + eta (cost + s / C)
+
+These are the ends of one family. With the weight gamma of the cost and the inverse 1 / beta of the
+temperature, a loss is the maximum of a function that is linear in w,
+
+    L_i(w)  =  max over alpha of  H(alpha) / beta + gamma E_alpha[cost] - w . F_i' (z_i - mu),
+
+so that minimising over w first, at w = v / C, gives the dual
+
+    max  sum_i [ H(alpha_i) / beta + gamma E_alpha_i[cost] ] - |v|^2 / (2C),
+
+whose gradient in the marginals is gamma cost + s / C - theta / beta. The step of exponentiated
+gradient multiplies alpha by the exponential of eta times that:
+
+    theta <- theta + eta (gamma cost + s / C - theta / beta).
+
+beta = 1 and gamma = 0 is the log-linear step, beta = inf and gamma = 1 that of max-margin, beta =
+gamma = 1 softmax-margin. The papers have the first two; the rest is ours. By Lemma 7 of ibid. a
+step raises the dual for eta <= 1 / (1 / beta + |A|).
+
+Where inference is approximate (``egparse.parsing.second_order`` for trees that may cross), H is the
+Bethe entropy and mu are pseudo-marginals. Primal and dual are then those of the approximate loss,
+with the Bethe log Z in place of log Z: the gap says how far that objective is from its optimum if
+belief propagation has found the maximum in L_i, which it need not, as the Bethe entropy is not
+concave. It bounds nothing of the exact loss, and may fall below zero.
 
 Each example has a learning rate; a step that lowers the dual is undone and tried with a smaller
 one (ibid., section 7). The change of the dual costs nothing extra: entropy or cost come with the
@@ -56,6 +80,7 @@ from egparse.learners.eg.config import EGConfig, Loss
 from egparse.learners.eg.example_sampling import sample_examples
 from egparse.learners.eg.radii import largest_entry, squared_radii
 from egparse.learners.eg.step import (
+    PLAIN,
     DualVariables,
     StepBuffers,
     StepRule,
@@ -72,6 +97,7 @@ from egparse.learners.problem import (
     GroupedProblem,
     Problem,
 )
+from egparse.losses import HINGE, LOG_LINEAR
 from egparse.types import Floats, Longs, Mask, Shorts, Singles
 
 __all__ = ["EGConfig", "EGState", "Loss", "OnlineEG"]
@@ -119,7 +145,9 @@ class EGState:
 
     @property
     def value(self) -> Floats:
-        """Entropy (log-linear) or expected cost (max-margin) of each example's alpha."""
+        """H(alpha_i) / beta + gamma E[cost] of each example: entropy for the log-linear loss,
+        expected cost for max-margin.
+        """
         return self.duals.value
 
     @property
@@ -141,7 +169,8 @@ class OnlineEG(LearnerBase[Problem]):
         self._marginals = np.empty(self.longest)
         self._changes = np.empty(self.longest)
         self._open_mass = np.empty(self.longest + 2)
-        in_groups = config.curvature > 0 and config.loss == "log-linear"
+        self._member = config.member
+        in_groups = config.curvature > 0 and self._member.differentiable
         self._groups = problem.groups if in_groups and isinstance(problem, GroupedProblem) else None
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> EGState:
@@ -161,7 +190,7 @@ class OnlineEG(LearnerBase[Problem]):
         state.eta[:] = state.first_eta
         self.problem.reset()
         problem = self.problem
-        if isinstance(problem, CompiledSumsProblem) and self.config.loss == "log-linear":
+        if isinstance(problem, CompiledSumsProblem) and self._member == LOG_LINEAR:
             norm = problem.start_all(height, state.duals)
             if norm is not None:
                 state.squared_norm = norm
@@ -222,21 +251,26 @@ class OnlineEG(LearnerBase[Problem]):
         return increase if accepted else 0.0
 
     def retarget(self, state: EGState, targets: Mapping[int, Floats]) -> None:
-        """Change targets t_i, and with them v = sum_i F_i' (t_i - mu_i); alpha stays.
-
-        This is for the log-linear loss: under max-margin the costs may depend on the targets.
+        """Change targets t_i, and with them v = sum_i F_i' (t_i - mu_i), and the costs, which may
+        depend on the targets; alpha stays.
 
         Raises:
-            ConfigError: another loss, or a problem whose targets cannot be replaced.
+            ConfigError: a loss with beta = inf, or a problem whose targets cannot be replaced.
         """
-        if self.config.loss != "log-linear":
+        member = self._member
+        if not member.differentiable:
             raise ConfigError(
-                f"expected the log-linear loss to learn from distributions, got {self.config.loss}"
+                "expected a loss with finite beta, such as log-linear, to learn from "
+                f"distributions, got {self.config.loss}"
             )
         problem = self._problem_with_targets()
         for i, target in targets.items():
             changes = -problem.gold(i)
-            moved = problem.set_target(i, target)
+            marginals = state.marginals[self._parts_of(i)]
+            cost = self._expected_cost(i, marginals) if member.gamma else 0.0
+            moved = problem.set_target(i, target) / member.beta
+            if member.gamma:
+                moved += member.gamma * (self._expected_cost(i, marginals) - cost)
             state.duals.value[i] += moved
             changes += problem.gold(i)
             state.squared_norm += problem.add(i, changes)
@@ -304,7 +338,7 @@ class OnlineEG(LearnerBase[Problem]):
     def _sums(self, state: EGState) -> tuple[float, float]:
         """The sum of the losses, and that of what the rounding takes from the dual."""
         problem, c = self.problem, self.config.c
-        if isinstance(problem, CompiledSumsProblem) and self.config.loss == "log-linear":
+        if isinstance(problem, CompiledSumsProblem) and self._member == LOG_LINEAR:
             sums = problem.sum_losses(c, state.duals)
             if sums is not None:
                 return sums
@@ -368,9 +402,9 @@ class OnlineEG(LearnerBase[Problem]):
             state.squared_norm += problem.add(i, changes)
 
     def _proven_eta(self) -> float:
-        """1 / (1 + |A|), or 1 / |A| for max-margin (Theorem 2), for the least C of the run."""
+        """1 / (1 / beta + |A|) (Theorem 2), for the least C of the run."""
         bound = largest_entry(squared_radii(self.problem), self.config.c)
-        smoothness = bound + (1.0 if self.config.loss == "log-linear" else 0.0)
+        smoothness = bound + 1.0 / self._member.beta
         return 1.0 / smoothness if smoothness > 0 else 1.0
 
     def _attempt(
@@ -395,24 +429,30 @@ class OnlineEG(LearnerBase[Problem]):
 
     def _constant(self, i: int, rule: StepRule) -> float:
         """The constant of the cost, where the loss has one."""
-        return self.problem.cost_constant(i) if rule.max_margin else 0.0
+        return 0.0 if rule.form == PLAIN else self.problem.cost_constant(i)
 
     def _buffers(self, duals: DualVariables, i: int, rule: StepRule) -> StepBuffers:
         parts = self._parts_of(i)
         theta = duals.theta[parts]
         scores = self.problem.scores(i)
-        cost = self.problem.cost(i) if rule.max_margin else scores  # log-linear: cost is not used
+        # the log-linear loss has no use for the cost
+        cost = scores if rule.form == PLAIN else self.problem.cost(i)
         return StepBuffers(theta, duals.marginals[parts], scores, cost, *self._scratch(len(theta)))
 
     def _loss(self, i: int, scores: Floats, c: float) -> float:
-        """L_i(w) at w = v / C: log Z or the best cost-augmented score, less the correct score."""
+        """L_i(w) at w = v / C: log Z or the best cost-augmented score, less the correct score; in
+        general log Z(beta (s + gamma cost)) / beta + gamma q - s'z.
+        """
+        problem, member = self.problem, self._member
         potentials, out, _ = self._scratch(len(scores))
         np.multiply(scores, 1.0 / c, out=potentials)
-        correct = float(potentials @ self.problem.gold(i))
-        if self.config.loss == "log-linear":
-            return self.problem.marginals(i, potentials, out) - correct
-        potentials += self.problem.cost(i)
-        return self.problem.argmax(i, potentials, out) + self.problem.cost_constant(i) - correct
+        correct = float(potentials @ problem.gold(i))
+        if member == LOG_LINEAR:
+            return problem.marginals(i, potentials, out) - correct
+        if member == HINGE:
+            potentials += problem.cost(i)
+            return problem.argmax(i, potentials, out) + problem.cost_constant(i) - correct
+        return member.value(problem, i, potentials, out)
 
     def _rounding(self, state: EGState, i: int, scores: Floats) -> float:
         """The dual at the exact marginals of theta less that at the stored ones, up to the square
@@ -422,16 +462,28 @@ class OnlineEG(LearnerBase[Problem]):
         potentials, out, _ = self._scratch(len(scores))
         potentials[:] = state.theta[parts]
         self.problem.marginals(i, potentials, out)
-        # d dual / d mu = s / C + cost, or s / C - theta
+        # d dual / d mu = s / C + gamma cost - theta / beta
         gradient = scores / self.config.c
-        gradient += self.problem.cost(i) if self.config.loss == "max-margin" else -potentials
+        if self._member == HINGE:
+            gradient += self.problem.cost(i)
+        elif self._member == LOG_LINEAR:
+            gradient -= potentials
+        else:
+            gradient += self._member.gamma * self.problem.cost(i) - potentials / self._member.beta
         return float(gradient @ (out - state.marginals[parts]))
 
     def _value(self, i: int, log_z: float, potentials: Floats, marginals: Floats) -> float:
-        """Entropy or expected cost of the distribution of the potentials."""
-        if self.config.loss == "log-linear":
+        """H / beta + gamma E[cost] of the distribution of the potentials."""
+        value = 0.0
+        if self._member.differentiable:
             used = marginals > 0
-            return log_z - float(potentials[used] @ marginals[used])
+            value = log_z - float(potentials[used] @ marginals[used])
+            value /= self._member.beta
+        if self._member.gamma:
+            value += self._member.gamma * self._expected_cost(i, marginals)
+        return value
+
+    def _expected_cost(self, i: int, marginals: Floats | Singles) -> float:
         return float(self.problem.cost(i) @ marginals) + self.problem.cost_constant(i)
 
     def _scratch(self, size: int) -> tuple[Floats, Floats, Floats]:

@@ -23,13 +23,23 @@ _MAX_ETA_GROWTH = 2.0  # greatest and least factor of the learning rate between 
 _MIN_ETA_GROWTH = 0.1
 
 
+PLAIN, HINGED, WEIGHTED = 0, 1, 2
+"""Forms of the step: log-linear (beta = 1, gamma = 0), max-margin (beta = inf, gamma = 1), and any
+other member of the family. The first two are cases of the third, whose arithmetic they save.
+"""
+
+
 class StepRule(NamedTuple):
     """The settings of a step, see ``EGConfig``: the present ``c``, the loss, and how learning rates
-    change. ``largest`` is the greatest learning rate; ``attempts`` the most rates tried at a visit.
+    change. ``form`` is one of ``PLAIN``, ``HINGED``, ``WEIGHTED``; ``entropy`` is 1 / beta and
+    ``gamma`` the weight of the cost. ``largest`` is the greatest learning rate; ``attempts`` the
+    most rates tried at a visit.
     """
 
     c: float
-    max_margin: bool
+    form: int
+    entropy: float
+    gamma: float
     quadratic: bool
     growth: float
     relaxation: float
@@ -39,7 +49,7 @@ class StepRule(NamedTuple):
 
 
 class DualVariables(NamedTuple):
-    """``theta`` and ``marginals`` over all parts; ``value`` (entropy or expected cost), learning
+    """``theta`` and ``marginals`` over all parts; ``value`` (H / beta + gamma E[cost]), learning
     rate ``eta`` and ``gain`` of each example, (n,).
 
     ``gain`` is the increase of the dual at the last visit, or a fraction of the larger gain before.
@@ -72,7 +82,12 @@ def propose_step(buffers: StepBuffers, rule: StepRule, eta: float) -> None:
     """Write the trial theta, rounded to float32 as it will be stored."""
     theta, scores, cost, trial = buffers.theta, buffers.scores, buffers.cost, buffers.trial
     scale = eta / rule.c
-    if rule.max_margin:
+    if rule.form == WEIGHTED:
+        # theta + eta (gamma cost + s / C - theta / beta)
+        kept, weight = 1.0 - eta * rule.entropy, eta * rule.gamma
+        for r in range(theta.shape[0]):
+            trial[r] = np.float32(kept * theta[r] + weight * cost[r] + scale * scores[r])
+    elif rule.form == HINGED:
         # theta + eta (cost + s / C)
         for r in range(theta.shape[0]):
             trial[r] = np.float32(theta[r] + eta * cost[r] + scale * scores[r])
@@ -87,8 +102,9 @@ def propose_step(buffers: StepBuffers, rule: StepRule, eta: float) -> None:
 def propose_step_in_groups(
     buffers: StepBuffers, rule: StepRule, eta: float, groups: Shorts, open_mass: Floats
 ) -> None:
-    """As ``propose_step`` for the log-linear loss, with a learning rate for each group of parts,
-    eta / (1 + K u / C), where u is the sum of m (1 - m) over the marginals m of the group.
+    """As ``propose_step`` for a loss with finite beta, with a learning rate for each group of
+    parts, eta / (1 + beta K u / C), where u is the sum of m (1 - m) over the marginals m of the
+    group. In what follows beta = 1 and gamma = 0.
 
     If theta of a part moves by d, its marginal moves by m (1 - m) d, and its score by -|phi|^2 m (1
     - m) d. So the target theta = s / C recedes, and Newton's step goes 1 / (1 + |phi|^2 m (1 - m) /
@@ -104,6 +120,14 @@ def propose_step_in_groups(
     for r in range(theta.shape[0]):
         m = min(np.float32(1.0), max(np.float32(0.0), stored[r]))
         open_mass[groups[r]] += m * (1.0 - m)
+    if rule.form == WEIGHTED:
+        # theta + eta / (1 + beta K u / C) (gamma cost + s / C - theta / beta)
+        cost = buffers.cost
+        for r in range(theta.shape[0]):
+            bend = rule.curvature / (rule.c * rule.entropy) * open_mass[groups[r]]
+            slope = rule.gamma * cost[r] + scores[r] / rule.c - rule.entropy * theta[r]
+            trial[r] = np.float32(theta[r] + eta / (1.0 + bend) * slope)
+        return
     # theta + eta / (1 + K u / C) (s / C - theta)
     for r in range(theta.shape[0]):
         rate = eta / (1.0 + rule.curvature / rule.c * open_mass[groups[r]])
@@ -115,14 +139,18 @@ def evaluate_step(
     buffers: StepBuffers, rule: StepRule, log_z: float, constant: float
 ) -> tuple[float, float]:
     """Write changes = stored - marginals, rounded as they will be stored; return (value of the
-    trial, slope).
+    trial, slope). ``constant`` is that of the cost.
 
-    The value (entropy or expected cost) is that at the stored marginals and not at the exact ones,
-    because v is made of the stored ones, and both terms of the dual must be at the same point.
-    (log Z - theta . z is the entropy up to the square of the rounding; ``OnlineEG.certificate`` has
-    the exact value.) The slope is the derivative of the dual by the marginals times their move: the
-    gain of the step if the dual were linear.
+    The value (H / beta + gamma E[cost]: entropy or expected cost) is that at the stored marginals
+    and not at the exact ones, because v is made of the stored ones, and both terms of the dual must
+    be at the same point. (log Z - theta . z is the entropy up to the square of the rounding;
+    ``OnlineEG.certificate`` has the exact value.)
+
+    The slope is the derivative of the dual by the marginals times their move: the gain of the step
+    if the dual were linear.
     """
+    if rule.form == WEIGHTED:
+        return _evaluate_weighted(buffers, rule, log_z, constant)
     theta, stored, scores, cost = buffers.theta, buffers.stored, buffers.scores, buffers.cost
     trial, marginals, changes = buffers.trial, buffers.marginals, buffers.changes
     scale = 1.0 / rule.c
@@ -132,7 +160,7 @@ def evaluate_step(
         move = before - np.float64(np.float32(marginals[r]))
         change = move if abs(move) > FLOOR else 0.0
         changes[r] = change
-        if rule.max_margin:
+        if rule.form == HINGED:
             # E[cost] = p . mu + q;  d dual / d mu = cost + s / C
             value += cost[r] * (before - change)
             slope -= change * (cost[r] + scale * scores[r])
@@ -140,7 +168,27 @@ def evaluate_step(
             # H = log Z - theta . mu;  d dual / d mu = s / C - theta
             value -= trial[r] * (before - change)
             slope += change * (theta[r] - scale * scores[r])
-    return value + (constant if rule.max_margin else log_z), slope
+    return value + (constant if rule.form == HINGED else log_z), slope
+
+
+@njit(fast=True)
+def _evaluate_weighted(
+    buffers: StepBuffers, rule: StepRule, log_z: float, constant: float
+) -> tuple[float, float]:
+    """``evaluate_step`` for any loss of the family."""
+    stored, cost, changes = buffers.stored, buffers.cost, buffers.changes
+    scale, entropy, gamma = 1.0 / rule.c, rule.entropy, rule.gamma
+    value, slope = entropy * log_z + gamma * constant, 0.0
+    for r in range(stored.shape[0]):
+        before = np.float64(stored[r])
+        move = before - np.float64(np.float32(buffers.marginals[r]))
+        change = move if abs(move) > FLOOR else 0.0
+        changes[r] = change
+        # H / beta + gamma E[cost], with H = log Z - theta . mu and E[cost] = p . mu + q
+        value += (gamma * cost[r] - entropy * buffers.trial[r]) * (before - change)
+        # d dual / d mu = gamma cost + s / C - theta / beta
+        slope -= change * (gamma * cost[r] + scale * buffers.scores[r] - entropy * buffers.theta[r])
+    return value, slope
 
 
 @njit

@@ -131,6 +131,14 @@ class SecondOrderProblem:
         _group(self._parts[i], out)
         return out
 
+    def division(self, i: int) -> tuple[Shorts, bool]:
+        """The dependent of each arc; labels and pairs of arcs are in no group."""
+        arcs = self._parts[i].graph.arcs
+        out = self._groups[: self.part_starts[i + 1] - self.part_starts[i]]
+        out[: len(arcs)] = arcs[:, 1]
+        out[len(arcs) :] = -1
+        return out, False
+
     def cost(self, i: int) -> Floats:
         """Minus one on the correct arcs, 0 elsewhere: with the constant, each word with a wrong
         head costs one. In general minus the target on arcs: each word with a head costs the

@@ -70,7 +70,7 @@ def k_best_eisner(
     count = 0
     if single_root:
         for r in range(1, size):
-            count = _merge(
+            count = merge(
                 work.complete[r, 1, : work.complete_counts[r, 1]],
                 work.complete[r, size - 1, : work.complete_counts[r, size - 1]],
                 scores[0, r],
@@ -88,7 +88,7 @@ def k_best_eisner(
 
 
 @njit
-def _merge(
+def merge(
     left: Floats,
     right: Floats,
     score: float,
@@ -134,12 +134,12 @@ def _fill_charts(scores: Floats, single_root: bool, k: int, work: KBestWorkspace
             count = 0
             for r in range(i, j):
                 left, right = complete[i, r, : counts[i, r]], complete[j, r + 1, : counts[j, r + 1]]
-                count = _merge(left, right, 0.0, r, k, joint[i, j], work.joint_from[i, j], count)
+                count = merge(left, right, 0.0, r, k, joint[i, j], work.joint_from[i, j], count)
             joint_counts[i, j] = count
             count = 0
             for r in range(i + 1, j + 1):
                 left, right = joint[i, r, : joint_counts[i, r]], complete[r, j, : counts[r, j]]
-                count = _merge(
+                count = merge(
                     left, right, scores[i, r], r, k, complete[i, j], work.complete_from[i, j], count
                 )
             counts[i, j] = count
@@ -147,7 +147,7 @@ def _fill_charts(scores: Floats, single_root: bool, k: int, work: KBestWorkspace
             if i > 0:  # the root is not in any leftward span
                 for r in range(i, j):
                     left, right = joint[r, j, : joint_counts[r, j]], complete[r, i, : counts[r, i]]
-                    count = _merge(
+                    count = merge(
                         left,
                         right,
                         scores[j, r],

@@ -1,0 +1,1 @@
+"""Weighted context-free grammars: log partition, marginals, best and k best parses."""
