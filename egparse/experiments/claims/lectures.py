@@ -255,8 +255,8 @@ def _of_mira(results: Results) -> list[Claim]:
         ),
         Claim(
             f"{_S}, Large-Margin Classifiers (structured)",
-            "Structures have exponentially many constraints (how many are needed is left open; that "
-            "the 5 best serve better than the 1 best is what is tested).",
+            "Structures have exponentially many constraints (how many are needed is left open; "
+            "that the 5 best serve better than the 1 best is what is tested).",
             verdict_of(better is True for better in k_best),
             _tested(results, MIRA_5, NO_SLACK, MIRA_1, NO_SLACK),
         ),

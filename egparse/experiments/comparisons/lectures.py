@@ -49,8 +49,8 @@ NEEDS = (
 
 _SIZES = {"tags": (50, 100, 200, 400, 800, 1600, 3200), "digits": (50, 100, 200, 400, 1000, 4000)}
 _QUICK_SIZES = {"tags": (20, 40), "digits": (40, 80)}
-_MIXED, _QUICK_MIXED = (250, 500, 1000, 2000, 4000), (60, 120)
-_SHARDS, _QUICK_SHARDS = (1, 2, 4, 8, 16), (1, 2)
+_MIXED, _QUICK_MIXED = (125, 250, 500, 1000, 2000), (60, 120)
+_SHARDS, _QUICK_SHARDS = (1, 2, 4, 8), (1, 2)
 _VALIDATION = 500  # sentences
 _SEPARABLE, _QUICK_SEPARABLE = 300, 40  # vectors
 _SHORT = 12  # words of a separable sentence
