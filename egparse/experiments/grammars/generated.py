@@ -56,7 +56,10 @@ def random_pcfg(seed: int) -> Pcfg:
         low, high = (middle, high) if 0 < length < _LENGTH else (low, middle)
     lexicon = Lexicon(types, probabilities)
     return Pcfg(
-        grammar, lexicon, _with_growth(grammar, weights, low).rule_scores, lexicon.log_probabilities()
+        grammar,
+        lexicon,
+        _with_growth(grammar, weights, low).rule_scores,
+        lexicon.log_probabilities(),
     )
 
 

@@ -84,7 +84,9 @@ class HeldOut:
     def parse(self, i: int, scores: Scorer) -> Tree:
         """The best tree of sentence i."""
         best = argmax(self._forests[i], scores(i))
-        return self._tree(i, best.parts) if best.score > -np.inf else flat(self._words[i], self._tag)
+        return (
+            self._tree(i, best.parts) if best.score > -np.inf else flat(self._words[i], self._tag)
+        )
 
     def rate(self, scores: Scorer) -> BracketScores:
         """PARSEVAL of the best trees."""
