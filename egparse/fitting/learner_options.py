@@ -61,6 +61,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "growth": Growth,
         "start": _START,
     },
+    "sdca": {},
     "dca": {"averaged": bool},
     "mira": {
         "averaged": bool,
@@ -69,9 +70,13 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "max_sweeps": Annotated[int, Interval(ge=1, le=1_000_000)],
     },
     "perceptron": {"averaged": bool, "shuffle": bool},
-    "sgd": {"eta0": Rate},
+    "sgd": {"eta0": Rate, "averaged": bool},
     "sag": {"sampling": Literal["uniform", "non-uniform"], "saga": bool},
-    "adagrad": {"eta": Rate, "averaged": bool},
+    "adagrad": {
+        "eta": Rate,
+        "averaged": bool,
+        "batch": Annotated[int, Interval(ge=1, le=1_000_000)],
+    },
     "lbfgs": {"memory": Annotated[int, Interval(ge=1, le=1000)], "tolerance": Probability},
     "cg": {"memory": Annotated[int, Interval(ge=1, le=1000)], "tolerance": Probability},
     "parallel-gradient": {"shards": Shards, "processes": bool, "spectral": bool},

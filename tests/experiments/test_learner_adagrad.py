@@ -41,22 +41,26 @@ def test_max_margin_optimum() -> None:
 
 
 @pytest.mark.parametrize("loss", [LOG_LINEAR, HINGE, PERCEPTRON, SOFTMAX_MARGIN], ids=str)
-@pytest.mark.parametrize("averaged", [False, True])
-def test_steps_are_those_of_the_paper(loss: Loss, averaged: bool) -> None:
+@pytest.mark.parametrize(("averaged", "batch"), [(False, 1), (True, 1), (True, 8)])
+def test_steps_are_those_of_the_paper(loss: Loss, averaged: bool, batch: int) -> None:
     """Composite mirror descent with the diagonal matrix, the proximal step for 16 visits at once,
     and the average of the weights after it.
     """
     problem = random_problem(2, n=40)
-    learner = AdaGrad(problem, AdaGradConfig(loss=loss, c=3.0, eta=0.2, averaged=averaged))
+    learner = AdaGrad(
+        problem, AdaGradConfig(loss=loss, c=3.0, eta=0.2, averaged=averaged, batch=batch)
+    )
     state, n = learner.initialise(), 40
     w, squares, total = np.zeros((3, len(problem.v)))
     order = np.random.default_rng(1).permutation(n).tolist()  # that of the first pass
     for chunk in (order[k : k + SWEEP] for k in range(0, n, SWEEP)):
-        for i in chunk:
-            features = problem.features[i]
-            expected = np.empty(len(features))
-            loss.value(problem, i, features @ w, expected)
-            gradient = features.T @ (expected - problem.gold(i))
+        for own in (chunk[k : k + batch] for k in range(0, len(chunk), batch)):
+            gradient = np.zeros_like(w)
+            for i in own:
+                features = problem.features[i]
+                expected = np.empty(len(features))
+                loss.value(problem, i, features @ w, expected)
+                gradient += features.T @ (expected - problem.gold(i))
             squares += gradient**2
             w = w - 0.2 * gradient / (DELTA + np.sqrt(squares))
         w = w / (1 + 0.2 * len(chunk) * 3.0 / n / (DELTA + np.sqrt(squares)))
@@ -103,6 +107,7 @@ def test_divergence_is_told() -> None:
     [
         (LearnerConfig(c=-1.0), {}, "adagrad: expected c >= 0, got -1"),
         (LearnerConfig(), {"eta": 0.0}, "adagrad: expected eta > 0, got 0"),
+        (LearnerConfig(), {"batch": 0}, "adagrad: expected batch >= 1, got 0"),
         (LearnerConfig(beta=0.0), {}, "expected beta > 0"),
         (LearnerConfig(c=math.inf), {}, "adagrad: expected c >= 0, got inf"),
         (LearnerConfig(), {"rate": 1.0}, "learner adagrad: .*rate"),

@@ -16,6 +16,7 @@ from egparse.experiments.comparisons import (
     maxent_curves,
     multiclass_curves,
     parsing_curves,
+    successors,
 )
 from egparse.experiments.report.artefacts import Written, machine, versions, write
 from egparse.experiments.report.outcome import Outcome
@@ -53,6 +54,7 @@ EXPERIMENTS = {
         loss_grid,
         maxent_curves,
         grammars,
+        successors,
     )
 }
 """Name -> experiment."""

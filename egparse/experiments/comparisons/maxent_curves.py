@@ -20,7 +20,7 @@ from scipy.sparse import csr_matrix
 
 from egparse.errors import EgparseError
 from egparse.evaluation.significance import paired_differences
-from egparse.experiments.claims import maxent as claimed
+from egparse.experiments.claims import maxent, maxent_races
 from egparse.experiments.comparisons import maxent_probes
 from egparse.experiments.data.samples import files_of
 from egparse.experiments.data.words import (
@@ -65,7 +65,7 @@ _C = 0.1  # 1 / sigma^2 of the paper
 _EIGHTH = 125_000  # words of training and test together
 _PASSES, _QUICK_PASSES = 100_000, 60
 _SPACING = 0.06  # points of a curve are as far apart in seconds, relatively
-_SWITCHED = 3  # seeds and splits
+_SEVERAL = 3  # seeds and splits
 _WITHIN = (1.0, 0.1, 0.01)
 
 
@@ -76,6 +76,7 @@ class Race(NamedTuple):
     """
 
     title: str
+    task: str
     labels: Sequence[str]
     constants: Sequence[float]
     seconds: float
@@ -86,39 +87,26 @@ class Race(NamedTuple):
 
 def races(request: Request) -> list[Race]:
     """All comparisons: whole Brown, an eighth of it with several splits, and chunks."""
-    constants = request.values_of_c((10 * _C, _C, _C / 10), (_C,))
-    first = request.seeds_of(1)
-    several = request.seeds_of(_SWITCHED)
+    main, others = request.constants[:1] or (_C,), request.constants[1:]
+    if not request.constants and not request.quick:
+        others = (10 * _C, _C / 10)
+    first, several = request.seeds_of(1), request.seeds_of(_SEVERAL)
+    chunks, everyone = maxent_races.CHUNKS, tuple(LEARNERS)
 
     def seconds(full: float) -> float:
         return request.seconds_of(full, 0.4)
 
+    on = 1.0 if request.quick or request.seconds else 4.0  # so much longer, up to the crossing
+    tags = (*_PAPER, "TRON", "dual CD")
+    whole = {"CD": 0.75 * on, "L-BFGS": 1.25 * on}
+    both, longer = {"CD": on, "L-BFGS": 1.5 * on}, {"L-BFGS": 1.5 * on}
     return [
+        Race(maxent_races.TAGS, maxent_races.TAGS, tags, main, seconds(80.0), whole, first),
         Race(
-            "Tags",
-            ("CD", "SCGIS", "GIS", "L-BFGS", "TRON", "dual CD"),
-            request.constants[:1] or (_C,),
-            seconds(80.0),
-            {} if request.quick else {"CD": 3.25, "L-BFGS": 5.25},
-            first,
+            maxent_races.EIGHTH, maxent_races.EIGHTH, _PAPER, main, seconds(8.0), {}, several, True
         ),
-        Race(
-            "Tags, an eighth",
-            _PAPER,
-            request.constants[:1] or (_C,),
-            seconds(8.0),
-            {},
-            several,
-            True,
-        ),
-        Race(
-            "Chunks",
-            tuple(LEARNERS),
-            constants,
-            seconds(12.0),
-            {"L-BFGS": 5.0},
-            several,
-        ),
+        Race(chunks, chunks, everyone, main, seconds(12.0), both, several),
+        Race(maxent_races.VARIANCES, chunks, everyone, others, seconds(12.0), longer, first),
     ]
 
 
@@ -129,11 +117,12 @@ def measure(request: Request) -> Results:
     optima: dict[str, float] = {}
     numbers: dict[str, Any] = {}
     for race in races(request):
-        comparison, chunks = _run(race, request)
-        found[race.title] = comparison
-        optima.update(_optima(race, comparison))
-        if race.title == "Chunks":
-            numbers = maxent_probes.measure(chunks, request)
+        if not race.constants:
+            continue
+        found[race.title], last = _run(race, request)
+        optima.update(_optima(race, found[race.title]))
+        if race.title == maxent_races.CHUNKS:
+            numbers = maxent_probes.measure(last, request)
     notes = (
         *(
             f"{title}, {curve.label}: {curve.stopped}."
@@ -170,14 +159,14 @@ def _run(race: Race, request: Request) -> tuple[Comparison, Classified]:
             request.tell(_progress_line(race, curve))
     task = classified.task
     described = Task(
-        race.title, classified.problem.context_count, task.score_name, 1, classified.facts, False
+        race.task, classified.problem.context_count, task.score_name, 1, classified.facts, False
     )
     tests = tuple(_tests(race, counts))
     return Comparison(described, tuple(curves), (), tests, race.splits), classified
 
 
 def _task(race: Race, request: Request, seed: int) -> WordTask:
-    if race.title == "Chunks":
+    if race.task == maxent_races.CHUNKS:
         return chunking(request)
     return tagging(request, seed, _EIGHTH if race.splits else 0)
 
@@ -216,16 +205,14 @@ def _trace(
     except EgparseError as error:
         stopped = f"failed: {error}"
     own = {"sigma2": 1 / c, **options}
-    curve = Curve(
-        NAME, race.title, label, learner, own, 1.0, 0.0, c, seed, tuple(points), stopped
-    )
+    curve = Curve(NAME, race.task, label, learner, own, 1.0, 0.0, c, seed, tuple(points), stopped)
     return curve, kept[0]
 
 
 def _progress_line(race: Race, curve: Curve) -> str:
     last = curve.points[-1]
     return (
-        f"{race.title}, {curve.label}, C = {curve.c:g}, seed {curve.seed}: {last.iteration} "
+        f"{race.title}: {curve.label}, C = {curve.c:g}, seed {curve.seed}: {last.iteration} "
         f"passes, {last.cpu_seconds:.1f} CPU seconds, objective {last.primal:.1f}, score "
         f"{last.score:.2f}; {curve.stopped}"
     )
@@ -253,7 +240,7 @@ def _optima(race: Race, comparison: Comparison) -> dict[str, float]:
     if race.splits:
         return {}
     return {
-        claimed.title_of(race.title, c): min(
+        maxent_races.title_of(race.task, c): min(
             point.primal for curve in comparison.at(c) for point in curve.points
         )
         for c in comparison.constants
@@ -271,12 +258,12 @@ def _compile() -> None:
 
 def report(results: Results) -> Outcome:
     """Claims; table and figure of each task and variance."""
-    found = claimed.runs(results)
+    found = maxent_races.runs(results)
     return Outcome(
         "Maximum entropy",
         SOURCE,
         results.facts,
-        claimed.claims(results),
+        maxent.claims(results),
         [
             *(table_of(own) for own in found),
             *(
@@ -284,6 +271,7 @@ def report(results: Results) -> Outcome:
                 for own in results.comparisons.values()
                 if own.split_by_seed and own.curves
             ),
+            optima_table(found),
             *maxent_probes.tables(results.numbers),
         ],
         [panel for own in found for panel in panels_of(own)],
@@ -291,7 +279,7 @@ def report(results: Results) -> Outcome:
     )
 
 
-def table_of(found: claimed.Found) -> Table:
+def table_of(found: maxent_races.Found) -> Table:
     """CPU seconds and passes to within 100 %, 10 % and 1 % of the optimum, and the end of each
     run.
     """
@@ -322,6 +310,19 @@ def table_of(found: claimed.Found) -> Table:
     return Table(title, headings, "l" + "r" * 11, rows)
 
 
+def optima_table(found: Sequence[maxent_races.Found]) -> Table:
+    """The lowest objective, the greatest dual value of dual coordinate descent, which is a lower
+    bound of the optimum, and how far the first may be above the optimum.
+    """
+    rows = []
+    for own in found:
+        dual = max(point.dual for curve in own.curves for point in curve.points)
+        gap = 100 * (own.optimum - dual) / dual
+        rows.append((own.title, f"{own.optimum:,.2f}", number(dual), number(gap)))
+    headings = ("task", "lowest objective", "lower bound", "above it by at most, %")
+    return Table("The optimum, in nats", headings, "lrrr", rows)
+
+
 def splits_table(found: Comparison) -> Table:
     """The last score on each split, their mean and standard deviation."""
     c = found.constants[0]
@@ -345,12 +346,12 @@ def splits_table(found: Comparison) -> Table:
     return Table(title, headings, "l" + "r" * (len(seeds) + 3), rows)
 
 
-def panels_of(found: claimed.Found) -> list[Panel]:
+def panels_of(found: maxent_races.Found) -> list[Panel]:
     """Relative difference over time (Fig. 2, a-b), score over time (c-d), and relative difference
     over passes. Time is on a logarithmic scale.
     """
     timed = [
-        replace_points(curve, [point for point in curve.points if point.cpu_seconds > 0])
+        curve._replace(points=tuple(point for point in curve.points if point.cpu_seconds > 0))
         for curve in found.curves
     ]
     seconds, apart = "CPU seconds", "relative difference to the optimum"
@@ -362,11 +363,6 @@ def panels_of(found: claimed.Found) -> list[Panel]:
         Panel(found.title, seconds, found.score_name, scores, log_x=True, bounds=bounds),
         Panel(found.title, "passes", apart, lines(timed, found.difference), log_y=True),
     ]
-
-
-def replace_points(curve: Curve, points: Sequence[Point]) -> Curve:
-    """The curve with other points."""
-    return curve._replace(points=tuple(points))
 
 
 def _end_range(drawn: Sequence[Line]) -> tuple[float, float] | None:

@@ -11,8 +11,10 @@ example i makes, for each weight j, with the (sub)gradient g = F_i' (zbar_i - z_
 The divisor is the proximal step of the regulariser's share in a visit. It moves all weights,
 whereas a gradient is 0 but for the features of one example; so we make it after every
 ``_VISITS_A_SWEEP`` visits and at the end of a pass, for all visits since the last one at once.
-Between two sweeps a visit reads a second vector of weights, in which the problem has left the
-gradient, and moves the weights whose gradient is not 0.
+Between two sweeps a step reads a second vector of weights, in which the problem has left the
+gradient, and moves the weights whose gradient is not 0. Reading it takes longer than the visit
+where weights are many; the gradients of a ``batch`` of visits can share it, and are one gradient
+then.
 
 The average of the weights, of which the regret bounds of the paper speak, is that of the weights
 after each sweep, which count for the visits before it.
@@ -48,7 +50,8 @@ _BLOCK = 64  # weights of which one look tells whether any has a gradient
 
 @dataclass(frozen=True, kw_only=True)
 class AdaGradConfig:
-    """``eta`` is the learning rate; ``averaged``: the model is the average of the weights.
+    """``eta`` is the learning rate; ``averaged``: the model is the average of the weights. A step
+    is made of the sum of ``batch`` gradients.
 
     Raises:
         ConfigError: a value out of range.
@@ -58,6 +61,7 @@ class AdaGradConfig:
     c: float = 10.0
     eta: float = 0.1
     averaged: bool = False
+    batch: int = 1
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -65,12 +69,15 @@ class AdaGradConfig:
             raise ConfigError(f"adagrad: expected c >= 0, got {self.c}")
         if not 0 < self.eta < math.inf:
             raise ConfigError(f"adagrad: expected eta > 0, got {self.eta}")
+        if self.batch < 1:
+            raise ConfigError(f"adagrad: expected batch >= 1, got {self.batch}")
 
 
 @dataclass
 class AdaGradState(UnscaledState):
     """``squares`` are the G_j and ``sums`` the weights times their visits (None without average),
-    in the order of the arrays of the problem; ``behind`` counts the visits since the last sweep.
+    in the order of the arrays of the problem; ``behind`` counts the visits since the last sweep,
+    ``waiting`` the gradients since the last step.
     """
 
     squares: Arrays
@@ -78,6 +85,7 @@ class AdaGradState(UnscaledState):
     generator: np.random.Generator
     visits: int = 0
     behind: int = 0
+    waiting: int = 0
 
 
 class AdaGrad(LearnerBase[VectorProblem]):
@@ -120,8 +128,9 @@ class AdaGrad(LearnerBase[VectorProblem]):
         expected -= self.problem.gold(i)
         if expected.any():
             self._gradient.add(i, expected)
-            for (w, g), squares in zip(self._pairs, state.squares, strict=True):
-                _descend(w, g, _bits_of(g), squares, self.config.eta)
+            state.waiting += 1
+        if state.waiting >= self.config.batch:
+            self._descend(state)
         if state.behind == _VISITS_A_SWEEP:
             self._sweep(state)
         return loss
@@ -135,6 +144,7 @@ class AdaGrad(LearnerBase[VectorProblem]):
         with np.errstate(over="ignore", invalid="ignore"):  # ``update`` checks the loss
             for i in state.generator.permutation(self.n).tolist():
                 self.update(state, i)
+            self._descend(state)
             self._sweep(state)
 
     def certificate(self, state: AdaGradState) -> Certificate:
@@ -165,6 +175,13 @@ class AdaGrad(LearnerBase[VectorProblem]):
             yield
         finally:
             restore(self.problem, saved)
+
+    def _descend(self, state: AdaGradState) -> None:
+        """A step along the gradients that wait for it."""
+        if state.waiting:
+            for (w, g), squares in zip(self._pairs, state.squares, strict=True):
+                _descend(w, g, _bits_of(g), squares, self.config.eta)
+        state.waiting = 0
 
     def _sweep(self, state: AdaGradState) -> None:
         """The regulariser's part of the visits since the last sweep, and their average."""

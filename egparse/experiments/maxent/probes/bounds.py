@@ -66,5 +66,5 @@ class SubProblems:
                 values = self.values(t, z)
                 size = ROUNDING * max(1.0, *map(abs, values.values()))
                 tried += len(ORDER)
-                found += sum(values[low] > values[high] + size for low, high in ORDER)
+                found += sum(bool(values[low] > values[high] + size) for low, high in ORDER)
         return Violations(tried, found)
