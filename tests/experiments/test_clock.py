@@ -14,6 +14,7 @@ from learners.enumerated import random_problem
 
 from egparse.experiments.classification import ClassifierProblem
 from egparse.experiments.kernels import perceptron
+from egparse.experiments.maxent import dual_cd, tron
 from egparse.experiments.maxent import learner as maxent
 from egparse.fitting.named_losses import LOSSES
 from egparse.learners.learner import LearnerConfig
@@ -26,6 +27,13 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 COUNTING = ("hmm", "naive-bayes")
 """They count the corpus, without any inference."""
+KERNELS = (
+    *((maxent, kernel) for kernel in ("tabulate", "log_sums", "loss_and_expectations")),
+    *((tron, kernel) for kernel in ("loss_and_probabilities", "hessian_product")),
+    (dual_cd, "dual_pass"),
+    (perceptron, "_train_pass"),
+)
+"""Of learners that do not ask the problem: what goes through all contexts."""
 
 
 def vectors() -> ClassifierProblem:
@@ -41,12 +49,12 @@ def problem_for(name: str) -> Any:
 
 
 def calls_of_iterate(name: str, monkeypatch: pytest.MonkeyPatch, certified: bool) -> list[Any]:
-    """How often each ``iterate`` asked for scores, inference and changes of v, or ran the kernels
-    of learners that have their own.
+    """How often each ``iterate`` asked for scores, inference and changes of v, or called one of the
+    kernels.
     """
     problem = problem_for(name)
     counter = count_calls(problem)
-    for module, kernel in ((maxent, "tabulate"), (perceptron, "_train_pass")):
+    for module, kernel in KERNELS:
         monkeypatch.setattr(module, kernel, counted(getattr(module, kernel), kernel, counter))
     beta, gamma = LOSSES[LEARNERS[name].loss or "log-linear"]
     if name == "parameter-mixing":

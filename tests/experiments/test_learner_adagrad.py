@@ -47,7 +47,9 @@ def test_steps_are_those_of_the_paper(loss: Loss, averaged: bool, batch: int) ->
     and the average of the weights after it.
     """
     problem = random_problem(2, n=40)
-    learner = AdaGrad(problem, AdaGradConfig(loss=loss, c=3.0, eta=0.2, averaged=averaged, batch=batch))
+    learner = AdaGrad(
+        problem, AdaGradConfig(loss=loss, c=3.0, eta=0.2, averaged=averaged, batch=batch)
+    )
     state, n = learner.initialise(), 40
     w, squares, total = np.zeros((3, len(problem.v)))
     order = np.random.default_rng(1).permutation(n).tolist()  # that of the first pass

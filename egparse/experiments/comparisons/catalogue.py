@@ -10,6 +10,7 @@ from typing import NamedTuple
 from egparse.errors import ConfigError
 from egparse.experiments.comparisons import (
     dca_curves,
+    grammars,
     loss_grid,
     max_margin_curves,
     maxent_curves,
@@ -45,6 +46,7 @@ EXPERIMENTS = {
         dca_curves,
         loss_grid,
         maxent_curves,
+        grammars,
         successors,
     )
 }

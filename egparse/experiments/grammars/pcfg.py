@@ -143,7 +143,9 @@ def sample_tree(pcfg: Pcfg, random: np.random.Generator) -> Tree:
             ),
         ]
         rule = random.choice(numbers, p=np.exp(pcfg.rule_scores[numbers]))
-        below = rules.binary[rule, 1:] if rule < first_unary else rules.unary[rule - first_unary, 1:]
+        below = (
+            rules.binary[rule, 1:] if rule < first_unary else rules.unary[rule - first_unary, 1:]
+        )
         return Node(own, tuple(node(int(child)) for child in below))
 
     return tree_of(node(len(grammar.symbols) - 1))

@@ -281,9 +281,7 @@ def _share(
 
 
 @njit(separate=True)
-def cky(
-    rules: Rules, scores: Floats, words: Floats, parts: Ints, work: Chart
-) -> tuple[float, int]:
+def cky(rules: Rules, scores: Floats, words: Floats, parts: Ints, work: Chart) -> tuple[float, int]:
     """Write the rows (start, split, end, rule) of a best parse to ``parts``; returns its score and
     their number, ``-inf`` and 0 where no parse exists.
 
