@@ -78,3 +78,18 @@ def test_tasks_that_a_learner_does_not_fit_are_named_before_training(
         "--quiet",
     )
     assert "kernel-perceptron has no weight vector" in said
+
+
+@pytest.mark.parametrize("loss", ["log-linear", "softmax-margin", "max-margin"])
+def test_a_learner_that_remembers_its_duals_trains_tagger_and_parser(
+    loss: str, corpus: Path, tmp_path: Path
+) -> None:
+    done = run(
+        "train", corpus, "--dev", CORPORA / "en_sample-dev.conllu",
+        "--config", CONFIGS / "quick.toml", "--set", 'layers=["upos", "heads"]',
+        "--learner", "sdca", "--set", f"upos.loss={loss}", "--set", f"parser.loss={loss}",
+        "-o", tmp_path / "model.msgpack", "--quiet", "--json",
+    )  # fmt: skip
+    said = json.loads(done.stdout)
+    assert said["development"]["UPOS"] > 70
+    assert said["development"]["UAS"] > 40
