@@ -96,13 +96,13 @@ def races(request: Request) -> list[Race]:
     def seconds(full: float) -> float:
         return request.seconds_of(full, 0.4)
 
-    def longer(**factors: float) -> dict[str, float]:
+    def longer(factors: Mapping[str, float]) -> Mapping[str, float]:
         return {} if request.quick or request.seconds else factors
 
     # up to where L-BFGS passes the others, and to where it is near the optimum
-    whole = longer(**{"CD": 5.0, "GIS": 2.2, "L-BFGS": 7.0})
-    some = longer(**{"CD": 8.0, "GIS": 2.0, "L-BFGS": 8.5})
-    rest = longer(**{"L-BFGS": 4.0})
+    whole = longer({"CD": 5.0, "GIS": 2.2, "L-BFGS": 7.0})
+    some = longer({"CD": 8.0, "GIS": 2.0, "L-BFGS": 8.5})
+    rest = longer({"L-BFGS": 4.0})
     tags = (*_PAPER, "TRON", "dual CD")
     return [
         Race(maxent_races.TAGS, maxent_races.TAGS, tags, main, seconds(60.0), whole, first),
@@ -138,8 +138,8 @@ def measure(request: Request) -> Results:
         "after all kernels have been compiled. Differences between learners are those of these "
         "implementations; all are compiled, and use the same sparse features.",
         "L(w\\*) is the lowest objective of any run; L-BFGS, CD and GIS run longer than the "
-        "others. It is above the optimum by an unknown part, so that small differences, below 0.01, "
-        "are not to be relied on.",
+        "others. It is above the optimum by an unknown part, so that differences below 0.01 are not "
+        "to be relied on.",
         "On the whole of Brown there is one split and one variance; IIS and exact coordinate "
         "descent run on chunks only.",
         "Scores are of the test parts, as in the paper; nothing was chosen by them. They are "
