@@ -75,7 +75,9 @@ class DCAConfig(LearnerConfig):
     it is the last weights.
 
     ``subproblem`` *linearised* takes the step of eq. 15; *exact* solves eq. 11 at each visit, by as
-    many calls of inference as that takes (at most ``_MOST_STEPS``).
+    many calls of inference as that takes (at most ``_MOST_STEPS``). ``below_zero`` says what is
+    done with a negative loss: *estimate* it from the marginals, or *skip* the example, as in the
+    paper.
 
     Raises:
         ConfigError: a value out of range, or the loss of the perceptron.
@@ -83,6 +85,7 @@ class DCAConfig(LearnerConfig):
 
     averaged: bool = True
     subproblem: Literal["linearised", "exact"] = "linearised"
+    below_zero: Literal["estimate", "skip"] = "estimate"
 
     def __post_init__(self) -> None:
         if not 0 < self.c < math.inf:
@@ -91,6 +94,8 @@ class DCAConfig(LearnerConfig):
             raise ConfigError(
                 f"expected a subproblem among linearised, exact, got {self.subproblem!r}"
             )
+        if self.below_zero not in ("estimate", "skip"):
+            raise ConfigError(f"expected below_zero among estimate, skip, got {self.below_zero!r}")
         try:
             self.loss()
         except ValueError as error:
@@ -177,7 +182,8 @@ class DCA(LearnerBase[VectorProblem]):
         loss = self.loss.value(self.problem, i, scores, expected)
         gold = self.problem.gold(i)
         self._record_visit(state, i, loss, float(scores @ gold))
-        estimate = self._estimate_from_marginals(gold, expected) if loss < 0 else loss
+        estimates = loss < 0 and self.config.below_zero == "estimate"
+        estimate = self._estimate_from_marginals(gold, expected) if estimates else loss
         gradient = np.subtract(expected, gold, out=self._gradient[: len(scores)])
         if not estimate > 0 or not gradient.any():
             return self._skip(state, loss)

@@ -108,7 +108,7 @@ def test_the_compiled_sweep_takes_the_steps_of_the_learner(loss: str) -> None:
     assert isinstance(one, CompiledStepsProblem)
     for _ in range(3):
         swept.iterate(a)
-        order = b.generator.permutation(N)
+        order = b.generator.integers(N, size=N)
         for i in order:
             single.update(b, int(i))
     assert one.weights == pytest.approx(other.weights, abs=1e-5)

@@ -90,6 +90,17 @@ def test_a_curve_ends_with_its_budget_or_its_gap() -> None:
     assert len(trace(setup, run_of("eg-online"), Budget(500.0, cpu_seconds=0.0)).points) == 1
 
 
+def test_points_may_lie_further_apart_as_passes_add_up() -> None:
+    spaced = trace(small(), run_of("eg-online"), Budget(30.0, gap=0.0, spacing=1.5))
+    numbers = [point.iteration for point in spaced.points]
+    assert numbers[:6] == [1, 2, 3, 5, 8, 12]
+    every = trace(small(), run_of("eg-online"), Budget(30.0, gap=0.0))
+    for own in spaced.points:
+        same = every.points[min(own.iteration, len(every.points)) - 1]
+        if same.iteration == own.iteration:
+            assert (own.primal, own.dual, own.score) == (same.primal, same.dual, same.score)
+
+
 def test_options_of_no_use_are_refused_by_name() -> None:
     with pytest.raises(ConfigError, match="eg-online"):
         trace(small(), run_of("eg-online", speed=3), Budget(1.0))

@@ -226,7 +226,7 @@ def test_a_pruner_needs_probabilities(setting: str) -> None:
             "parser.learner: expected a learner among .* did you mean lbfgs",
         ),
         (["parser.learner=lbfgs", "parser.loss=max-margin"], "beta"),
-        (["parser.loss=softmax-margin"], "exponentiated gradient expects the loss"),
+        (["parser.loss=perceptron"], "exponentiated gradient expects a loss"),
         (["parser.learner=sgd", "parser.options.eta=1"], "the learner sgd are: eta0; did"),
         (["parser.learner=gis"], "gis fits labels chosen one by one only"),
         (["parser.learner=kernel-perceptron"], "kernel-perceptron has no weight vector"),

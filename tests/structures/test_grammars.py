@@ -105,9 +105,7 @@ def test_the_forest_holds_the_parts_of_all_parses(sentence: Sentence) -> None:
 
 @EXAMPLES
 @given(sentence=sentences(), seed=seeds, kind=kinds, k=st.integers(1, 9))
-def test_a_forest_agrees_with_enumeration(
-    sentence: Sentence, seed: int, kind: str, k: int
-) -> None:
+def test_a_forest_agrees_with_enumeration(sentence: Sentence, seed: int, kind: str, k: int) -> None:
     forest = parse_forest(*sentence)
     parts = parts_of(sentence.rules, forest)
     scores = draw_scores(len(parts), seed, kind)

@@ -82,8 +82,8 @@ def test_languages_of_spacy_are_known(language: str) -> None:
         (["jackknife.folds=999"], "jackknife.folds: expected at most the number of sentences"),
         (['upos.templates=["xpos[-1]"]'], "upos.templates: expected layers that are predicted"),
         (['xpos.templates=["xpos[-1]"]'], "xpos.templates: expected layers that are predicted"),
-        (["upos.loss=softmax-margin"], "exponentiated gradient expects the loss"),
-        (["splitter.loss=softmax-margin"], "^splitter: exponentiated gradient expects the loss"),
+        (["upos.loss=perceptron"], "exponentiated gradient expects a loss"),
+        (["splitter.loss=perceptron"], "^splitter: exponentiated gradient expects a loss"),
         (["pruner.options.order=cyclic"], "expected round_fraction = 1 with the cyclic order"),
         (["splitter.learner=gis"], "splitter.learner: expected one that learns label sequences"),
     ],
@@ -99,8 +99,8 @@ def test_what_does_not_fit_the_corpus_is_said_before_the_first_pass(
 
 
 def test_tuning_refuses_the_same() -> None:
-    config = load_config(None, ["hold_out=0", "splitter.loss=softmax-margin"])
-    with pytest.raises(ConfigError, match="exponentiated gradient expects the loss"):
+    config = load_config(None, ["hold_out=0", "splitter.loss=perceptron"])
+    with pytest.raises(ConfigError, match="exponentiated gradient expects a loss"):
         tune(sample("train"), [], config, {"upos": path_around("upos", config)})
 
 

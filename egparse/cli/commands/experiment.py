@@ -21,7 +21,17 @@ from egparse.extras import import_with_extra
 if TYPE_CHECKING:
     from egparse.experiments.comparisons.catalogue import Done
 
-NAMES = ("multiclass", "parsing", "max-margin", "dca", "losses", "maxent")
+NAMES = (
+    "multiclass",
+    "parsing",
+    "max-margin",
+    "dca",
+    "losses",
+    "maxent",
+    "lectures",
+    "grammars",
+    "successors",
+)
 """The experiments of the catalogue, which is slow to import and so not imported for the help."""
 
 ALL = "all"

@@ -31,9 +31,9 @@ class Contender(NamedTuple):
     """A learner in a comparison. ``tuned`` is an option and its candidate values, of which the one
     with the best score after one pass is taken.
 
-    ``only`` restricts it to some values of C (empty: all). ``budget``, if there is one, takes the
-    place of that of the plan. A contender that is not ``random`` runs with the first seed alone,
-    unless the seeds split the data.
+    ``only`` restricts it to some values of C (empty: all). ``budget`` and ``loss``, if there are
+    any, take the place of those of the plan. A contender that is not ``random`` runs with the first
+    seed alone, unless the seeds split the data.
     """
 
     label: str
@@ -43,6 +43,7 @@ class Contender(NamedTuple):
     only: Sequence[float] = ()
     budget: Budget | None = None
     random: bool = True
+    loss: tuple[float, float] | None = None
 
 
 EG = Contender("EG", "eg-online", {"published": True})
@@ -142,6 +143,8 @@ def _traced(case: _Case, counts: _Counts) -> Curve:
     if case.plan.risks and setup.risks is not None:
         risks = setup.risks
         measures.append(lambda scale: risks(scale)._asdict())
+    if setup.figures is not None:
+        measures.append(setup.figures)
     if setup.outcomes is not None:
         outcomes = setup.outcomes
 
@@ -207,11 +210,11 @@ def _run(case: _Case) -> Run:
 
 def _untested(setup: Setup) -> Setup:
     """The same without the test part, which only models that are reported may see."""
-    return setup._replace(test=None, outcomes=None)
+    return setup._replace(test=None, outcomes=None, figures=None)
 
 
 def _untuned(case: _Case) -> Run:
-    beta, gamma = case.plan.loss
+    beta, gamma = case.contender.loss or case.plan.loss
     config = LearnerConfig(beta=beta, gamma=gamma, c=case.c, seed=case.seed)
     contender = case.contender
     return Run(

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from egparse.errors import EgparseError
+from egparse.evaluation.attachment import is_punctuation
 from egparse.evaluation.quick import attachment
 from egparse.evaluation.spans import score_spans
 from egparse.experiments.classification import ClassifierProblem, error_rate
@@ -58,7 +59,8 @@ class Setup(NamedTuple):
 
     ``gold_theta`` is the initial theta of correct parts, for learners in the dual; ``facts``
     describe the data. ``risks`` are measured on the validation part. ``outcomes`` are the counts of
-    the test part, or else of the validation part, by sentence, for paired tests.
+    the test part, or else of the validation part, by sentence, for paired tests; ``figures`` are
+    further scores of the same part, by name.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Setup(NamedTuple):
     test: Score | None = None
     risks: Callable[[float], Risks] | None = None
     outcomes: Outcomes | None = None
+    figures: Callable[[float], Mapping[str, float]] | None = None
 
     @property
     def n(self) -> int:
@@ -104,13 +107,18 @@ def classifier(name: str, train: tuple[Floats, Ints], dev: tuple[Floats, Ints]) 
         -1,
         _CLASS_THETA + float(np.log(n_classes)),
         facts,
-        outcomes=lambda scale: _counted(problem.predict(dev[0]) == dev[1], np.arange(len(dev[1]))),
+        outcomes=lambda scale: sentence_counts(
+            problem.predict(dev[0]) == dev[1], np.arange(len(dev[1]))
+        ),
     )
 
 
-def parser(sample: Sample, *, trees: Trees, bits: int, arc_share: float = 0.0) -> Setup:
+def parser(
+    sample: Sample, *, trees: Trees, bits: int, arc_share: float = 0.0, in_full: bool = False
+) -> Setup:
     """An arc-factored parser with the tags of the corpus; scored by correct heads in per cent, of
-    the best tree.
+    the best tree. Scores are those of weights rounded to a byte, as models are stored, unless
+    ``in_full``.
 
     ``arc_share`` as in ``ParserConfig`` (0: every pair of words is an arc, as published). Training
     sentences whose tree is not of the kind asked for are left out: their loss has no lower bound of
@@ -122,42 +130,49 @@ def parser(sample: Sample, *, trees: Trees, bits: int, arc_share: float = 0.0) -
     kept = [
         sentence
         for sentence in sample.train
-        if trees == "non-projective" or not crossing_arcs(_heads([sentence])[0])
+        if trees == "non-projective" or not crossing_arcs(heads_of([sentence])[0])
     ]
     dropped = len(sample.train) - len(kept)
     sample = sample._replace(train=kept)
-    heads = _heads(sample.train)
+    heads = heads_of(sample.train)
     single_root = all(int(np.count_nonzero(sentence_heads == 0)) == 1 for sentence_heads in heads)
     config = replace(
         ORDER_1, bits=bits, arc_share=arc_share, single_root=single_root, mbr_scale=0.0
     )
     columns = build_columns(sample.train, ("heads",), TrainConfig(parser=config))
-    words = _tagged(columns, sample.train, ("heads",))
+    words = tagged(columns, sample.train, ("heads",))
     part = Part(sample.train, words)
     gold = GoldHeads(heads, np.zeros(0, dtype=np.int32), is_scored=False)
-    task = ArcParserTask(columns, part, Part((), words), gold, config, trees, seed=1)
+    task = ArcParserTask(
+        columns, part, Part((), words), gold, config, trees, seed=1, in_full=in_full
+    )
     learner, _, snapshot = task.prepare()
     assert isinstance(learner, OnlineEG)
     problem: Any = learner.problem
 
     def scorer(part: Sequence[Sentence]) -> Score:
-        dev_words, correct = _tagged(columns, part, ("heads",)), np.concatenate(_heads(part))
+        dev_words, correct = tagged(columns, part, ("heads",)), np.concatenate(heads_of(part))
         return lambda scale: attachment(correct, snapshot(_Scaled(scale)).predict(dev_words))
 
     @cache
     def compared() -> tuple[Words, Ints]:
         part = sample.test or sample.dev
-        return _tagged(columns, part, ("heads",)), np.concatenate(_heads(part))
+        return tagged(columns, part, ("heads",)), np.concatenate(heads_of(part))
 
     def outcomes(scale: float) -> Longs:
         words, correct = compared()
         found = snapshot(_Scaled(scale)).predict(words)
-        return _counted(np.asarray(found) == correct, words.starts[:-1])
+        return sentence_counts(np.asarray(found) == correct, words.starts[:-1])
+
+    def figures(scale: float) -> Mapping[str, float]:
+        words, correct = compared()
+        right = np.asarray(snapshot(_Scaled(scale)).predict(words)) == correct
+        return without_punctuation(sample.test or sample.dev, right)
 
     @cache
     def held_out() -> HeldOutTrees:
         return HeldOutTrees.of(
-            snapshot(_Scaled(1.0)), _tagged(columns, sample.dev, ("heads",)), _heads(sample.dev)
+            snapshot(_Scaled(1.0)), tagged(columns, sample.dev, ("heads",)), heads_of(sample.dev)
         )
 
     lengths = np.maximum(1, [piece.end - piece.first for piece in training_pieces(heads)])
@@ -179,7 +194,14 @@ def parser(sample: Sample, *, trees: Trees, bits: int, arc_share: float = 0.0) -
         scorer(sample.test) if sample.test else None,
         lambda scale: held_out().risks(snapshot(_Scaled(scale))),
         outcomes,
+        figures,
     )
+
+
+def without_punctuation(part: Sequence[Sentence], right: Mask) -> dict[str, float]:
+    """The UAS of words that are no punctuation, as ``eval.pl`` of CoNLL-X counts by default."""
+    counts = np.array([not is_punctuation(form) for own in part for form in own.forms], dtype=bool)
+    return {"without punctuation": 100.0 * float(right[counts].mean()) if counts.any() else 0.0}
 
 
 def entities(sample: Sample) -> Setup:
@@ -199,7 +221,7 @@ def entities(sample: Sample) -> Setup:
     columns = build_columns(sample.train, ("spans",), config)
     usable = {*columns.lexicon.names, *columns.input_layers(("spans",))}
     texts = [text for text in SPAN_TEMPLATES if usable.issuperset(columns_of([text]))]
-    words, labels = _tagged(columns, sample.train, ("spans",)), columns.labels["spans"]
+    words, labels = tagged(columns, sample.train, ("spans",)), columns.labels["spans"]
     candidates = all_labels(len(words.form_ids), len(labels))
     gold = columns.label_numbers(sample.train, "spans")
     settings = SequenceSettings(
@@ -216,7 +238,7 @@ def entities(sample: Sample) -> Setup:
     problem: Any = learner.problem
 
     def tagger(part: Sequence[Sentence]) -> Callable[[float], list[list[str]]]:
-        words = _tagged(columns, part, ("spans",))
+        words = tagged(columns, part, ("spans",))
 
         def tags(scale: float) -> list[list[str]]:
             model = forbid_invalid_spans(snapshot(_Scaled(scale)), labels.strings, "iob2")
@@ -241,7 +263,7 @@ def entities(sample: Sample) -> Setup:
 
     @cache
     def held_out() -> HeldOutSequences:
-        dev_words = _tagged(columns, sample.dev, ("spans",))
+        dev_words = tagged(columns, sample.dev, ("spans",))
         return HeldOutSequences(dev_words, columns.label_numbers(sample.dev, "spans"), len(labels))
 
     facts = {
@@ -264,7 +286,7 @@ def entities(sample: Sample) -> Setup:
     )
 
 
-def _counted(right: Mask, starts: Ints | Longs) -> Longs:
+def sentence_counts(right: Mask, starts: Ints | Longs) -> Longs:
     """(correct, gold, system) of each sentence, whose words begin at ``starts``: what is right of
     its words, and the number of its words twice.
     """
@@ -292,13 +314,13 @@ def _facts(sample: Sample) -> dict[str, Any]:
     return facts
 
 
-def _tagged(columns: Columns, sentences: Sequence[Sentence], predicted: Sequence[str]) -> Words:
+def tagged(columns: Columns, sentences: Sequence[Sentence], predicted: Sequence[str]) -> Words:
     """Words whose tag columns hold the tags of the corpus, except those of the predicted layers."""
     words = columns.words([sentence.forms for sentence in sentences])
     return columns.with_input(words, sentences, predicted)
 
 
-def _heads(sentences: Sequence[Sentence]) -> list[Ints]:
+def heads_of(sentences: Sequence[Sentence]) -> list[Ints]:
     for sentence in sentences:
         if not sentence.heads or min(sentence.heads) < 0:
             raise EgparseError(

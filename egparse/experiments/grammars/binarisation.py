@@ -92,9 +92,7 @@ class Binarisation:
             names.reverse()
         return Node(symbol, self._chain(symbol, children, names))
 
-    def _chain(
-        self, symbol: Symbol, children: list[Node], names: list[str]
-    ) -> tuple[Node, ...]:
+    def _chain(self, symbol: Symbol, children: list[Node], names: list[str]) -> tuple[Node, ...]:
         """One or two nodes in place of all children, which come from the outside in."""
         below: tuple[Node, ...] = self._pair(children[-2:])
         for first in range(len(children) - 2, 0, -1):

@@ -28,8 +28,7 @@ def phrase_tree(sentence: Sentence, *, functions: bool = False) -> Tree:
     heads, upos = list(sentence.heads or ()), list(sentence.upos or ())
     if not heads or min(heads) < 0 or not upos or MISSING in upos:
         raise EgparseError(
-            "expected a tag and a head for every word, got none in: "
-            + " ".join(sentence.forms[:8])
+            "expected a tag and a head for every word, got none in: " + " ".join(sentence.forms[:8])
         )
     below: list[list[int]] = [[] for _ in range(len(heads) + 1)]
     for dependent, head in enumerate(lifted(heads), 1):

@@ -99,9 +99,7 @@ def grammar_of(symbols: Iterable[Symbol], used: Counter[tuple[Symbol, ...]]) -> 
     """The grammar with these symbols and rules, each rule a parent and its children."""
     ordered = tuple(sorted(symbols, key=lambda symbol: (_KINDS.index(symbol.kind), symbol)))
     numbers = {symbol: number for number, symbol in enumerate(ordered)}
-    by_number = {
-        tuple(numbers[symbol] for symbol in rule): times for rule, times in used.items()
-    }
+    by_number = {tuple(numbers[symbol] for symbol in rule): times for rule, times in used.items()}
     rules = checked_rules(
         len(ordered),
         [rule for rule in by_number if len(rule) == 3],

@@ -92,7 +92,7 @@ def em_step(pcfg: Pcfg, sentences: Iterable[Sequence[str]]) -> EmStep:
     A symbol that is expected nowhere keeps its probabilities.
     """
     rules, tags = pcfg.grammar.rules, pcfg.grammar.tags
-    counts, by_word = np.zeros(rules.count), np.zeros_like(pcfg.lexicon.counts)
+    counts, by_word = np.zeros(rules.rule_count), np.zeros_like(pcfg.lexicon.counts)
     total, parsed, buffers = 0.0, 0, None
     for words in sentences:
         if buffers is None or len(words) > buffers[0]:
@@ -143,7 +143,9 @@ def sample_tree(pcfg: Pcfg, random: np.random.Generator) -> Tree:
             ),
         ]
         rule = random.choice(numbers, p=np.exp(pcfg.rule_scores[numbers]))
-        below = rules.binary[rule, 1:] if rule < first_unary else rules.unary[rule - first_unary, 1:]
+        below = (
+            rules.binary[rule, 1:] if rule < first_unary else rules.unary[rule - first_unary, 1:]
+        )
         return Node(own, tuple(node(int(child)) for child in below))
 
     return tree_of(node(len(grammar.symbols) - 1))

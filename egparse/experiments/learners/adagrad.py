@@ -9,10 +9,12 @@ example i makes, for each weight j, with the (sub)gradient g = F_i' (zbar_i - z_
     w_j <- (w_j - eta g_j / h_j) / (1 + eta C / (n h_j))
 
 The divisor is the proximal step of the regulariser's share in a visit. It moves all weights,
-whereas a gradient is 0 but for the features of one example; so we make it after every
-``_VISITS_A_SWEEP`` visits and at the end of a pass, for all visits since the last one at once.
-Between two sweeps a visit reads a second vector of weights, in which the problem has left the
-gradient, and moves the weights whose gradient is not 0.
+whereas a gradient is 0 but for the features of one example; so we make it ``_SWEEPS`` times in a
+pass and at its end, for all visits since the last time at once.
+Between two sweeps a step reads a second vector of weights, in which the problem has left the
+gradient, and moves the weights whose gradient is not 0. Reading it takes longer than the visit
+where weights are many; the gradients of a ``batch`` of visits can share it, and are one gradient
+then.
 
 The average of the weights, of which the regret bounds of the paper speak, is that of the weights
 after each sweep, which count for the visits before it.
@@ -24,9 +26,10 @@ import math
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from egparse.compilation import njit
 from egparse.errors import ConfigError
@@ -42,13 +45,17 @@ from egparse.losses import LOG_LINEAR, Loss
 from egparse.types import Floats, Longs
 
 _DELTA = 1e-8  # of h: a weight without any gradient goes to 0
-_VISITS_A_SWEEP = 16
+_SWEEPS = 32
 _BLOCK = 64  # weights of which one look tells whether any has a gradient
+
+Real: TypeAlias = npt.NDArray[np.floating[Any]]
+"""Weights in the precision of the problem."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AdaGradConfig:
-    """``eta`` is the learning rate; ``averaged``: the model is the average of the weights.
+    """``eta`` is the learning rate; ``averaged``: the model is the average of the weights. A step
+    is made of the sum of ``batch`` gradients.
 
     Raises:
         ConfigError: a value out of range.
@@ -58,6 +65,7 @@ class AdaGradConfig:
     c: float = 10.0
     eta: float = 0.1
     averaged: bool = False
+    batch: int = 1
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -65,12 +73,15 @@ class AdaGradConfig:
             raise ConfigError(f"adagrad: expected c >= 0, got {self.c}")
         if not 0 < self.eta < math.inf:
             raise ConfigError(f"adagrad: expected eta > 0, got {self.eta}")
+        if self.batch < 1:
+            raise ConfigError(f"adagrad: expected batch >= 1, got {self.batch}")
 
 
 @dataclass
 class AdaGradState(UnscaledState):
     """``squares`` are the G_j and ``sums`` the weights times their visits (None without average),
-    in the order of the arrays of the problem; ``behind`` counts the visits since the last sweep.
+    in the order of the arrays of the problem; ``behind`` counts the visits since the last sweep,
+    ``waiting`` the gradients since the last step.
     """
 
     squares: Arrays
@@ -78,6 +89,7 @@ class AdaGradState(UnscaledState):
     generator: np.random.Generator
     visits: int = 0
     behind: int = 0
+    waiting: int = 0
 
 
 class AdaGrad(LearnerBase[VectorProblem]):
@@ -88,6 +100,7 @@ class AdaGrad(LearnerBase[VectorProblem]):
         self.config = config
         self._gradient = problem.with_own_weights()  # holds g during a visit, else 0
         self._expected = np.empty(self.longest)
+        self._until_sweep = max(1, self.n // _SWEEPS)
         # views of the arrays, not copies, as all of them are contiguous
         arrays = zip(problem.vectors(), self._gradient.vectors(), strict=True)
         self._pairs = [(w.reshape(-1), g.reshape(-1)) for w, g in arrays]
@@ -120,9 +133,10 @@ class AdaGrad(LearnerBase[VectorProblem]):
         expected -= self.problem.gold(i)
         if expected.any():
             self._gradient.add(i, expected)
-            for (w, g), squares in zip(self._pairs, state.squares, strict=True):
-                _descend(w, g, _bits_of(g), squares, self.config.eta)
-        if state.behind == _VISITS_A_SWEEP:
+            state.waiting += 1
+        if state.waiting >= self.config.batch:
+            self._descend(state)
+        if state.behind >= self._until_sweep:
             self._sweep(state)
         return loss
 
@@ -135,6 +149,7 @@ class AdaGrad(LearnerBase[VectorProblem]):
         with np.errstate(over="ignore", invalid="ignore"):  # ``update`` checks the loss
             for i in state.generator.permutation(self.n).tolist():
                 self.update(state, i)
+            self._descend(state)
             self._sweep(state)
 
     def certificate(self, state: AdaGradState) -> Certificate:
@@ -166,6 +181,13 @@ class AdaGrad(LearnerBase[VectorProblem]):
         finally:
             restore(self.problem, saved)
 
+    def _descend(self, state: AdaGradState) -> None:
+        """A step along the gradients that wait for it."""
+        if state.waiting:
+            for (w, g), squares in zip(self._pairs, state.squares, strict=True):
+                _descend(w, g, _bits_of(g), squares, self.config.eta)
+        state.waiting = 0
+
     def _sweep(self, state: AdaGradState) -> None:
         """The regulariser's part of the visits since the last sweep, and their average."""
         if not state.behind:
@@ -178,13 +200,13 @@ class AdaGrad(LearnerBase[VectorProblem]):
         state.behind = 0
 
 
-def _bits_of(g: Floats) -> Any:
+def _bits_of(g: Real) -> Any:
     """The same numbers as integers of their size: many of them can be compared with 0 at once."""
     return g.view(np.uint32 if g.dtype == np.float32 else np.uint64)
 
 
 @njit(fast=True)
-def _descend(w: Floats, g: Floats, bits: Longs, squares: Floats, eta: float) -> None:
+def _descend(w: Real, g: Real, bits: Longs, squares: Real, eta: float) -> None:
     """w_j -= eta g_j / h_j where g_j is not 0; g becomes 0."""
     size = w.shape[0]
     for begin in range(0, size, _BLOCK):
@@ -202,7 +224,7 @@ def _descend(w: Floats, g: Floats, bits: Longs, squares: Floats, eta: float) -> 
 
 
 @njit(fast=True)
-def _shrink(w: Floats, squares: Floats, pull: float) -> None:
+def _shrink(w: Real, squares: Real, pull: float) -> None:
     """w_j /= 1 + eta C / (n h_j), for all visits of ``pull`` together."""
     for j in range(w.shape[0]):
         w[j] /= 1.0 + pull / (_DELTA + np.sqrt(np.float64(squares[j])))

@@ -3,10 +3,10 @@ Margin = Min Norm" and "Support Vector Machines").
 
 The margin of w is the least w . (f(x_t, y_t) - f(x_t, y')) / |w| over all examples and wrong y'.
 The lectures' quadratic program, min |w|^2 / 2 with all those products at least 1, has a constraint
-for every wrong structure. Here it grows: solve it for the constraints so far, add the most violated
-ones of each example, and stop where none is violated by more than a tolerance (Tsochantaridis et
-al. 2004, Alg. 1). Each program has fewer constraints than the whole, so 1 / |w| of its solution is at
-least the greatest margin, and the margin that its w has is at most that.
+for every wrong structure. Here it grows: solve it for the constraints so far, add the most
+violated ones of each example, and stop where none is violated by more than a tolerance
+(Tsochantaridis et al. 2004, Alg. 1). Each program has fewer constraints than the whole, so 1 / |w|
+of its solution is at least the greatest margin, and the margin that its w has is at most that.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The theorem of the perceptron, measured (McDonald 2009, "Perceptron: Main Theorem").
 
 On data separable with margin gamma the perceptron makes at most R^2 / gamma^2 mistakes, since after
-k of them k gamma <= |w| <= sqrt(k) R. Here gamma is the greatest margin (``hard_margin``), and R the
-greatest |f(x_t, y_t) - f(x_t, y')| of a mistake that was made, which is all that the proof uses: a
-smaller R than the theorem's, hence a smaller bound.
+k of them k gamma <= |w| <= sqrt(k) R. Here gamma is the greatest margin (``hard_margin``), and R
+the greatest |f(x_t, y_t) - f(x_t, y')| of a mistake that was made, which is all that the proof
+uses: a smaller R than the theorem's, hence a smaller bound.
 """
 
 from __future__ import annotations
@@ -41,10 +41,12 @@ def follow_perceptron(problem: SeparableProblem, seed: int, passes: int = _PASSE
     generator = np.random.default_rng(seed)
     n = len(problem.part_starts) - 1
     best = np.empty(int(np.diff(problem.part_starts).max()))
-    square, radius = 0.0, 0.0
+    square, radius, made = 0.0, 0.0, 0
     norms: list[float] = []
-    for made in range(1, passes + 1):
+    before = -1
+    while len(norms) > before and made < passes:
         before = len(norms)
+        made += 1
         for i in generator.permutation(n).tolist():
             scores = problem.scores(i)
             predicted = best[: len(scores)]
@@ -58,8 +60,6 @@ def follow_perceptron(problem: SeparableProblem, seed: int, passes: int = _PASSE
             radius = max(radius, math.sqrt(max(0.0, grown - 2.0 * product)))
             square += grown
             norms.append(math.sqrt(square))
-        if len(norms) == before:
-            break
     return Followed(len(norms), made, radius, np.array(norms))
 
 
@@ -74,14 +74,6 @@ def measure_theorem(
     margins that perceptrons and MIRA come to.
     """
     svm = hard_margin(problem, tolerance=tolerance)
-    w = [array.copy() for array in problem.vectors()]
-    alone = hard_margin(problem, svm.supports, tolerance=tolerance)
-    far = math.sqrt(
-        sum(
-            float(np.sum((array - own) ** 2))
-            for array, own in zip(problem.vectors(), w, strict=True)
-        )
-    )
     runs = []
     for seed in seeds:
         found = follow_perceptron(problem, seed)
@@ -108,9 +100,29 @@ def measure_theorem(
         "1 / |w|": 1.0 / svm.norm,
         "constraints": svm.constraints,
         "support vectors": len(svm.supports),
-        "moved without the others": far / svm.norm,
-        "constraints without the others": alone.constraints,
         "perceptrons": runs,
+    }
+
+
+def measure_sparsity(problem: SeparableProblem) -> dict[str, float]:
+    """How many examples are support vectors, and how far w moves, relative to |w|, where it is
+    trained on these alone.
+    """
+    svm = hard_margin(problem)
+    w = [array.copy() for array in problem.vectors()]
+    alone = hard_margin(problem, svm.supports)
+    far = math.sqrt(
+        sum(
+            float(np.sum((array - own) ** 2))
+            for array, own in zip(problem.vectors(), w, strict=True)
+        )
+    )
+    return {
+        "examples": float(len(problem.part_starts) - 1),
+        "support vectors": float(len(svm.supports)),
+        "moved": far / svm.norm,
+        "constraints": float(svm.constraints),
+        "constraints without the others": float(alone.constraints),
     }
 
 

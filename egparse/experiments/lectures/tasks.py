@@ -1,5 +1,5 @@
-"""The tasks of the experiment: digits, tags of words in sequence, trees, the language of a word, and
-the language of a tree.
+"""The tasks of the experiment: digits, tags of words in sequence, the language of a word, and the
+language of a tree.
 """
 
 from __future__ import annotations
@@ -189,13 +189,13 @@ def words_of_languages(request: Request, train: int, dev: int) -> Objects:
 
 
 def trees_of_languages(request: Request, train: int, dev: int) -> Objects:
-    """So many trees of each language, of 5 to 25 words, as UPOS alone: the forms are taken out."""
+    """So many trees of each language, of 5 to 15 words, as UPOS alone: the forms are taken out."""
     files = {name: request.file(path) for name, path in LANGUAGES.items()}
     random = np.random.default_rng(request.seed)
     if all(files.values()):
         data = "trees of English, French, Latin and Portuguese (UD)"
         found = {
-            name: [sentence for sentence in read_corpus(path) if 5 <= len(sentence) <= 25]
+            name: [sentence for sentence in read_corpus(path) if 5 <= len(sentence) <= 15]
             for name, path in files.items()
             if path is not None
         }

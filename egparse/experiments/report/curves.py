@@ -28,11 +28,16 @@ AtEnd = Callable[[float], Mapping[str, float]]
 
 
 class Budget(NamedTuple):
-    """The limits of a run; it ends earlier at a relative duality gap of ``gap``."""
+    """The limits of a run; it ends earlier at a relative duality gap of ``gap``.
+
+    A point is recorded after each pass, or with a ``spacing`` above 1 after so many times the
+    passes of the last point, since certificates and scores may take as long as passes do.
+    """
 
     effective_iterations: float
     cpu_seconds: float = math.inf
     gap: float = 1e-6
+    spacing: float = 1.0
 
 
 class Run(NamedTuple):
@@ -57,7 +62,7 @@ def trace(setup: Setup, run: Run, budget: Budget, at_end: Sequence[AtEnd] = ()) 
     learner = build(run.learner, setup.problem, run.config, **run.options)
     points: list[Point] = []
     details: dict[str, float] = {}
-    spent, reason, test = 0.0, "", None
+    spent, passes, reason, test = 0.0, 0, "", None
     try:
         begun = time.process_time()
         state = learner.initialise(setup.gold_theta)
@@ -66,6 +71,10 @@ def trace(setup: Setup, run: Run, budget: Budget, at_end: Sequence[AtEnd] = ()) 
             begun = time.process_time()
             learner.iterate(state)
             spent += time.process_time() - begun
+            passes += 1
+            due = math.ceil(budget.spacing * points[-1].iteration) if points else 1
+            if passes < due and spent < budget.cpu_seconds:
+                continue
             certificate = learner.certificate(state)
             if not math.isfinite(certificate.primal) or math.isnan(certificate.dual):
                 raise EgparseError("the objective is not finite")
@@ -76,7 +85,7 @@ def trace(setup: Setup, run: Run, budget: Budget, at_end: Sequence[AtEnd] = ()) 
                 score = setup.score(state.scale)
             points.append(
                 Point(
-                    len(points) + 1,
+                    passes,
                     certificate.effective_iterations,
                     spent,
                     certificate.primal,
@@ -119,6 +128,6 @@ def _reason(points: list[Point], relative_gap: float, budget: Budget) -> str:
         return f"a relative duality gap of {budget.gap:g}"
     if len(points) > 1 and last.effective_iterations == points[-2].effective_iterations:
         return "converged: no more work to do"
-    if len(points) >= _CALLS * budget.effective_iterations:
-        return f"{len(points)} passes"
+    if last.iteration >= _CALLS * budget.effective_iterations:
+        return f"{last.iteration} passes"
     return ""

@@ -89,7 +89,7 @@ def expectations(rules: Rules, scores: npt.ArrayLike, words: npt.ArrayLike) -> E
         ValueError: another shape, or nan or +inf.
     """
     by_rule, by_word = checked_scores(rules, scores, words)
-    counts, tags = np.zeros(rules.count), np.empty_like(by_word)
+    counts, tags = np.zeros(rules.rule_count), np.empty_like(by_word)
     log_z = inside_outside(rules, by_rule, by_word, counts, tags, chart(rules, len(by_word)))
     return Expectations(float(log_z), counts, tags)
 
@@ -281,9 +281,7 @@ def _share(
 
 
 @njit(separate=True)
-def cky(
-    rules: Rules, scores: Floats, words: Floats, parts: Ints, work: Chart
-) -> tuple[float, int]:
+def cky(rules: Rules, scores: Floats, words: Floats, parts: Ints, work: Chart) -> tuple[float, int]:
     """Write the rows (start, split, end, rule) of a best parse to ``parts``; returns its score and
     their number, ``-inf`` and 0 where no parse exists.
 
