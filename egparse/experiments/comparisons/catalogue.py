@@ -11,6 +11,7 @@ from egparse.errors import ConfigError
 from egparse.experiments.comparisons import (
     dca_curves,
     grammars,
+    lectures,
     loss_grid,
     max_margin_curves,
     maxent_curves,
@@ -53,6 +54,7 @@ EXPERIMENTS = {
         dca_curves,
         loss_grid,
         maxent_curves,
+        lectures,
         grammars,
         successors,
     )
