@@ -92,6 +92,43 @@ def test_what_is_set_of_a_task_goes_before_the_learner_of_all(corpus: Path, tmp_
     assert set(json.loads(done.stdout)["tasks"]) == {"tokeniser", "splitter", "upos", "parser"}
 
 
+@pytest.mark.parametrize("order", [1, 2])
+def test_softmax_margin_by_exponentiated_gradient_has_a_certificate(
+    corpus: Path, tmp_path: Path, order: int
+) -> None:
+    """Of a tagger, and of a parser without and with pairs of arcs."""
+    layers = ("--set", 'layers=["upos", "heads"]', "--set", f"parser.order={order}")
+    ways = [
+        word
+        for section in ("upos", "parser")
+        for word in (
+            *("--set", f"{section}.learner=eg-online"),
+            *("--set", f"{section}.loss=softmax-margin"),
+        )
+    ]
+    model, length = tmp_path / "model.msgpack", ("--set", "parser.stop.iterations=6")
+    run("train", corpus, *layers, *ways, *length, "-o", model, "--quiet")
+    lines = (tmp_path / "model.history.jsonl").read_text().splitlines()
+    records = [json.loads(line) for line in lines]
+    for task in ("upos", "parser"):
+        own = [record for record in records if record["task"] == task]
+        assert all(record["dual"] <= record["primal"] for record in own)
+        assert own[-1]["relative_gap"] < 0.1 < own[0]["relative_gap"]
+
+
+@pytest.mark.parametrize("learner", ["eg-2007", "eg-cyclic"])
+def test_the_algorithms_as_published_are_reached(
+    corpus: Path, tmp_path: Path, learner: str
+) -> None:
+    done = run(
+        "train",
+        corpus,
+        *("--set", 'layers=["upos"]', "--learner", learner, "--set", "upos.options={eta = 0.25}"),
+        *("-o", tmp_path / "model.msgpack", "--quiet", "--json"),
+    )
+    assert json.loads(done.stdout)["tasks"]["upos"]["kept"] >= 1
+
+
 def test_tasks_that_a_learner_does_not_fit_are_named_before_training(
     corpus: Path, tmp_path: Path
 ) -> None:

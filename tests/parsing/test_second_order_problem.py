@@ -388,7 +388,15 @@ RUNS: list[tuple[str, float, float, dict[str, Any]]] = [
     *(("dca", beta, gamma, {}) for beta, gamma in FAMILY),
     *(
         (name, 1.0, 0.0, {})
-        for name in ("eg-online", "eg-cyclic", "eg-batch", "lbfgs", "cg", "parallel-gradient")
+        for name in (
+            "eg-online",
+            "eg-cyclic",
+            "eg-2007",
+            "eg-batch",
+            "lbfgs",
+            "cg",
+            "parallel-gradient",
+        )
     ),
     *(
         (name, INF, 1.0, {})
@@ -459,6 +467,7 @@ def test_every_learner_lowers_the_loss(
         ("dca", 1.0, 4.0, {}),
         ("dca", INF, 1.0, {}),
         ("eg-online", 1.0, 0.0, {}),
+        ("eg-online", 1.0, 4.0, {}),
         ("sgd", 1.0, 0.0, {}),
         ("mira", INF, 1.0, {"k": 5}),
         ("perceptron", INF, 0.0, {}),
@@ -474,10 +483,11 @@ def test_loopy_inference_learns_too(
     assert ended < 0.5 * begun
 
 
+@pytest.mark.parametrize("gamma", [0.0, 4.0])
 @pytest.mark.parametrize("kinds", ["sg", "s", "g"])
-def test_eg_closes_the_gap_where_lbfgs_ends(kinds: str) -> None:
+def test_eg_closes_the_gap_where_lbfgs_ends(kinds: str, gamma: float) -> None:
     problem = made(kinds=kinds).problem
-    config = LearnerConfig(c=0.5, seed=1)
+    config = LearnerConfig(gamma=gamma, c=0.5, seed=1)
     optimum = {}
     for name, passes in (("eg-online", 25), ("lbfgs", 100)):
         learner = build(name, problem, config)
