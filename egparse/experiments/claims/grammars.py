@@ -169,7 +169,7 @@ def _expectation_maximisation(rows: list[dict[str, Any]]) -> Claim:
     # all steps or none: one that falls refutes it
     verdict: Verdict = "reproduced" if all(holds) else "not reproduced"
     return Claim(
-        f"Baker 1979, as cited in {_COLLINS}, section 7.2",
+        f"{_COLLINS}, section 7.2 (inside-outside: Baker 1979)",
         "Expected counts by inside-outside, as the E step of EM, never lower the likelihood of "
         "sentences without trees.",
         verdict,
