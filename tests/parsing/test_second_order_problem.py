@@ -388,16 +388,9 @@ RUNS: list[tuple[str, float, float, dict[str, Any]]] = [
     *(("dca", beta, gamma, {}) for beta, gamma in FAMILY),
     *(
         (name, 1.0, 0.0, {})
-        for name in (
-            "eg-online",
-            "eg-cyclic",
-            "eg-2007",
-            "eg-batch",
-            "lbfgs",
-            "cg",
-            "parallel-gradient",
-        )
+        for name in ("eg-online", "eg-cyclic", "eg-2007", "eg-batch", "lbfgs", "cg")
     ),
+    *((name, 1.0, 0.0, {}) for name in ("parallel-gradient", "sdca", "sag", "adagrad")),
     *(
         (name, INF, 1.0, {})
         for name in ("eg-online", "eg-batch", "cutting-plane", "n-slack", "frank-wolfe")
