@@ -28,6 +28,7 @@ NAMES = (
     "dca",
     "losses",
     "maxent",
+    "lectures",
     "grammars",
     "successors",
 )

@@ -111,7 +111,7 @@ def _gradient(found: Comparison) -> Claim:
         verdict_of(excess <= _NEAR for excess in ends.values()),
         "Trained by gradients from inside-outside, L-BFGS ends at "
         + ", ".join(f"{figure(excess)} % (C = {c:g})" for c, excess in ends.items())
-        + " above the best bound; tests compare both algorithms with all parses of short sentences.",
+        + " above the best bound. Tests compare both algorithms with all parses of a few words.",
     )
 
 

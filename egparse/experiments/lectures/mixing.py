@@ -26,7 +26,7 @@ from egparse.learners.vectors import read, write
 from egparse.types import Floats
 
 _STRENGTH = 0.01  # C for each example
-_GAP = 1e-7
+_GAP = 1e-6
 _PASSES = 300
 
 
