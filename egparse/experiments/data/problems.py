@@ -321,6 +321,11 @@ def tagged(columns: Columns, sentences: Sequence[Sentence], predicted: Sequence[
 
 
 def heads_of(sentences: Sequence[Sentence]) -> list[Ints]:
+    """The heads of each sentence.
+
+    Raises:
+        EgparseError: a word without a head.
+    """
     for sentence in sentences:
         if not sentence.heads or min(sentence.heads) < 0:
             raise EgparseError(
