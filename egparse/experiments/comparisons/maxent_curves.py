@@ -138,8 +138,8 @@ def measure(request: Request) -> Results:
         "after all kernels have been compiled. Differences between learners are those of these "
         "implementations; all are compiled, and use the same sparse features.",
         "L(w\\*) is the lowest objective of any run; L-BFGS, CD and GIS run longer than the "
-        "others. It is above the optimum by an unknown part, so that differences below 0.01 are not "
-        "to be relied on.",
+        "others. It is above the optimum by an unknown part, so that differences below 0.01 are "
+        "not to be relied on.",
         "On the whole of Brown there is one split and one variance; IIS and exact coordinate "
         "descent run on chunks only.",
         "Scores are of the test parts, as in the paper; nothing was chosen by them. They are "
