@@ -39,6 +39,7 @@ class Task(NamedTuple):
 
 TASKS = {
     "upos": Task("upos", ('layers=["upos"]', *_BARE)),
+    "tags": Task("morphology", ('layers=["upos", "xpos", "feats"]', *_BARE)),
     "entities": Task("spans", ('layers=["spans"]', *_BARE)),
     "arcs": Task("parser", ('layers=["heads"]', "parser.order=1", *_BARE)),
     "second order": Task("parser", ('layers=["heads"]', *_BARE)),
@@ -51,8 +52,8 @@ CANDIDATES = {
     "sdca": ("learner=sdca",),
     "sgd": ("learner=sgd", "options={eta0 = 0.1}"),
     "sgd, averaged": ("learner=sgd", "options={eta0 = 0.1, averaged = true}"),
-    "adagrad": ("learner=adagrad", "options={eta = 0.1}"),
-    "adagrad, averaged": ("learner=adagrad", "options={eta = 0.1, averaged = true}"),
+    "adagrad": ("learner=adagrad", "options={eta = 0.1, batch = 16}"),
+    "adagrad, averaged": ("learner=adagrad", "options={eta = 0.1, batch = 16, averaged = true}"),
     "dca": ("learner=dca",),
 }
 """Name -> settings of the section; all others are the defaults of the task."""
@@ -76,8 +77,8 @@ def main() -> None:
             )
             corpus.write_text("\n".join(kept) + "\n", encoding="utf-8")
         dev = options.directory / "en_ewt-ud-dev.conllu"
-        for task, candidate, seed in itertools.product(
-            options.task or TASKS, options.candidate or CANDIDATES, range(1, options.seeds + 1)
+        for seed, task, candidate in itertools.product(
+            range(1, options.seeds + 1), options.task or TASKS, options.candidate or CANDIDATES
         ):
             passes = _trained(TASKS[task], CANDIDATES[candidate], seed, corpus, dev)
             found = {"task": task, "learner": candidate, "seed": seed, "passes": passes}
@@ -92,10 +93,11 @@ def _trained(
     own = ("stop.patience=0", *candidate)
     settings = (*task.settings, *(f"{task.section}.{setting}" for setting in own))
     arguments = [option for setting in settings for option in ("--set", setting)]
+    command = [sys.executable, "-m", "egparse", "train", str(corpus), "--dev", str(dev), "--force"]
     done = subprocess.run(
-        [sys.executable, "-m", "egparse", "train", str(corpus), "--dev", str(dev), "--force"]
-        + ["--seed", str(seed), "-o", str(model), "--quiet", *arguments],
+        [*command, "--seed", str(seed), "-o", str(model), "--quiet", *arguments],
         check=False,
+        stdout=subprocess.DEVNULL,
         env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
     )
     if done.returncode:

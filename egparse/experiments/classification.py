@@ -29,6 +29,7 @@ from egparse.learners.eg.step import (
     propose_step,
     record_gain,
     store_step,
+    without_rounding,
 )
 from egparse.structures.chains import multiclass
 from egparse.types import Floats, Ints, Longs, Shorts
@@ -297,6 +298,7 @@ def _visit(
         value, slope = evaluate_step(parts, rule, log_z, 0.0)
         grown = _growth(parts.scores, parts.changes, examples.squares[i])
         increase = value - duals.value[i] - grown / (2.0 * rule.c)
+        increase = without_rounding(parts, rule, increase)
         accepted, eta = accept_step(rule, eta, increase, slope, grown)
         if accepted:
             moved += _add(weights, x, parts.changes)

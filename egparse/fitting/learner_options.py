@@ -61,8 +61,12 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "growth": Growth,
         "start": _START,
     },
+    "dca": {
+        "averaged": bool,
+        "subproblem": Literal["linearised", "exact"],
+        "below_zero": Literal["estimate", "skip"],
+    },
     "sdca": {},
-    "dca": {"averaged": bool},
     "mira": {
         "averaged": bool,
         "k": Annotated[int, Interval(ge=1, le=100)],

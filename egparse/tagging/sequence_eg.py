@@ -25,6 +25,7 @@ from egparse.learners.eg.step import (
     propose_step,
     record_gain,
     store_step,
+    without_rounding,
 )
 from egparse.structures.chains import chain, higher_order, multiclass
 from egparse.structures.chains.higher_order_states import Workspace
@@ -284,6 +285,7 @@ def _visit(
         value, slope = evaluate_step(parts, rule, log_z, 0.0)
         norm_change = add_sentence(weights, sentence, scratch.buffer, scratch.codes, parts.changes)
         increase = value - duals.value[i] - norm_change / (2.0 * rule.c)
+        increase = without_rounding(parts, rule, increase)
         accepted, eta = accept_step(rule, eta, increase, slope, norm_change)
         moved += norm_change
         if accepted:

@@ -72,7 +72,16 @@ def results(
             MARGIN: comparison([curve(label, 100.0, margin) for label in many]),
             PROBABILITIES: comparison([curve(LABELS.eg, 100.0, lambda k: 0.5**k, beta=1.0)]),
             CHAINS: comparison(
-                of((LABELS.eg, LABELS.n_slack, LABELS.one_slack, LABELS.fw_gap), (10.0, 1.0))
+                of(
+                    (
+                        LABELS.eg,
+                        LABELS.eg_permuted,
+                        LABELS.n_slack,
+                        LABELS.one_slack,
+                        LABELS.fw_gap,
+                    ),
+                    (10.0, 1.0),
+                )
             ),
         }
     )

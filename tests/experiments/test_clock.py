@@ -49,8 +49,8 @@ def problem_for(name: str) -> Any:
 
 
 def calls_of_iterate(name: str, monkeypatch: pytest.MonkeyPatch, certified: bool) -> list[Any]:
-    """How often each ``iterate`` asked for scores, inference and changes of v, or called one of the
-    kernels.
+    """How often each ``iterate`` asked for scores, inference and changes of v, or ran the kernels
+    of learners that have their own.
     """
     problem = problem_for(name)
     counter = count_calls(problem)

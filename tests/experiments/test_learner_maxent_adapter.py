@@ -112,5 +112,8 @@ def test_what_does_not_fit_is_said(name: str, monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(EgparseError, match="expected finite attribute values of at least 0"):
         build(name, ClassifierProblem([[1.0], [-1.0]], [0, 1], 2), LearnerConfig())
     monkeypatch.setattr(maxent_adapter, "_TABLE_BYTES", 100)
+    if name == "gis":  # goes through the contexts instead
+        build(name, vectors(), LearnerConfig())
+        return
     with pytest.raises(ConfigError, match=f"{name} keeps a table .*expected at most 100 bytes"):
         build(name, vectors(), LearnerConfig())

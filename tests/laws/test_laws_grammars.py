@@ -44,7 +44,7 @@ def test_zero_scores_count_the_binary_trees(n: int) -> None:
 def test_forest_and_chart_agree(spread: float) -> None:
     rules, tags = ambiguous(20)
     random = np.random.default_rng(0)
-    scores = spread * random.normal(size=rules.count - rules.symbols)
+    scores = spread * random.normal(size=rules.rule_count - rules.symbols)
     words = np.where(tags, spread * random.normal(size=tags.shape), -np.inf)
     forest = parse_forest(rules, tags)
     place = np.repeat(forest.items[:, 0], np.diff(forest.part_starts))
@@ -57,7 +57,7 @@ def test_forest_and_chart_agree(spread: float) -> None:
     found = chart.expectations(rules, scores, words)
     log_z, marginals = forest_inference.marginals(forest, by_part)
     assert log_z == pytest.approx(found.log_partition, rel=1e-12)
-    counts = np.bincount(forest.rule, weights=marginals, minlength=rules.count)
+    counts = np.bincount(forest.rule, weights=marginals, minlength=rules.rule_count)
     # errors of the logarithms, of the size of log Z, are relative errors of probabilities
     near = 1e-14 * 400 * max(1.0, abs(log_z))
     np.testing.assert_allclose(counts, found.counts, rtol=near, atol=1e-12)
@@ -69,7 +69,7 @@ def test_forest_and_chart_agree(spread: float) -> None:
 @pytest.mark.parametrize("n", [5, 25])
 def test_a_parse_of_n_words_has_n_tags_and_one_rule_fewer(n: int) -> None:
     rules, tags = ambiguous(n)
-    scores = np.random.default_rng(1).normal(size=rules.count - rules.symbols)
+    scores = np.random.default_rng(1).normal(size=rules.rule_count - rules.symbols)
     found = chart.expectations(rules, scores, np.where(tags, 0.0, -np.inf))
     np.testing.assert_allclose(found.tags.sum(axis=1), 1.0, atol=1e-9)
     assert found.counts[: len(rules.binary)].sum() == pytest.approx(n - 1)
@@ -87,7 +87,7 @@ def test_the_gradient_of_log_z_is_the_expectation() -> None:
     below, _ = forest_inference.marginals(forest, scores - step * direction)
     assert (above - below) / (2 * step) == pytest.approx(float(marginals @ direction), rel=1e-7)
 
-    by_rule = random.normal(size=rules.count - rules.symbols)
+    by_rule = random.normal(size=rules.rule_count - rules.symbols)
     words = np.where(tags, 0.0, -np.inf)
     direction = random.normal(size=len(by_rule))
     found = chart.expectations(rules, by_rule, words)
@@ -100,7 +100,7 @@ def test_the_gradient_of_log_z_is_the_expectation() -> None:
 
 def test_a_constant_on_the_words_adds_to_every_parse() -> None:
     rules, tags = ambiguous(15)
-    scores = np.random.default_rng(3).normal(size=rules.count - rules.symbols)
+    scores = np.random.default_rng(3).normal(size=rules.rule_count - rules.symbols)
     words = np.where(tags, 0.0, -np.inf)
     plain, shifted = (chart.expectations(rules, scores, words + c) for c in (0.0, 700.0))
     assert shifted.log_partition - plain.log_partition == pytest.approx(15 * 700.0)

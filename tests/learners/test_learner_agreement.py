@@ -33,7 +33,7 @@ SLICES: dict[str, Callable[[], VectorProblem]] = {
     "non-projective": lambda: slices.tree("non-projective", count=8),
 }
 WITH_BOUND = ("eg-online", "eg-cyclic", "eg-batch", "lbfgs", "cg")
-MAXENT = ("gis", "iis", "scgis", "cd")
+MAXENT = ("gis", "iis", "scgis", "cd", "cd-exact", "tron", "dual-cd")
 MARGIN = (math.inf, 1.0)
 GAP = 2e-5
 """The relative gap at which a learner ends."""

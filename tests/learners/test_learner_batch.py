@@ -271,6 +271,7 @@ def test_online_as_published_is_a_choice_of_the_registry() -> None:
         start="uniform",
         largest_eta=math.inf,
         max_halvings=60,
+        every_move=True,
         round_fraction=1.0,
     )
 

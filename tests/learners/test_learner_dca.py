@@ -16,6 +16,9 @@ from learners.enumerated import (
     random_problem,
 )
 from learners.small_problems import sample_trees, sequences, trees
+from scipy.optimize import minimize
+from structures.test_arc_graph import listed, random_graph
+from structures.test_loopy import near_exact, propagated
 from tolerances import eps_of, rounding
 
 from egparse.errors import ConfigError, EgparseError
@@ -25,6 +28,9 @@ from egparse.learners.problem import VectorProblem
 from egparse.learners.registry import build
 from egparse.learners.vectors import read, squared_norm, write
 from egparse.losses import Loss
+from egparse.structures.second_order.arc_graph import mark_tree
+from egparse.structures.second_order.loopy import Schedule
+from egparse.structures.second_order.projective_log import best_tree
 from egparse.types import Floats
 
 INF = math.inf
@@ -326,3 +332,120 @@ def test_options_by_name() -> None:
     assert learner.initialise().average is None
     with pytest.raises(ConfigError, match=r"learner dca: .*'speed'"):
         build("dca", random_problem(1), LearnerConfig(), speed=3)
+
+
+@losses
+@pytest.mark.parametrize("a", [0.5, 3.0])
+def test_losses_that_are_the_same_problem(beta: float, gamma: float, a: float) -> None:
+    """Martins et al. 2010, footnote 18: (lambda, beta, gamma) and (lambda / a, beta / a, a gamma)
+    have solutions w and a w. The steps of the algorithm are the same too.
+    """
+    found = []
+    for factor in (1.0, a):
+        problem = random_problem(1)
+        learner, state = learner_of(problem, beta / factor, gamma * factor, c=2.0 / factor)
+        for _ in range(3):
+            learner.iterate(state)
+        with learner.model_weights(state):
+            found.append(read(problem))
+    np.testing.assert_allclose(found[1], a * found[0], rtol=1e-9, atol=1e-12)
+
+
+def objective_of_step(
+    problem: EnumeratedProblem, i: int, loss: Loss, c: float, w: Floats, at: Floats
+) -> float:
+    """Eq. 11 at w' = ``at``."""
+    scores = problem.features[i] @ at
+    value = loss.value(problem, i, scores, np.empty(len(scores)))
+    return value + c / 2 * float((at - w) @ (at - w))
+
+
+@losses
+@pytest.mark.parametrize("c", [0.3, 3.0])
+def test_exact_subproblem_has_the_least_objective(beta: float, gamma: float, c: float) -> None:
+    """Eq. 11 at the exact step, against a general minimiser, and against eq. 15."""
+    problem = random_problem(3)
+    learner, state = learner_of(problem, beta, gamma, c, subproblem="exact", averaged=False)
+    loss, gained = Loss(beta, gamma), 0
+    for i in range(0, learner.n, 3):
+        w = problem.v.copy()
+        value, gradient, norm = linearised(problem, i, loss)
+        promised = learner.update(state, i)
+        exact = objective_of_step(problem, i, loss, c, w, problem.v)
+        closed = w - (min(1 / c, value / norm) if norm > 0 else 0.0) * gradient
+        by_eq_15 = objective_of_step(problem, i, loss, c, w, closed)
+        least = minimize(
+            lambda at, i=i, w=w: objective_of_step(problem, i, loss, c, w, at),
+            problem.v,
+            method="Nelder-Mead",
+            options={"xatol": 1e-6, "fatol": 1e-8, "maxiter": 4000, "maxfev": 4000},
+        ).fun
+        # a visit ends with a step that gains a thousandth of the loss; with the hinge loss many
+        # such steps may be left
+        slack = (0.02 if beta < INF else 0.1) * value + 1e-9
+        assert exact <= least + slack
+        assert exact <= by_eq_15 + slack
+        # weak duality: the dual rises by no more than the least objective
+        assert promised <= least + 1e-6 * (1 + value)
+        gained += exact < by_eq_15 - 1e-3 * value
+    assert gained > 0 or c == 3.0
+
+
+def test_exact_subproblem_reaches_the_optimum_of_one_example() -> None:
+    """With one example and one pass, eq. 11 is the whole problem."""
+    whole = random_problem(2)
+    problem = EnumeratedProblem(whole.structures[:1], whole.features[:1])
+    learner, state = learner_of(problem, c=0.5, subproblem="exact", averaged=False)
+    learner.iterate(state)
+    certificate = learner.certificate(state)
+    assert certificate.primal == pytest.approx(log_linear_optimum(problem, 0.5), rel=5e-3)
+    assert certificate.effective_iterations > 1
+
+
+def test_average_with_exact_subproblems() -> None:
+    problem = random_problem(1)
+    learner, state = learner_of(problem, subproblem="exact")
+    seen = []
+    for turn in range(3 * learner.n):
+        seen.append(read(problem))
+        learner.update(state, turn % learner.n)
+    with learner.model_weights(state):
+        np.testing.assert_allclose(read(problem), np.mean(seen, axis=0), rtol=1e-5, atol=2e-6)
+
+
+def test_negative_losses_are_skipped_where_asked() -> None:
+    plain = random_problem(1)
+    problem = Underestimated(plain.structures, plain.features)
+    learner, state = learner_of(problem, below_zero="skip")
+    learner.iterate(state)
+    details = learner.certificate(state).details
+    assert details["negative"] == details["skipped"] == learner.n
+    assert state.squared_norm == 0
+
+
+@pytest.mark.parametrize("option", ["subproblem", "below_zero"])
+def test_options_have_few_values(option: str) -> None:
+    with pytest.raises(ConfigError, match=f"expected a?.*{option} among .*, got 'other'"):
+        build("dca", random_problem(1), LearnerConfig(), **{option: "other"})
+
+
+def test_pseudo_marginals_do_not_bound_the_loss() -> None:
+    """The best tree of random graphs, by enumeration: where its Bethe loss is below zero, the
+    estimate by the pseudo-marginals is nearly always above its true loss.
+    """
+    below = above = 0
+    for seed in range(200):
+        graph = random_graph(5, 4, seed)
+        potentials = near_exact(graph, 2.0, seed)
+        outcome, marginals = propagated(graph, potentials, True, schedule=Schedule())
+        heads, tree = np.zeros(6, dtype=np.int32), np.zeros(len(potentials))
+        if outcome.log_partition >= best_tree(graph, potentials, True, heads):
+            continue
+        facts = listed(graph, potentials, True)
+        assert outcome.log_partition < facts.ranked[0] <= facts.log_partition
+        mark_tree(graph, heads, tree)
+        estimate = -math.log(max(1e-300, float(marginals[tree > 0].min())))
+        below += 1
+        above += estimate > facts.log_partition - facts.ranked[0]
+    assert below >= 5
+    assert above >= 0.9 * below

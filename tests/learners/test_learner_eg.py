@@ -256,6 +256,24 @@ def test_as_published_draws_with_replacement_from_the_uniform_start() -> None:
     assert len(set(visited[: eg.n])) < 0.8 * eg.n  # 1 - 1/e of them, in expectation
 
 
+def test_rounding_stops_no_line_search_where_theta_is_large() -> None:
+    """From the uniform start theta soon is in the thousands if features are large. What marginals
+    in single precision take from the entropy there is no fall of the dual: learning rates stay
+    far from the least one.
+    """
+    problem = random_problem(2, n=40)
+    for own in problem.features:
+        own *= 60.0
+    eg = OnlineEG(problem, EGConfig.as_published(c=10.0))
+    state = eg.initialise()
+    largest = 0.0
+    for _ in range(150):
+        eg.iterate(state)
+        largest = max(largest, float(np.abs(state.theta).max()))
+    assert largest > 1000.0
+    assert state.eta.min() > 1e-4
+
+
 def test_the_start_is_uniform_if_asked_for() -> None:
     problem = random_problem(3)
     state = OnlineEG(problem, EGConfig(start="uniform")).initialise(3.0)

@@ -111,7 +111,7 @@ def _gradient(found: Comparison) -> Claim:
         verdict_of(excess <= _NEAR for excess in ends.values()),
         "Trained by gradients from inside-outside, L-BFGS ends at "
         + ", ".join(f"{figure(excess)} % (C = {c:g})" for c, excess in ends.items())
-        + " above the best bound; tests compare both algorithms with all parses of short sentences.",
+        + " above the best bound. Tests compare both algorithms with all parses of a few words.",
     )
 
 
@@ -169,7 +169,7 @@ def _expectation_maximisation(rows: list[dict[str, Any]]) -> Claim:
     # all steps or none: one that falls refutes it
     verdict: Verdict = "reproduced" if all(holds) else "not reproduced"
     return Claim(
-        f"Baker 1979, as cited in {_COLLINS}, section 7.2",
+        f"{_COLLINS}, section 7.2 (inside-outside: Baker 1979)",
         "Expected counts by inside-outside, as the E step of EM, never lower the likelihood of "
         "sentences without trees.",
         verdict,

@@ -29,17 +29,24 @@ from egparse.storage.atomic import write_atomically
 class Experiment(NamedTuple):
     """``measure`` runs everything; ``report`` makes claims, tables and figures of what was
     measured. ``source`` names the figures and tables that it reproduces; ``needs`` are the files of
-    the data directory that a full run reads.
+    the data directory that a full run reads, ``instead`` a file that may take their place.
     """
 
     measure: Callable[[Request], Results]
     report: Callable[[Results], Outcome]
     source: str
     needs: tuple[str, ...]
+    instead: str = ""
 
 
 EXPERIMENTS = {
-    module.NAME: Experiment(module.measure, module.report, module.SOURCE, module.NEEDS)
+    module.NAME: Experiment(
+        module.measure,
+        module.report,
+        module.SOURCE,
+        module.NEEDS,
+        getattr(module, "INSTEAD", ""),
+    )
     for module in (
         multiclass_curves,
         parsing_curves,
@@ -72,8 +79,9 @@ def perform(name: str, request: Request, directory: Path) -> Done:
         EgparseError: data that cannot be read.
     """
     experiment = _known(name)
-    for needed in experiment.needs:
-        request.file(needed)  # report missing files before anything is computed
+    if not (experiment.instead and request.data and (request.data / experiment.instead).is_file()):
+        for needed in experiment.needs:
+            request.file(needed)  # report missing files before anything is computed
     begun = time.process_time()
     results = experiment.measure(request)
     spent = round(time.process_time() - begun, 3)

@@ -39,13 +39,21 @@ from egparse.experiments.comparisons.comparison import (
     Plan,
     compare,
 )
+from egparse.experiments.data.samples import UD_ENGLISH, files_of
 from egparse.experiments.grammars import generated
 from egparse.experiments.grammars.binarisation import Binarisation
 from egparse.experiments.grammars.held_out import HeldOut, Scorer
-from egparse.experiments.grammars.pcfg import Pcfg, em_step, flat, sample_tree
 from egparse.experiments.grammars.parseval import score_trees
+from egparse.experiments.grammars.pcfg import Pcfg, em_step, flat, sample_tree
 from egparse.experiments.grammars.setup import LogLinear, log_linear, setup_of
-from egparse.experiments.grammars.treebank import Model, Sizes, Treebank, learn_model, treebank
+from egparse.experiments.grammars.treebank import (
+    BRACKETS,
+    Model,
+    Sizes,
+    Treebank,
+    learn_model,
+    treebank,
+)
 from egparse.experiments.grammars.trees import Tree
 from egparse.experiments.report.curves import Budget
 from egparse.experiments.report.outcome import Line, Outcome, Panel, Table
@@ -59,18 +67,19 @@ from egparse.structures.grammars.chart import argmax, expectations
 from egparse.types import Singles
 
 NAME = "grammars"
-NEEDS: tuple[str, ...] = ()
+NEEDS = files_of(UD_ENGLISH)
+INSTEAD = BRACKETS
 SOURCE = "Collins et al. 2008, sections 1 and 4; McDonald 2009, structured learning"
 
 BINARISATION = Binarisation(horizontal=1, vertical=2)
 """That of all learners; the table of binarisations has the others."""
 
-_SIZES = Sizes(words=15, train=3000, dev=400, test=600, unlabelled=300)
+_SIZES = Sizes(words=15, train=2000, dev=400, test=600, unlabelled=300)
 _QUICK_SIZES = Sizes(words=10, train=60, dev=30, test=30, unlabelled=20)
 _BITS, _QUICK_BITS = 20, 14
 _CONSTANTS, _QUICK_CONSTANTS = (10.0, 1.0, 0.1), (10.0, 1.0)
-_PASSES, _QUICK_PASSES = 40, 6
-_SECONDS, _QUICK_SECONDS = 12.0, 1.0
+_PASSES, _QUICK_PASSES = 30, 6
+_SECONDS, _QUICK_SECONDS = 8.0, 1.0
 _GAP = 1e-5
 _MARGIN_LOSS = (math.inf, 1.0)
 _KS = (1, 2, 5, 10, 20, 50)

@@ -166,7 +166,7 @@ def score_parts(
         shared = 0.0
         if grouping.anchored and symbol >= grouping.tags:
             count = _constituent(symbol, i, j, types, shapes, shift, indices)
-            shared = sum_weights(weights, indices, count)
+            shared = float(sum_weights(weights, indices, count))
         for r in range(starts[t], starts[t + 1]):
             below = items[left[r], 1] if left[r] < items.shape[0] else j
             split = below if below < j else -1
@@ -197,7 +197,7 @@ def add_parts(
             change = np.float32(changes[r])
             if change == 0.0:
                 continue
-            shared += change
+            shared += float(change)
             below = items[left[r], 1] if left[r] < items.shape[0] else j
             split = below if below < j else -1
             count = _part(rule[r], grouping, i, split, j, types, shapes, shift, indices)

@@ -92,7 +92,7 @@ def em_step(pcfg: Pcfg, sentences: Iterable[Sequence[str]]) -> EmStep:
     A symbol that is expected nowhere keeps its probabilities.
     """
     rules, tags = pcfg.grammar.rules, pcfg.grammar.tags
-    counts, by_word = np.zeros(rules.count), np.zeros_like(pcfg.lexicon.counts)
+    counts, by_word = np.zeros(rules.rule_count), np.zeros_like(pcfg.lexicon.counts)
     total, parsed, buffers = 0.0, 0, None
     for words in sentences:
         if buffers is None or len(words) > buffers[0]:

@@ -88,7 +88,7 @@ def chosen_parts(forest: Forest, chosen: Floats) -> list[Anchored]:
     parts = np.flatnonzero(chosen)
     items = np.searchsorted(forest.part_starts, parts, side="right") - 1
     return [
-        anchored_part(forest, *forest.items[t, :2].tolist(), int(r))
+        anchored_part(forest, int(forest.items[t, 0]), int(forest.items[t, 1]), int(r))
         for t, r in zip(items, parts, strict=True)
     ]
 

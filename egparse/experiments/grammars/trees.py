@@ -44,9 +44,12 @@ class Tree(NamedTuple):
         return [leaf.word for leaf in self.leaves()]
 
     def __str__(self) -> str:
-        """The tree in brackets, on one line."""
-        inner = self.word if self.is_tag else " ".join(map(str, self.children))
-        return f"({self.label} {inner})"
+        """The tree in brackets, on one line. Brackets that are words are written -LRB- and -RRB-,
+        as in the Penn Treebank.
+        """
+        if self.is_tag:
+            return f"({self.label} {self.word.replace('(', '-LRB-').replace(')', '-RRB-')})"
+        return f"({self.label} {' '.join(map(str, self.children))})"
 
 
 @dataclass
@@ -68,7 +71,7 @@ def read_brackets(path: str | Path) -> Iterator[Tree]:
 
     As is usual, function tags are left out of labels (NP-SBJ becomes NP), and empty elements with
     the phrases that hold nothing else. An outer bracket without a label, or one labelled TOP or
-    ROOT, becomes ``ROOT``; a tree without one gets one.
+    ROOT, becomes ``ROOT``; a tree without one gets one. The words -LRB- and -RRB- are brackets.
 
     Raises:
         CorpusError: brackets that do not match, or what is not a tree; a byte that is not UTF-8.
@@ -117,7 +120,7 @@ def _read(path: str, number: int, token: str, stack: list[_Open]) -> None:
         expected = "one word in the bracket of a tag" if phrase.word else "brackets in a phrase"
         raise CorpusError(path, number, expected, repr(token))
     else:
-        phrase.word = token
+        phrase.word = token.replace("-LRB-", "(").replace("-RRB-", ")")
 
 
 def _close(path: str, number: int, stack: list[_Open]) -> Tree | None:

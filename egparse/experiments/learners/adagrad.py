@@ -9,8 +9,8 @@ example i makes, for each weight j, with the (sub)gradient g = F_i' (zbar_i - z_
     w_j <- (w_j - eta g_j / h_j) / (1 + eta C / (n h_j))
 
 The divisor is the proximal step of the regulariser's share in a visit. It moves all weights,
-whereas a gradient is 0 but for the features of one example; so we make it after every
-``_VISITS_A_SWEEP`` visits and at the end of a pass, for all visits since the last one at once.
+whereas a gradient is 0 but for the features of one example; so we make it ``_SWEEPS`` times in a
+pass and at its end, for all visits since the last time at once.
 Between two sweeps a step reads a second vector of weights, in which the problem has left the
 gradient, and moves the weights whose gradient is not 0. Reading it takes longer than the visit
 where weights are many; the gradients of a ``batch`` of visits can share it, and are one gradient
@@ -26,9 +26,10 @@ import math
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from egparse.compilation import njit
 from egparse.errors import ConfigError
@@ -44,8 +45,11 @@ from egparse.losses import LOG_LINEAR, Loss
 from egparse.types import Floats, Longs
 
 _DELTA = 1e-8  # of h: a weight without any gradient goes to 0
-_VISITS_A_SWEEP = 16
+_SWEEPS = 32
 _BLOCK = 64  # weights of which one look tells whether any has a gradient
+
+Real: TypeAlias = npt.NDArray[np.floating[Any]]
+"""Weights in the precision of the problem."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +100,7 @@ class AdaGrad(LearnerBase[VectorProblem]):
         self.config = config
         self._gradient = problem.with_own_weights()  # holds g during a visit, else 0
         self._expected = np.empty(self.longest)
+        self._until_sweep = max(1, self.n // _SWEEPS)
         # views of the arrays, not copies, as all of them are contiguous
         arrays = zip(problem.vectors(), self._gradient.vectors(), strict=True)
         self._pairs = [(w.reshape(-1), g.reshape(-1)) for w, g in arrays]
@@ -131,7 +136,7 @@ class AdaGrad(LearnerBase[VectorProblem]):
             state.waiting += 1
         if state.waiting >= self.config.batch:
             self._descend(state)
-        if state.behind == _VISITS_A_SWEEP:
+        if state.behind >= self._until_sweep:
             self._sweep(state)
         return loss
 
@@ -195,13 +200,13 @@ class AdaGrad(LearnerBase[VectorProblem]):
         state.behind = 0
 
 
-def _bits_of(g: Floats) -> Any:
+def _bits_of(g: Real) -> Any:
     """The same numbers as integers of their size: many of them can be compared with 0 at once."""
     return g.view(np.uint32 if g.dtype == np.float32 else np.uint64)
 
 
 @njit(fast=True)
-def _descend(w: Floats, g: Floats, bits: Longs, squares: Floats, eta: float) -> None:
+def _descend(w: Real, g: Real, bits: Longs, squares: Real, eta: float) -> None:
     """w_j -= eta g_j / h_j where g_j is not 0; g becomes 0."""
     size = w.shape[0]
     for begin in range(0, size, _BLOCK):
@@ -219,7 +224,7 @@ def _descend(w: Floats, g: Floats, bits: Longs, squares: Floats, eta: float) -> 
 
 
 @njit(fast=True)
-def _shrink(w: Floats, squares: Floats, pull: float) -> None:
+def _shrink(w: Real, squares: Real, pull: float) -> None:
     """w_j /= 1 + eta C / (n h_j), for all visits of ``pull`` together."""
     for j in range(w.shape[0]):
         w[j] /= 1.0 + pull / (_DELTA + np.sqrt(np.float64(squares[j])))

@@ -71,7 +71,10 @@ class MaxentAdapter:
         _check(name, config)
         self.problem, design = require_design(name, problem, sequences=False)
         self.c = config.c
-        self.learner = algorithm(maxent_problem(name, design), sigma2=1.0 / config.c, **options)
+        found = maxent_problem(design)
+        if algorithm.tabulates:
+            _check_size(name, found)
+        self.learner = algorithm(found, sigma2=1.0 / config.c, **options)
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> AdapterState:
         """w = 0, whatever ``gold_theta``."""
@@ -103,32 +106,23 @@ class MaxentAdapter:
         return nullcontext()
 
 
-def maxent_problem(learner: str, design: DesignMatrix) -> MaxentProblem:
+def maxent_problem(design: DesignMatrix) -> MaxentProblem:
     """The design as a maximum-entropy problem with the same weights in the same order.
 
     Raises:
-        ConfigError: a table of more than 8 GB.
         EgparseError: attributes with negative values.
     """
     n = len(design.labels)
     contexts = csr_matrix(
         (design.values, design.attributes, design.row_starts), shape=(n, design.attribute_count)
     )
-    problem = build_maxent(
+    return build_maxent(
         contexts,
         design.labels,
         label_count=design.label_count,
         pairs=(design.pair_starts, design.pair_labels),
         candidates=design.candidates,
     )
-    size = 8 * problem.label_count * problem.context_count
-    if size > _TABLE_BYTES:
-        raise ConfigError(
-            f"{learner} keeps a table of labels by contexts: expected at most {_TABLE_BYTES:,} "
-            f"bytes, got {size:,} "
-            f"({problem.label_count} labels, {problem.context_count:,} contexts)"
-        )
-    return problem
 
 
 def build_gis(
@@ -237,3 +231,13 @@ def _check(name: str, config: LearnerConfig) -> None:
         )
     if not config.c > 0:
         raise ConfigError(f"{name} expects c > 0, got {config.c}")
+
+
+def _check_size(learner: str, problem: MaxentProblem) -> None:
+    size = 8 * problem.label_count * problem.context_count
+    if size > _TABLE_BYTES:
+        raise ConfigError(
+            f"{learner} keeps a table of labels by contexts: expected at most {_TABLE_BYTES:,} "
+            f"bytes, got {size:,} "
+            f"({problem.label_count} labels, {problem.context_count:,} contexts)"
+        )

@@ -23,6 +23,7 @@ class GIS(MaxentLearner):
     """Algorithm 2 with A_GIS."""
 
     name = "gis"
+    tabulates = False
 
     def __init__(self, problem: MaxentProblem, *, sigma2: float = 10.0) -> None:
         super().__init__(problem, sigma2=sigma2)

@@ -55,6 +55,8 @@ class MaxentLearner(ABC):
     """Whether no pass raises L(w)."""
     evaluates: ClassVar[bool] = False
     """Whether ``_move`` leaves the state evaluated at the new w."""
+    tabulates: ClassVar[bool] = True
+    """Whether it keeps a number for each label and context."""
     has_dual: ClassVar[bool] = False
     """Whether ``dual`` is the value of a dual point of its own."""
 

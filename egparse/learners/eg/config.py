@@ -9,7 +9,7 @@ from typing import Literal
 from egparse import losses
 from egparse.errors import ConfigError
 from egparse.learners.eg.example_sampling import MIN_VISIT_PROBABILITY
-from egparse.learners.eg.step import HINGED, PLAIN, WEIGHTED, StepRule
+from egparse.learners.eg.step import FLOOR, HINGED, PLAIN, WEIGHTED, StepRule
 
 LossName = Literal["log-linear", "max-margin", "softmax-margin"]
 Loss = LossName | losses.Loss
@@ -76,6 +76,10 @@ class EGConfig:
     section 7, from this share of the examples (``egparse.learners.eg.calibration``); the paper
     takes 0.1.
 
+    With ``every_move`` marginals move at each step, however little; without it those that moved by
+    less than 1e-7 wait until their moves add up to more, which saves time and costs the line search
+    its precision where theta is large, as after a uniform start.
+
     ``start`` *uniform* starts with theta = 0, where every structure is equally probable; *gold*
     near the correct structures (``OnlineEG.initialise``). The paper asks only for a point in the
     interior of the simplex, but states its bounds for the uniform one (section 5.1).
@@ -125,6 +129,7 @@ class EGConfig:
     restart_eta: bool = False
     largest_eta: float | None = None
     calibrate: float = 0.0
+    every_move: bool = False
 
     def __post_init__(self) -> None:
         member_of(self.loss)
@@ -203,6 +208,7 @@ class EGConfig:
             start="uniform",
             largest_eta=math.inf,
             max_halvings=_ALL_HALVINGS,
+            every_move=True,
         )
 
     @classmethod
@@ -246,4 +252,5 @@ class EGConfig:
             curvature=(
                 min(self.curvature, _MAX_CURVATURE_PER_C * c / member.beta) if finite else 0.0
             ),
+            floor=0.0 if self.every_move else FLOOR,
         )

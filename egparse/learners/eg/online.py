@@ -90,6 +90,7 @@ from egparse.learners.eg.step import (
     propose_step_in_groups,
     record_gain,
     store_step,
+    without_rounding,
 )
 from egparse.learners.problem import (
     CompiledStepsProblem,
@@ -217,6 +218,7 @@ class OnlineEG(LearnerBase[Problem]):
         state.evaluations += 1
         value, slope, norm_change = self._attempt(buffers, rule, i, constant, eta, groups)
         increase = value - float(state.duals.value[i]) - norm_change / (2 * rule.c)
+        increase = without_rounding(buffers, rule, increase)
         rises, _ = accept_step(rule, eta, increase, slope, norm_change)
         state.squared_norm += norm_change
         store_step(buffers)
@@ -238,6 +240,7 @@ class OnlineEG(LearnerBase[Problem]):
             value, slope, norm_change = self._attempt(buffers, rule, i, constant, eta, groups)
             # change of H(alpha_i) or E[cost], less that of |v|^2 / (2C)
             increase = value - float(duals.value[i]) - norm_change / (2 * rule.c)
+            increase = without_rounding(buffers, rule, increase)
             accepted, eta = accept_step(rule, eta, increase, slope, norm_change)
             state.squared_norm += norm_change
             if accepted:

@@ -16,6 +16,7 @@ from egparse.types import Floats, Shorts, Singles
 
 FLOOR = 1e-7
 """A marginal that moved by less leaves the weights as they are, until its moves add up to more."""
+_HALF_PRECISION = 6e-8  # of float32
 _ROUNDING = 1e-9  # relative rounding of a change of the dual, with dual variables in float32
 _SMALLEST_ETA = 1e-6  # with a smaller learning rate a step changes nothing in float32
 _GAIN_DECAY = 0.3  # least part of the last visit's gain that stays after this visit
@@ -33,7 +34,7 @@ class StepRule(NamedTuple):
     """The settings of a step, see ``EGConfig``: the present ``c``, the loss, and how learning rates
     change. ``form`` is one of ``PLAIN``, ``HINGED``, ``WEIGHTED``; ``entropy`` is 1 / beta and
     ``gamma`` the weight of the cost. ``largest`` is the greatest learning rate; ``attempts`` the
-    most rates tried at a visit.
+    most rates tried at a visit. Marginals that moved by no more than ``floor`` stay.
     """
 
     c: float
@@ -46,6 +47,7 @@ class StepRule(NamedTuple):
     largest: float
     attempts: int
     curvature: float
+    floor: float
 
 
 class DualVariables(NamedTuple):
@@ -158,7 +160,7 @@ def evaluate_step(
     for r in range(stored.shape[0]):
         before = np.float64(stored[r])
         move = before - np.float64(np.float32(marginals[r]))
-        change = move if abs(move) > FLOOR else 0.0
+        change = move if abs(move) > rule.floor else 0.0
         changes[r] = change
         if rule.form == HINGED:
             # E[cost] = p . mu + q;  d dual / d mu = cost + s / C
@@ -182,13 +184,32 @@ def _evaluate_weighted(
     for r in range(stored.shape[0]):
         before = np.float64(stored[r])
         move = before - np.float64(np.float32(buffers.marginals[r]))
-        change = move if abs(move) > FLOOR else 0.0
+        change = move if abs(move) > rule.floor else 0.0
         changes[r] = change
         # H / beta + gamma E[cost], with H = log Z - theta . mu and E[cost] = p . mu + q
         value += (gamma * cost[r] - entropy * buffers.trial[r]) * (before - change)
         # d dual / d mu = gamma cost + s / C - theta / beta
         slope -= change * (gamma * cost[r] + scale * buffers.scores[r] - entropy * buffers.theta[r])
     return value, slope
+
+
+@njit(fast=True)
+def without_rounding(buffers: StepBuffers, rule: StepRule, increase: float) -> float:
+    """The increase of the dual, or 0 for a fall that is due to the rounding of the marginals; for
+    rules with a floor of 0, where that rounding is known.
+
+    log Z - theta . z is the entropy at the stored marginals z up to theta . (mu - z), at the old
+    theta as at the new, and |mu - z| is at most half of the precision of z. Where theta is in the
+    thousands, as it is soon after a uniform start, that is more than a step may gain: no rate would
+    be small enough.
+    """
+    if rule.floor > 0.0 or increase >= 0.0:
+        return increase
+    theta, stored, trial, changes = buffers.theta, buffers.stored, buffers.trial, buffers.changes
+    slack = 0.0
+    for r in range(theta.shape[0]):
+        slack += abs(theta[r]) * stored[r] + abs(trial[r]) * (stored[r] - changes[r])
+    return 0.0 if increase >= -_HALF_PRECISION * slack * rule.entropy else increase
 
 
 @njit

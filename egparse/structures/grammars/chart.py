@@ -89,7 +89,7 @@ def expectations(rules: Rules, scores: npt.ArrayLike, words: npt.ArrayLike) -> E
         ValueError: another shape, or nan or +inf.
     """
     by_rule, by_word = checked_scores(rules, scores, words)
-    counts, tags = np.zeros(rules.count), np.empty_like(by_word)
+    counts, tags = np.zeros(rules.rule_count), np.empty_like(by_word)
     log_z = inside_outside(rules, by_rule, by_word, counts, tags, chart(rules, len(by_word)))
     return Expectations(float(log_z), counts, tags)
 

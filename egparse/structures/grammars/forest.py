@@ -1,8 +1,9 @@
 """The packed forest of a sentence: every part that is in some parse, listed, and every item.
 
 A part is an anchored rule: ``(i, k, j, A -> B C)``, ``(i, j, A -> B)`` or ``(i, A -> word)``. The
-parts with the parent [A, i, j] are the ways to make that item (``egparse.structures.grammars.chart``
-has the items); a parse chooses one way for each item that it uses, beginning with the root.
+parts with the parent [A, i, j] are the ways to make that item (items are those of
+``egparse.structures.grammars.chart``); a parse chooses one way for each item that it uses,
+beginning with the root.
 Listing the parts costs O(n^3 R) time and O(n^2 N + parts) memory; then each part may have a score
 of its own, and inference costs O(parts) (``egparse.structures.grammars.forest_inference``).
 """

@@ -42,7 +42,7 @@ class Rules(NamedTuple):
         return len(self.parent_starts) - 1
 
     @property
-    def count(self) -> int:
+    def rule_count(self) -> int:
         """The number of all rules, R + U + N."""
         return len(self.binary) + len(self.unary) + self.symbols
 
