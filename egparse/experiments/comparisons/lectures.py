@@ -46,7 +46,7 @@ NEEDS = (
     *files_of(SPANISH_TREES),
 )
 
-_SIZES = {"tags": (50, 100, 200, 400, 800, 1600, 3200), "digits": (50, 100, 200, 400, 1000, 4000)}
+_SIZES = {"tags": (50, 200, 800, 3200), "digits": (50, 200, 1000, 4000)}
 _QUICK_SIZES = {"tags": (20, 40), "digits": (40, 80)}
 _MIXED, _QUICK_MIXED = (125, 250, 500, 1000, 2000), (60, 120)
 _SHARDS, _QUICK_SHARDS = (1, 2, 4, 8), (1, 2)

@@ -47,7 +47,7 @@ PAIRS = (
 
 _SMOOTHING = (0.001, 0.01, 0.1, 1.0)
 _C = (0.01, 0.1, 1.0, 10.0)
-_PASSES = 40
+_PASSES = 30
 _GAP = 1e-3
 
 
@@ -100,15 +100,22 @@ def measure_generative(
 def best_value(model: Model, n: int, seed: int) -> float:
     """The value with the best accuracy on the validation part."""
     held = model.make(n, seed)
-    return max(model.values, key=lambda value: accuracy(_trained(model, held, value, seed)[0]))
+
+    def merit(value: float) -> float:
+        return accuracy(_counts(model, held, value, seed, held.dev))
+
+    return max(model.values, key=merit)
 
 
 def _tested(model: Model, n: int, seed: int, value: float) -> Longs:
-    return _trained(model, model.make(n, seed), value, seed)[1]
+    held = model.make(n, seed)
+    return _counts(model, held, value, seed, held.test)
 
 
-def _trained(model: Model, held: Held, value: float, seed: int) -> tuple[Longs, Longs]:
-    """The counts on the validation and on the test part."""
+def _counts(
+    model: Model, held: Held, value: float, seed: int, part: Callable[[float], Longs]
+) -> Longs:
+    """Train, and count on a part."""
     counts = model.learner in ("hmm", "naive-bayes")
     config = LearnerConfig(seed=seed) if counts else LearnerConfig(c=value, seed=seed)
     options = {"smoothing": value} if counts else {}
@@ -119,7 +126,7 @@ def _trained(model: Model, held: Held, value: float, seed: int) -> tuple[Longs, 
         if not counts and learner.certificate(state).relative_gap <= _GAP:
             break
     with learner.model_weights(state):
-        return held.dev(state.scale), held.test(state.scale)
+        return part(state.scale)
 
 
 def _models(words: Sample, digits: Digits) -> dict[str, Model]:

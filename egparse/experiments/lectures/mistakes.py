@@ -20,7 +20,7 @@ from egparse.learners.registry import build
 from egparse.types import Floats
 
 _PASSES = 2000
-_HARD_C = 1e-6  # of MIRA: its multipliers are then bounded by 10^6, which is no bound here
+_HARD_C = 0.01  # of MIRA: multipliers of at most 100, which is hardly a bound
 _QUIET = 1e-9  # of |w|: passes of MIRA that change less are the last
 
 

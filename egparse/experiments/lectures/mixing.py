@@ -9,6 +9,7 @@ section 3): C grows with the number of examples here.
 
 from __future__ import annotations
 
+import itertools
 import resource
 import time
 from collections.abc import Sequence
@@ -26,6 +27,11 @@ from egparse.learners.vectors import read, write
 from egparse.types import Floats
 
 _STRENGTH = 0.01  # C for each example
+STRENGTHS = (1.0, 0.1, _STRENGTH)
+"""C for each example, where distances are measured: the stronger, the sooner the weights of a shard
+are near those of all examples.
+"""
+
 _GAP = 1e-6
 _PASSES = 300
 
@@ -44,18 +50,17 @@ def measure_mixing(
 def _distances(
     digits: Digits, sizes: Sequence[int], shards: Sequence[int], seeds: Sequence[int]
 ) -> dict[str, Any]:
-    """|w - w_avg| and |w| for each size, number of shards and seed."""
+    """|w - w_avg| and |w| for each strength, size, number of shards and seed."""
     rows = []
-    for n in sizes:
-        for seed in seeds:
-            problem = _problem(digits, n, seed)
-            whole = _optimum(problem, n, 1)
-            for count in shards:
-                if count < 2 or count > n // 10:
-                    continue
-                apart = float(np.linalg.norm(_optimum(problem, n, count) - whole))
-                rows.append([n, count, seed, apart, float(np.linalg.norm(whole))])
-    return {"columns": ["examples", "shards", "seed", "distance", "|w|"], "rows": rows}
+    for strength, n, seed in itertools.product(STRENGTHS, sizes, seeds):
+        problem = _problem(digits, n, seed)
+        whole = _optimum(problem, strength * n, 1)
+        for count in shards:
+            if 1 < count <= n // 10:
+                apart = float(np.linalg.norm(_optimum(problem, strength * n, count) - whole))
+                rows.append([strength, n, count, seed, apart, float(np.linalg.norm(whole))])
+    columns = ["C / examples", "examples", "shards", "seed", "distance", "|w|"]
+    return {"columns": columns, "rows": rows}
 
 
 def _problem(digits: Digits, n: int, seed: int) -> ClassifierProblem:
@@ -64,12 +69,12 @@ def _problem(digits: Digits, n: int, seed: int) -> ClassifierProblem:
     return problem
 
 
-def _optimum(problem: ClassifierProblem, n: int, shards: int) -> Floats:
+def _optimum(problem: ClassifierProblem, c: float, shards: int) -> Floats:
     """The mean of the optima of the shards, in this process; the optimum of all for one shard."""
     learner = build(
         "parameter-mixing",
         problem,
-        LearnerConfig(c=_STRENGTH * n),
+        LearnerConfig(c=c),
         inner="lbfgs",
         shards=shards,
         gap=_GAP,
@@ -96,9 +101,9 @@ def _accuracies(
                 own = held.problem
                 assert isinstance(own, ClassifierProblem)
                 if kind == "alone":
-                    _optimum(own, n // count, 1)
+                    _optimum(own, _STRENGTH * (n // count), 1)
                 elif kind == "once":
-                    _optimum(own, n, count)
+                    _optimum(own, _STRENGTH * n, count)
                 else:
                     learner = build(
                         "parameter-mixing",

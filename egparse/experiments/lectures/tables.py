@@ -184,33 +184,45 @@ def _generative(generative: Any) -> Table:
 
 
 def _distances(distances: Any) -> Table:
-    groups: dict[tuple[int, int], list[tuple[float, float]]] = {}
-    for n, count, _, apart, norm in distances["rows"]:
-        groups.setdefault((n, count), []).append((apart, norm))
+    groups: dict[tuple[float, int, int], list[tuple[float, float]]] = {}
+    for strength, n, count, _, apart, norm in distances["rows"]:
+        groups.setdefault((strength, n, count), []).append((apart, norm))
     rows = [
         [
+            f"{strength:g}",
             f"{n:,}",
             f"{count}",
             f"{fmean(apart for apart, _ in own):.4f}",
             f"{fmean(norm for _, norm in own):.3f}",
         ]
-        for (n, count), own in groups.items()
+        for (strength, n, count), own in groups.items()
     ]
     return Table(
         "Weights mixed once: their distance from the weights of all examples (means over seeds)",
-        ["examples", "shards", "distance", "norm of w"],
-        "rrrr",
+        ["C / examples", "examples", "shards", "distance", "norm of w"],
+        "rrrrr",
         rows,
     )
 
 
 def _distance_panel(distances: Any) -> Panel:
-    groups: dict[int, dict[int, list[float]]] = {}
-    for n, count, _, apart, _ in distances["rows"]:
-        groups.setdefault(count, {}).setdefault(n, []).append(apart)
+    groups: dict[tuple[float, int], dict[int, list[float]]] = {}
+    for strength, n, count, _, apart, _ in distances["rows"]:
+        groups.setdefault((strength, count), {}).setdefault(n, []).append(apart)
+    strengths = list(dict.fromkeys(strength for strength, _ in groups))
+    fewest = min(count for _, count in groups)
+    most = max(count for _, count in groups)
     drawn = [
-        Line(f"{count} shards", list(own), [fmean(each) for each in own.values()], place)
-        for place, (count, own) in enumerate(groups.items())
+        Line(
+            f"{count} shards, C / n = {strength:g}",
+            list(own),
+            [fmean(each) for each in own.values()],
+            strengths.index(strength),
+            dashed=count != fewest,
+            marked=True,
+        )
+        for (strength, count), own in groups.items()
+        if count in (fewest, most)
     ]
     return Panel(
         "Mixed weights against those of all examples",
