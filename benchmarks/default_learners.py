@@ -39,6 +39,7 @@ class Task(NamedTuple):
 
 TASKS = {
     "upos": Task("upos", ('layers=["upos"]', *_BARE)),
+    "tags": Task("morphology", ('layers=["upos", "xpos", "feats"]', *_BARE)),
     "entities": Task("spans", ('layers=["spans"]', *_BARE)),
     "arcs": Task("parser", ('layers=["heads"]', "parser.order=1", *_BARE)),
     "second order": Task("parser", ('layers=["heads"]', *_BARE)),

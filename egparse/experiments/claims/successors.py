@@ -41,18 +41,22 @@ def claims(results: Results) -> list[Claim]:
     log_linear = [case for case in cases if case[0] in _LOG_LINEAR]
     margin = [case for case in cases if case[0] == MARGIN]
     return [
-        _sooner(
-            f"{_S6}, abstract",
-            "SAG with line search and non-uniform sampling often significantly outperforms "
-            "existing methods in terms of the training objective: here exponentiated gradient as "
-            "published.",
-            log_linear,
-            SAG,
-            EG,
+        *(
+            _sooner(
+                f"{_S6}, abstract",
+                "SAG with line search and non-uniform sampling often significantly outperforms "
+                f"existing methods in the training objective: here {named}.",
+                log_linear,
+                SAG,
+                rival,
+            )
+            for named, rival in (
+                ("exponentiated gradient as published", EG),
+                ("L-BFGS", LBFGS),
+                ("stochastic gradient descent", SGD),
+                ("AdaGrad", ADAGRAD),
+            )
         ),
-        _sooner(f"{_S6}, abstract", "The same: L-BFGS.", log_linear, SAG, LBFGS),
-        _sooner(f"{_S6}, abstract", "The same: SGD.", log_linear, SAG, SGD),
-        _sooner(f"{_S6}, abstract", "The same: AdaGrad.", log_linear, SAG, ADAGRAD),
         _sooner(
             f"{_S6}, abstract",
             "Non-uniform sampling substantially improves the practical performance of SAG.",
@@ -68,14 +72,14 @@ def claims(results: Results) -> list[Claim]:
             (SAG, UNIFORM, SAGA),
         ),
         _linear(
-            "Shalev-Shwartz and Zhang 2013, abstract",
+            "Shalev-Shwartz and Zhang 2013, section 3",
             "Dual coordinate ascent converges linearly on smooth losses.",
             [case for case in cases if case[0] != MARGIN],
             (SDCA,),
         ),
         _sooner(
             "Duchi et al. 2011, abstract",
-            "Adaptive learning rates outperform non-adaptive ones.",
+            "Adaptive subgradient methods outperform non-adaptive ones: here SGD.",
             log_linear,
             ADAGRAD,
             SGD,
@@ -111,8 +115,9 @@ def claims(results: Results) -> list[Claim]:
         ),
         _sooner(
             "Le Priol et al. 2018, abstract",
-            "Dual coordinate ascent with a memory is competitive with SAG on conditional random "
-            "fields.",
+            "Dual coordinate ascent that remembers its variables is on par with the state of the "
+            "art in training conditional random fields: here it comes as near as SAG in at most a "
+            "quarter more passes.",
             log_linear,
             SDCA,
             SAG,
@@ -120,7 +125,7 @@ def claims(results: Results) -> list[Claim]:
         ),
         _sooner(
             "Yu et al. 2011, abstract",
-            "Dual coordinate descent for maximum entropy is faster than L-BFGS.",
+            "Dual coordinate descent is faster than most methods for maximum entropy: here L-BFGS.",
             [case for case in cases if case[0] == DIGITS],
             DUAL_CD,
             LBFGS,

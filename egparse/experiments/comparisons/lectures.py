@@ -35,7 +35,6 @@ from egparse.experiments.lectures.tasks import (
 from egparse.experiments.report.outcome import Outcome
 from egparse.experiments.report.request import Request
 from egparse.experiments.report.results import Results
-from egparse.learners.problem import VectorProblem
 
 SOURCE = "McDonald 2009 (lectures)"
 NEEDS = (
@@ -54,7 +53,7 @@ _SHARDS, _QUICK_SHARDS = (1, 2, 4, 8), (1, 2)
 _VALIDATION = 500  # sentences
 _SEPARABLE, _QUICK_SEPARABLE = 300, 40  # vectors
 _SHORT = 12  # words of a separable sentence
-_STRUCTURES, _QUICK_STRUCTURES = 15, 6
+_STRUCTURES, _QUICK_STRUCTURES = 20, 6
 _TOLERANCE = 0.05  # of the margin of structures, whose programs grow for long
 
 
@@ -128,7 +127,7 @@ def _tags(request: Request) -> Any:
     return tags(subset(words._replace(train=short), count, request.seed)).problem
 
 
-def _trees(request: Request) -> VectorProblem | Any:
+def _trees(request: Request) -> Any:
     """A parsing problem of few short sentences."""
     found = sample(request, SPANISH_TREES, (80, 20))
     short = [own for own in found.train if 3 <= len(own) <= _SHORT]

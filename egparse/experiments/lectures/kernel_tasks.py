@@ -35,12 +35,13 @@ from egparse.types import Floats, Longs
 LINEAR, SQUARE, CUBE, GAUSSIAN = "linear", "polynomial, d = 2", "polynomial, d = 3", "Gaussian"
 VOTED = "polynomial, d = 2, voted"
 LETTERS, PAIRS, TRIPLES = "letters", "subsequences of 2", "subsequences of 3"
-PRODUCTIONS, FRAGMENTS = "productions", "tree fragments"
+PRODUCTIONS, FRAGMENTS = "productions", "tree fragments, decay 0.4"
+SMALL_FRAGMENTS = "tree fragments, decay 0.1"
 
 _FREE = (math.inf, 0.0)
 _C = 1.0  # the perceptron has none
 _DIGITS, _QUICK_DIGITS = (2500, 1000, 1500), (150, 60, 60)
-_WORDS, _TREES, _QUICK_OBJECTS = (500, 250), (250, 125), (40, 20)  # of each class
+_WORDS, _TREES, _QUICK_OBJECTS = (500, 250), (400, 200), (40, 20)  # of each class
 _PASSES, _QUICK_PASSES = 5, 2
 _SAMPLE = 200  # objects whose Gram matrix is decomposed
 _SMALL = 1e-6  # the decay that leaves single productions
@@ -73,6 +74,7 @@ def compare_kernels(request: Request) -> dict[str, Comparison]:
             objects_setup(trees_of_languages(request, *trees)),
             (
                 _one(PRODUCTIONS, kernel="fragments", decay=_SMALL),
+                _one(SMALL_FRAGMENTS, kernel="fragments", decay=0.1),
                 _one(FRAGMENTS, kernel="fragments", decay=0.4),
             ),
         ),
@@ -248,6 +250,6 @@ def _seconds(kernel: Kernel, x: Floats) -> float:
 LINEAR_OF: Mapping[str, tuple[str, Sequence[str]]] = {
     "kernels of digits": (LINEAR, (SQUARE, CUBE, GAUSSIAN)),
     "kernels of words": (LETTERS, (PAIRS, TRIPLES)),
-    "kernels of trees": (PRODUCTIONS, (FRAGMENTS,)),
+    "kernels of trees": (PRODUCTIONS, (SMALL_FRAGMENTS, FRAGMENTS)),
 }
 """Task -> its linear kernel, and those that see more."""

@@ -19,9 +19,9 @@ from egparse.learners.registry import build
 from egparse.learners.vectors import read, write
 
 _STEP = 1e-5
-_STARTS = 5
-_STEPS = 600
-_GAP = 1e-7
+_STARTS = 3
+_STEPS = 400
+_GAP = 1e-6
 
 
 def measure_logistic(problem: VectorProblem, c: float, seed: int) -> dict[str, Any]:
