@@ -71,7 +71,8 @@ def _faster(found: Comparison) -> Claim:
             label: found.effort(label, c, per_cent, seconds=seconds)
             for label in (EG, EG_PLAIN, LBFGS, SGD)
         }
-        cases += [own[EG] < own[label] for label in (LBFGS, SGD)]
+        reached = [label for label in (LBFGS, SGD) if math.isfinite(min(own[EG], own[label]))]
+        cases += [own[EG] < own[label] for label in reached]
         unit = "s" if seconds else "passes"
         figures = ", ".join(f"{label} {figure(value)}" for label, value in own.items())
         shown.append(f"C = {c:g}, {per_cent:g} %: {figures} {unit}")
@@ -88,9 +89,10 @@ def _max_margin(margin: Comparison) -> Claim:
     cases, shown = [], []
     for c in margin.constants:
         own = {
-            label: margin.effort(label, c, _NEAR, seconds=True) for label in (EG_PLAIN, FRANK_WOLFE)
+            label: margin.effort(label, c, _NEAR, seconds=True)
+            for label in (EG, EG_PLAIN, FRANK_WOLFE)
         }
-        cases.append(math.isfinite(own[EG_PLAIN]))
+        cases.append(math.isfinite(min(own[EG], own[EG_PLAIN])))
         figures = ", ".join(f"{label} {figure(value)} s" for label, value in own.items())
         shown.append(f"C = {c:g}: {figures}")
     return Claim(
