@@ -72,6 +72,25 @@ def test_max_margin_taggers_and_parsers_are_trained(
     assert found["UAS"] > 50
 
 
+@pytest.mark.parametrize(
+    ("learner", "options", "has_bound"),
+    [("sag", '{sampling = "uniform", saga = true}', True), ("adagrad", "{batch = 2}", False)],
+)
+def test_learners_of_later_papers_train_by_name(
+    learner: str, options: str, has_bound: bool, corpus: Path, tmp_path: Path
+) -> None:
+    done = run(
+        *("train", corpus, "--dev", CORPORA / "en_sample-dev.conllu", "--learner", learner),
+        *("--set", 'layers=["upos"]', "--set", f"upos.options={options}"),
+        *("--set", "upos.stop.iterations=4", "-o", tmp_path / "model.msgpack"),
+        *("--set", "tokeniser.train=false", "--set", "splitter.train=false"),
+        *("--quiet", "--json"),
+    )
+    found = json.loads(done.stdout)["tasks"]["upos"]
+    assert found["score"] > 60
+    assert (found["dual"] is not None) == has_bound
+
+
 def test_what_is_set_of_a_task_goes_before_the_learner_of_all(corpus: Path, tmp_path: Path) -> None:
     done = run(
         "train",
