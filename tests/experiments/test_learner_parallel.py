@@ -497,9 +497,9 @@ def test_interrupt_leaves_no_process_behind(tmp_path: Path, interruptible: None)
         ("parameter-mixing", LearnerConfig(), {"inner": "lbfgs", "gap": 0.0}, "0 < gap < 1"),
         (
             "parameter-mixing",
-            LearnerConfig(gamma=1.0),
-            {"inner": "eg-online"},
-            "exponentiated gradient expects the loss",
+            LearnerConfig(beta=math.inf, gamma=1.0),
+            {"inner": "parallel-gradient"},
+            "expected a differentiable loss",
         ),
         ("parameter-mixing", LearnerConfig(), {"eta0": 0.1}, "learner parameter-mixing: .*eta0"),
         ("parameter-mixing", LearnerConfig(gamma=1.0), {}, "got beta = 1, gamma = 1"),
