@@ -11,6 +11,7 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
+from PIL import Image
 
 from egparse.experiments.report.outcome import Line, Panel
 
@@ -20,6 +21,9 @@ the grey is ours.
 """
 
 _MARKERS = "osv^Dx+*"
+_STYLES = ("-", "-.", ":")
+"""Of lines whose colours come round again."""
+_PNG_COLOURS = 128  # an indexed picture is a third the size of one in full colour
 _COLUMNS = 3
 _WIDTH, _HEIGHT = 5.2, 3.7  # inches a panel
 _SPARSE = 15  # points up to which each is marked
@@ -80,7 +84,7 @@ def _draw_line(axes: Axes, line: Line) -> None:
         line.y,
         label=line.label,
         color=_PALETTE[line.colour % len(_PALETTE)],
-        linestyle="--" if line.dashed else "-",
+        linestyle="--" if line.dashed else _STYLES[line.colour // len(_PALETTE) % len(_STYLES)],
         linewidth=1.4,
         marker=_MARKERS[line.colour % len(_MARKERS)] if few else None,
         markersize=3.5,
@@ -92,5 +96,14 @@ def _saved(figure: Any, format: Format) -> bytes:
     metadata = (
         {"Date": None} if format == "svg" else {}
     )  # without a date, equal figures are equal files
-    figure.savefig(stream, format=format, dpi=110, metadata=metadata)
+    figure.savefig(stream, format=format, dpi=100, metadata=metadata)
+    return _indexed(stream) if format == "png" else stream.getvalue()
+
+
+def _indexed(picture: io.BytesIO) -> bytes:
+    """The PNG with a palette in place of full colour."""
+    stream = io.BytesIO()
+    with Image.open(picture) as full:
+        few = full.convert("RGB").quantize(_PNG_COLOURS, dither=Image.Dither.NONE)
+        few.save(stream, format="PNG", optimize=True)
     return stream.getvalue()
