@@ -96,7 +96,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "pages": RECORDS | {"readers", "spacy", "__init__"},
     "experiments": PREDICTORS
     | {"fitting", "tagging", "parsing", "splitting", "pipeline", "training", "evaluation"}
-    | {"readers", "scipy", "clarabel", "matplotlib", "__init__"},
+    | {"readers", "scipy", "clarabel", "matplotlib", "PIL", "__init__"},
 }
 """Room or top-level file -> rooms and other packages; the standard library and the own room are
 free.
