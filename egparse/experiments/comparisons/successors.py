@@ -98,6 +98,7 @@ def _digits(request: Request) -> Setup:
     n_train, n_dev = (300, 150) if request.quick else (7000, 1500)
     if images is None or labels is None:
         x, y = classes_of_points(n_train + n_dev, request.seed)
+        x = x - x.min()  # learners of maximum-entropy models want values of at least 0, as pixels
         name = "points around the centres of classes, generated"
     else:
         name, (x, y) = "MNIST test digits", read_digits(images, labels)

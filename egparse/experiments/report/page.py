@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,12 +10,14 @@ from egparse.experiments.report.claims import claims_lines
 from egparse.experiments.report.markdown import table_lines
 from egparse.experiments.report.outcome import Outcome
 
+_WIDTH = 100
+
 
 def page(name: str, outcome: Outcome, facts: Mapping[str, Any]) -> str:
     """The page; ``facts`` describe the run itself (versions, seed, time)."""
     parts = [
         f"# {outcome.title}",
-        f"Reproduces: {outcome.source}.",
+        _filled(f"Reproduces: {outcome.source}."),
         _listed(outcome.data),
         f"![{outcome.title}]({name}.png)",
     ]
@@ -23,15 +26,26 @@ def page(name: str, outcome: Outcome, facts: Mapping[str, Any]) -> str:
     for table in outcome.tables:
         parts += [f"## {table.title}", "\n".join(table_lines(table))]
     if outcome.notes:
-        parts += ["## Notes", "\n".join(f"- {note}" for note in outcome.notes)]
+        parts += ["## Notes", "\n".join(_item(note) for note in outcome.notes)]
     parts += ["## Run", _listed(facts)]
     return "\n\n".join(parts) + "\n"
 
 
 def _listed(facts: Mapping[str, Any]) -> str:
     return "\n".join(
-        f"- {name}: {value:,}"
+        _item(f"{name}: {value:,}")
         if isinstance(value, int) and not isinstance(value, bool) and name != "seed"
-        else f"- {name}: {value}"
+        else _item(f"{name}: {value}")
         for name, value in facts.items()
+    )
+
+
+def _item(text: str) -> str:
+    return _filled(f"- {text}", "  ")
+
+
+def _filled(text: str, indent: str = "") -> str:
+    """Lines that an editor shows whole."""
+    return textwrap.fill(
+        text, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
