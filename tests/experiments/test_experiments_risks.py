@@ -165,8 +165,10 @@ def test_risks_are_measured_with_and_without_a_test_part() -> None:
 def test_the_table_of_losses_shows_risks_in_their_order() -> None:
     request = Request(quick=True, iterations=2, constants=(1.0,))
     outcome = loss_grid.report(loss_grid.measure(request))
-    assert [table.title for table in outcome.tables] == ["Entities", "English trees", "Latin trees"]
-    for table in outcome.tables:
+    names = ["Entities", "English trees", "Latin trees"]
+    found = [table for table in outcome.tables if table.title in names]
+    assert [table.title for table in found] == names
+    for table in found:
         assert table.headings[-4:] == ("test", "cost", "risk bound", "ramp")
         assert len(table.rows) == 4
         for row in table.rows:

@@ -76,7 +76,7 @@ def test_steps_are_those_of_the_paper(loss: Loss, averaged: bool, batch: int) ->
 def test_structures_improve(name: str) -> None:
     problem = SLICES[name]()
     learner = build("adagrad", problem, LearnerConfig(c=3.0))
-    found = [each.primal for each in passes(learner, learner.initialise(), 12)]
+    found = [each.primal for each in passes(learner, learner.initialise(), 40)]
     reference = build("lbfgs", problem, LearnerConfig(c=3.0))
     *_, best = passes(reference, reference.initialise(), 60)
     assert best.dual * (1 - 1e-5) <= found[-1] < found[0]

@@ -227,7 +227,10 @@ def test_a_pruner_needs_probabilities(setting: str) -> None:
         ),
         (["parser.learner=lbfgs", "parser.loss=max-margin"], "beta"),
         (["parser.loss=perceptron"], "exponentiated gradient expects a loss"),
-        (["parser.learner=sgd", "parser.options.eta=1"], "the learner sgd are: eta0, averaged; did"),
+        (
+            ["parser.learner=sgd", "parser.options.eta=1"],
+            "the learner sgd are: eta0, averaged; did",
+        ),
         (["parser.learner=gis"], "gis fits labels chosen one by one only"),
         (["parser.learner=kernel-perceptron"], "kernel-perceptron has no weight vector"),
     ],

@@ -337,7 +337,7 @@ def test_learners_without_targets_are_refused_by_name() -> None:
     with pytest.raises(ConfigError, match="targets can be replaced, got EnumeratedProblem"):
         learner.retarget(learner.initialise(), {0: plain.gold(0)})
     margin = build("eg-online", problem, LearnerConfig(beta=math.inf, gamma=1.0))
-    with pytest.raises(ConfigError, match="expected the log-linear loss"):
+    with pytest.raises(ConfigError, match="expected a loss with finite beta, such as log-linear"):
         margin.retarget(margin.initialise(), {})
 
 

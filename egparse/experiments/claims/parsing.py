@@ -183,7 +183,7 @@ def _of_scores(found: Comparison, results: Results) -> list[Claim]:
             verdict_of([is_better(seeds, EG, c, SGD, c) is None]),
             f"{len(seeds.runs(EG, c))} seeds, 12 passes at C = {c:g}, EG against SGD: "
             f"{compared(seeds, EG, c, SGD, c)}; standard deviation over seeds "
-            f"{seeds.spread(EG, c):.2f} and {seeds.spread(SGD, c):.2f}.",
+            f"{figure(seeds.spread(EG, c))} and {figure(seeds.spread(SGD, c))}.",
         ),
         _late_rates(rates),
     ]
