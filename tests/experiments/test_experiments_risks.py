@@ -169,7 +169,7 @@ def test_the_table_of_losses_shows_risks_in_their_order() -> None:
     found = [table for table in outcome.tables if table.title in names]
     assert [table.title for table in found] == names
     for table in found:
-        assert table.headings[-4:] == ("test", "cost", "risk bound", "ramp")
+        assert table.headings[-3:] == ("cost", "risk bound", "ramp")
         assert len(table.rows) == 4
         for row in table.rows:
             cost, bound, ramp = map(float, row[-3:])
