@@ -437,8 +437,7 @@ def _other_tables(numbers: Any) -> list[Table]:
             ],
         ),
         Table(
-            "EM on sentences without trees, from the probabilities by counting: log-likelihood of "
-            "the sentences, validation F1",
+            "EM without trees, from counted probabilities: log-likelihood and validation F1",
             ("steps", "log-likelihood", "a word", "F1"),
             "rrrr",
             [
@@ -452,8 +451,8 @@ def _other_tables(numbers: Any) -> list[Table]:
             ],
         ),
         Table(
-            f"A random grammar, of entropy {known['entropy']:.2f} nats a tree (mean of -log p of "
-            f"other trees: {known['held out']:.2f}): the estimate from so many trees",
+            f"A random grammar of {known['entropy']:.2f} nats a tree (mean of -log p of other trees: "
+            f"{known['held out']:.2f})",
             ("trees", "KL (nats)", "KL x 2 trees / parameters", "F1 by counting", "F1 log-linear"),
             "rrrrr",
             [
