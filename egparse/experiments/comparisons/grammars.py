@@ -451,8 +451,8 @@ def _other_tables(numbers: Any) -> list[Table]:
             ],
         ),
         Table(
-            f"A random grammar of {known['entropy']:.2f} nats a tree (mean of -log p of other trees: "
-            f"{known['held out']:.2f})",
+            f"A random grammar of {known['entropy']:.2f} nats a tree (mean of -log p of other "
+            f"trees: {known['held out']:.2f})",
             ("trees", "KL (nats)", "KL x 2 trees / parameters", "F1 by counting", "F1 log-linear"),
             "rrrrr",
             [
