@@ -4,6 +4,11 @@ al. 2008, section 7.1.2): its curves and its table.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
 from egparse.experiments.data.problems import Setup
 from egparse.experiments.report.outcome import Table
 from egparse.experiments.report.record import Comparison, Curve, Point
@@ -15,10 +20,21 @@ from egparse.learners.eg.path import PathConfig, follow
 _LABEL = "EG, path over C"
 
 
-def trace_path(experiment: str, setup: Setup, path: PathConfig, request: Request) -> Comparison:
-    """A curve with one point for each C; its effective iterations are those of this C alone."""
+def trace_path(
+    experiment: str,
+    setup: Setup,
+    path: PathConfig,
+    request: Request,
+    options: Mapping[str, Any] = MappingProxyType({}),
+) -> Comparison:
+    """A curve with one point for each C; its effective iterations are those of this C alone.
+
+    The learner is EG as published, but for ``options``.
+    """
     setup.problem.reset()
-    learner = OnlineEG(setup.problem, EGConfig.as_published(seed=request.seed))
+    learner = OnlineEG(
+        setup.problem, replace(EGConfig.as_published(seed=request.seed), **dict(options))
+    )
     found = []
     for solution in follow(learner, learner.initialise(setup.gold_theta), path):
         point = Point(
@@ -35,7 +51,7 @@ def trace_path(experiment: str, setup: Setup, path: PathConfig, request: Request
                 setup.name,
                 _LABEL,
                 "eg-online",
-                {"published": True},
+                {"published": True, **options},
                 1.0,
                 0.0,
                 solution.c,

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from egparse.experiments.claims.lectures import claims
+from egparse.experiments.data.digits import IMAGES, LABELS
 from egparse.experiments.data.problems import parser
 from egparse.experiments.data.samples import SPANISH_TREES, files_of, sample
 from egparse.experiments.lectures import tables
@@ -24,8 +25,6 @@ from egparse.experiments.lectures.mistakes import measure_sparsity, measure_theo
 from egparse.experiments.lectures.mixing import measure_mixing
 from egparse.experiments.lectures.pairs import measure_pairs
 from egparse.experiments.lectures.tasks import (
-    IMAGES,
-    LABELS,
     LANGUAGES,
     Digits,
     read_vectors,

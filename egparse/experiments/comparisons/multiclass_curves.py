@@ -28,8 +28,7 @@ from egparse.experiments.comparisons.comparison import (
     Plan,
     compare,
 )
-from egparse.experiments.data.digits import read_digits
-from egparse.experiments.data.generated import classes_of_points
+from egparse.experiments.data.digits import IMAGES, LABELS, digits_or_points
 from egparse.experiments.data.problems import Setup, classifier
 from egparse.experiments.report.curves import Budget
 from egparse.experiments.report.outcome import Outcome, Panel
@@ -48,7 +47,6 @@ from egparse.learners.eg.path import PathConfig
 from egparse.types import Floats, Ints
 
 NAME = "multiclass"
-IMAGES, LABELS = "mnist/t10k-images-idx3-ubyte.gz", "mnist/t10k-labels-idx1-ubyte.gz"
 NEEDS = (IMAGES, LABELS)
 SOURCE = "Globerson et al. 2007, Fig. 3; Collins et al. 2008, Fig. 4-11, Tab. 1 and 2"
 
@@ -286,14 +284,9 @@ def _for_bounds(x: Floats, y: Ints) -> dict[str, float]:
 
 def _setup(request: Request, seed: int) -> tuple[Setup, tuple[Floats, Ints]]:
     """The problem of a split that the seed draws, and its training part."""
-    images, labels = request.file(IMAGES), request.file(LABELS)
     n_train, n_dev = (_QUICK_TRAIN, _QUICK_DEV) if request.quick else (_TRAIN, _DEV)
-    if images is None or labels is None:
-        name = "points around the centres of classes, generated"
-        x, y = classes_of_points(n_train + n_dev, seed)
-    else:
-        name, (x, y) = "MNIST test digits", read_digits(images, labels)
-        order = np.random.default_rng(seed).permutation(len(x))
-        x, y = x[order], y[order]
+    name, x, y = digits_or_points(request, n_train + n_dev, seed)
+    order = np.random.default_rng(seed).permutation(len(x))
+    x, y = x[order], y[order]
     train, dev = slice(n_train), slice(n_train, n_train + n_dev)
     return classifier(name, (x[train], y[train]), (x[dev], y[dev])), (x[train], y[train])

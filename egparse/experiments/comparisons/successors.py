@@ -32,9 +32,7 @@ from egparse.experiments.comparisons.comparison import (
     Plan,
     compare,
 )
-from egparse.experiments.comparisons.multiclass_curves import IMAGES, LABELS
-from egparse.experiments.data.digits import read_digits
-from egparse.experiments.data.generated import classes_of_points
+from egparse.experiments.data.digits import IMAGES, LABELS, digits_or_points
 from egparse.experiments.data.problems import Setup, classifier, entities, parser
 from egparse.experiments.data.samples import SPANISH_NAMES, SPANISH_TREES, files_of, sample
 from egparse.experiments.report.curves import Budget
@@ -94,14 +92,8 @@ class Problem(NamedTuple):
 
 
 def _digits(request: Request) -> Setup:
-    images, labels = request.file(IMAGES), request.file(LABELS)
     n_train, n_dev = (300, 150) if request.quick else (7000, 1500)
-    if images is None or labels is None:
-        x, y = classes_of_points(n_train + n_dev, request.seed)
-        x = x - x.min()  # learners of maximum-entropy models want values of at least 0, as pixels
-        name = "points around the centres of classes, generated"
-    else:
-        name, (x, y) = "MNIST test digits", read_digits(images, labels)
+    name, x, y = digits_or_points(request, n_train + n_dev, request.seed)
     train, dev = slice(n_train), slice(n_train, n_train + n_dev)
     return classifier(name, (x[train], y[train]), (x[dev], y[dev]))
 

@@ -1,4 +1,6 @@
-"""Images and labels in the IDX format of MNIST (LeCun et al. 1998), compressed or not."""
+"""Images and labels in the IDX format of MNIST (LeCun et al. 1998), compressed or not, and the
+vectors of the experiments: those digits, or generated points where the files are missing.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,12 @@ from pathlib import Path
 import numpy as np
 
 from egparse.errors import EgparseError
+from egparse.experiments.data.generated import classes_of_points
+from egparse.experiments.report.request import Request
 from egparse.types import Floats, Ints, UInt8s
+
+IMAGES, LABELS = "mnist/t10k-images-idx3-ubyte.gz", "mnist/t10k-labels-idx1-ubyte.gz"
+"""The 10,000 test digits of MNIST, below the directory of data."""
 
 _UNSIGNED_BYTE = 8
 _MAX_CELLS = 1 << 30
@@ -58,3 +65,16 @@ def read_digits(images: Path, labels: Path) -> tuple[Floats, Ints]:
             f"{labels}: expected a label for each of {len(pixels)} images, got {classes.shape}"
         )
     return pixels.reshape(len(pixels), -1) / 255.0, classes.astype(np.int32)
+
+
+def digits_or_points(request: Request, n: int, seed: int) -> tuple[str, Floats, Ints]:
+    """What they are called, vectors (m, d) of values of at least 0, and classes (m,).
+
+    They are all digits, in the order of the files; without the files, ``n`` generated points around
+    the centres of classes, moved so that the least value is 0, as of pixels.
+    """
+    images, labels = request.file(IMAGES), request.file(LABELS)
+    if images is None or labels is None:
+        x, y = classes_of_points(n, seed)
+        return "points around the centres of classes, generated", x - x.min(), y
+    return ("MNIST test digits", *read_digits(images, labels))

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from egparse.experiments.data.digits import read_digits
-from egparse.experiments.data.generated import classes_of_points, sentences
+from egparse.experiments.data.digits import digits_or_points
+from egparse.experiments.data.generated import sentences
 from egparse.experiments.data.samples import Sample
 from egparse.experiments.kernels.trees import Tree
 from egparse.experiments.report.request import Request
@@ -28,7 +28,6 @@ from egparse.tagging.tagger import Tagger
 from egparse.training.columns import build_columns
 from egparse.types import Floats, Ints, Longs
 
-IMAGES, LABELS = "mnist/t10k-images-idx3-ubyte.gz", "mnist/t10k-labels-idx1-ubyte.gz"
 LANGUAGES = {
     "English": "ud/en_ewt-ud-train.conllu",
     "French": "ud/fr_sequoia-ud-train.conllu",
@@ -65,15 +64,7 @@ class Digits(NamedTuple):
 
 def read_vectors(request: Request, sizes: tuple[int, int, int]) -> Digits:
     """So many digits of each part in the order of the file, or points around centres."""
-    images, labels = request.file(IMAGES), request.file(LABELS)
-    total = sum(sizes)
-    if images is None or labels is None:
-        data, (x, y) = (
-            "points around the centres of classes, generated",
-            classes_of_points(total, request.seed),
-        )
-    else:
-        data, (x, y) = "MNIST test digits", read_digits(images, labels)
+    data, x, y = digits_or_points(request, sum(sizes), request.seed)
     x = np.concatenate([x, np.ones((len(x), 1))], axis=1)
     ends = np.cumsum((0, *sizes)).tolist()
     train, dev, test = ((x[first:end], y[first:end]) for first, end in itertools.pairwise(ends))
