@@ -29,7 +29,7 @@ COUNTING = ("hmm", "naive-bayes")
 """They count the corpus, without any inference."""
 KERNELS = (
     *((maxent, kernel) for kernel in ("tabulate", "log_sums", "loss_and_expectations")),
-    *((tron, kernel) for kernel in ("loss_and_probabilities", "hessian_product")),
+    *((tron, kernel) for kernel in ("loss_and_expectations", "hessian_product")),
     (dual_cd, "dual_pass"),
     (perceptron, "_train_pass"),
 )

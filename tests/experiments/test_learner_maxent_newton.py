@@ -25,7 +25,7 @@ from egparse.experiments.maxent.lbfgs import maxent_optimum
 from egparse.experiments.maxent.learner import MaxentLearner
 from egparse.experiments.maxent.probes.bounds import ORDER, SubProblems
 from egparse.experiments.maxent.problem import MaxentProblem, build_maxent
-from egparse.experiments.maxent.rowwise import hessian_product, loss_and_probabilities
+from egparse.experiments.maxent.rowwise import hessian_product, loss_and_expectations
 from egparse.experiments.maxent.tabulation import REFRESH
 from egparse.experiments.maxent.tron import TrustRegionNewton
 from egparse.types import Floats
@@ -132,9 +132,9 @@ def test_products_with_the_hessian_are_differences_of_gradients(
     shape = problem.context_count, problem.label_count
     probabilities, scores = np.empty(shape), np.empty(shape[1])
     found, ahead, behind = np.empty((3, len(w)))
-    loss_and_probabilities(problem.features, w + 1e-6 * v, probabilities, ahead)
-    loss_and_probabilities(problem.features, w - 1e-6 * v, probabilities, behind)
-    loss_and_probabilities(problem.features, w, probabilities, found)
+    loss_and_expectations(problem.features, w + 1e-6 * v, probabilities, ahead)
+    loss_and_expectations(problem.features, w - 1e-6 * v, probabilities, behind)
+    loss_and_expectations(problem.features, w, probabilities, found)
     assert probabilities.sum(axis=1) == pytest.approx(np.ones(shape[0]))
     hessian_product(problem.features, probabilities, v, scores, found)
     assert found == pytest.approx((ahead - behind) / 2e-6, abs=1e-6)

@@ -4,14 +4,18 @@ sample treebank.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 from full_rows import full_rows
+from learners.enumerated import random_problem
 
 from egparse.features.arcs import ArcCodes, ArcTemplates, compile_arc_templates, encode_arcs
+from egparse.learners.problem import VectorProblem
 from egparse.parsing.arc_problem import TreeProblem, Trees
 from egparse.readers.corpus import read_corpus
 from egparse.tagging.sequence_problem import SequenceProblem
@@ -118,3 +122,16 @@ def _encoded(values: Ints, templates: ArcTemplates) -> ArcCodes:
     )
     encode_arcs(values, templates, codes)
     return codes
+
+
+FAMILY = [(1.0, 0.0), (math.inf, 1.0), (1.0, 1.0), (3.0, 2.0)]
+"""(beta, gamma) of losses: log-linear, max-margin, softmax-margin, and one in between."""
+
+PROBLEMS: dict[str, Callable[[], VectorProblem]] = {
+    "enumerated": lambda: random_problem(1),
+    "chain": sequences,
+    "words": lambda: sequences(bigrams=False),
+    "projective": trees,
+    "non-projective": lambda: trees(kind="non-projective", single_root=False),
+}
+"""A problem of each structure."""

@@ -5,7 +5,6 @@ out below zero.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from learners.enumerated import (
     max_margin_optimum,
     random_problem,
 )
-from learners.small_problems import sample_trees, sequences, trees
+from learners.small_problems import FAMILY, PROBLEMS, sample_trees, trees
 from scipy.optimize import minimize
 from structures.test_arc_graph import listed, random_graph
 from structures.test_loopy import near_exact, propagated
@@ -34,15 +33,7 @@ from egparse.structures.second_order.projective_log import best_tree
 from egparse.types import Floats
 
 INF = math.inf
-FAMILY = [(1.0, 0.0), (INF, 1.0), (1.0, 1.0), (3.0, 2.0)]
 losses = pytest.mark.parametrize(("beta", "gamma"), FAMILY)
-PROBLEMS: dict[str, Callable[[], VectorProblem]] = {
-    "enumerated": lambda: random_problem(1),
-    "chain": sequences,
-    "words": lambda: sequences(bigrams=False),
-    "projective": trees,
-    "non-projective": lambda: trees(kind="non-projective", single_root=False),
-}
 problems = pytest.mark.parametrize("name", PROBLEMS)
 
 

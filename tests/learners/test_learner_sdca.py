@@ -16,7 +16,7 @@ from learners.enumerated import (
     max_margin_optimum,
     random_problem,
 )
-from learners.small_problems import sequences, trees
+from learners.small_problems import FAMILY, PROBLEMS, sequences
 from scipy.special import logsumexp
 from tolerances import SINGLE, rounding
 
@@ -29,15 +29,7 @@ from egparse.learners.vectors import squared_norm
 from egparse.types import Floats
 
 INF = math.inf
-FAMILY = [(1.0, 0.0), (INF, 1.0), (1.0, 1.0), (3.0, 2.0)]
 losses = pytest.mark.parametrize(("beta", "gamma"), FAMILY)
-PROBLEMS: dict[str, Callable[[], VectorProblem]] = {
-    "enumerated": lambda: random_problem(1),
-    "chain": sequences,
-    "words": lambda: sequences(bigrams=False),
-    "projective": trees,
-    "non-projective": lambda: trees(kind="non-projective", single_root=False),
-}
 problems = pytest.mark.parametrize("name", PROBLEMS)
 DIGITS = rounding(100, eps=SINGLE)
 """Marginals are stored in float32, in sums of up to 100 parts of an example."""

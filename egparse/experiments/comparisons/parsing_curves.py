@@ -120,8 +120,8 @@ def measure(request: Request) -> Results:
     notes = (
         *dict.fromkeys(note for each in comparisons.values() for note in each.notes),
         RATES_NOTE,
-        "The paths over C start near the correct trees, and do without what the uniform start costs "
-        "EG at low C (see the table of learners).",
+        "The paths over C start near the correct trees; the table of learners has what the uniform "
+        "start costs EG at low C.",
         f"Every learner has {budget.cpu_seconds:g} CPU seconds, or {budget.effective_iterations:g} "
         f"effective iterations, at each C, and ends at a relative gap of {_GAP:g}.",
         "Accuracy is over all words, punctuation included.",

@@ -28,7 +28,7 @@ class GIS(MaxentLearner):
     def __init__(self, problem: MaxentProblem, *, sigma2: float = 10.0) -> None:
         super().__init__(problem, sigma2=sigma2)
         ones = np.ones(problem.feature_count)
-        self.most = float(greatest_total(problem.features, ones, self._scores))
+        self.most = float(greatest_total(problem.features, ones, self._scores[0]))
         """f#."""
 
     def _move(self, state: MaxentState) -> int:

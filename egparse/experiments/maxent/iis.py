@@ -48,7 +48,7 @@ def iis_pass(features: Features, table: Table, totals: Floats, w: Floats, precis
         for t in range(features.feature_starts[a], features.feature_starts[a + 1]):
             z = _start(features, table, totals, a, t, w[t], precision)
             for _ in range(_MOST_STEPS):
-                slope, curvature = _derivatives(features, table, totals, a, t, z)
+                slope, curvature = derivatives(features, table, totals, a, t, z)
                 slope += precision * (w[t] + z) - features.observed[t]
                 step = slope / (curvature + precision)
                 z -= step
@@ -70,17 +70,19 @@ def _start(
     weight: float,
     precision: float,
 ) -> float:
-    expected, rate = _derivatives(features, table, totals, a, t, 0.0)
+    expected, rate = derivatives(features, table, totals, a, t, 0.0)
     if expected == 0.0:
         return stationary_point(0.0, 1.0, features.observed[t], weight, precision)
     return stationary_point(expected, rate / expected, features.observed[t], weight, precision)
 
 
 @njit
-def _derivatives(
+def derivatives(
     features: Features, table: Table, totals: Floats, a: int, t: int, z: float
 ) -> tuple[float, float]:
-    """The first and second derivative of A_t - Q_t at z."""
+    """The first and second derivative of A_t - Q_t at z, without those of the regulariser and the
+    observed value (Huang et al. 2009, eq. 12).
+    """
     label = features.labels[t]
     slope, curvature = 0.0, 0.0
     for j in range(features.column_starts[a], features.column_starts[a + 1]):

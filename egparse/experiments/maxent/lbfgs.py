@@ -89,7 +89,7 @@ class _Trace:
         self.problem, self.precision, self.stop = problem, precision, stop
         self.weights = start.copy()
         self.pauses, self.passes = 0.0, 0
-        self.scores, self.expected = np.empty(problem.label_count), np.empty_like(start)
+        self.scores, self.expected = np.empty((1, problem.label_count)), np.empty_like(start)
         value, slope = self.evaluate(self.weights)
         self.records = [stop.record(0, 0.0, value, float(np.linalg.norm(slope)))]
         if stop.observe:

@@ -65,7 +65,7 @@ class MaxentLearner(ABC):
             raise ConfigError(f"{self.name}: expected a variance sigma2 > 0, got {sigma2}")
         self.problem = problem
         self.precision = 1.0 / sigma2
-        self._scores = np.empty(problem.label_count)
+        self._scores = np.empty((1, problem.label_count))
 
     def initialise(self) -> MaxentState:
         """w = 0."""

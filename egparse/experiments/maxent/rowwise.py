@@ -16,30 +16,20 @@ from egparse.types import Floats
 
 
 @njit
-def loss_and_expectations(features: Features, w: Floats, scores: Floats, expected: Floats) -> float:
+def loss_and_expectations(
+    features: Features, w: Floats, probabilities: Floats, expected: Floats
+) -> float:
     """Write sum_{x,y} p~(x) P_w(y | x) f_t(x, y) of every feature into ``expected`` (n); returns
-    sum_x p~(x) log T(x), nats. ``scores`` (L) is room for one context.
+    sum_x p~(x) log T(x), nats.
+
+    ``probabilities`` (m, L) receives P_w(y | x) of the m contexts; with a single row (1, L) it is
+    room for one context after the other.
     """
     expected[:] = 0.0
     total = 0.0
+    last = probabilities.shape[0] - 1
     for k in range(features.counts.shape[0]):
-        score_context(features, w, k, scores)
-        forbid(features, k, scores, -np.inf)
-        log_sum = to_probabilities(scores)
-        total += features.counts[k] * log_sum
-        _add(features, k, features.counts[k], scores, expected)
-    return total
-
-
-@njit
-def loss_and_probabilities(
-    features: Features, w: Floats, probabilities: Floats, expected: Floats
-) -> float:
-    """``loss_and_expectations`` that also keeps P_w(y | x) in ``probabilities`` (m, L)."""
-    expected[:] = 0.0
-    total = 0.0
-    for k in range(features.counts.shape[0]):
-        scores = probabilities[k]
+        scores = probabilities[min(k, last)]
         score_context(features, w, k, scores)
         forbid(features, k, scores, -np.inf)
         log_sum = to_probabilities(scores)

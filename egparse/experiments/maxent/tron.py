@@ -15,7 +15,7 @@ import numpy as np
 from egparse.errors import ConfigError
 from egparse.experiments.maxent.learner import MaxentLearner, MaxentState
 from egparse.experiments.maxent.problem import MaxentProblem
-from egparse.experiments.maxent.rowwise import hessian_product, loss_and_probabilities
+from egparse.experiments.maxent.rowwise import hessian_product, loss_and_expectations
 from egparse.types import Floats
 
 _ETA = (1e-4, 0.25, 0.75)  # eta_0, eta_1, eta_2, ibid., section 2.3
@@ -54,7 +54,7 @@ class TrustRegionNewton(MaxentLearner):
 
     def _loss(self, w: Floats, expected: Floats) -> float:
         features = self.problem.features
-        return float(loss_and_probabilities(features, w, self._probabilities, expected))
+        return float(loss_and_expectations(features, w, self._probabilities, expected))
 
     def _move(self, state: MaxentState) -> int:
         """Try steps until one is taken, or none can be told from rounding."""
@@ -115,7 +115,7 @@ class TrustRegionNewton(MaxentLearner):
 
     def _product(self, v: Floats) -> Floats:
         out = np.empty_like(v)
-        hessian_product(self.problem.features, self._probabilities, v, self._scores, out)
+        hessian_product(self.problem.features, self._probabilities, v, self._scores[0], out)
         self.products += 1
         return np.asarray(out + self.precision * v)
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.compilation import njit
+from egparse.experiments.maxent import iis
 from egparse.experiments.maxent.problem import Features, MaxentProblem
 from egparse.experiments.maxent.tabulation import (
     Table,
@@ -136,7 +137,7 @@ def directions(
                 if method == _CD:
                     slope, curvature = _exact(features, table, a, t, z)
                 elif method == _IIS:
-                    slope, curvature = _scaled(features, table, totals, a, t, z)
+                    slope, curvature = iis.derivatives(features, table, totals, a, t, z)
                 else:  # O(1): eq. 12 with the stored expectation
                     slope = expected * np.exp(z * rate)
                     curvature = slope * rate
@@ -162,23 +163,6 @@ def _exact(features: Features, table: Table, a: int, t: int, z: float) -> tuple[
         term = features.counts[k] * value * probability
         slope += term
         curvature += term * value * (1.0 - probability)
-    return slope, curvature
-
-
-@njit
-def _scaled(
-    features: Features, table: Table, totals: Floats, a: int, t: int, z: float
-) -> tuple[float, float]:
-    """The derivatives of A_IIS - Q at z, eq. 12."""
-    label = features.labels[t]
-    slope, curvature = 0.0, 0.0
-    for j in range(features.column_starts[a], features.column_starts[a + 1]):
-        k = features.column_contexts[j]
-        probability = table.exponentials[label, k] / table.sums[k]
-        term = features.counts[k] * features.column_values[j] * probability
-        term *= np.exp(z * totals[label, k])
-        slope += term
-        curvature += term * totals[label, k]
     return slope, curvature
 
 
