@@ -235,9 +235,9 @@ def _of_order(results: Results) -> list[Claim]:
             "The batch algorithm is much slower than the online one.",
             verdict_of([_last(batch, primal(bound)) > 10 * _last(curve, primal(bound))]),
             f"After {_last_pass(batch):.0f} passes the primal of batch EG is "
-            f"{100 * _last(batch, primal(bound)):.3g} % above the bound; online EG takes "
-            f"{figure(_passes(curve, primal(bound), _last(batch, primal(bound))))} to that, and "
-            f"ends at {100 * _last(curve, primal(bound)):.3g} %.",
+            f"{100 * _last(batch, primal(bound)):.3g} % above the bound; passes of online EG to "
+            f"that: {figure(_passes(curve, primal(bound), _last(batch, primal(bound))))}; it ends "
+            f"{100 * _last(curve, primal(bound)):.3g} % above.",
         ),
         Claim(
             f"{_PAPER}, section 9",

@@ -185,7 +185,12 @@ def panels(results: Results) -> list[Panel]:
             log_x=True
         ),
         _order_panel(ordered, loss),
-        *(excess_panel(chains, c, x=SECONDS)._replace(log_x=True) for c in chains.constants),
+        *(
+            excess_panel(chains, c, x=SECONDS)._replace(
+                title=f"Names: primal, C = {c:g}", log_x=True
+            )
+            for c in chains.constants
+        ),
     ]
 
 
