@@ -43,7 +43,10 @@ CASES = [
 
 
 def problem_of(structure: str) -> VectorProblem:
-    return trees() if structure == "trees" else sequences(bigrams=structure == "sequences")
+    """The problem; one attribute of sequences stands at every word, which some learners need."""
+    if structure == "trees":
+        return trees()
+    return sequences(bigrams=structure == "sequences", constant=True)
 
 
 def learner_of(name: str, number: int, problem: VectorProblem) -> Learner:

@@ -1,4 +1,4 @@
-"""A learner in the middle of training, with its problem and its state, in a record of a checkpoint."""
+"""A learner in the middle of training, as a checkpoint records it."""
 
 from __future__ import annotations
 

@@ -3,8 +3,9 @@ the same way.
 
 What can be saved: numbers, texts, arrays of numbers, generators of random numbers, and lists,
 tuples, dictionaries and objects of egparse that consist of these. Of a problem it is v, and of a
-learner what its passes change: numbers and generators, and learners within it. An attribute of an
-object that its class names in ``RECOMPUTED`` is left out.
+learner what its passes change: numbers and generators, learners within it, and the attributes that
+its class names in ``REMEMBERED``. An attribute of an object in the state that its class names in
+``RECOMPUTED`` is left out.
 
 A state is read into the one that ``initialise`` made: its arrays are filled in place where they
 have the right size, because others may look at them. Objects that are new there (a learner may
@@ -187,15 +188,17 @@ def _is_problem(value: Any) -> bool:
 
 
 def _is_learner(value: Any) -> bool:
-    return hasattr(value, "iterate") and hasattr(value, "certificate")
+    return hasattr(value, "initialise") and hasattr(value, "iterate")
 
 
 def _changing(learner: Any) -> dict[str, Any]:
     """The attributes of a learner that its passes may change."""
+    remembered = getattr(type(learner), "REMEMBERED", ())
     return {
         name: value
         for name, value in vars(learner).items()
-        if type(value) in _NUMBERS
+        if name in remembered
+        or type(value) in _NUMBERS
         or isinstance(value, np.random.Generator)
         or _is_learner(value)
         or (isinstance(value, list | tuple) and len(value) and all(map(_is_learner, value)))
