@@ -17,7 +17,7 @@ two checkpoints and one pass.
 from __future__ import annotations
 
 import json
-import shutil
+import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -33,7 +33,7 @@ from egparse.fitting.checkpoints.states import Packer, Unpacker
 from egparse.fitting.optimise import Best, Prepared, Weights, problem_of
 from egparse.fitting.progress import Iteration, Listener, Step
 from egparse.storage.atomic import write_atomically
-from egparse.storage.temporary import PREFIX
+from egparse.storage.temporary import PREFIX, remove_at_once
 from egparse.types import Ints
 
 Predictor = TypeVar("Predictor")
@@ -41,6 +41,7 @@ Predictor = TypeVar("Predictor")
 FORMAT = 1
 _RUN = "run.json"
 _ENDING = ".zip"
+_OWN = re.compile(rf"{re.escape(_RUN)}|\d{{3,}}-.*{re.escape(_ENDING)}|{re.escape(PREFIX)}.*")
 
 
 class Journal:
@@ -69,16 +70,8 @@ class Journal:
                 something else.
             OSError: it cannot be written.
         """
-        if has_journal(folder) and not force:
-            raise EgparseError(
-                f"{folder}: expected no checkpoint of an earlier run, got one: --resume continues "
-                "that run, --force starts anew"
-            )
+        check_free(folder, force=force)
         remove(folder)
-        if folder.exists() and not _is_empty(folder):
-            raise EgparseError(
-                f"{folder}: expected no such folder, or that of a checkpoint, got another one"
-            )
         folder.mkdir(exist_ok=True)
         journal = cls(folder, facts, minutes)
         journal._write_facts()
@@ -91,11 +84,6 @@ class Journal:
         Raises:
             EgparseError: there is none, it is damaged, or of a run that other ``facts`` identify.
         """
-        if not has_journal(folder):
-            raise EgparseError(
-                f"{folder}: expected a checkpoint to resume, got none; --checkpoint MINUTES writes "
-                "some, and with --resume beside it a run starts anew where there is none"
-            )
         found = _read_facts(folder)
         _require_same(folder, found["facts"], _as_read(facts))
         journal = cls(folder, facts, found["minutes"] if minutes is None else minutes)
@@ -120,6 +108,10 @@ class Journal:
         replace it.
         """
         self._write_facts(writes_model=True)
+
+    def remove(self) -> None:
+        """Remove what the run no longer needs: all of it, once the model has been written."""
+        remove(self.folder)
 
     def _write_facts(self, *, writes_model: bool | None = None) -> None:
         path = self.folder / _RUN
@@ -270,6 +262,22 @@ class FoldsEntry:
             self._journal.write(self._path, {"task": self._name, "folds": done}, packer)
 
 
+def check_free(folder: Path, *, force: bool) -> None:
+    """Raise EgparseError if a folder holds the journal of another run, unless ``force``, or
+    something else.
+    """
+    if has_journal(folder):
+        if not force:
+            raise EgparseError(
+                f"{folder}: expected no checkpoint of an earlier run, got one: --resume continues "
+                "that run, --force starts anew"
+            )
+    elif folder.exists() and not _is_empty(folder):
+        raise EgparseError(
+            f"{folder}: expected no such folder, or that of a checkpoint, got something else"
+        )
+
+
 def has_journal(folder: Path) -> bool:
     """Whether a folder holds the journal of a run."""
     return (folder / _RUN).is_file()
@@ -285,24 +293,32 @@ def may_replace_model(folder: Path) -> bool:
 
 
 def remove(folder: Path) -> None:
-    """Remove the journal in a folder, if there is one; the folder too, if it holds nothing else."""
-    if not has_journal(folder):
-        return
-    (folder / _RUN).unlink()
-    for path in folder.glob(f"[0-9][0-9][0-9]-*{_ENDING}"):
-        path.unlink(missing_ok=True)
-    if _is_empty(folder):
-        shutil.rmtree(folder, ignore_errors=True)
+    """Remove the folder of a journal, if there is one.
+
+    Raises:
+        EgparseError: it holds something else too.
+        OSError: it cannot be removed.
+    """
+    if has_journal(folder):
+        others = [one.name for one in folder.iterdir() if not _OWN.match(one.name)]
+        if others:
+            raise EgparseError(
+                f"{folder}: expected nothing but a checkpoint to remove, got {others[0]} too"
+            )
+        remove_at_once(folder)
 
 
 def _is_empty(folder: Path) -> bool:
     """Whether there is nothing in a folder but what a killed run had not finished writing."""
-    if not folder.is_dir():
-        return False
-    return all(path.name.startswith(PREFIX) for path in folder.iterdir())
+    return folder.is_dir() and all(one.name.startswith(PREFIX) for one in folder.iterdir())
 
 
 def _read_facts(folder: Path) -> dict[str, Any]:
+    if not has_journal(folder):
+        raise EgparseError(
+            f"{folder}: expected a checkpoint to resume, got none; --checkpoint MINUTES writes "
+            "some, and with --resume beside it a run starts anew where there is none"
+        )
     path = folder / _RUN
     with faults_of(path):
         values = json.loads(path.read_text(encoding="utf-8"))
