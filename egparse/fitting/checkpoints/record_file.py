@@ -56,12 +56,15 @@ def write_record(path: Path, values: object, arrays: Sequence[Array]) -> None:
 
     Raises:
         OSError: the file cannot be written.
+        TypeError: an array of other types than ``can_hold`` says.
     """
+    if not all(can_hold(array.dtype) for array in arrays):
+        raise TypeError("expected arrays of numbers")
     with open_bytes_atomically(path) as file, zipfile.ZipFile(file, "w") as archive:
         archive.writestr(_VALUES, json.dumps(values))
         for number, array in enumerate(arrays):
             with archive.open(f"{number}.npy", "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, array, allow_pickle=False)
+                np.lib.format.write_array(member, array)
 
 
 @contextmanager
