@@ -8,7 +8,16 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    NamedTuple,
+    Protocol,
+    TypeVar,
+    cast,
+    runtime_checkable,
+)
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +41,14 @@ INTERRUPTED = "interrupted"
 SETTLED = 0.1
 """The relative duality gap below which a development score that does not improve counts as stale.
 """
+
+
+@runtime_checkable
+class CountingScore(Protocol):
+    """A score that depends on how many predictors it has rated."""
+
+    def resume(self, passes: int) -> None:
+        """Go on as if so many had been rated."""
 
 
 class Weights(NamedTuple):
@@ -148,6 +165,9 @@ def optimise(
             best, stale, passes = entry.restore(prepared, listener)
             if best.reason:
                 return best
+            rating: object = score
+            if isinstance(rating, CountingScore):
+                rating.resume(passes)
     try:
         for number in range(passes + 1, stop.iterations + 1):
             begun = time.process_time()

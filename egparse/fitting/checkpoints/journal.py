@@ -340,8 +340,7 @@ def _as_read(facts: Mapping[str, Any]) -> dict[str, Any]:
 def _require_same(folder: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """Raise EgparseError, which names the first differences, unless a run is the same."""
     names = [*now, *(name for name in before if name not in now)]
-    missing = object()
-    different = [name for name in names if before.get(name, missing) != now.get(name, missing)]
+    different = [name for name in names if before.get(name) != now.get(name)]
     if not different:
         return
     shown = [
