@@ -7,8 +7,8 @@ Usage: python benchmarks/resuming.py TRAIN.conllu DEV.conllu [--sentences N] [--
 A run over the first N sentences, with N / 5 for development, is made as it is, then runs that write
 a checkpoint after every pass and are killed (SIGKILL) after a random time, each up to half as long
 as the whole run, and resumed until they end, until there were K kills. Models and histories are
-compared but for CPU times. The cost is the ratio of CPU seconds with --checkpoint M and without, in P alternating pairs.
-Prints one JSON object.
+compared but for CPU times. The cost is the ratio of CPU seconds with --checkpoint M and without, in
+P alternating pairs. Prints one JSON object.
 """
 
 from __future__ import annotations

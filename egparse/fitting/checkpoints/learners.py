@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from egparse.errors import ConfigError
 from egparse.fitting.checkpoints.record_file import Record
@@ -13,13 +13,25 @@ from egparse.fitting.config_files import learning_sections
 from egparse.fitting.optimise import problem_of
 from egparse.learners.learner import Learner
 from egparse.learners.registry import LEARNERS
-from egparse.learners.targets.completion import CompletingLearner
 
 # The memory of SciPy's optimisers is inside of SciPy; kernel perceptrons train no models of text.
 _NOT_SAVED = ("lbfgs", "cg", "kernel-perceptron")
 
 CHECKPOINTED = tuple(name for name in LEARNERS if name not in _NOT_SAVED)
 """Learners whose state can be saved."""
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """A learner that itself says what passes have changed beside v and the state, such as targets,
+    or the variables of other processes.
+    """
+
+    def memory(self) -> Any:
+        """Values that ``Packer.pack`` takes."""
+
+    def remember(self, memory: Any) -> None:
+        """Take over what ``memory`` returned, in a learner whose v and state are set already."""
 
 
 def check_savable(config: TrainConfig) -> None:
@@ -37,18 +49,16 @@ def check_savable(config: TrainConfig) -> None:
 
 
 def pack_learner(learner: Learner, state: Any, packer: Packer) -> dict[str, Any]:
-    """All that passes change: v, the state, what the learner itself remembers, and the targets of
-    examples that are annotated in part.
+    """All that passes change: v, the state, and what the learner and those within it remember.
 
     Raises:
         CannotBeSaved: see ``Packer.pack``.
     """
-    targets = learner.targets() if isinstance(learner, CompletingLearner) else None
     return {
         "problem": packer.pack(problem_of(learner)),
         "state": packer.pack(state),
         "learner": packer.pack(learner),
-        "targets": packer.pack(targets),
+        "memories": [packer.pack(one.memory()) for one in _remembering(learner)],
     }
 
 
@@ -64,6 +74,15 @@ def restore_learner(
     if unpacker.unpack(packed["state"], state) is not state:
         raise ValueError("expected the state of this learner, got another one")
     unpacker.unpack(packed["learner"], learner)
-    targets = unpacker.unpack(packed["targets"])
-    if isinstance(learner, CompletingLearner):
-        learner.set_targets(targets)
+    for one, memory in zip(_remembering(learner), packed["memories"], strict=True):
+        one.remember(unpacker.unpack(memory))
+
+
+def _remembering(learner: Any) -> list[Remembering]:
+    """The learners that are asked what they remember: this one and those within it."""
+    found = []
+    while learner is not None:
+        if isinstance(learner, Remembering):
+            found.append(learner)
+        learner = getattr(learner, "learner", None)
+    return found

@@ -35,7 +35,6 @@ not convex. With a loss with costs (gamma > 0) words that are not annotated cost
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -127,15 +126,15 @@ class CompletingLearner:
         log_z = complete(problem, i, potentials, out)
         return out if math.isfinite(log_z) and np.isfinite(out).all() else None
 
-    def targets(self) -> list[Floats]:
+    def memory(self) -> list[Floats]:
         """The present targets of the examples that are annotated in part, in the order of
         ``problem.partial``.
         """
         return [self.problem.gold(i).copy() for i in self.problem.partial.tolist()]
 
-    def set_targets(self, targets: Sequence[Floats]) -> None:
-        """Set what ``targets`` returned, in a learner whose other variables are set too."""
-        for i, target in zip(self.problem.partial.tolist(), targets, strict=True):
+    def remember(self, memory: list[Floats]) -> None:
+        """Set the targets that ``memory`` returned, in a learner whose state is set already."""
+        for i, target in zip(self.problem.partial.tolist(), memory, strict=True):
             if not np.array_equal(self.problem.gold(i), target):
                 self._attended.problem.set_target(i, target)
 
