@@ -40,6 +40,11 @@ def deferred() -> Iterator[None]:
         _noted = False
 
 
+def noted() -> bool:
+    """Whether a SIGINT has been noted, so that ``check`` will raise."""
+    return _noted
+
+
 def check() -> None:
     """Raise KeyboardInterrupt if a SIGINT has been noted."""
     if _noted:

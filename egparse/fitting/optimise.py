@@ -8,9 +8,19 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    NamedTuple,
+    Protocol,
+    TypeVar,
+    cast,
+    runtime_checkable,
+)
 
 import numpy as np
+import numpy.typing as npt
 
 from egparse.errors import EgparseError, NotFiniteError
 from egparse.fitting import interruption
@@ -18,6 +28,10 @@ from egparse.fitting.config import StopConfig
 from egparse.fitting.progress import Iteration, Listener, Step
 from egparse.learners.learner import Learner, State
 from egparse.types import Singles
+
+if TYPE_CHECKING:
+    from egparse.fitting.checkpoints.journal import TaskEntry
+    from egparse.learners.problem import VectorProblem
 
 Predictor = TypeVar("Predictor")
 Finished = TypeVar("Finished")
@@ -27,6 +41,26 @@ INTERRUPTED = "interrupted"
 SETTLED = 0.1
 """The relative duality gap below which a development score that does not improve counts as stale.
 """
+
+
+@runtime_checkable
+class CountingScore(Protocol):
+    """A score that depends on how many predictors it has rated."""
+
+    def resume(self, passes: int) -> None:
+        """Go on as if so many had been rated."""
+
+
+class Weights(NamedTuple):
+    """A copy of the arrays of v, and the factor of the model, w = ``scale`` v."""
+
+    vectors: list[npt.NDArray[np.floating[Any]]]
+    scale: float
+
+    def put_into(self, problem: VectorProblem) -> None:
+        """Set the v of a problem."""
+        for array, saved in zip(problem.vectors(), self.vectors, strict=True):
+            array[...] = saved
 
 
 class Prepared(NamedTuple, Generic[Predictor]):
@@ -45,6 +79,17 @@ class Prepared(NamedTuple, Generic[Predictor]):
         """The predictor with the weights that the learner keeps (for some, their average)."""
         with self.learner.model_weights(self.state):
             return self.snapshot(self.state)
+
+    def weights(self) -> Weights:
+        """Those of the ``current`` predictor."""
+        with self.learner.model_weights(self.state):
+            vectors = [array.copy() for array in problem_of(self.learner).vectors()]
+            return Weights(vectors, float(self.state.scale))
+
+    def at(self, weights: Weights) -> Predictor:
+        """The predictor with other weights, which the problem holds afterwards."""
+        weights.put_into(problem_of(self.learner))
+        return self.snapshot(weights)
 
     def after(self, passes: int) -> Predictor:
         """The predictor after some passes, without certificates: for predictors that are used once,
@@ -66,6 +111,11 @@ class Best(NamedTuple, Generic[Predictor]):
     def interrupted(self) -> bool:
         """Whether the user stopped it."""
         return self.reason == INTERRUPTED
+
+
+def problem_of(learner: Learner) -> VectorProblem:
+    """The problem of a learner, which holds v."""
+    return cast("VectorProblem", cast(Any, learner).problem)
 
 
 def require_finite(*tables: Singles) -> None:
@@ -93,22 +143,33 @@ def optimise(
     score: Callable[[Predictor], float] | None,
     task: str,
     listener: Listener,
+    entry: TaskEntry | None = None,
 ) -> Best[Predictor]:
     """Make passes until a condition of ``stop`` is met; ``score`` rates a predictor (greater is
     better).
 
     Without ``score`` the last predictor is kept. Ctrl-C ends the run with the best one so far;
-    before the first pass is over KeyboardInterrupt is passed on.
+    before the first pass is over KeyboardInterrupt is passed on. With an ``entry`` of a journal
+    passes are noted there, and those that it has are not made again.
 
     Raises:
         EgparseError: the objective or the weights are no longer finite.
     """
     learner, state = prepared.learner, prepared.state
     best: Best[Predictor] | None = None
-    stale = 0
+    stale, passes = 0, 0
     listener(Step(task, stop.iterations, 0))
+    if entry is not None:
+        listener = entry.listening(listener)
+        if entry.is_begun:
+            best, stale, passes = entry.restore(prepared, listener)
+            if best.reason:
+                return best
+            rating: object = score
+            if isinstance(rating, CountingScore):
+                rating.resume(passes)
     try:
-        for number in range(1, stop.iterations + 1):
+        for number in range(passes + 1, stop.iterations + 1):
             begun = time.process_time()
             learner.iterate(state)
             certificate = learner.certificate(state)
@@ -145,7 +206,11 @@ def optimise(
             reason = _reason(record, stop, stale)
             if better or best is None:
                 best = Best(predictor, record, reason)
+                if entry is not None:
+                    entry.keep(prepared)
             best = best._replace(reason=reason)
+            if entry is not None:
+                entry.after_pass(prepared, best, stale)
             if reason:
                 break
             interruption.check()

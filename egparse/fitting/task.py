@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from egparse.fitting.optimise import Best, Prepared, optimise
 from egparse.fitting.progress import Listener
 from egparse.sentences import MISSING, Sentence
 from egparse.types import Floats, Longs, Mask
+
+if TYPE_CHECKING:
+    from egparse.fitting.checkpoints.journal import Journal
 
 
 class Part(NamedTuple):
@@ -136,10 +139,15 @@ class Task(Protocol[Predictor]):
         """The predictions for the development part, to which the temperature is fitted."""
 
 
-def fit(task: Task[Predictor], listener: Listener) -> Best[Predictor]:
-    """Train: the predictor with the best development score, or the last one."""
+def fit(
+    task: Task[Predictor], listener: Listener, journal: Journal | None = None
+) -> Best[Predictor]:
+    """Train: the predictor with the best development score, or the last one. What a ``journal`` has
+    is taken from there.
+    """
     score = None if task.keeps_last else task.score()
-    return optimise(task.prepare(), task.config.stop, score, task.name, listener)
+    entry = None if journal is None else journal.task(task.name)
+    return optimise(task.prepare(), task.config.stop, score, task.name, listener, entry)
 
 
 def calibrated(task: Task[Predictor], predictor: Predictor) -> Predictor:

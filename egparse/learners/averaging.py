@@ -38,6 +38,8 @@ class WeightAverage:
     2010, Alg. 1), or those after it (Collins 2002).
     """
 
+    RECOMPUTED = ("_average", "_changes")  # not saved in checkpoints
+
     def __init__(self, problem: VectorProblem) -> None:
         self._problem = problem
         precision = np.result_type(*problem.vectors())

@@ -152,6 +152,10 @@ class _Score:
         self.gold, self.paragraphs = [one.starts for one in dev], [one.paragraph for one in dev]
         self.left = passes
 
+    def resume(self, passes: int) -> None:
+        """See ``egparse.fitting.optimise.CountingScore``."""
+        self.left -= passes
+
     def __call__(self, splitter: Splitter) -> float:
         self.left -= 1
         f1 = score_sentences(self.gold, splitter.split(self.paragraphs)).f1

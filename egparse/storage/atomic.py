@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO, TextIO
 
 from egparse.storage.temporary import temporary_file
 
@@ -46,6 +46,20 @@ def write_atomically(path: str | os.PathLike[str], *parts: bytes) -> None:
         with open(descriptor, "wb", closefd=False) as file:
             for part in parts:
                 file.write(part)
+        os.fsync(descriptor)
+
+
+@contextmanager
+def open_bytes_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A stream of bytes, whose content replaces the file ``path`` when the block ends without an
+    error; it is on the disk by then.
+
+    Raises:
+        OSError: the file cannot be written; the error names ``path``.
+    """
+    with _replacement(path) as descriptor, _named(os.fspath(path)):
+        with open(descriptor, "wb", closefd=False) as file:
+            yield file
         os.fsync(descriptor)
 
 

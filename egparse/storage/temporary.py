@@ -86,6 +86,18 @@ def unfinished(path: Path) -> Iterator[None]:
         _unfinished.discard(entry)
 
 
+def remove_at_once(folder: Path) -> None:
+    """Remove a folder with its content: it is there as a whole, or no longer.
+
+    Raises:
+        OSError: it cannot be renamed.
+    """
+    path = _new_path(folder.parent)
+    with unfinished(path):
+        folder.rename(path)
+        shutil.rmtree(path, ignore_errors=True)
+
+
 def remove_unfinished() -> None:
     """Remove what this process is writing, for a signal that ends it."""
     for process, path in list(_unfinished):

@@ -15,6 +15,7 @@ from typing import Any
 from egparse.errors import ConfigError, EgparseError
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.word_table import Columns
+from egparse.fitting.checkpoints.journal import Journal
 from egparse.fitting.choose_learner import check_continues
 from egparse.fitting.config import ORDER_1, LearningConfig, ParserConfig, PrunerConfig, TrainConfig
 from egparse.fitting.config_files import (
@@ -169,6 +170,7 @@ def continue_training(
     dev: Sequence[Sentence] | None,
     config: TrainConfig,
     listener: Listener = silent,
+    journal: Journal | None = None,
 ) -> Trained:
     """Continue training every task that the corpus supports; see ``egparse.training.run.train``.
 
@@ -206,8 +208,8 @@ def continue_training(
     columns = extend_columns(base.model.columns, base.model.layers, kept, layers, in_force, joint)
     extended = over_columns(base.model, columns)
     count = _counting(base.model, corpus, columns)
-    run = Run(corpus, in_force, columns, count, listener, extended, joint)
-    interrupted = run.until_interrupted(lambda task: fit(task, listener))
+    run = Run(corpus, in_force, columns, count, listener, extended, joint, journal=journal)
+    interrupted = run.until_interrupted(lambda task: fit(task, listener, journal))
     model = _merged(base, run.model(interrupted), extended, layers, config)
     return Trained(model, interrupted, held_out, corpus.dev)
 

@@ -14,6 +14,7 @@ import numpy as np
 from egparse.errors import EgparseError
 from egparse.features.word_table import Columns
 from egparse.fitting import interruption
+from egparse.fitting.checkpoints.journal import Journal
 from egparse.fitting.choose_learner import is_probabilistic
 from egparse.fitting.config import TrainConfig
 from egparse.fitting.config_files import config_of_model
@@ -104,12 +105,14 @@ def train(
     config: TrainConfig,
     listener: Listener = silent,
     teachers: Teachers | None = None,
+    journal: Journal | None = None,
 ) -> Trained:
     """Train every task that the corpus supports.
 
     Without ``dev`` a share of the sentences is held out. With ``teachers`` the parser learns from
-    their trees too. Ctrl-C ends training with what has been trained so far; before the first task
-    has a predictor, KeyboardInterrupt is passed on.
+    their trees too. With a ``journal`` the run can be continued after it was stopped. Ctrl-C ends
+    training with what has been trained so far; before the first task has a predictor,
+    KeyboardInterrupt is passed on.
 
     Raises:
         EgparseError: no sentence, no annotated layer, or a requested layer that is not annotated.
@@ -117,13 +120,17 @@ def train(
     """
     config = with_language(check_settings(config), sentences)
     corpus = divide(sentences, dev, config, layers_to_train)
-    run = prepared_run(corpus, config, listener, teachers)
-    interrupted = run.until_interrupted(lambda task: fit(task, listener))
+    run = prepared_run(corpus, config, listener, teachers, journal)
+    interrupted = run.until_interrupted(lambda task: fit(task, listener, journal))
     return Trained(run.model(interrupted), interrupted, corpus.held_out, corpus.dev)
 
 
 def prepared_run(
-    corpus: Corpus, config: TrainConfig, listener: Listener, teachers: Teachers | None = None
+    corpus: Corpus,
+    config: TrainConfig,
+    listener: Listener,
+    teachers: Teachers | None = None,
+    journal: Journal | None = None,
 ) -> Run:
     """A run without a base over a corpus, with ``teachers`` of its parser or none.
 
@@ -152,6 +159,7 @@ def prepared_run(
         listener,
         joint=joint,
         teachers=teachers,
+        journal=journal,
     )
 
 
@@ -172,6 +180,7 @@ class Run:
     base: Predictors | None = None
     joint: tuple[str, ...] = ()
     teachers: Teachers | None = None
+    journal: Journal | None = None
     taggers: dict[str, Tagger] = field(default_factory=dict)
     morphology: MorphologyTagger | None = None
     lemmatiser: Lemmatiser | None = None
@@ -184,7 +193,8 @@ class Run:
     records: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._begun = time.process_time()
+        before = 0.0 if self.journal is None else self.journal.seconds_before
+        self._begun = time.process_time() - before
         self.train, self.dev = self._part(self.corpus.train), self._part(self.corpus.dev)
         self._fold_of = deal(self.corpus.train, max(1, self.config.jackknife.folds))
         if self.columns.statistics is not None:
@@ -296,7 +306,7 @@ class Run:
         self.taggers[layer] = best.predictor
         self.taggers[layer] = self._finished(task, best)
         if self._is_read_later(layer):
-            predicted = jackknife(task, self._fold_of, self.config.jackknife, self.listener)
+            predicted = self._jackknifed(task)
             self._see_tags(layer, predicted, best.predictor)
 
     def _lemmatise(self, method: Method) -> None:
@@ -321,7 +331,7 @@ class Run:
         }
         self.morphology = task.joined(self._finished(task, best, **facts))
         if any(self._is_read_later(layer) for layer in self.joint):
-            predicted = jackknife(task, self._fold_of, self.config.jackknife, self.listener)
+            predicted = self._jackknifed(task)
             self._see_together(task.combinations.in_layers(predicted), self.morphology)
 
     def morphology_task(self) -> MorphologyTask:
@@ -338,6 +348,11 @@ class Run:
             None if base is None else over(base, combinations, self.columns).tagger,
             combinations=combinations,
         )
+
+    def _jackknifed(self, task: TaggerTask) -> Ints:
+        """The tags that taggers of the other folds predict for the training words, (words,)."""
+        settings = self.config.jackknife
+        return jackknife(task, self._fold_of, settings, self.listener, self.journal)
 
     def _see_tags(self, layer: str, predicted: Ints, tagger: Tagger) -> None:
         """Give later tasks these tags in training, and the tagger's in development."""
@@ -428,7 +443,7 @@ class Run:
         self._record(task, best)
         if best.interrupted:
             raise KeyboardInterrupt
-        predicted = jackknife(task, self._fold_of, self.config.jackknife, self.listener)
+        predicted = self._jackknifed(task)
         self._see_tags(SUPERTAGS, predicted, best.predictor)
 
     def _parse_second_order(self, arcs: ArcParserTask, method: Method) -> None:

@@ -50,7 +50,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "learners": KERNELS | {"losses", "errors", "extras"},
     "evaluation": RECORDS | {"numpy"},
     "fitting": RECORDS
-    | {"learners", "classes", "features", "losses", "evaluation", "toml_text"}
+    | {"learners", "classes", "features", "losses", "evaluation", "storage", "toml_text"}
     | {"numpy", "pydantic", "annotated_types"},
     "tagging": PREDICTORS | {"fitting", "evaluation"},
     "lemmas": PREDICTORS | {"morphology", "fitting", "tagging"},

@@ -27,9 +27,12 @@ N_TAGS = 18
 CORPUS = Path(__file__).resolve().parents[2] / "corpora" / "en_sample-train.conllu"
 
 
-def sequences(seed: int = 1, *, bigrams: bool = True, listed: bool = True) -> SequenceProblem:
+def sequences(
+    seed: int = 1, *, bigrams: bool = True, listed: bool = True, constant: bool = False
+) -> SequenceProblem:
     """Five sentences of one to five words, four labels; ``listed``: some words have fewer
-    candidates.
+    candidates; ``constant``: every word has attribute 0,
+    and none twice.
     """
     random, n_labels = np.random.default_rng(seed), 4
     starts = np.cumsum([0, 3, 1, 5, 4, 2])
@@ -37,8 +40,12 @@ def sequences(seed: int = 1, *, bigrams: bool = True, listed: bool = True) -> Se
     gold = random.integers(0, n_labels, size=words).astype(np.int32)
     allowed = (random.random((words, n_labels)) < 0.6) | (not listed)
     allowed[np.arange(words), gold] = True
+    attributes = random.integers(-1, 8, size=(words, 3)).astype(np.int32)
+    if constant:
+        attributes %= np.array([1, 3, 4], dtype=np.int32)
+        attributes += np.array([0, 1, 4], dtype=np.int32)
     return SequenceProblem(
-        attributes=random.integers(-1, 8, size=(words, 3)).astype(np.int32),
+        attributes=attributes,
         word_starts=starts,
         gold=gold,
         candidates=np.nonzero(allowed)[1].astype(np.uint16),

@@ -16,6 +16,14 @@ import typer
 from egparse.cli import corpora, progress, tables
 from egparse.cli.exit_codes import INTERRUPTED, complain, reported
 from egparse.cli.files.arguments import ForceOption, check_output, require_file
+from egparse.cli.files.checkpoints import (
+    CheckpointOption,
+    Checkpoints,
+    ResumeOption,
+    facts_of_files,
+    folder_of,
+    numbered,
+)
 from egparse.cli.files.kinds import Kind
 from egparse.cli.history import History, history_path
 from egparse.cli.kernel_cache import announce_compilation
@@ -74,6 +82,7 @@ def train(
     base: Base | None = None,
     teachers: Sequence[Path] = (),
     unlabelled: Path | None = None,
+    checkpoints: Checkpoints | None = None,
     say: Say = silence,
     listener: Listener | None = None,
 ) -> Training:
@@ -81,8 +90,9 @@ def train(
 
     With a ``base`` training continues from it, and ``config`` is a result of
     ``egparse.training.continuation.configure``. With ``teachers`` the parser learns from the trees
-    of these models too, also on the sentences of ``unlabelled``. ``say`` gets lines about the
-    input, ``listener`` the events of training.
+    of these models too, also on the sentences of ``unlabelled``. With ``checkpoints`` the run can
+    be continued after it was stopped. ``say`` gets lines about the input, ``listener`` the events
+    of training.
 
     Raises:
         EgparseError, OSError: the input is faulty or the output cannot be written; raised before
@@ -125,6 +135,19 @@ def train(
     standings = Standings()
     with interruptible(), History(output) as history:
         listeners: list[Listener] = [standings, history, *([listener] if listener else [])]
+        journal = None
+        if checkpoints is not None and checkpoints.wanted:
+            inputs = {"the corpus": corpus, "the development corpus": dev, "unlabelled": unlabelled}
+            inputs |= class_files(config.classes.tables) | numbered("teacher", teachers)
+            facts: dict[str, Any] = {
+                **facts_of_files(inputs),
+                "the base": None if base is None else base.checksum,
+                "--format": format,
+                "--encoding": encoding,
+                "--skip-bad": skip_bad,
+            }
+            journal = checkpoints.journal(output, config, facts)
+            train_on = partial(train_on, journal=journal)
         try:
             dev_sentences = dev_read.sentences if dev_read else None
             trained = train_on(read.sentences, dev_sentences, config, _all_of(listeners))
@@ -132,10 +155,15 @@ def train(
             say("Nothing has been trained yet, so nothing is written.")
             raise
         with uninterrupted():
+            if journal is not None:
+                journal.announce_model()
             trained.model.save(output)
             history.keep()
             if trained.interrupted:  # before the evaluation, which may be interrupted too
-                complain(f"interrupted; the best model so far is in {output}")
+                more = f"; --resume continues from {folder_of(output)}" if journal else ""
+                complain(f"interrupted; the best model so far is in {output}{more}")
+            elif journal is not None:
+                journal.remove()
     return Training(
         output=output,
         history=history.path,
@@ -293,6 +321,8 @@ def train_cli(
             "are sure enough.",
         ),
     ] = None,
+    checkpoint: CheckpointOption = None,
+    resume: ResumeOption = False,
     skip_bad: SkipBadOption = False,
     force: ForceOption = False,
     quiet: QuietOption = False,
@@ -315,9 +345,14 @@ def train_cli(
     most probable trees of other models beside the gold ones: --set teacher.share=N (default 0.5) is
     their share, and --unlabelled adds sentences whose best tree they give at least the probability
     --set teacher.threshold=N (default 0.5).
+
+    With --checkpoint, a run that was killed, or ended by Ctrl-C, continues with the same command
+    and --resume, and makes the same model as one that was not stopped.
     """
     with reported():
-        check_files(corpus, output, dev=dev, config=config, force=force, classes=classes or ())
+        checkpoints = Checkpoints(checkpoint, resume, force)
+        replaces = force or checkpoints.check(output)
+        check_files(corpus, output, dev=dev, config=config, force=replaces, classes=classes or ())
         from egparse.fitting.config import TASK_SECTIONS
         from egparse.fitting.config_files import load_table, put, read_config
 
@@ -361,6 +396,7 @@ def train_cli(
                 base=source,
                 teachers=found,
                 unlabelled=unlabelled,
+                checkpoints=checkpoints,
                 say=silence if quiet else say,
                 listener=listener,
             )

@@ -134,6 +134,8 @@ class SAGState:
 class SAG(LearnerBase[VectorProblem]):
     """SAG or SAGA on a problem, which holds x during a pass and w after it; ``memory`` holds v."""
 
+    REMEMBERED = ("memory",)  # saved in checkpoints, beside the state
+
     def __init__(self, problem: VectorProblem, config: SAGConfig) -> None:
         super().__init__(problem)
         self.config = config

@@ -126,6 +126,18 @@ class CompletingLearner:
         log_z = complete(problem, i, potentials, out)
         return out if math.isfinite(log_z) and np.isfinite(out).all() else None
 
+    def memory(self) -> list[Floats]:
+        """The present targets of the examples that are annotated in part, in the order of
+        ``problem.partial``.
+        """
+        return [self.problem.gold(i).copy() for i in self.problem.partial.tolist()]
+
+    def remember(self, memory: list[Floats]) -> None:
+        """Set the targets that ``memory`` returned, in a learner whose state is set already."""
+        for i, target in zip(self.problem.partial.tolist(), memory, strict=True):
+            if not np.array_equal(self.problem.gold(i), target):
+                self._attended.problem.set_target(i, target)
+
     def certificate(self, state: Any) -> Certificate:
         """That of the inner problem."""
         return self.learner.certificate(state)

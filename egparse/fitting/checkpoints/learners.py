@@ -1,0 +1,88 @@
+"""A learner in the middle of training, as a checkpoint records it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol, runtime_checkable
+
+from egparse.errors import ConfigError
+from egparse.fitting.checkpoints.record_file import Record
+from egparse.fitting.checkpoints.states import Packer, Unpacker
+from egparse.fitting.config import TrainConfig
+from egparse.fitting.config_files import learning_sections
+from egparse.fitting.optimise import problem_of
+from egparse.learners.learner import Learner
+from egparse.learners.registry import LEARNERS
+
+# The memory of SciPy's optimisers is inside of SciPy; kernel perceptrons train no models of text.
+_NOT_SAVED = ("lbfgs", "cg", "kernel-perceptron")
+
+CHECKPOINTED = tuple(name for name in LEARNERS if name not in _NOT_SAVED)
+"""Learners whose state can be saved."""
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """A learner that itself says what passes have changed beside v and the state, such as targets,
+    or the variables of other processes.
+    """
+
+    def memory(self) -> Any:
+        """Values that ``Packer.pack`` takes."""
+
+    def remember(self, memory: Any) -> None:
+        """Take over what ``memory`` returned, in a learner whose v and state are set already."""
+
+
+def check_savable(config: TrainConfig) -> None:
+    """Check, before time is spent on training, that the states of all learners can be saved.
+
+    Raises:
+        ConfigError: one that cannot, with its section.
+    """
+    for section, learning in learning_sections(config):
+        if learning.learner in _NOT_SAVED:
+            raise ConfigError(
+                f"{section}.learner: expected one whose state can be saved, as --checkpoint needs, "
+                f"got {learning.learner!r}"
+            )
+
+
+def pack_learner(learner: Learner, state: Any, packer: Packer) -> dict[str, Any]:
+    """All that passes change: v, the state, and what the learner and those within it remember.
+
+    Raises:
+        CannotBeSaved: see ``Packer.pack``.
+    """
+    return {
+        "problem": packer.pack(problem_of(learner)),
+        "state": packer.pack(state),
+        "learner": packer.pack(learner),
+        "memories": [packer.pack(one.memory()) for one in _remembering(learner)],
+    }
+
+
+def restore_learner(
+    record: Record, packed: Mapping[str, Any], learner: Learner, state: Any
+) -> None:
+    """Bring a learner, just initialised, to where the packed one was.
+
+    What is not as it should be raises ValueError, TypeError, KeyError or IndexError.
+    """
+    unpacker = Unpacker(record)
+    unpacker.unpack(packed["problem"], problem_of(learner))
+    if unpacker.unpack(packed["state"], state) is not state:
+        raise ValueError("expected the state of this learner, got another one")
+    unpacker.unpack(packed["learner"], learner)
+    for one, memory in zip(_remembering(learner), packed["memories"], strict=True):
+        one.remember(unpacker.unpack(memory))
+
+
+def _remembering(learner: Any) -> list[Remembering]:
+    """The learners that are asked what they remember: this one and those within it."""
+    found = []
+    while learner is not None:
+        if isinstance(learner, Remembering):
+            found.append(learner)
+        learner = getattr(learner, "learner", None)
+    return found
