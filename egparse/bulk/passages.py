@@ -81,15 +81,16 @@ def passages(
     name: str,
     format: str | None,
     *,
-    size: int = CHUNK,
+    size: int | None = None,
 ) -> Iterator[Passage]:
     """The passages of an input in UTF-8, none if it has no words. ``format`` is one of ``FORMATS``
     of corpora or ``PLAIN_FORMATS``; None: that of a corpus is detected. ``size`` is that of a
-    passage of a corpus in bytes; of text it has an eighth in characters.
+    passage of a corpus in bytes (default: ``CHUNK``); of text it has an eighth in characters.
 
     Raises:
         EgparseError: the input cannot be read, or has an unknown format.
     """
+    size = size or CHUNK
     if format == TEXT:
         for text in model.text_reader().passages(source, size * CHARACTERS // CHUNK, name=name):
             yield Passage(name, format, text)

@@ -56,17 +56,17 @@ def pieces(
     begin: Place = _BEGINNING,
     *,
     in_shards: bool = False,
-    shard: float = SHARD,
+    shard: float | None = None,
 ) -> Iterator[Piece]:
     """The pieces of documents, of which the first is number ``begin.document`` and has been worked
     on to ``begin``. Without ``in_shards`` no content is digested, and ``place`` says only where
-    shards end.
+    shards end. ``shard`` is the weight of a shard (default: ``SHARD``).
 
     Raises:
         EgparseError: the first document is not the one that has been worked on.
         Exception: raised by ``documents``; all pieces before it have been yielded.
     """
-    packer = _Packer(begin, in_shards, shard)
+    packer = _Packer(begin, in_shards, shard or SHARD)
     try:
         for document in documents:
             yield from packer.pieces_of(iter(document))

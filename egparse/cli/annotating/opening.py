@@ -99,11 +99,7 @@ def opened_documents(stack: ExitStack, asked: Asked, found: Resumption | None) -
         )
     check_joined(asked)
     if found is not None and asked.output is not None:
-        return stack.enter_context(
-            ResumableJoined(
-                asked.output, files, output_format, found.state, found.record_completion
-            )
-        )
+        return stack.enter_context(ResumableJoined(asked.output, files, output_format, found))
     sink: Sink = StreamSink(stack.enter_context(outputs.opened(asked.output)))
     new_part = None if asked.output is None else compressor_of(asked.output.name)
     if new_part is not None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -54,24 +54,22 @@ class Resumable(Documents, Protocol):
 
 
 class ResumableJoined(Joined):
-    """``Joined`` in a file that goes on where ``state`` says. ``before_completion`` is called when
-    all is on the disk, before the file gets its name.
-    """
+    """``Joined`` in a file that goes on where an interrupted run was."""
 
     def __init__(
         self,
         target: Path,
         files: Sequence[InputFile],
         output: str | None,
-        state: Mapping[str, Any],
-        before_completion: Callable[[], None],
+        found: Resumption,
     ) -> None:
+        state = found.state
         self._partial = Partial(target, compressor_of(target.name), state.get("length", 0))
         super().__init__(self._partial.sink, files, output)
-        self._files = files
-        self._before_completion = before_completion
-        if state.get("format") is not None:
-            self._last = Document(files[state["last"]], state["format"])
+        self._found = found
+        if "last" in state:
+            file = InputFile(*map(Path, state["last"]))
+            self._last = found.current or Document(file, state["format"])
             self._frame.begun = state["begun"]
 
     def __exit__(
@@ -84,7 +82,7 @@ class ResumableJoined(Joined):
             super().__exit__(kind, error, trace)
             if kind is None:
                 self._partial.sync()
-                self._before_completion()
+                self._found.record_completion()
                 sync_files([self._partial.complete()])
         finally:
             self._partial.close()
@@ -93,7 +91,11 @@ class ResumableJoined(Joined):
         """See ``Resumable``."""
         state: dict[str, Any] = {"length": self._partial.sync(), "begun": self._frame.begun}
         if self._last is not None:
-            state |= {"last": self._files.index(self._last.file), "format": self._last.format}
+            file = self._last.file
+            state |= {
+                "last": [str(file.path), str(file.relative)],
+                "format": self._last.format,
+            }
         return state
 
 
@@ -138,8 +140,9 @@ class ResumableSeparate(Separate):
 
 
 class Resumption:
-    """The journal of a run over ``files``: how far the run before was (``begin``), and how far this
-    one is. ``state`` is what outputs need to go on; ``is_complete`` if only the journal is left.
+    """The journal of a run over ``files``: how far the run before was (``begin``, in the document
+    ``current``), and how far this one is. ``state`` is what outputs need to go on; ``is_complete``
+    if the output lacks no more than its name.
 
     Raises:
         EgparseError: an input that was finished has changed.
@@ -166,6 +169,9 @@ class Resumption:
             )
             self.state = record["output"]
             self._recorded = self.begin.place.document
+        self.current: Document | None = None
+        if self.begin.format is not None:
+            self.current = Document(files[self._recorded], self.begin.format)
 
     @property
     def taken(self) -> int:

@@ -123,7 +123,8 @@ def annotate_in_pieces(
     )
     begin = Saved() if resumption is None else resumption.begin
     run.progress.documents = begin.place.document
-    inputs, output = _Inputs(run, begin.place, resumption is not None), _Output(run, begin)
+    inputs = _Inputs(run, begin.place, resumption is not None)
+    output = _Output(run, begin, None if resumption is None else resumption.current)
     with closing(map_pieces(work, inputs.pieces(), jobs or all_cores())) as results:
         for annotated in results:
             piece, taken = inputs.given.popleft()
@@ -184,12 +185,10 @@ class _Inputs:
 class _Output:
     """Writes pieces, in order, to the documents that they are of."""
 
-    def __init__(self, run: Run, begin: Saved) -> None:
+    def __init__(self, run: Run, begin: Saved, current: Document | None) -> None:
         self._run = run
         self._next_id = begin.next_id
-        self._current: Document | None = None
-        if begin.format is not None:
-            self._current = Document(run.files[begin.place.document], begin.format)
+        self._current = current
 
     def write(self, piece: Piece, annotated: Annotated) -> None:
         """Write what a piece has become.
