@@ -4,9 +4,10 @@ processes should need no more memory after an hour than after a minute.
 Sentences of a corpus are resampled, and a word in fifty is replaced by one that was never seen
 before, so that whatever remembers words grows. Resident memory of all processes is recorded every
 few seconds (``Pss`` where the system has it, which counts shared pages once), and so is the number
-of words written. The slope of memory is that of least squares, after a tenth of the time, with an
-interval of 95 % from blocks of a minute (or a tenth of the run), because neighbouring readings are
-alike: slopes of resampled blocks.
+of bytes written. The slope of memory is that of least squares, from a tenth of the time after the
+first shard was written, when every process has begun its work, with an interval of 95 % from blocks
+of a minute (or a tenth of the run), because neighbouring readings are alike: slopes of resampled
+blocks.
 
 Usage: python benchmarks/soak.py MODEL CORPUS.conllu [--minutes 60] [--every 5] [--jobs 2]
        [--text] [--readings readings.tsv]
@@ -133,7 +134,10 @@ def main() -> None:
     if options.readings is not None:
         rows = (f"{t:.1f}\t{sum(each)}\t{len(each)}\t{size}\n" for t, each, size in readings)
         options.readings.write_text("seconds\tbytes\tprocesses\twritten\n" + "".join(rows))
-    kept = [reading for reading in readings if reading[0] > 6 * options.minutes]
+    begins = [seconds for seconds, _, size in readings if size]
+    if not begins or begins[0] > 30 * options.minutes:
+        sys.exit("too little was written to say anything: give it more --minutes")
+    kept = [reading for reading in readings if reading[0] > begins[0] + 6 * options.minutes]
     hours = np.array([seconds / 3600 for seconds, _, _ in kept])
     megabytes = np.array([sum(each) / _MEGABYTE for _, each, _ in kept])
     n_blocks = max(10, round(0.9 * options.minutes))

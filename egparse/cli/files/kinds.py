@@ -1,14 +1,18 @@
-"""The kind of an existing file, by its beginning: whether an output may replace it."""
+"""The kind of an existing file, by its beginning: whether an output may replace it. A compressed
+file is of the kind of its content.
+"""
 
 from __future__ import annotations
 
 import io
 import json
 import re
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 
 from egparse.errors import CorpusError
+from egparse.readers.compression import decompressed
 
 _LOOKED_AT = 1 << 16
 
@@ -54,6 +58,8 @@ def kind_of(path: Path) -> Kind:
             data = file.read(_LOOKED_AT)
     except OSError:
         return Kind.UNREADABLE
+    with suppress(CorpusError):  # data that are damaged, or that nothing here can read
+        data = next(decompressed(iter([data]), path.name), b"")
     if not data.strip():
         return Kind.EMPTY
     from egparse.storage.model_file import MAGIC
