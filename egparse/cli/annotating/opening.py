@@ -115,8 +115,9 @@ def check_joined(asked: Asked) -> None:
     """
     files, output = asked.files, asked.output
     # One corpus may be replaced by its annotation, which keeps all that it holds.
-    alone = output is not None and len(files) == 1 and kind_of(files[0].path) is Kind.CORPUS
-    alone = alone and asked.output_format in (None, OutputFormat.CONLLU) and not asked.compresses
+    alone = output is not None and len(files) == 1 and not asked.compresses
+    alone = alone and asked.output_format in (None, OutputFormat.CONLLU)
+    alone = alone and kind_of(files[0].path, as_it_is=True) is Kind.CORPUS
     others = [] if alone else files
     inputs = {f"the input {file.path}": file.path for file in others} | {"the model": asked.model}
     kind = kind_of_format(asked.output_format or "conllu")
