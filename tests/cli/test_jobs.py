@@ -12,6 +12,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -22,13 +23,13 @@ from cli.program import run_process as run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from egparse.cli.jobs import Annotation, Chunk, annotate_corpus, annotate_text, split, write_bytes
-from egparse.cli.workers import AHEAD, all_cores, map_in_order
+from egparse.bulk.annotation import Annotation
+from egparse.bulk.passages import Chunk, Passage, passages, split
+from egparse.cli.workers import AHEAD, all_cores, map_in_order, map_pieces
 from egparse.errors import CorpusError, EgparseError
 from egparse.pipeline.model import Model
 from egparse.readers.blocks import read_blocks
 from egparse.readers.corpus import read_corpus, write_corpus
-from egparse.readers.docs import read_text
 
 READING = {"trees": False, "spans_key": None}
 
@@ -59,15 +60,18 @@ def by_several(
     size: int = 3000,
     jobs: int = 2,
 ) -> str:
-    text = io.StringIO()
-    source = io.BytesIO(data)
-    write_bytes(
-        annotate_corpus(
-            model, trained.model, source, "in", format, jobs, reading=READING, size=size
-        ),
-        text,
-    )
-    return text.getvalue()
+    work = Annotation(model, trained.model, READING, {})
+    found = passages(model, io.BytesIO(data), "in", format, size=size)
+    each = ([passage] for passage in found)  # one is a piece: many pieces of a small corpus
+    text, number = [], 1
+    with closing(map_pieces(work, each, jobs)) as results:
+        for annotated in results:
+            for written in annotated.written:
+                text.append(written.data(number))
+                number += written.amount.sentences
+            if annotated.fault is not None:
+                raise EgparseError(annotated.fault)
+    return b"".join(text).decode()
 
 
 @pytest.mark.parametrize(("size", "jobs"), [(1, 3), (3000, 2), (20_000, 1), (10**9, 2)])
@@ -98,13 +102,15 @@ def test_column_files_keep_document_lines_with_what_follows(model: Model, traine
         assert by_several(model, trained, data, "conll2003", size=size) == whole
 
 
-def test_text_is_read_here_and_annotated_there(model: Model, trained: Trained) -> None:
-    text = "The cat sat on the mat. It didn't move.\n\n" * 1500  # more words than one batch
-    alone, shared = io.StringIO(), io.StringIO()
-    write_corpus(model.annotate(read_text(text)), alone, "conllu")
-    amount = write_bytes(annotate_text(model, trained.model, read_text(text), 2), shared)
-    assert shared.getvalue() == alone.getvalue()
-    assert amount == (3000, 3000 // 2 * 12)
+@pytest.mark.parametrize("rules", [False, True], ids=["tokeniser", "rules"])
+def test_text_is_read_and_annotated_by_workers(model: Model, trained: Trained, rules: bool) -> None:
+    text = "The cat sat on the mat. It didn't move.\n \n\n  And\n\n" * 30
+    used = replace(model, tokeniser=None) if rules else model
+    alone = io.StringIO()
+    write_corpus(used.annotate(used.text_reader().sentences(text)), alone, "conllu")
+    shared = by_several(used, trained, text.encode(), "text", size=2000, jobs=1 + (not rules))
+    assert shared == alone.getvalue()
+    assert "# sent_id = 90\n" in shared
 
 
 PIECES = st.lists(
@@ -150,21 +156,20 @@ def test_a_fault_is_that_of_one_process(
 @pytest.mark.parametrize(
     ("data", "format"), [(b"", "conllu"), (b"\n\n", "conllu"), (b"", None), (b"\n", None)]
 )
-def test_nothing_is_a_fault(
+def test_nothing_has_no_passages(
     model: Model, trained: Trained, data: bytes, format: str | None
 ) -> None:
-    with pytest.raises(CorpusError, match="in:1: expected at least one sentence, got no"):
-        by_several(model, trained, data, format)
+    assert by_several(model, trained, data, format) == ""
 
 
 def test_without_shared_memory_the_model_is_loaded_from_its_file(
     model: Model, trained: Trained
 ) -> None:
-    work = Annotation(model, trained.model, "in", "conllu", READING, {})
+    work = Annotation(model, trained.model, READING, {})
     loaded = copy.copy(work)  # by what pickle would do
     assert loaded.model is not model
-    chunk = Chunk(1, trained.dev.read_bytes())
-    assert loaded(chunk) == work(chunk)
+    piece = [Passage("in", "conllu", Chunk(1, trained.dev.read_bytes()))]
+    assert loaded(piece) == work(piece)
 
 
 @forks

@@ -7,15 +7,17 @@ import gzip
 import io
 import json
 import lzma
+import sys
 from pathlib import Path
 
 import pytest
 from cli.conftest import Trained
 from cli.program import complaint, run
 
+from egparse.bulk.passages import split
 from egparse.cli.annotating.arguments import input_files, output_path
-from egparse.cli.jobs import split
 from egparse.errors import CorpusError, EgparseError
+from egparse.readers.compression import decompressed
 
 ROWS = "1\tMary\t_\t_\t_\t_\t_\t_\t_\t_\n2\tlives\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
 
@@ -261,7 +263,7 @@ def test_names_of_outputs(name: str, format: str, output: str) -> None:
 
 
 def test_chunks_for_jobs_end_where_memory_would(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("egparse.cli.jobs.MAX_BLOCK", 1000)
+    monkeypatch.setattr("egparse.bulk.passages.MAX_BLOCK", 1000)
     with pytest.raises(CorpusError, match=r"^a:3: expected a blank line after the sentence"):
         list(split(io.BytesIO(b"a\n\n" + b"x" * 5000), 1, "a"))
 
@@ -272,3 +274,39 @@ def test_texts_are_named_in_json_too(trained: Trained, tmp_path: Path) -> None:
     done = run("parse", trained.model, tmp_path, "--output-format", "jsonl")
     marks = [json.loads(line).get("newdoc") for line in done.stdout.splitlines()]
     assert [mark for mark in marks if mark is not None] == ["a.txt", "b.txt"]
+
+
+@pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz", ".zst"])
+def test_outputs_are_compressed_as_their_names_say(
+    trained: Trained, tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if ending == ".zst":
+        pytest.importorskip("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
+    source, packed = tmp_path / "a.txt", tmp_path / f"out.conllu{ending}"
+    source.write_text("The cat sat. It left.\n\n" * 9)
+    expected = run("parse", trained.model, source).stdout
+    for _ in range(2):  # what is of the same kind is replaced
+        run("parse", trained.model, source, "--output", packed)
+    monkeypatch.setattr("egparse.cli.annotating.sinks._PART", 100)  # of several parts
+    again = tmp_path / f"again{ending}"
+    run("parse", trained.model, source, "--output", again, "--jobs", 2)
+    assert again.stat().st_size > packed.stat().st_size
+    for path in (packed, again):
+        pieces = decompressed(iter([path.read_bytes()]), path.name)
+        assert b"".join(pieces).decode() == expected
+    source.write_text("")
+    run("parse", trained.model, source, "--output", packed)
+    assert b"".join(decompressed(iter([packed.read_bytes()]), packed.name)) == b""
+
+
+def test_a_compression_that_cannot_be_written_is_named(
+    trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "compression.zstd", None)
+    monkeypatch.setitem(sys.modules, "backports.zstd", None)
+    said = complaint("parse", trained.model, "-", "--output", tmp_path / "out.zst")
+    assert said == (
+        "out.zst: expected a compression that this Python can write (Zstandard needs Python 3.14 "
+        "or the package backports.zstd), got .zst"
+    )
+    assert list(tmp_path.iterdir()) == []

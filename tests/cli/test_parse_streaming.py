@@ -15,13 +15,14 @@ import pytest
 from cli.conftest import Trained
 from cli.program import COMMAND, ENVIRONMENT
 
+from egparse.bulk.writing import Amount
 from egparse.cli.annotating import progress as progress_module
 from egparse.cli.annotating.arguments import InputFile
 from egparse.cli.annotating.documents import Document, Joined
 from egparse.cli.annotating.progress import Progress
 from egparse.cli.annotating.run import Options, Run, annotate
+from egparse.cli.annotating.sinks import StreamSink
 from egparse.cli.annotating.source import Input
-from egparse.cli.outputs import Amount
 from egparse.pipeline.model import Model
 
 LONG = 60.0
@@ -34,7 +35,7 @@ class Answers(Joined):
     """Keeps what has been handed over."""
 
     def __init__(self) -> None:
-        super().__init__(StringIO(), [])
+        super().__init__(StreamSink(StringIO()), [])
         self.handed_over: queue.Queue[str] = queue.Queue()
         self._written: list[str] = []
 

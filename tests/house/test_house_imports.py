@@ -65,6 +65,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"morphology", "lemmas"}
     | {"fitting", "tagging", "parsing", "splitting", "tokenising", "pipeline", "evaluation"}
     | {"__init__"},
+    "bulk": {"pipeline", "readers", "writers", "errors", "sentences"},
     "hub": {"pipeline", "fitting", "storage", "errors", "layers", "toml_text"}
     | {
         "platformdirs",

@@ -50,6 +50,34 @@ def test_tokens_and_their_blanks_are_the_text(text: str) -> None:
 
 
 @examples(200)
+@given(TEXTS, st.integers(1, 30), st.integers(1, 9))
+def test_passages_are_read_by_themselves(text: str, size: int, arriving: int) -> None:
+    pieces = [text[k : k + arriving] for k in range(0, len(text), arriving)]
+    reading, found = Reading(small_tokeniser()), list[Sentence]()
+    passages = list(TextReader(reading).passages(Arriving(pieces), size, name="t"))  # type: ignore[arg-type]
+    for passage in passages:
+        found += TextReader(reading, len(found) + 1).read(passage)
+    whole = read(text)
+    assert found == whole
+    assert [one.comments for one in found] == [one.comments for one in whole]
+    assert "".join(part for passage in passages for part in passage.texts) == text
+    assert passages == list(TextReader(reading).passages(io.StringIO(text), size, name="t"))
+
+
+def test_passages_of_paragraphs_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(docs, "MAX_CHARACTERS", 50)
+    monkeypatch.setattr(module, "MAX_CHARACTERS", 50)
+    reading, text = Reading(small_tokeniser()), "  " + "some words \n " * 40 + "\n\n   \n end"
+    passages = list(TextReader(reading).passages(io.StringIO(text), 90, name="t"))
+    assert len(passages) > 4
+    found = list[Sentence]()
+    for passage in passages:
+        found += TextReader(reading, len(found) + 1).read(passage)
+    assert found == read(text)
+    assert text_of(found) == text
+
+
+@examples(200)
 @given(TEXTS, st.integers(1, 9))
 def test_how_it_arrives_changes_nothing(text: str, size: int) -> None:
     pieces = [text[k : k + size] for k in range(0, len(text), size)]

@@ -1,14 +1,18 @@
-"""The kind of an existing file, by its beginning: whether an output may replace it."""
+"""The kind of an existing file, by its beginning: whether an output may replace it. A compressed
+file is of the kind of its content.
+"""
 
 from __future__ import annotations
 
 import io
 import json
 import re
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 
 from egparse.errors import CorpusError
+from egparse.readers.compression import decompressed
 
 _LOOKED_AT = 1 << 16
 
@@ -43,9 +47,9 @@ _BEGINNINGS = {
 }
 
 
-def kind_of(path: Path) -> Kind:
+def kind_of(path: Path, *, as_it_is: bool = False) -> Kind:
     """The kind of a regular file; text is what is nothing else. A pipe is not opened: what it holds
-    can be read only once.
+    can be read only once. ``as_it_is``: a compressed file is binary data.
     """
     if path.exists() and not path.is_file():
         return Kind.UNREADABLE
@@ -54,6 +58,9 @@ def kind_of(path: Path) -> Kind:
             data = file.read(_LOOKED_AT)
     except OSError:
         return Kind.UNREADABLE
+    if not as_it_is:
+        with suppress(CorpusError):  # data that are damaged, or that nothing here can read
+            data = next(decompressed(iter([data]), path.name), b"")
     if not data.strip():
         return Kind.EMPTY
     from egparse.storage.model_file import MAGIC

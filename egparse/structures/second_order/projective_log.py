@@ -15,7 +15,6 @@ use an item, so that they need neither logarithms nor scaling.
 
 from __future__ import annotations
 
-import heapq
 import math
 from typing import NamedTuple
 
@@ -25,7 +24,8 @@ from egparse.compilation import njit
 from egparse.structures.logsumexp import log_add
 from egparse.structures.second_order.arc_graph import ArcGraph
 from egparse.structures.trees.dependency_trees import NO_HEAD, BestTree, checked_count
-from egparse.types import Floats, Ints
+from egparse.structures.trees.partition import k_best_of
+from egparse.types import Floats, Ints, Mask
 
 LOG, BEST = 0, 1
 """The semirings: log-sum-exps of sums, and maxima of sums."""
@@ -74,42 +74,45 @@ def best_tree(graph: ArcGraph, potentials: Floats, single_root: bool, heads: Int
 def k_best(graph: ArcGraph, potentials: Floats, k: int, single_root: bool = True) -> list[BestTree]:
     """The ``k`` best projective trees, best first; fewer where fewer exist.
 
-    Lawler's (1972) partition, as in ``nonprojective.k_best``: O(k n) searches.
+    Lawler's partition (``trees.partition``): O(k n) searches, and O(parts + k n) memory beside that
+    of a search.
 
     Raises:
         ValueError: k < 1.
     """
-    checked_count(k)
-    trees: list[BestTree] = []
-    # A subset of the trees: minus its best score, a serial number that breaks ties, its best tree,
-    # the potentials without what is forbidden in it, and how many words, from the left, have only
-    # one head left.
-    subsets = [
-        (-best.score, 0, best, potentials, 0)
-        for best in [_best(graph, potentials, single_root)]
-        if best.score > -math.inf
-    ]
-    n_subsets = 1
-    while subsets and len(trees) < k:
-        _, _, best, allowed, n_fixed = heapq.heappop(subsets)
-        trees.append(best)
-        fixed = allowed.copy()
-        for word in range(n_fixed + 1, len(best.heads)):
-            into = graph.incoming[graph.into[word] : graph.into[word + 1]]
-            is_best = graph.arcs[into, 0] == best.heads[word]
-            other = fixed.copy()
-            other[into[is_best]] = -math.inf
-            runner_up = _best(graph, other, single_root)
-            if runner_up.score > -math.inf:
-                heapq.heappush(subsets, (-runner_up.score, n_subsets, runner_up, other, word - 1))
-                n_subsets += 1
-            fixed[into[~is_best]] = -math.inf
-    return trees
+    return k_best_of(_SparseArcs(graph, potentials, single_root), checked_count(k))
 
 
-def _best(graph: ArcGraph, potentials: Floats, single_root: bool) -> BestTree:
-    heads = np.empty(len(graph.into) - 1, dtype=np.int32)
-    return BestTree(heads, float(best_tree(graph, potentials, single_root, heads)))
+class _SparseArcs:
+    """The candidate arcs of a sentence; pairs of arcs keep their potentials."""
+
+    def __init__(self, graph: ArcGraph, potentials: Floats, single_root: bool) -> None:
+        self._graph = graph
+        self._potentials = potentials
+        self._allowed = potentials.copy()
+        self._single_root = single_root
+
+    def allow_all(self) -> None:
+        self._allowed[:] = self._potentials
+
+    def fix(self, word: int, head: int) -> None:
+        into, is_head = self._into(word, head)
+        self._allowed[into] = np.where(is_head, self._potentials[into], -math.inf)
+
+    def forbid(self, word: int, head: int) -> None:
+        into, is_head = self._into(word, head)
+        self._allowed[into[is_head]] = -math.inf
+
+    def best(self) -> BestTree:
+        heads = np.empty(len(self._graph.into) - 1, dtype=np.int32)
+        score = best_tree(self._graph, self._allowed, self._single_root, heads)
+        return BestTree(heads, float(score))
+
+    def _into(self, word: int, head: int) -> tuple[Ints, Mask]:
+        """The arcs into a word, and whether each is from ``head``."""
+        graph = self._graph
+        into = graph.incoming[graph.into[word] : graph.into[word + 1]]
+        return into, graph.arcs[into, 0] == head
 
 
 @njit(separate=True)

@@ -38,7 +38,6 @@ roots cannot be separated, ``nonprojective_log`` computes the same by logarithms
 
 from __future__ import annotations
 
-import heapq
 import math
 from typing import NamedTuple
 
@@ -55,6 +54,7 @@ from egparse.structures.trees.dependency_trees import (
 )
 from egparse.structures.trees.leave_one_out import finished_parent, plan_halving
 from egparse.structures.trees.nonprojective_log import log_matrix_tree
+from egparse.structures.trees.partition import k_best_of
 from egparse.types import Floats, Ints
 
 SMALLEST = 1e-270
@@ -109,38 +109,34 @@ def argmax(scores: npt.ArrayLike, single_root: bool = True) -> BestTree:
 def k_best(scores: npt.ArrayLike, k: int, single_root: bool = True) -> list[BestTree]:
     """The ``k`` best trees, best first; fewer where fewer exist.
 
-    Lawler's (1972) partition: the trees other than the best one of a set are split by the first
-    word at which they differ from it, and the best of each subset is found by ``argmax``. O(k n)
-    searches.
+    Lawler's partition (``trees.partition``): O(k n) searches by ``argmax``, O(n^2 + k n) memory.
 
     Raises:
         ValueError: k < 1, or scores that ``checked_scores`` refuses.
     """
-    checked = checked_scores(scores)
-    trees: list[BestTree] = []
-    # A subset of the trees: minus its best score, a serial number that breaks ties, its best tree,
-    # the scores without the arcs that are forbidden in it, and how many words, from the left, have
-    # only one head left.
-    subsets = [
-        (-best.score, 0, best, checked, 0)
-        for best in [argmax(checked, single_root)]
-        if best.score > -math.inf
-    ]
-    n_subsets = 1
-    while subsets and len(trees) < checked_count(k):
-        _, _, best, allowed, n_fixed = heapq.heappop(subsets)
-        trees.append(best)
-        fixed = allowed.copy()
-        for word in range(n_fixed + 1, len(checked)):
-            other = fixed.copy()
-            other[best.heads[word], word] = -math.inf
-            runner_up = argmax(other, single_root)
-            if runner_up.score > -math.inf:
-                heapq.heappush(subsets, (-runner_up.score, n_subsets, runner_up, other, word - 1))
-                n_subsets += 1
-            fixed[:, word] = -math.inf
-            fixed[best.heads[word], word] = allowed[best.heads[word], word]
-    return trees
+    return k_best_of(_DenseArcs(checked_scores(scores), single_root), checked_count(k))
+
+
+class _DenseArcs:
+    """The arcs of a matrix of scores."""
+
+    def __init__(self, scores: Floats, single_root: bool) -> None:
+        self._scores = scores
+        self._allowed = scores.copy()
+        self._single_root = single_root
+
+    def allow_all(self) -> None:
+        self._allowed[:] = self._scores
+
+    def fix(self, word: int, head: int) -> None:
+        self._allowed[:, word] = -math.inf
+        self._allowed[head, word] = self._scores[head, word]
+
+    def forbid(self, word: int, head: int) -> None:
+        self._allowed[head, word] = -math.inf
+
+    def best(self) -> BestTree:
+        return argmax(self._allowed, self._single_root)
 
 
 @njit(separate=True)
