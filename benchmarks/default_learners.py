@@ -20,6 +20,8 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+from egparse.fitting.config import TrainConfig
+
 _BARE = (
     "tokeniser.train=false",
     "splitter.train=false",
@@ -48,6 +50,8 @@ TASKS = {
 
 CANDIDATES = {
     "default": (),
+    "default, half the C": ("c=0.5 *",),
+    "default, a quarter of the C": ("c=0.25 *",),
     "sag": ("learner=sag",),
     "sdca": ("learner=sdca",),
     "sgd": ("learner=sgd", "options={eta0 = 0.1}"),
@@ -56,7 +60,9 @@ CANDIDATES = {
     "adagrad, averaged": ("learner=adagrad", "options={eta = 0.1, batch = 16, averaged = true}"),
     "dca": ("learner=dca",),
 }
-"""Name -> settings of the section; all others are the defaults of the task."""
+"""Name -> settings of the section; all others are the defaults of the task, of which ``c=0.5 *`` is
+half of one.
+"""
 
 
 def main() -> None:
@@ -85,12 +91,21 @@ def main() -> None:
             print(json.dumps(found), flush=True)
 
 
+def _resolved(setting: str, default: float) -> str:
+    """The setting, with the product where it is a factor of the default."""
+    name, _, value = setting.partition("=")
+    if not value.endswith("*"):
+        return setting
+    return f"{name}={float(value.removesuffix('*')) * default}"
+
+
 def _trained(
     task: Task, candidate: tuple[str, ...], seed: int, corpus: Path, dev: Path
 ) -> list[tuple[float, float]]:
     """CPU seconds and development score after each pass; none where the learner fails."""
     model = corpus.with_name("model.msgpack")
-    own = ("stop.patience=0", *candidate)
+    default = getattr(TrainConfig(), task.section).c
+    own = ("stop.patience=0", *(_resolved(setting, default) for setting in candidate))
     settings = (*task.settings, *(f"{task.section}.{setting}" for setting in own))
     arguments = [option for setting in settings for option in ("--set", setting)]
     command = [sys.executable, "-m", "egparse", "train", str(corpus), "--dev", str(dev), "--force"]

@@ -126,7 +126,9 @@ def linked(compiled: CompiledKernel, classes: list[type], needs: list[int]) -> L
     definition = _MethodDefinition(symbol.encode(), address, _FASTCALL, None)
     new_function = ctypes.pythonapi.PyCFunction_NewEx
     new_function.restype = ctypes.py_object
-    new_function.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
-    builtin: Callable[..., Any] = new_function(ctypes.addressof(definition), None, None)
+    new_function.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+    # The definition is also what the function is bound to (compiled code ignores that): when an
+    # interpreter that ends frees the function, it reads the definition, which must still be there.
+    builtin: Callable[..., Any] = new_function(ctypes.addressof(definition), definition, None)
     _kept.append((compiled.code, definition, classes))
     return Linked(builtin, ctypes.c_int64.from_address(native).value if native else 0)

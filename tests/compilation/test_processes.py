@@ -230,3 +230,29 @@ def test_without_a_place_for_kernels_each_process_compiles(trial: Trial, kind: s
         trial.environment |= {"EGPARSE_KERNELS": "", "XDG_CACHE_HOME": ""}
     assert [trial.run(), trial.run()] == [COMPILED, COMPILED]
     assert sorted(trial.package.rglob("*")) == before
+
+
+FREED = """
+import ctypes
+import numpy as np
+from egparse.compilation import linking
+from egparse.outer import total
+total(np.ones(3), np.zeros(1))
+linking._kept[:] = [one for one in linking._kept if not isinstance(one, tuple)]
+filler = [(ctypes.c_char * 32).from_buffer_copy(b"\\xff" * 32) for _ in range(10_000)]
+total._variants = ()
+print("freed")
+"""
+
+
+def test_functions_outlive_what_links_them(trial: Trial) -> None:
+    """An interpreter that ends frees modules in an order that nobody knows."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", FREED],
+        cwd=trial.package.parent,
+        env=trial.environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert output_of(process) == "freed\n"

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from PIL import Image
 
 from egparse.experiments.report.outcome import Line, Panel
@@ -65,6 +65,7 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
         _draw_line(axes, line)
     if panel.log_x:
         axes.set_xscale("log")
+        _label_few_decades(axes)
     if panel.log_y:
         axes.set_yscale("log")
     if panel.bounds is not None:
@@ -75,6 +76,17 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
         )
     else:
         axes.text(0.5, 0.5, "nothing to show", ha="center", transform=axes.transAxes)
+
+
+def _label_few_decades(axes: Axes) -> None:
+    """Label 1, 2 and 5 times each power of ten where these labels are few, in place of all
+    multiples, which overlap.
+    """
+    low, high = axes.get_xlim()
+    if low > 0 and high < 100 * low:
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+        axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _draw_line(axes: Axes, line: Line) -> None:
