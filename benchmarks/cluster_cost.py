@@ -45,15 +45,16 @@ def figures(given: Mapping[str, Any], measured: Mapping[str, Any]) -> Figures:
     """Work the rows out; ``measured`` is docs/scale.json."""
     assumed = given["assumed"]
     points = measured["curves"]["parsing"]
-    start = next(iter(points["start"].values()))
-    largest = max(points["sentences"].values(), key=lambda point: float(point["sentences"]))
-    seconds = (largest["seconds"] - start["seconds"]) / largest["sentences"]
-    assumed = {**assumed, "words_per_sentence": largest["words"] / largest["sentences"]}
+    parsing = []
+    if points.get("sentences"):
+        start = next(iter(points["start"].values()))
+        largest = max(points["sentences"].values(), key=lambda point: float(point["sentences"]))
+        seconds = (largest["seconds"] - start["seconds"]) / largest["sentences"]
+        assumed = {**assumed, "words_per_sentence": largest["words"] / largest["sentences"]}
+        parsing = _parsing(assumed, seconds)
     training = given["training"]
     missing = any(value is None for value in training.values())
-    return Figures(
-        assumed, _parsing(assumed, seconds), [] if missing else _training(assumed, training)
-    )
+    return Figures(assumed, parsing, [] if missing else _training(assumed, training))
 
 
 def _parsing(assumed: Mapping[str, float], seconds: float) -> list[tuple[str, float, str]]:

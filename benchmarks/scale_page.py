@@ -23,7 +23,7 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE, FIGURE, MEASURED = DOCS / "scale.md", DOCS / "scale.png", DOCS / "scale.json"
 LINEAR_FROM = 200
 """Words of the shortest sentences of the second slope against length."""
-PARTS = ("growth", "length", "cluster")
+TITLES = {"sentences": "the number of sentences", "length": "the length of a sentence"}
 
 
 class Slope(NamedTuple):
@@ -37,8 +37,9 @@ class Slope(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """What a work costs at ascending sizes, without what it costs to start: CPU seconds, and
-    megabytes of anonymous memory at its peak. Against length both seconds are of one sentence.
+    """What a work costs at ascending sizes: CPU seconds without those of the start, against length
+    of one sentence; megabytes of anonymous memory at its peak, against sentences without those of
+    the start.
     """
 
     sizes: list[int]
@@ -75,7 +76,10 @@ def curve(points: Mapping[str, Any], axis: str) -> Curve:
             (point["seconds"] - start["seconds"]) / share
             for (_, point), share in zip(rows, shares, strict=True)
         ],
-        [point["anonymous"] - start["anonymous"] for _, point in rows],
+        [
+            point["anonymous"] - (start["anonymous"] if axis == "sentences" else 0)
+            for _, point in rows
+        ],
     )
 
 
@@ -151,6 +155,7 @@ def machine_line(measured: Mapping[str, Any]) -> list[str]:
     return [
         f"One core of {about['cores']} of an {about['processor']}, {about['memory']}, Python "
         f"{about['python']}, commit {about['commit']}, {about['date']}.",
+        about.get("note", ""),
         "",
     ]
 
@@ -185,8 +190,8 @@ def draw(measured: Mapping[str, Any], path: Path) -> None:
     axes = figure.subplots(2, 2)
     texts = {"sentences": "sentences", "length": "words of a sentence"}
     for row, axis in zip(axes, texts, strict=True):
-        for work, points in measured["curves"].items():
-            if axis not in points or "start" not in points:
+        for number, (work, points) in enumerate(measured["curves"].items()):
+            if axis not in points:
                 continue
             sizes, seconds, anonymous = curve(points, axis)
             for panel, values in zip(row, (seconds, anonymous), strict=True):
@@ -198,14 +203,17 @@ def draw(measured: Mapping[str, Any], path: Path) -> None:
                 else:
                     found, note = (slope(*zip(*shown, strict=True)) if shown else None), ""
                 label = work if found is None else f"{work}: slope {found}{note}"
-                panel.loglog(*zip(*shown, strict=True), marker="o", markersize=4, label=label)
+                panel.loglog(*zip(*shown, strict=True), f"C{number}o-", markersize=4, label=label)
         row[0].set_ylabel("CPU seconds" + (" of a sentence" if axis == "length" else ""))
-        row[1].set_ylabel("peak of anonymous memory, MB")
+        row[1].set_ylabel(
+            "peak of anonymous memory, MB" + (", above start" if axis == "sentences" else "")
+        )
         for panel, what in zip(row, ("Time", "Memory"), strict=True):
             panel.set_xlabel(texts[axis])
-            panel.set_title(f"{what} against {'number' if axis == 'sentences' else 'length'}")
+            panel.set_title(f"{what} against {TITLES[axis]}")
             panel.grid(visible=True, which="major", alpha=0.3)
-            panel.legend(fontsize=8)
+            if panel.lines:
+                panel.legend(fontsize=8)
     figure.savefig(path, dpi=110)
 
 
