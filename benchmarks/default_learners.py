@@ -59,6 +59,13 @@ CANDIDATES = {
     "adagrad": ("learner=adagrad", "options={eta = 0.1, batch = 16}"),
     "adagrad, averaged": ("learner=adagrad", "options={eta = 0.1, batch = 16, averaged = true}"),
     "dca": ("learner=dca",),
+    "eg, softmax-margin": ("learner=eg-online", "loss=softmax-margin"),
+    "sdca, softmax-margin": ("learner=sdca", "loss=softmax-margin"),
+    "adagrad, softmax-margin": (
+        "learner=adagrad",
+        "loss=softmax-margin",
+        "options={eta = 0.1, batch = 16}",
+    ),
 }
 """Name -> settings of the section; all others are the defaults of the task, of which ``c=0.5 *`` is
 half of one.

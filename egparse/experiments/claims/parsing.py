@@ -92,17 +92,15 @@ def _of_objective(found: Comparison) -> list[Claim]:
     reached = [c for c in constants if math.isfinite(found.effort(SGD, c, _NEAR))]
     low = [c for c in constants if c <= 10]
     faster = [
-        found.effort(EG, c, per_cent, seconds=seconds)
-        < found.effort(LBFGS, c, per_cent, seconds=seconds)
+        _is_faster(found, c, per_cent, seconds)
         for c in constants
         for per_cent in (1.0, 0.1)
         for seconds in (False, True)
-        if math.isfinite(found.effort(EG, c, per_cent))
     ]
     both = "; ".join(
         f"C = {c:g}: {_passes(found, EG, c)} and {_passes(found, EG, c, 0.1)} passes "
-        f"({_seconds(found, EG, c)} s), L-BFGS {_passes(found, LBFGS, c)} and "
-        f"{_passes(found, LBFGS, c, 0.1)} ({_seconds(found, LBFGS, c)} s)"
+        f"({_seconds(found, EG, c)}), L-BFGS {_passes(found, LBFGS, c)} and "
+        f"{_passes(found, LBFGS, c, 0.1)} ({_seconds(found, LBFGS, c)})"
         for c in constants
     )
     apart = ", ".join(
@@ -118,8 +116,9 @@ def _of_objective(found: Comparison) -> list[Claim]:
             f"{_S2}, section 7.2, Fig. 12",
             "EG converges significantly faster than L-BFGS.",
             verdict_of(faster),
-            f"To within 1 % and 0.1 % (seconds to 1 %), EG as published, from the uniform "
-            f"distribution: {both}. Permuted and started near the correct trees, EG takes {apart}.",
+            f"Passes to within 1 % and 0.1 % (seconds to 1 %), EG as published, from the uniform "
+            f"distribution: {both}. Where neither is there, the one counts that ends nearer: see "
+            f"below. Permuted and started near the correct trees, EG takes {apart}.",
         ),
         Claim(
             f"{_S2}, section 7.2",
@@ -273,7 +272,16 @@ def _passes(found: Comparison, label: str, c: float, per_cent: float = _NEAR) ->
 
 
 def _seconds(found: Comparison, label: str, c: float) -> str:
-    return figure(found.effort(label, c, _NEAR, seconds=True))
+    spent = found.effort(label, c, _NEAR, seconds=True)
+    return f"{figure(spent)} s" if math.isfinite(spent) else figure(spent)
+
+
+def _is_faster(found: Comparison, c: float, per_cent: float, seconds: bool) -> bool:
+    """Whether EG is there before L-BFGS, or where neither is ends nearer."""
+    own, other = (found.effort(label, c, per_cent, seconds=seconds) for label in (EG, LBFGS))
+    if math.isinf(own) and math.isinf(other):
+        return found.last_excess(EG, c) < found.last_excess(LBFGS, c)
+    return own < other
 
 
 def _until_score(found: Comparison, label: str, c: float) -> float:

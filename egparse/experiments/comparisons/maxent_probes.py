@@ -201,8 +201,7 @@ def tables(numbers: Mapping[str, Any]) -> list[Table]:
                 )
             )
     rates = Table(
-        "The factor by which a pass shrinks the difference to the optimum (Theorem 1), second half "
-        "of the passes",
+        "The factor by which a pass shrinks the difference (Theorem 1), second half of the passes",
         (
             "learner",
             "passes",

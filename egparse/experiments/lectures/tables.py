@@ -158,8 +158,7 @@ def _theorem(theorem: Any) -> Table:
             ]
         )
     return Table(
-        "Separable data: the greatest margin, the perceptron's mistakes, and margins in per cent "
-        "of the greatest (means over seeds)",
+        "Separable data: mistakes, and margins in per cent of the greatest (means over seeds)",
         [
             *("task", "examples", "margin", "support vectors", "mistakes", "R^2 / gamma^2"),
             *("perceptron", "averaged", "MIRA, 1 best", "MIRA, 5 best"),

@@ -24,7 +24,7 @@ _MARKERS = "osv^Dx+*"
 _STYLES = ("-", "-.", ":")
 """Of lines whose colours come round again."""
 _PNG_COLOURS = 128  # an indexed picture is a third the size of one in full colour
-_COLUMNS = 3
+_COLUMNS, _MANY = 3, 24
 _WIDTH, _HEIGHT = 5.2, 3.7  # inches a panel
 _SPARSE = 15  # points up to which each is marked
 _COUNTED = 3  # passes from which on the axis shows whole ones
@@ -45,7 +45,7 @@ def draw(title: str, panels: Sequence[Panel]) -> dict[Format, bytes]:
         "grid.alpha": 0.3,
     }
     with rc_context(style):
-        columns = 2 if len(panels) == 4 else min(_COLUMNS, len(panels))
+        columns = _columns(len(panels))
         rows = math.ceil(len(panels) / columns)
         figure = Figure(figsize=(_WIDTH * columns, _HEIGHT * rows + 0.4), layout="constrained")
         figure.suptitle(title, fontsize=12)
@@ -55,6 +55,13 @@ def draw(title: str, panels: Sequence[Panel]) -> dict[Format, bytes]:
             if not panel.log_x and max((line.x[-1] for line in panel.lines), default=0) > _COUNTED:
                 axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         return {"png": _saved(figure, "png"), "svg": _saved(figure, "svg")}
+
+
+def _columns(panels: int) -> int:
+    """Three panels in a row, but two of four, and four of many that come in fours."""
+    if panels == 4:
+        return 2
+    return 4 if panels >= _MANY and panels % 4 == 0 else min(_COLUMNS, panels)
 
 
 def _draw_panel(axes: Axes, panel: Panel) -> None:
