@@ -18,8 +18,8 @@ number of forms continues the law up to ``REACH`` times the source's words.
 Equal arguments give equal files; fewer sentences are the beginning of more. Memory does not depend
 on their number: new words are computed, not remembered. --length makes sentences of that many
 words, of several side by side: their roots depend on the first one's by parataxis. Enhanced
-dependencies, the agreement of "a" and "an" with the next word, and the connection between the inflected forms
-of one new word are not kept.
+dependencies are left out; "a" may stand before a vowel; inflected forms of one new word do not
+belong together.
 
 Usage: python benchmarks/generated_corpus.py SOURCE.conllu SENTENCES [--seed N] [--length WORDS]
 [-o FILE] [--growth]

@@ -105,7 +105,8 @@ def growth_lines(measured: Mapping[str, Any]) -> list[str]:
     for work, points in works.items():
         if "sentences" in points:
             sizes, seconds, anonymous = curve(points, "sentences")
-            lines.append(f"| {work} | {slope(sizes, seconds)} | {slope(sizes, anonymous)} |")
+            of_time, of_memory = slope(sizes, seconds), slope(sizes, anonymous)
+            lines.append(f"| {work} | {of_time or ''} | {of_memory or ''} |")
     return lines
 
 
