@@ -2,9 +2,12 @@
 whole.
 
 Training takes marginals of every sentence in every pass, so its time would grow with the cube of
-the length as well. A sentence of more than ``LONGEST`` words is therefore cut as parsing cuts it
-(``long_sentences``): each window of ``WINDOW`` words at the boundary in its second half that the
-fewest correct arcs cross. A parser then learns from what it will see.
+the length as well, and it keeps numbers for every candidate arc, of which there are about as many
+as pairs of words. A sentence of more than ``LONGEST_LEARNED`` words is therefore cut as parsing
+cuts it (``long_sentences``): each window of ``WINDOW`` words at the boundary in its second half
+that the fewest correct arcs cross. Time and memory of a pass are linear in the length from there
+on. A sentence without all its heads is learned whole, up to ``long_sentences.LONGEST`` words
+(``partial_trees.headed_sentences``): there is no telling which arcs cross what.
 
 A piece is learned as if it were a sentence. Arcs inside it are correct arcs. Words whose head is
 outside have no arc in it, but a tree needs one: as in parsing, one of them is the root (that of the
@@ -22,9 +25,14 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.parsing.label_candidates import NO_LABEL
-from egparse.parsing.long_sentences import LONGEST, WINDOW, LongSentenceWarning, least_crossed
-from egparse.sentences import Sentence
+from egparse.parsing.long_sentences import WINDOW, LongSentenceWarning, least_crossed
+from egparse.sentences import MISSING_HEAD, Sentence
 from egparse.types import Ints
+
+LONGEST_LEARNED = WINDOW
+"""Words of the longest sentence that is learned as a whole (docs/decisions/long-sentences.md);
+parsing takes it once, training in each pass, so that its limit is lower.
+"""
 
 
 class Piece(NamedTuple):
@@ -36,8 +44,8 @@ class Piece(NamedTuple):
 
 
 def training_pieces(heads: Sequence[Ints]) -> list[Piece]:
-    """The pieces of sentences with correct ``heads``: the whole of each with at most ``LONGEST``
-    words.
+    """The pieces of sentences with correct ``heads``: the whole of each with at most
+    ``LONGEST_LEARNED`` words.
     """
     return [
         Piece(number, first, end)
@@ -79,7 +87,7 @@ def ranks_of_pieces(
 
 def warn_of_long(sentences: Sequence[Sentence]) -> None:
     """Warn with ``LongSentenceWarning`` if training cuts any of the sentences."""
-    long = [sentence for sentence in sentences if len(sentence) > LONGEST]
+    long = [sentence for sentence in sentences if _is_cut(sentence.heads)]
     if not long:
         return
     longest = max(long, key=len)
@@ -87,8 +95,8 @@ def warn_of_long(sentences: Sequence[Sentence]) -> None:
     place = f" ({source.path}:{source.first_line})" if source is not None else ""
     count = "1 sentence" if len(long) == 1 else f"{len(long):,} sentences"
     warnings.warn(
-        f"the parser learns {count} of more than {LONGEST} words in pieces of at most {WINDOW}: "
-        f"the longest has {len(longest):,} words{place}",
+        f"the parser learns {count} of more than {LONGEST_LEARNED} words in pieces of at most "
+        f"{WINDOW}: the longest has {len(longest):,} words{place}",
         LongSentenceWarning,
         stacklevel=2,
     )
@@ -97,7 +105,7 @@ def warn_of_long(sentences: Sequence[Sentence]) -> None:
 def _spans(heads: Ints) -> list[tuple[int, int]]:
     """First word and end of each piece of a sentence."""
     n, first = len(heads), 0
-    if n <= LONGEST:
+    if not _is_cut(heads):
         return [(0, n)]
     spans = []
     while first < n:
@@ -107,6 +115,11 @@ def _spans(heads: Ints) -> list[tuple[int, int]]:
         spans.append((first, end))
         first = end
     return spans
+
+
+def _is_cut(heads: Sequence[int] | Ints) -> bool:
+    """Whether a sentence is learned in pieces. Without all heads it is not known where to cut."""
+    return len(heads) > LONGEST_LEARNED and MISSING_HEAD not in heads
 
 
 def _is_outside(heads: Ints, first: int, end: int) -> np.ndarray:

@@ -28,7 +28,7 @@ from egparse.fitting.config import TeacherConfig
 from egparse.fitting.progress import Listener, Step, silent
 from egparse.fitting.task import Part
 from egparse.parsing.arc_training import GoldHeads
-from egparse.parsing.long_sentences import LONGEST
+from egparse.parsing.training_pieces import LONGEST_LEARNED
 from egparse.parsing.tree_mixtures import TreeMixture, mixture_of, pooled, with_gold
 from egparse.pipeline.annotate import Predictors, predict_tags
 from egparse.pipeline.model import Model, ScoredSentence
@@ -92,10 +92,10 @@ class Teachers:
         whole = [
             i
             for i, of_sentence in enumerate(heads.train)
-            if len(of_sentence) <= LONGEST and MISSING_HEAD not in of_sentence
+            if len(of_sentence) <= LONGEST_LEARNED and MISSING_HEAD not in of_sentence
         ]
         asked = [part.sentences[i] for i in whole] if config.share > 0 else []
-        found = [one for one in self.unlabelled if 0 < len(one) <= LONGEST]
+        found = [one for one in self.unlabelled if 0 < len(one) <= LONGEST_LEARNED]
         progress = _Progress(len(asked) + len(found), listener)
         if config.share > 0:
             lessons = progress.counted(self._lessons(asked, config.trees))

@@ -11,7 +11,7 @@ from egparse.parsing.long_sentences import LONGEST
 
 QUICK = ("--config", CONFIGS / "quick.toml", "--set", 'layers=["upos", "heads"]')
 NOTICE = (
-    "egparse: the parser learns 1 sentence of more than 500 words in pieces of at most 200: the "
+    "egparse: the parser learns 1 sentence of more than 200 words in pieces of at most 200: the "
     "longest has {n} words ({path}:{line})"
 )
 

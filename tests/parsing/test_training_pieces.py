@@ -13,9 +13,10 @@ from sample_treebank import SECOND_ORDER, quick, sample
 from egparse.parsing import arc_training
 from egparse.parsing.arc_training import choose_trees, crossing_arcs
 from egparse.parsing.label_candidates import NO_LABEL
-from egparse.parsing.long_sentences import LONGEST, WINDOW, LongSentenceWarning
+from egparse.parsing.long_sentences import WINDOW, LongSentenceWarning
 from egparse.parsing.second_order import training as second_order_training
 from egparse.parsing.training_pieces import (
+    LONGEST_LEARNED,
     Piece,
     heads_of_pieces,
     ranks_of_pieces,
@@ -23,7 +24,7 @@ from egparse.parsing.training_pieces import (
     values_of_pieces,
     warn_of_long,
 )
-from egparse.sentences import Sentence, Source
+from egparse.sentences import MISSING_HEAD, Sentence, Source
 from egparse.training.run import train
 from egparse.types import Ints
 
@@ -66,18 +67,27 @@ def pieces_of(heads: Ints, single_root: bool = True) -> list[tuple[Piece, Ints]]
 
 
 def test_sentences_up_to_the_limit_are_learned_whole() -> None:
-    heads = [projective_tree(n, n) for n in (LONGEST, 1, 30)]
+    heads = [projective_tree(n, n) for n in (LONGEST_LEARNED, 1, 30)]
     values = [np.arange(3 * (len(own) + 1)).reshape(-1, 3) for own in heads]
     pieces = training_pieces(heads)
-    assert pieces == [(0, 0, LONGEST), (1, 0, 1), (2, 0, 30)]
+    assert pieces == [(0, 0, LONGEST_LEARNED), (1, 0, 1), (2, 0, 30)]
     assert all(map(lambda new, old: new is old, heads_of_pieces(pieces, heads, True), heads))
     assert all(map(lambda new, old: new is old, values_of_pieces(pieces, values), values))
     assert all(map(lambda new, old: new is old, ranks_of_pieces(pieces, heads, heads), heads))
 
 
+def test_sentences_without_all_heads_are_learned_whole() -> None:
+    heads = projective_tree(LONGEST_LEARNED + 50, 3)
+    heads[7] = MISSING_HEAD
+    assert training_pieces([heads]) == [(0, 0, len(heads))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_long([Sentence(("word",) * len(heads), heads=tuple(heads.tolist()))])
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_inner_arcs_stay_and_each_piece_is_a_projective_tree(seed: int) -> None:
-    heads = projective_tree(LONGEST + 1 + 150 * seed, seed)
+    heads = projective_tree(LONGEST_LEARNED + 1 + 150 * seed, seed)
     found = pieces_of(heads)
     assert [piece.first for piece, _ in found] == [0, *(piece.end for piece, _ in found[:-1])]
     assert found[-1][0].end == len(heads)
@@ -139,7 +149,7 @@ def test_cutting_is_told_with_place_and_length() -> None:
     with pytest.warns(LongSentenceWarning) as said:
         warn_of_long([sample("train")[0], sentence, joined(550)])
     assert [str(one.message) for one in said] == [
-        f"the parser learns 2 sentences of more than {LONGEST} words in pieces of at most "
+        f"the parser learns 2 sentences of more than {LONGEST_LEARNED} words in pieces of at most "
         f"{WINDOW}: the longest has {len(sentence)} words (corpus.conllu:17)"
     ]
     with warnings.catch_warnings():
