@@ -116,9 +116,9 @@ class Measuring:
             if not gaps:
                 break
         costs += [Cost(math.inf, math.inf, math.inf)] * len(gaps)
-        if way.jobs > 1:
-            details = {name: round(value, 3) for name, value in found.details.items()}
-            print(f"    {way.name}: {details}", flush=True)
+        ends = ", ".join(f"{cost.wall:.1f} s, {cost.passes:.2f} passes" for cost in costs)
+        details = {name: round(value, 3) for name, value in found.details.items()}
+        print(f"    {way.name}: {ends} {details or ''}", flush=True)
         return prepared, costs
 
     def _print(self, gap: float, found: dict[Way, list[Cost]]) -> None:
