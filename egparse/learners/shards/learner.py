@@ -67,7 +67,7 @@ class ShardsConfig:
     """
 
     shards: int
-    rounds: int = 8
+    rounds: int = 4
     margin: float = 1.2
 
     def __post_init__(self) -> None:
@@ -216,13 +216,14 @@ class ShardedLearner:
         state.squared_norm += norm_change
         state.rounds += 1
         self._take(state, reports)
-        state.news = _moved(_changes(reports))
+        if not self.transport.shares_v:
+            state.news = self._v.union(_changes(reports))
         state.sigma = self._next_sigma(sigma, reports, norm_change)
 
     def _next_sigma(self, sigma: float, reports: Sequence[Report], norm_change: float) -> float:
         """sigma' of the next round, from how far the changes of this one pointed the same way."""
         squares = sum(report.square for report in reports)
-        if squares == 0.0:
+        if squares == 0.0 or self.config.margin == math.inf:
             return sigma
         together = norm_change - 2.0 * sum(report.slope for report in reports)
         wanted = max(self.config.margin * together / squares, _EASING * sigma, 1.0)
@@ -278,12 +279,3 @@ def divide(problem: VectorProblem, shards: int) -> list[slice]:
 
 def _changes(reports: Sequence[Report]) -> list[Change]:
     return [report.change for report in reports]
-
-
-def _moved(changes: Sequence[Change]) -> Any:
-    """The numbers of the entries that some change moved, ascending; None for all."""
-    if any(change.places is None for change in changes):
-        return None
-    return np.unique(
-        np.concatenate([change.places for change in changes if change.places is not None])
-    )

@@ -11,7 +11,7 @@ from egparse.errors import ConfigError
 from egparse.learners.eg.online import EGConfig
 from egparse.learners.problem import VectorProblem
 from egparse.learners.sdca import SDCAConfig
-from egparse.learners.shards.flat import FlatVector
+from egparse.learners.shards.flat import FlatVector, Moved
 from egparse.learners.shards.local_eg import LocalEG, check_eg
 from egparse.learners.shards.local_sdca import LocalSDCA
 from egparse.learners.shards.messages import Change, Report, Round, Sums
@@ -79,7 +79,7 @@ class Shard:
         change is that from v = 0.
         """
         self.local.start(height)
-        return self._report(self._u.change_since(self._known, 0.0), 0.0, 0)
+        return self._report(self._u.change_since(self._known, 0.0), 0)
 
     def work(self, order: Round) -> Report:
         """One round. As u = v / sigma' + d_k, the local learner sees the sub-problem of CoCoA+ as
@@ -93,8 +93,7 @@ class Shard:
         self._u.assign(self._known, 1.0 / order.sigma)
         begin, end = (round(share * len(self._order)) for share in (order.begin, order.end))
         evaluations = self.local.visit(self._order[begin:end], order.c / order.sigma)
-        change = self._u.change_since(self._known, 1.0 / order.sigma)
-        return self._report(change, self._known.dot(change), evaluations)
+        return self._report(self._u.change_since(self._known, 1.0 / order.sigma), evaluations)
 
     def sums(self, news: Change | None, c: float) -> Sums:
         """The sums of the certificate for the constant C."""
@@ -118,10 +117,8 @@ class Shard:
         if news is not None:
             self._known.put(news)
 
-    def _report(self, change: Change, slope: float, evaluations: int) -> Report:
-        values = change.values.astype(np.float64)
-        square = float(values @ values)
-        return Report(change, slope, square, self.local.value, self.local.gain, evaluations)
+    def _report(self, moved: Moved, evaluations: int) -> Report:
+        return Report(*moved, self.local.value, self.local.gain, evaluations)
 
 
 def local_config(config: object) -> LocalConfig:
