@@ -107,7 +107,7 @@ class _Problem:
     def __init__(self, name: str, setup: Setup, c: float, request: Request) -> None:
         self.name, self.setup, self.c, self.request = name, setup, c, request
         self.problem: VectorProblem = setup.problem
-        self.seconds = request.seconds_of(12.0, 0.1)
+        self.seconds = request.seconds_of(8.0, 0.1)
 
     def measure(self, shards: list[int]) -> dict[str, Any]:
         """Runs as plain data, with the score of the optimum."""
