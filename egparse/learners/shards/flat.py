@@ -106,7 +106,9 @@ class FlatVector:
             array[inside] = change.values[entries]
 
     def add(self, change: Change) -> float:
-        """Add a change; returns the change of |v|^2, exact for v as stored."""
+        """Add a change, whose values become what the entries were, so that ``put`` takes it back;
+        returns the change of |v|^2, exact for v as stored.
+        """
         total = 0.0
         for begin, array, values in self._by_array(change.places):
             if change.places is None:
@@ -163,24 +165,28 @@ def _collect(
 
 @njit
 def _add(array: Vector, places: UInt32s, begin: int, values: Vector) -> float:
-    """Add values at numbered entries; returns the change of the squared norm."""
+    """Add values at numbered entries, and exchange them for what the entries were; returns the
+    change of the squared norm.
+    """
     grown = 0.0
     for r in range(places.shape[0]):
         place = np.int64(places[r]) - begin
-        old = np.float64(array[place])
-        array[place] += values[r]
-        new = np.float64(array[place])
+        before = array[place]
+        array[place] = before + values[r]
+        values[r] = before
+        old, new = np.float64(before), np.float64(array[place])
         grown += (new - old) * (new + old)
     return grown
 
 
 @njit
 def _add_all(array: Vector, values: Vector) -> float:
-    """Add a value to each entry; returns the change of the squared norm."""
+    """``_add`` at all entries."""
     grown = 0.0
     for r in range(array.shape[0]):
-        old = np.float64(array[r])
-        array[r] += values[r]
-        new = np.float64(array[r])
+        before = array[r]
+        array[r] = before + values[r]
+        values[r] = before
+        old, new = np.float64(before), np.float64(array[r])
         grown += (new - old) * (new + old)
     return grown

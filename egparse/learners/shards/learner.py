@@ -67,7 +67,7 @@ class ShardsConfig:
     """
 
     shards: int
-    rounds: int = 4
+    rounds: int = 8
     margin: float = 1.2
 
     def __post_init__(self) -> None:
@@ -198,7 +198,6 @@ class ShardedLearner:
             sigma, c = state.sigma, state.c
             order = (sigma, c, begin, end, by_gain, undo)
             reports: list[Report] = self._call("work", state, *order)
-            before = [self._v.at(change.places) for change in _changes(reports)]
             norm_change = self._add(reports)
             grown = float(np.sum([report.value for report in reports]) - state.values.sum())
             rise = grown - norm_change / (2 * c)
@@ -209,8 +208,8 @@ class ShardedLearner:
                 raise EgparseError(f"shards: expected finite weights, got a rise of {rise}")
             if rise >= -_ROUNDING * size or sigma >= self.shards:
                 break
-            for entries in before:
-                self._v.put(entries)
+            for change in reversed(_changes(reports)):
+                self._v.put(change)
             state.undone += 1
             state.sigma, undo = float(self.shards), True
         state.squared_norm += norm_change
@@ -241,7 +240,7 @@ class ShardedLearner:
         return results
 
     def _add(self, reports: Sequence[Report]) -> float:
-        """Add the changes to v; returns the change of |v|^2."""
+        """Add the changes to v, and leave in them what v was; returns the change of |v|^2."""
         return sum(self._v.add(change) for change in _changes(reports))
 
     def _take(self, state: ShardedState, reports: Sequence[Report]) -> None:
