@@ -105,18 +105,19 @@ class FlatVector:
             inside = ... if change.places is None else change.places[entries] - np.uint32(begin)
             array[inside] = change.values[entries]
 
-    def add(self, change: Change) -> float:
-        """Add a change, whose values become what the entries were, so that ``put`` takes it back;
-        returns the change of |v|^2, exact for v as stored.
+    def add(self, change: Change) -> tuple[float, Change]:
+        """Add a change; returns the change of |v|^2, exact for v as stored, and what the entries
+        were, so that ``put`` takes it back.
         """
-        total = 0.0
-        for begin, array, values in self._by_array(change.places):
-            if change.places is None:
-                total += float(_add_all(array, change.values[values]))
+        total, before = 0.0, change.values.copy()
+        # what other processes send may be read only, which kernels would be compiled for anew
+        places = None if change.places is None else np.require(change.places, requirements="W")
+        for begin, array, values in self._by_array(places):
+            if places is None:
+                total += float(_add_all(array, before[values]))
             else:
-                of_array = change.places[values]
-                total += float(_add(array, of_array, int(begin), change.values[values]))
-        return total
+                total += float(_add(array, places[values], begin, before[values]))
+        return total, Change(places, before)
 
     def union(self, changes: Sequence[Change]) -> UInt32s | None:
         """The numbers of the entries that some change moves, ascending; None for all."""

@@ -137,7 +137,7 @@ class ShardedLearner:
             self._c_at(0.0), 0.0, np.zeros(self.shards), np.zeros(self.shards), float(self.shards)
         )
         self._take(state, reports)
-        state.squared_norm = self._add(reports)
+        state.squared_norm, _ = self._add(reports)
         state.news = None
         return state
 
@@ -198,7 +198,7 @@ class ShardedLearner:
             sigma, c = state.sigma, state.c
             order = (sigma, c, begin, end, by_gain, undo)
             reports: list[Report] = self._call("work", state, *order)
-            norm_change = self._add(reports)
+            norm_change, before = self._add(reports)
             grown = float(np.sum([report.value for report in reports]) - state.values.sum())
             rise = grown - norm_change / (2 * c)
             size = 1.0 + abs(grown) + abs(norm_change) / c
@@ -208,8 +208,8 @@ class ShardedLearner:
                 raise EgparseError(f"shards: expected finite weights, got a rise of {rise}")
             if rise >= -_ROUNDING * size or sigma >= self.shards:
                 break
-            for change in reversed(_changes(reports)):
-                self._v.put(change)
+            for entries in reversed(before):
+                self._v.put(entries)
             state.undone += 1
             state.sigma, undo = float(self.shards), True
         state.squared_norm += norm_change
@@ -239,9 +239,12 @@ class ShardedLearner:
         state.news = np.zeros(0, np.uint32)
         return results
 
-    def _add(self, reports: Sequence[Report]) -> float:
-        """Add the changes to v, and leave in them what v was; returns the change of |v|^2."""
-        return sum(self._v.add(change) for change in _changes(reports))
+    def _add(self, reports: Sequence[Report]) -> tuple[float, list[Change]]:
+        """Add the changes to v; returns the change of |v|^2, and what the entries were before each
+        of them.
+        """
+        done = [self._v.add(change) for change in _changes(reports)]
+        return sum(norm_change for norm_change, _ in done), [before for _, before in done]
 
     def _take(self, state: ShardedState, reports: Sequence[Report]) -> None:
         state.values[:] = [report.value for report in reports]
