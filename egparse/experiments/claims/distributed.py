@@ -112,7 +112,7 @@ def _mixing_is_as_accurate(found: Mapping[str, Found]) -> Claim:
     for name, own in found.items():
         for run in own.of(ONE_SHOT):
             holds.append(run.score >= own.score - _AS_ACCURATE)
-            shown.append(f"{name}, {run.shards} shards: {run.score:.2f} against {own.score:.2f}")
+            shown.append(f"{name}, {_shards(run.shards)}: {run.score:.2f} against {own.score:.2f}")
     return Claim(
         "Mann et al. 2009, abstract",
         "Mixing the weights of models of single shards is as accurate as training on all data: "
@@ -132,7 +132,7 @@ def _mixing_sends_least(found: Mapping[str, Found]) -> Claim:
             if least is not None:
                 holds.append(run.bytes[-1] <= least)
                 shown.append(
-                    f"{name}, {run.shards} shards: {run.bytes[-1] / 1e6:.3g} against "
+                    f"{name}, {_shards(run.shards)}: {run.bytes[-1] / 1e6:.3g} against "
                     f"{least / 1e6:.3g} MB"
                 )
     return Claim(
@@ -148,7 +148,7 @@ def _mixing_is_not_the_optimum(found: Mapping[str, Found]) -> Claim:
     for name, own in found.items():
         ends = [(run.shards, own.excess(run)[-1]) for run in own.of(ONE_SHOT)]
         holds += [excess > 1.0 for _, excess in ends]
-        shown += [f"{name}, {k} shards: {excess:.3g} % above" for k, excess in ends]
+        shown += [f"{name}, {_shards(k)}: {excess:.3g} % above" for k, excess in ends]
     return Claim(
         "McDonald et al. 2010, section 3",
         "Mixing once does not find the optimum of the objective over all data.",
@@ -166,7 +166,7 @@ def _iterated_is_better(found: Mapping[str, Found]) -> Claim:
                 other = once[run.shards]
                 holds.append(own.excess(run)[-1] <= own.excess(other)[-1])
                 shown.append(
-                    f"{name}, {run.shards} shards: {own.excess(run)[-1]:.3g} against "
+                    f"{name}, {_shards(run.shards)}: {own.excess(run)[-1]:.3g} against "
                     f"{own.excess(other)[-1]:.3g} %"
                 )
     return Claim(
@@ -190,7 +190,7 @@ def _fewer_rounds_than_gradient(found: Mapping[str, Found]) -> Claim:
                     reached is not None and (other is None or reached.rounds < other.rounds)
                 )
                 shown.append(
-                    f"{name}, {method}, {run.shards} shards: {_rounds(reached)} against "
+                    f"{name}, {method}, {_shards(run.shards)}: {_rounds(reached)} against "
                     f"{_rounds(other)}"
                 )
     return Claim(
@@ -222,6 +222,10 @@ def _rounds_hardly_grow(found: Mapping[str, Found]) -> Claim:
         verdict_of(holds),
         "; ".join(shown) + ".",
     )
+
+
+def _shards(count: int) -> str:
+    return "1 shard" if count == 1 else f"{count} shards"
 
 
 def _rounds(reached: Reached | None) -> str:
