@@ -207,6 +207,8 @@ def _rounds_hardly_grow(found: Mapping[str, Found]) -> Claim:
     for name, own in found.items():
         for method in (COCOA_EG, COCOA_SDCA):
             runs = own.of(method)
+            if not runs:
+                continue
             first, last = own.reached(runs[0], 1.0), own.reached(runs[-1], 1.0)
             if first is None:
                 continue
