@@ -69,13 +69,17 @@ class ClassifierProblem:
         self.weights: Floats = np.zeros((n_classes, vectors.shape[1]))
         self.part_starts = np.arange(len(vectors) + 1, dtype=np.int64) * n_classes
         self._examples = Examples(vectors, np.einsum("ij,ij->i", vectors, vectors), classes)
+        self._make_room(n_classes)
+        self._machine: Callable[[Floats], Floats] | None = None
+
+    def _make_room(self, n_classes: int) -> None:
+        """Buffers for an example."""
         block = np.array([0, n_classes], dtype=np.int32)
         scores, cost, trial, marginals, changes = np.empty((5, n_classes))
         self._room = Room(scores, cost, trial, marginals, changes, block)
         self._gold = np.empty(n_classes)
         self._division = np.zeros(n_classes, dtype=np.int16)
         self._choice = np.empty(1, dtype=np.int32)
-        self._machine: Callable[[Floats], Floats] | None = None
 
     def gold(self, i: int) -> Floats:
         """One on the correct class."""
@@ -137,6 +141,15 @@ class ClassifierProblem:
         other = copy(self)
         other.weights = np.zeros_like(self.weights)
         other._machine = None
+        return other
+
+    def shard(self, first: int, end: int) -> ClassifierProblem:
+        """Some of the examples, with weights and buffers of their own."""
+        other = self.with_own_weights()
+        other.part_starts = self.part_starts[: end - first + 1]
+        x, squares, y = self._examples
+        other._examples = Examples(x[first:end], squares[first:end], y[first:end])
+        other._make_room(len(self.weights))
         return other
 
     def run_steps(self, order: Longs, rule: StepRule, duals: DualVariables) -> tuple[int, float]:

@@ -124,6 +124,24 @@ def pack(
     return packed
 
 
+def rows_of_words(packed: PackedRows, first: int, end: int) -> PackedRows:
+    """The rows of the words from ``first`` up to ``end``, numbered from 0, with other weights, all
+    zero; masks, and what the words have, are views.
+    """
+    dense_starts = packed.dense_starts[first : end + 1]
+    pair_starts = packed.pair_starts[first : end + 1]
+    pairs = slice(int(pair_starts[0]), int(pair_starts[-1]) + 1)
+    return packed._replace(
+        dense=np.zeros_like(packed.dense),
+        sparse=np.zeros_like(packed.sparse),
+        dense_starts=dense_starts - dense_starts[0],
+        dense_rows=packed.dense_rows[dense_starts[0] : dense_starts[-1]],
+        pair_starts=pair_starts - pair_starts[0],
+        pair_places=packed.pair_places[pairs],
+        pair_labels=packed.pair_labels[pairs],
+    )
+
+
 class Used(NamedTuple):
     """The labels, or parts of labels, whose weights word k uses: ``labels[starts[k]:...]``."""
 

@@ -40,7 +40,7 @@ import numpy as np
 import numpy.typing as npt
 
 from egparse.errors import ConfigError
-from egparse.learners.problem import GroupedProblem, KBestProblem, VectorProblem
+from egparse.learners.problem import GroupedProblem, KBestProblem, VectorProblem, shard_of
 from egparse.learners.targets.contract import TargetProblem
 from egparse.types import Floats, Shorts, Singles
 
@@ -172,6 +172,16 @@ class OffsetProblem:
         return type(self)(
             self.problem.with_own_weights(), self._offsets, beta=self._beta, gamma=self._gamma
         )
+
+    def shard(self, first: int, end: int) -> OffsetProblem:
+        """Some of the examples and their offsets.
+
+        Raises:
+            ConfigError: a problem that cannot be divided.
+        """
+        parts = slice(self.part_starts[first], self.part_starts[end])
+        problem = shard_of(self.problem, first, end)
+        return type(self)(problem, self._offsets[parts], beta=self._beta, gamma=self._gamma)
 
     def _offsets_of(self, i: int) -> npt.NDArray[np.floating[Any]]:
         return self._offsets[self.part_starts[i] : self.part_starts[i + 1]]

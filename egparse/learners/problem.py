@@ -8,7 +8,8 @@ Its score is linear in the weights: the part scores are ``F_i v`` for the sparse
 ``Problem`` is the contract with which online exponentiated gradient makes do; ``VectorProblem``,
 whose v can be read and written as a whole, is that of all other learners. The remaining contracts
 are for what one learner can use (``GroupedProblem``, ``DividedProblem``, ``CompiledStepsProblem``)
-or needs (``KBestProblem``, ``ExplicitProblem``); learners ask for them by ``isinstance``.
+or needs (``KBestProblem``, ``ExplicitProblem``, ``ShardableProblem``); learners ask for them by
+``isinstance``.
 """
 
 from __future__ import annotations
@@ -76,6 +77,20 @@ class VectorProblem(Problem, Protocol):
 
         Both problems share their buffers, so an array that one returned is valid until the next
         call of either.
+        """
+
+
+@runtime_checkable
+class ShardableProblem(VectorProblem, Protocol):
+    """A problem that can be divided among threads, processes or machines."""
+
+    def shard(self, first: int, end: int) -> VectorProblem:
+        """The examples from ``first`` up to ``end`` as a problem, numbered from 0.
+
+        Its v, of the same arrays in the same order, is its own and 0 at first, and so are its
+        buffers: it can be used in another thread. Features are shared with this problem, not
+        copied; where it is pickled, those of its examples alone go along. Targets are those of
+        now. It need not be able to say what the model is.
         """
 
 
@@ -186,3 +201,17 @@ def require_design(
             "true, or use naive-bayes, which counts without)"
         )
     return problem, design
+
+
+def shard_of(problem: VectorProblem, first: int, end: int) -> VectorProblem:
+    """Some examples of a problem as a problem (``ShardableProblem``).
+
+    Raises:
+        ConfigError: a problem that cannot be divided.
+    """
+    if not isinstance(problem, ShardableProblem):
+        raise ConfigError(
+            "expected a problem that can be divided among several jobs, got "
+            f"{type(problem).__name__}"
+        )
+    return problem.shard(first, end)

@@ -290,6 +290,10 @@ class SDCA(LearnerBase[VectorProblem]):
         for i in state.generator.permutation(self.n):
             self.update(state, int(i))
 
+    def set_c(self, state: SDCAState, c: float) -> None:
+        """Go on with another C: the dual variables are feasible for every C, and v is theirs."""
+        state.c, self._steps.c, self._steps.scale = c, c, 1.0 / c
+
     def dual(self, state: SDCAState) -> float:
         """The dual value of the h_i, a lower bound of the dual at alpha and so of the optimum."""
         return float(state.value.sum()) - state.squared_norm / (2 * state.c)
@@ -300,16 +304,20 @@ class SDCA(LearnerBase[VectorProblem]):
         Raises:
             EgparseError: the primal is not finite.
         """
-        loss = 0.0
-        for i in range(self.n):
-            scores = self.problem.scores(i) / state.c
-            loss += self.loss.value(self.problem, i, scores, self._marginals[: len(scores)])
-        primal = loss + state.squared_norm / (2 * state.c)
+        primal = self.sum_losses(state.c) + state.squared_norm / (2 * state.c)
         if not math.isfinite(primal):
             raise EgparseError(f"sdca: expected a finite objective, got {primal}")
         effort = state.evaluations / max(1, self.n)
         details = {"skipped": float(state.skipped)}
         return Certificate(primal, self.dual(state), effort, state.c, details)
+
+    def sum_losses(self, c: float) -> float:
+        """The sum of the losses at w = v / c."""
+        loss = 0.0
+        for i in range(self.n):
+            scores = self.problem.scores(i) / c
+            loss += self.loss.value(self.problem, i, scores, self._marginals[: len(scores)])
+        return loss
 
     def _cost(self, i: int, marginals: Floats) -> float:
         return float(self.problem.cost(i) @ marginals) + self.problem.cost_constant(i)

@@ -12,7 +12,7 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.features.arcs import ArcCodes, ArcTemplates, add_arcs, score_arcs
-from egparse.learners.targets.annotated import NONE, not_all
+from egparse.learners.targets.annotated import NONE, not_all, some_of
 from egparse.structures.trees import nonprojective, projective
 from egparse.structures.trees.chu_liu_edmonds import chu_liu_edmonds, search_workspace
 from egparse.structures.trees.dependency_trees import BestTree
@@ -99,8 +99,12 @@ class TreeProblem:
         self._gold = np.concatenate(
             [_correct(candidates, correct) for candidates, correct in zip(arcs, heads, strict=True)]
         )
-        longest = max((len(candidates) for candidates in arcs), default=1)
-        words = max((len(correct) for correct in heads), default=1)
+        self._make_room()
+
+    def _make_room(self) -> None:
+        """Buffers for the largest sentence."""
+        longest = max((len(candidates) for candidates in self._arcs), default=1)
+        words = max((len(correct) for correct in self._heads_of), default=1)
         self._scores = np.empty(longest)
         self._cost = np.empty(longest)
         self._places = np.empty(4096, dtype=np.uint32)
@@ -203,6 +207,20 @@ class TreeProblem:
         """The same sentences with a separate table of weights."""
         other = copy(self)
         other.weights = np.zeros_like(self.weights)
+        return other
+
+    def shard(self, first: int, end: int) -> TreeProblem:
+        """Some of the sentences, with weights and buffers of their own."""
+        other, of_shard = copy(self), slice(first, end)
+        other.weights = np.zeros_like(self.weights)
+        other._codes, other._arcs = self._codes[of_shard], self._arcs[of_shard]
+        other._heads_of = self._heads_of[of_shard]
+        other._known = None if self._known is None else self._known[of_shard]
+        starts = self.part_starts[first : end + 1]
+        other._gold = self._gold[starts[0] : starts[-1]]
+        other.part_starts = starts - starts[0]
+        other.partial = some_of(self.partial, first, end)
+        other._make_room()
         return other
 
     def _squares(self, i: int) -> tuple[Floats, Floats]:

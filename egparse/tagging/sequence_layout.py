@@ -100,6 +100,30 @@ def lay_out(
     return layout
 
 
+def part_of(layout: SequenceLayout, first: int, end: int) -> SequenceLayout:
+    """The layout of the sentences from ``first`` up to ``end``, numbered from 0; their arrays are
+    views.
+    """
+    words = layout.words[first : end + 1]
+    of_words = slice(int(words[0]), int(words[-1]))
+    candidate_starts = layout.candidate_starts[of_words.start : of_words.stop + 1]
+    of_candidates = slice(int(candidate_starts[0]), int(candidate_starts[-1]))
+    label_starts = layout.label_starts[first : end + 1]
+    parts = layout.parts[first : end + 1]
+    return SequenceLayout(
+        parts - parts[0],
+        words - words[0],
+        layout.starts[of_words.start + first : of_words.stop + end],
+        layout.candidates[of_candidates],
+        candidate_starts - candidate_starts[0],
+        layout.places[of_candidates],
+        layout.label_sets[label_starts[0] : label_starts[-1]],
+        label_starts - label_starts[0],
+        layout.gold[of_words],
+        layout.order,
+    )
+
+
 @njit
 def _fill_starts(word_starts: Longs, candidate_starts: Longs, starts: Ints) -> None:
     """Where the candidates of each word begin within those of its sentence."""

@@ -10,11 +10,11 @@ from copy import copy
 import numpy as np
 
 from egparse.errors import ConfigError
-from egparse.features.packed import pack, place, unpack
+from egparse.features.packed import Placement, pack, place, rows_of_words, unpack
 from egparse.features.sequence import WHOLE_LABELS, LabelParts, WeightRows
 from egparse.learners.design import DesignMatrix
 from egparse.learners.eg.step import DualVariables, StepRule
-from egparse.learners.targets.annotated import NONE, not_all
+from egparse.learners.targets.annotated import NONE, not_all, some_of
 from egparse.structures.chains import (
     chain,
     higher_order,
@@ -35,7 +35,14 @@ from egparse.tagging.sequence_eg import (
     start_all,
     sum_losses,
 )
-from egparse.tagging.sequence_layout import lay_out, sentence_of, write_cost, write_gold, write_path
+from egparse.tagging.sequence_layout import (
+    lay_out,
+    part_of,
+    sentence_of,
+    write_cost,
+    write_gold,
+    write_path,
+)
 from egparse.types import Floats, Ints, Longs, Mask, Shorts, Singles, UInt16s
 
 
@@ -100,6 +107,15 @@ class SequenceProblem:
         flat = np.concatenate([np.empty(0), *(mask.reshape(-1) for mask in masks)])
         self._weights = SequenceWeights(packed, np.zeros_like(flat), flat, n_classes)
         self._n_labels = n_labels
+        self._n_parts = n_parts
+        self._make_room()
+        self._allowed, self._targets = allowed, dict[int, Floats]()
+        self._decided = None if allowed is None else self._words_decided(allowed)
+        self.partial = NONE if self._decided is None else not_all(self._decided)
+
+    def _make_room(self) -> None:
+        """Buffers for the longest sentence."""
+        word_starts, candidate_starts = self._layout.words, self._layout.candidate_starts
         longest = int(np.diff(self.part_starts).max(initial=1))
         labels = int(np.diff(self._layout.label_starts).max(initial=1))
         self._memory: Memory = None
@@ -111,13 +127,10 @@ class SequenceProblem:
             int(np.diff(word_starts).max(initial=1)),
             labels,
         )
-        buffer = np.zeros(max(packed.dense.shape[1], n_parts))
+        buffer = np.zeros(max(self._weights.rows.dense.shape[1], self._n_parts))
         codes = np.empty(labels**self.order, dtype=np.int64)
         scores, cost, trial, marginals, changes = np.empty((5, longest))
         self._scratch = Scratch(work, scores, cost, trial, marginals, changes, buffer, codes)
-        self._allowed, self._targets = allowed, dict[int, Floats]()
-        self._decided = None if allowed is None else self._words_decided(allowed)
-        self.partial = NONE if self._decided is None else not_all(self._decided)
         self._gold = np.empty(longest)
         self._cost = np.empty(longest)
 
@@ -261,6 +274,32 @@ class SequenceProblem:
             rows=packed, ngrams=np.zeros_like(self._weights.ngrams)
         )
         other._rows = self._rows._replace(weights=np.zeros_like(self._rows.weights))
+        return other
+
+    def shard(self, first: int, end: int) -> SequenceProblem:
+        """Some of the sentences, with weights and buffers of their own; it has no ``rows``."""
+        other, layout = copy(self), self._layout
+        of_words = slice(int(layout.words[first]), int(layout.words[end]))
+        other._layout = part_of(layout, first, end)
+        other.part_starts = other._layout.parts
+        rows = rows_of_words(self._weights.rows, of_words.start, of_words.stop)
+        other._weights = self._weights._replace(
+            rows=rows, ngrams=np.zeros_like(self._weights.ngrams)
+        )
+        other._attributes = self._attributes[of_words]
+        # which weight of the model is where is of no use without the model
+        starts, labels, weights = self._rows
+        other._rows = WeightRows(starts[:0], labels[:0], weights[:0])
+        other._placement = Placement(self._placement.dense[:0], self._placement.sparse[:0])
+        if self._allowed is not None and self._decided is not None:
+            bounds = layout.candidate_starts
+            other._allowed = self._allowed[bounds[of_words.start] : bounds[of_words.stop]]
+            other._decided = self._decided[first:end]
+        other._targets = {
+            i - first: target for i, target in self._targets.items() if first <= i < end
+        }
+        other.partial = some_of(self.partial, first, end)
+        other._make_room()
         return other
 
     def run_steps(self, order: Longs, rule: StepRule, duals: DualVariables) -> tuple[int, float]:

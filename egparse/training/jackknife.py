@@ -9,6 +9,7 @@ from dataclasses import replace
 from egparse.fitting import interruption
 from egparse.fitting.checkpoints.journal import Journal
 from egparse.fitting.config import JackknifeConfig
+from egparse.fitting.jobs import in_threads
 from egparse.fitting.optimise import naming
 from egparse.fitting.progress import Listener, Step
 from egparse.tagging.tagger_task import TaggerTask
@@ -42,11 +43,16 @@ def jackknife(
     task = task.with_known_words()
     c = max(task.config.c, config.c)
     settings = replace(task.config, c=c, anneal_from=3 * c)
-    for fold in range(done, folds):
+
+    def of_fold(fold: int) -> tuple[Longs, Ints]:
         outside = part.select(fold_of == fold)
         with naming(name):
             tagger = task.on_sentences(fold_of != fold).prepare(settings).after(config.passes)
-        predicted[outside.rows] = tagger.predict(outside.part.words)
+        return outside.rows, tagger.predict(outside.part.words)
+
+    # in a thread a fold is learned by one job: the tags do not depend on how many there are
+    for fold, (rows, tags) in enumerate(in_threads(of_fold, range(done, folds)), done):
+        predicted[rows] = tags
         listener(Step(name, folds, fold + 1))
         if entry is not None:
             entry.after_fold(fold + 1, predicted, last=fold + 1 == folds)

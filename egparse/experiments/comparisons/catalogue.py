@@ -10,6 +10,7 @@ from typing import NamedTuple
 from egparse.errors import ConfigError
 from egparse.experiments.comparisons import (
     dca_curves,
+    distributed,
     grammars,
     lectures,
     loss_grid,
@@ -57,6 +58,7 @@ EXPERIMENTS = {
         lectures,
         grammars,
         successors,
+        distributed,
     )
 }
 """Name -> experiment."""

@@ -298,18 +298,9 @@ class OnlineEG(LearnerBase[Problem]):
         config, visits, done = self.config, 0, 0.0
         while done < 1.0 - config.round_fraction / 2:
             state.c = config.c_at(state.iteration + done)
-            if self._prioritises(state):
-                order = sample_examples(
-                    state.duals.gain,
-                    self._visit_costs,
-                    config.round_fraction,
-                    state.generator,
-                    config.min_visit_probability,
-                )
-                done += config.round_fraction
-            else:
-                order = self._whole_pass(state.generator)
-                done = 1.0
+            by_gain = self._prioritises(state)
+            order = self.next_visits(state, by_gain)
+            done = done + config.round_fraction if by_gain else 1.0
             for begin in range(0, len(order), _CHUNK):
                 chunk = order[begin : begin + _CHUNK]
                 self.run_steps(state, chunk)
@@ -332,15 +323,15 @@ class OnlineEG(LearnerBase[Problem]):
         that the primal needs anyway.
         """
         c = self.config.c
-        loss, correction = self._sums(state)
+        loss, correction = self.sums(state, c)
         dual = self.dual(state, c) + correction
         return Certificate(
             loss + state.squared_norm / (2 * c), dual, state.evaluations / max(1, self.n), state.c
         )
 
-    def _sums(self, state: EGState) -> tuple[float, float]:
-        """The sum of the losses, and that of what the rounding takes from the dual."""
-        problem, c = self.problem, self.config.c
+    def sums(self, state: EGState, c: float) -> tuple[float, float]:
+        """The sum of the losses at w = v / c, and that of what the rounding takes from the dual."""
+        problem = self.problem
         if isinstance(problem, CompiledSumsProblem) and self._member == LOG_LINEAR:
             sums = problem.sum_losses(c, state.duals)
             if sums is not None:
@@ -349,8 +340,23 @@ class OnlineEG(LearnerBase[Problem]):
         for i in range(self.n):
             scores = problem.scores(i)
             loss += self._loss(i, scores, c)
-            correction += self._rounding(state, i, scores)
+            correction += self._rounding(state, i, scores, c)
         return loss, correction
+
+    def next_visits(self, state: EGState, by_gain: bool) -> Longs:
+        """The examples to visit next, in order: those of a pass over all or, ``by_gain``, of a
+        round of those that gain most.
+        """
+        config = self.config
+        if not by_gain:
+            return self._whole_pass(state.generator)
+        return sample_examples(
+            state.duals.gain,
+            self._visit_costs,
+            config.round_fraction,
+            state.generator,
+            config.min_visit_probability,
+        )
 
     def _prioritises(self, state: EGState) -> bool:
         """Whether some examples are visited more often than others: once the last gains add up to
@@ -457,7 +463,7 @@ class OnlineEG(LearnerBase[Problem]):
             return problem.argmax(i, potentials, out) + problem.cost_constant(i) - correct
         return member.value(problem, i, potentials, out)
 
-    def _rounding(self, state: EGState, i: int, scores: Floats) -> float:
+    def _rounding(self, state: EGState, i: int, scores: Floats, c: float) -> float:
         """The dual at the exact marginals of theta less that at the stored ones, up to the square
         of the rounding.
         """
@@ -466,7 +472,7 @@ class OnlineEG(LearnerBase[Problem]):
         potentials[:] = state.theta[parts]
         self.problem.marginals(i, potentials, out)
         # d dual / d mu = s / C + gamma cost - theta / beta
-        gradient = scores / self.config.c
+        gradient = scores / c
         if self._member == HINGE:
             gradient += self.problem.cost(i)
         elif self._member == LOG_LINEAR:

@@ -15,3 +15,8 @@ NONE = np.zeros(0, dtype=np.int64)
 def not_all(known: Sequence[Mask]) -> Longs:
     """The numbers of the examples of which not all is ``known``."""
     return np.array([i for i, of_example in enumerate(known) if not of_example.all()], np.int64)
+
+
+def some_of(partial: Longs, first: int, end: int) -> Longs:
+    """Those of ``partial`` from ``first`` up to ``end``, counted from ``first``."""
+    return partial[(partial >= first) & (partial < end)] - first

@@ -13,7 +13,7 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.compilation.copying import copy_numbers
-from egparse.learners.targets.annotated import NONE, not_all
+from egparse.learners.targets.annotated import NONE, not_all, some_of
 from egparse.parsing.arc_problem import Trees
 from egparse.parsing.label_candidates import NO_LABEL
 from egparse.parsing.second_order.decode import ANNEALING
@@ -74,8 +74,14 @@ class SecondOrderProblem:
         self._gold = np.zeros(self.part_starts[-1], dtype=np.float32)
         for i, (start, end) in enumerate(itertools.pairwise(self.part_starts)):
             _mark(parts[i], heads[i], ranks[i], self._gold[start:end])
-        most = max(sizes, default=1)
-        words = max((len(correct) for correct in heads), default=1)
+        self._make_room()
+        self.calls = 0
+        self.unconverged = 0
+
+    def _make_room(self) -> None:
+        """Buffers for the largest sentence."""
+        most = int(np.diff(self.part_starts).max(initial=1))
+        words = max((len(correct) for correct in self._heads_of), default=1)
         self._scores, self._cost, self._correct, self._pooled, self._shares = np.empty((5, most))
         self._groups = np.empty(most, dtype=np.int16)
         self._places = np.empty(4096, dtype=np.uint32)
@@ -84,8 +90,6 @@ class SecondOrderProblem:
             1 if self._is_exact else words, is_projective=self._is_projective
         )
         self._heads = np.empty(words + 1, dtype=np.int32)
-        self.calls = 0
-        self.unconverged = 0
 
     def gold(self, i: int) -> Floats:
         """One on the parts of the correct tree and its labels, or the probability of each part in
@@ -263,6 +267,20 @@ class SecondOrderProblem:
         """The same sentences with a separate table of weights."""
         other = copy(self)
         other.weights = np.zeros_like(self.weights)
+        return other
+
+    def shard(self, first: int, end: int) -> SecondOrderProblem:
+        """Some of the sentences, with weights and buffers of their own."""
+        other, of_shard = copy(self), slice(first, end)
+        other.weights = np.zeros_like(self.weights)
+        other._codes, other._parts = self._codes[of_shard], self._parts[of_shard]
+        other._heads_of, other._ranks = self._heads_of[of_shard], self._ranks[of_shard]
+        other._known = None if self._known is None else self._known[of_shard]
+        starts = self.part_starts[first : end + 1]
+        other._gold = self._gold[starts[0] : starts[-1]]
+        other.part_starts = starts - starts[0]
+        other.partial = some_of(self.partial, first, end)
+        other._make_room()
         return other
 
 

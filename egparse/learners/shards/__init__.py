@@ -1,0 +1,1 @@
+"""Training by shards of the examples, each with its own dual variables (CoCoA+)."""
