@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from egparse.errors import CorpusError
 from egparse.readers.corpus import read_corpus
 from egparse.readers.encodings import UTF_8
+from egparse.readers.stored_sentences import StoredSentences
 from egparse.sentences import Sentence
+from egparse.storage.scratch import active
 
 
 class WholeCorpus(NamedTuple):
     """The sentences of a file, and the faults of skipped ones."""
 
-    sentences: list[Sentence]
+    sentences: Sequence[Sentence]
     skipped: list[CorpusError]
 
 
@@ -26,7 +29,8 @@ def read_whole(
     skip_bad: bool = False,
     multiple_roots: bool | None = None,
 ) -> WholeCorpus:
-    """All sentences of a corpus, whose words may lack heads. ``encoding`` is that of the file.
+    """All sentences of a corpus, whose words may lack heads; in a file where memory is limited.
+    ``encoding`` is that of the corpus.
 
     Raises:
         CorpusError: the first fault, unless ``skip_bad``.
@@ -40,4 +44,7 @@ def read_whole(
         on_bad=skipped.append,
         multiple_roots=multiple_roots,
     )
-    return WholeCorpus(list(sentences), skipped)
+    scratch = active()
+    if scratch is None:
+        return WholeCorpus(list(sentences), skipped)
+    return WholeCorpus(StoredSentences.of(sentences, scratch), skipped)

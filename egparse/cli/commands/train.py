@@ -17,6 +17,7 @@ from egparse.cli import corpora, progress, tables
 from egparse.cli.exit_codes import INTERRUPTED, complain, reported
 from egparse.cli.files.arguments import ForceOption, check_output, require_file
 from egparse.cli.files.kinds import Kind
+from egparse.cli.files.memory import limited_memory, size_of
 from egparse.cli.history import History, history_path
 from egparse.cli.kernel_cache import announce_compilation
 from egparse.cli.notices import Say, say, silence, warnings_shown
@@ -28,13 +29,12 @@ from egparse.cli.options import (
     EncodingOption,
     FormatOption,
     JsonOption,
+    MemoryOption,
     QuietOption,
     SkipBadOption,
     examples,
 )
-from egparse.cli.task_progress import (
-    Standings,
-)
+from egparse.cli.task_progress import Standings
 from egparse.cli.terminal import completion
 from egparse.cli.terminal.signals import interruptible, uninterrupted
 from egparse.cli.training_summary import Training, summary, training_as_json
@@ -293,6 +293,7 @@ def train_cli(
             "are sure enough.",
         ),
     ] = None,
+    memory: MemoryOption = None,
     skip_bad: SkipBadOption = False,
     force: ForceOption = False,
     quiet: QuietOption = False,
@@ -317,6 +318,7 @@ def train_cli(
     --set teacher.threshold=N (default 0.5).
     """
     with reported():
+        limit = size_of(memory)
         check_files(corpus, output, dev=dev, config=config, force=force, classes=classes or ())
         from egparse.fitting.config import TASK_SECTIONS
         from egparse.fitting.config_files import load_table, put, read_config
@@ -349,7 +351,11 @@ def train_cli(
 
             source = load_base(base)
             settings = configure(source.model, table, name)
-        with warnings_shown(quiet), progress.shown(quiet) as listener:
+        with (
+            warnings_shown(quiet),
+            progress.shown(quiet) as listener,
+            limited_memory(limit, silence if quiet else say),
+        ):
             done = train(
                 corpus,
                 output,

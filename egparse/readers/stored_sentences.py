@@ -1,0 +1,156 @@
+"""Sentences in a file: a sequence of sentences of which only those in use are in memory.
+
+A million sentences of Python objects take some ten gigabytes. Here each is a run of bytes in a
+temporary file, and made again whenever it is asked for. Equal strings of annotation are one string
+in memory (they are interned), so that loops may collect tags and forms.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import sys
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, overload
+
+import numpy as np
+
+from egparse.sentences import Selectable, Sentence, Source, SurfaceToken
+from egparse.storage.scratch import Scratch
+from egparse.types import Longs
+
+_BLOCK = 1 << 20  # bytes that are written and read at a time
+
+
+class StoredSentences(Selectable):
+    """Sentences that were read from a corpus, in the order of ``rows`` of a file."""
+
+    def __init__(self, file: _File, rows: Longs) -> None:
+        self._file, self._rows = file, rows
+
+    @classmethod
+    def of(cls, sentences: Iterable[Sentence], scratch: Scratch) -> StoredSentences:
+        """Store sentences in a file of a run.
+
+        Raises:
+            OSError: the file cannot be written.
+            ValueError: a sentence with probabilities, which readers do not make.
+        """
+        descriptor = scratch.file()
+        starts, total = array("q", [0]), 0
+        with open(descriptor, "wb", buffering=_BLOCK, closefd=False) as stream:
+            for sentence in sentences:
+                total += stream.write(_packed(sentence))
+                starts.append(total)
+        file = _File(descriptor, np.array(starts))
+        return cls(file, np.arange(len(starts) - 1))
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, place: int) -> Sentence: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> StoredSentences: ...
+
+    def __getitem__(self, place: int | slice) -> Sentence | StoredSentences:
+        if isinstance(place, slice):
+            return StoredSentences(self._file, self._rows[place])
+        return self._file.sentence(int(self._rows[place]))
+
+    def __iter__(self) -> Iterator[Sentence]:
+        return self._file.sentences(self._rows)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence) or len(other) != len(self):
+            return NotImplemented if not isinstance(other, Sequence) else False
+        return all(own == one for own, one in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def select(self, chosen: Iterable[bool]) -> StoredSentences:
+        """The chosen sentences, in the same file."""
+        mask = np.fromiter(chosen, dtype=np.bool_, count=len(self))
+        return StoredSentences(self._file, self._rows[mask])
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the file."""
+        return int(self._file.starts[-1])
+
+
+class _File:
+    """Packed sentences; sentence ``i`` has the bytes ``starts[i]:starts[i + 1]``."""
+
+    def __init__(self, descriptor: int, starts: Longs) -> None:
+        self._descriptor, self.starts = descriptor, starts
+
+    def __del__(self, _close: Any = os.close) -> None:
+        _close(self._descriptor)
+
+    def sentence(self, i: int) -> Sentence:
+        first, end = self.starts[i : i + 2].tolist()
+        return _unpacked(marshal.loads(os.pread(self._descriptor, end - first, first)))
+
+    def sentences(self, rows: Longs) -> Iterator[Sentence]:
+        """The sentences of some rows, read a block at a time where rows follow each other."""
+        begun, block = 0, b""
+        for low in range(0, len(rows), 4096):
+            chosen = rows[low : low + 4096]
+            firsts, ends = self.starts[chosen].tolist(), self.starts[chosen + 1].tolist()
+            for first, end in zip(firsts, ends, strict=True):
+                if first < begun or end > begun + len(block):
+                    begun = first
+                    block = os.pread(self._descriptor, max(_BLOCK, end - first), first)
+                yield _unpacked(marshal.loads(memoryview(block)[first - begun : end - begun]))
+
+
+_intern = sys.intern
+
+
+def _packed(sentence: Sentence) -> bytes:
+    """The bytes of a sentence: only this program reads them, from a file without a name."""
+    if sentence.probabilities is not None:
+        raise ValueError("expected a sentence as it was read, got one with probabilities")
+    source = sentence.source
+    return marshal.dumps(
+        (
+            *(
+                tuple(map(_intern, column))
+                for column in (
+                    sentence.forms,
+                    sentence.lemmas,
+                    sentence.upos,
+                    sentence.xpos,
+                    sentence.feats,
+                )
+            ),
+            tuple(sentence.heads),
+            *(
+                tuple(map(_intern, column))
+                for column in (sentence.deprels, sentence.misc, sentence.spans)
+            ),
+            sentence.sentence_id,
+            None
+            if source is None
+            else (
+                _intern(source.path),
+                source.first_line,
+                "\n".join(source.lines),
+                tuple(source.word_lines),
+                _intern(source.format),
+            ),
+            tuple(map(tuple, sentence.tokens)),
+            tuple(sentence.comments),
+        )
+    )
+
+
+def _unpacked(stored: tuple[Any, ...]) -> Sentence:
+    *columns, source, tokens, comments = stored
+    if source is not None:
+        path, first_line, lines, word_lines, format = source
+        source = Source(path, first_line, tuple(lines.split("\n")), word_lines, format)
+    return Sentence(*columns, source, None, tuple(SurfaceToken(*one) for one in tokens), comments)
