@@ -10,7 +10,7 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.evaluation.quick import attachment
-from egparse.features.arcs import compile_arc_templates, encode_arcs
+from egparse.features.arcs import compile_arc_templates
 from egparse.features.word_table import Columns, Words
 from egparse.fitting.choose_learner import build_learner, is_probabilistic
 from egparse.fitting.class_templates import with_classes
@@ -20,7 +20,12 @@ from egparse.fitting.task import Calibrated, Outcomes, Part
 from egparse.learners.learner import State
 from egparse.learners.offset_problem import scores_of
 from egparse.learners.targets.contract import set_completion
-from egparse.parsing.arc_parser import HeadsWithProbabilities, Parser, codes_for, sentence_values
+from egparse.parsing.arc_parser import (
+    CodesOfSentences,
+    HeadsWithProbabilities,
+    Parser,
+    sentence_values,
+)
 from egparse.parsing.arc_problem import TreeProblem, Trees
 from egparse.parsing.candidates import build_arc_filter, candidates_with_correct
 from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, SUPERTAG_TEMPLATES, ArcColumns
@@ -40,6 +45,7 @@ from egparse.parsing.training_pieces import (
 from egparse.parsing.tree_mixtures import TreeMixture
 from egparse.sentences import MISSING_HEAD
 from egparse.storage.quantised_weights import quantise
+from egparse.storage.ragged import Ragged
 from egparse.types import Floats, Ints, Shorts
 
 GOLD_THETA = 3.0
@@ -160,15 +166,13 @@ class ArcParserTask:
                 complete_by_frequency(values, of_sentence, arc_filter, self.trees, single_root)
                 for values, of_sentence in zip(sentences, heads, strict=True)
             ]
-        codes = []
-        for values in sentences:
-            codes.append(codes_for(templates, len(values) - 1))
-            encode_arcs(values, templates, codes[-1])
+        codes = CodesOfSentences(sentences, templates)
         mixtures = mixtures_of_pieces(pieces, self.heads)
-        arcs = [
+        candidates = (
             candidates_with_correct(values, correct, arc_filter, mixture and mixture.heads)
             for values, correct, mixture in zip(sentences, heads, mixtures, strict=True)
-        ]
+        )
+        arcs = Ragged.of(candidates, np.empty((0, 2), dtype=np.int16))
         problem = TreeProblem(
             codes=codes,
             arcs=arcs,
