@@ -46,6 +46,7 @@ from egparse.parsing.tree_mixtures import TreeMixture
 from egparse.sentences import MISSING_HEAD
 from egparse.storage.quantised_weights import quantise
 from egparse.storage.ragged import Ragged
+from egparse.storage.scratch import active
 from egparse.types import Floats, Ints, Shorts
 
 GOLD_THETA = 3.0
@@ -74,6 +75,7 @@ class HeadPredictor(Calibrated, Protocol):
 
 
 AnyParser = TypeVar("AnyParser", bound=HeadPredictor)
+Item = TypeVar("Item")
 
 
 class GoldHeads(NamedTuple):
@@ -174,9 +176,9 @@ class ArcParserTask:
         )
         arcs = Ragged.of(candidates, np.empty((0, 2), dtype=np.int16))
         problem = TreeProblem(
-            codes=codes,
-            arcs=arcs,
-            heads=heads,
+            codes=at_hand(codes),
+            arcs=at_hand(arcs),
+            heads=at_hand(heads),
             templates=templates,
             bits=learning.bits if base is None else base.bits,
             trees=self.trees,
@@ -224,6 +226,13 @@ class ArcParserTask:
     def outcomes(self, predictor: Parser) -> Outcomes[Parser]:
         """Every word with a gold head counts."""
         return head_outcomes(predictor, self.dev, self.heads)
+
+
+def at_hand(items: Sequence[Item]) -> Sequence[Item]:
+    """A list of items that are made when they are asked for, unless memory is limited: a visit asks
+    for them many times.
+    """
+    return list(items) if active() is None else items
 
 
 def mixtures_of_pieces(pieces: Sequence[Piece], heads: GoldHeads) -> list[TreeMixture | None]:

@@ -12,6 +12,7 @@ import os
 import sys
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, overload
 
 import numpy as np
@@ -19,6 +20,11 @@ import numpy as np
 from egparse.sentences import Selectable, Sentence, Source, SurfaceToken
 from egparse.storage.scratch import Scratch
 from egparse.types import Longs
+
+BYTES_OF_SENTENCE = 600
+"""The anonymous memory that training needs for a sentence beside files, roughly
+(docs/decisions/larger-than-memory.md).
+"""
 
 _BLOCK = 1 << 20  # bytes that are written and read at a time
 
@@ -34,17 +40,25 @@ class StoredSentences(Selectable):
         """Store sentences in a file of a run.
 
         Raises:
-            OSError: the file cannot be written.
+            EgparseError: the disk, or the limit of memory, is too small for them.
             ValueError: a sentence with probabilities, which readers do not make.
         """
-        descriptor = scratch.file()
-        starts, total = array("q", [0]), 0
-        with open(descriptor, "wb", buffering=_BLOCK, closefd=False) as stream:
+        file, starts, total = _File(scratch.file()), array("q", [0]), 0
+        with open(file.descriptor, "wb", buffering=_BLOCK, closefd=False) as stream:
             for sentence in sentences:
-                total += stream.write(_packed(sentence))
+                packed = _packed(sentence)
+                try:
+                    total += stream.write(packed)
+                except OSError as error:
+                    with suppress(OSError):  # what is left of the buffer
+                        stream.close()
+                    raise scratch.no_room(len(packed), error.strerror or str(error)) from error
                 starts.append(total)
-        file = _File(descriptor, np.array(starts))
-        return cls(file, np.arange(len(starts) - 1))
+        file.starts = np.array(starts)
+        scratch.count(total)
+        n = len(starts) - 1
+        scratch.require(n * BYTES_OF_SENTENCE, f"{n:,} sentences")
+        return cls(file, np.arange(n))
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -84,15 +98,17 @@ class StoredSentences(Selectable):
 class _File:
     """Packed sentences; sentence ``i`` has the bytes ``starts[i]:starts[i + 1]``."""
 
-    def __init__(self, descriptor: int, starts: Longs) -> None:
-        self._descriptor, self.starts = descriptor, starts
+    starts: Longs
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
 
     def __del__(self, _close: Any = os.close) -> None:
-        _close(self._descriptor)
+        _close(self.descriptor)
 
     def sentence(self, i: int) -> Sentence:
         first, end = self.starts[i : i + 2].tolist()
-        return _unpacked(marshal.loads(os.pread(self._descriptor, end - first, first)))
+        return _unpacked(marshal.loads(os.pread(self.descriptor, end - first, first)))
 
     def sentences(self, rows: Longs) -> Iterator[Sentence]:
         """The sentences of some rows, read a block at a time where rows follow each other."""
@@ -103,7 +119,7 @@ class _File:
             for first, end in zip(firsts, ends, strict=True):
                 if first < begun or end > begun + len(block):
                     begun = first
-                    block = os.pread(self._descriptor, max(_BLOCK, end - first), first)
+                    block = os.pread(self.descriptor, max(_BLOCK, end - first), first)
                 yield _unpacked(marshal.loads(memoryview(block)[first - begun : end - begun]))
 
 
@@ -149,8 +165,9 @@ def _packed(sentence: Sentence) -> bytes:
 
 
 def _unpacked(stored: tuple[Any, ...]) -> Sentence:
-    *columns, source, tokens, comments = stored
+    columns, (source, tokens, comments) = stored[:-3], stored[-3:]
     if source is not None:
         path, first_line, lines, word_lines, format = source
         source = Source(path, first_line, tuple(lines.split("\n")), word_lines, format)
-    return Sentence(*columns, source, None, tuple(SurfaceToken(*one) for one in tokens), comments)
+    words = tuple([SurfaceToken(*one) for one in tokens]) if tokens else ()
+    return Sentence(*columns, source, None, words, comments)  # type: ignore[call-arg]

@@ -105,17 +105,22 @@ class Scratch:
             finally:
                 os.close(descriptor)
         except OSError as error:
-            self.fault = self._no_room(size, error.strerror or str(error))
+            self.fault = str(self.no_room(size, error.strerror or str(error)))
             return 0
         if address == _FAILED:
-            self.fault = self._no_room(size, os.strerror(ctypes.get_errno()))
+            self.fault = str(self.no_room(size, os.strerror(ctypes.get_errno())))
             return 0
-        self.in_files += size
-        self.most_in_files = max(self.most_in_files, self.in_files)
+        self.count(size)
         return int(address)
 
-    def _no_room(self, size: int, reason: str) -> str:
-        return (
+    def count(self, size: int) -> None:
+        """Count so many more bytes that lie in files (negative: fewer)."""
+        self.in_files += size
+        self.most_in_files = max(self.most_in_files, self.in_files)
+
+    def no_room(self, size: int, reason: str) -> EgparseError:
+        """The error where the disk has no room for so many more bytes."""
+        return EgparseError(
             f"--memory: expected room for another {described(size)} in temporary files, beside "
             f"{described(self.in_files)}, got: {self.folder}: {reason} (TMPDIR names the folder)"
         )
@@ -253,12 +258,12 @@ def _handler_of(scratch: Scratch) -> Any:
 
     # What these need is bound to their names: arrays are freed when the interpreter ends, too.
     def malloc(_: int, size: int) -> int:
-        return _malloc(size) if size < least else whole(make, size)  # type: ignore[no-any-return]
+        return _malloc(size) if size < least else _whole(make, size)
 
     def calloc(_: int, number: int, size: int) -> int:
         if number * size < least:
             return _calloc(number, size)  # type: ignore[no-any-return]
-        return whole(make, number * size)  # a new file holds zeros
+        return _whole(make, number * size)  # a new file holds zeros
 
     def realloc(_: int, address: int, size: int) -> int:
         old = sizes.get(address)
@@ -266,7 +271,7 @@ def _handler_of(scratch: Scratch) -> Any:
             address = _realloc(address, size)
             if size < least or not address:
                 return address
-        new = whole(make, size)
+        new = _whole(make, size)
         if new:
             ctypes.memmove(new, address, size if old is None else min(old, size))
             free(_, address, 0)
@@ -274,7 +279,7 @@ def _handler_of(scratch: Scratch) -> Any:
 
     def free(_: int, address: int, __: int, *, _sizes: Any = sizes, _rest: Any = _free) -> None:
         if address in _sizes:
-            whole(drop, address)
+            _whole(drop, address)
         else:
             _rest(address)
 
@@ -288,7 +293,7 @@ def _handler_of(scratch: Scratch) -> Any:
         size = _sizes.pop(address, None)
         if size is not None:
             _unmap(address, size)
-            scratch.in_files -= size
+            scratch.count(-size)
         return 0
 
     functions = _MALLOC(malloc), _CALLOC(calloc), _REALLOC(realloc), _FREE(free)
@@ -301,7 +306,7 @@ def _handler_of(scratch: Scratch) -> Any:
     return new(ctypes.addressof(handler), _CAPSULE, 0)
 
 
-def whole(work: Callable[[int], int], argument: int) -> int:
+def _whole(work: Callable[[int], int], argument: int) -> int:
     """The result of work in a callback, where no exception can be passed on: Ctrl-C comes again
     when the callback is over.
     """
@@ -321,7 +326,7 @@ def _set_handler(handler: Any) -> Any:
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
     table = ctypes.cast(
-        pointer(multiarray._ARRAY_API, None),  # type: ignore[attr-defined]
+        pointer(multiarray._ARRAY_API, None),
         ctypes.POINTER(ctypes.c_void_p),
     )
     signature = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)

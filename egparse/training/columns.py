@@ -183,9 +183,9 @@ def counter_of_forms(sentences: Sequence[Sentence]) -> CountForms:
     )
     times = np.bincount(tags, minlength=len(distinct)).tolist()
     counts = Counter[str]()
-    for tag, count in zip(distinct, times, strict=True):
+    for tag, occurrences in zip(distinct, times, strict=True):
         if tag not in (OUTSIDE, MISSING):
-            counts[tag[2:]] += count
+            counts[tag[2:]] += occurrences
     numbers = Vocabulary.from_counts(counts)
     types = [numbers.values.get(tag[2:], FIRST_VALUE - 1) - FIRST_VALUE for tag in distinct]
     spans = np.array(types, dtype=np.int32)[tags]

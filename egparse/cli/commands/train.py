@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from egparse.fitting.config import TrainConfig
     from egparse.fitting.progress import Iteration, Listener, Step
     from egparse.pipeline.model import Model
+    from egparse.sentences import Sentence
     from egparse.training.continuation import Base
     from egparse.training.run import Trained
     from egparse.training.teachers import Teachers
@@ -415,7 +416,7 @@ def _teachers(
     from egparse.readers.whole_corpus import read_whole
     from egparse.training.teachers import Teachers
 
-    sentences = []
+    sentences: Sequence[Sentence] = []
     if unlabelled is not None:
         corpus = read_whole(unlabelled, format, encoding=encoding, multiple_roots=True)
         sentences = corpus.sentences
