@@ -12,7 +12,6 @@ import os
 import sys
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from typing import Any, overload
 
 import numpy as np
@@ -44,18 +43,15 @@ class StoredSentences(Selectable):
             ValueError: a sentence with probabilities, which readers do not make.
         """
         file, starts, total = _File(scratch.file()), array("q", [0]), 0
-        with open(file.descriptor, "wb", buffering=_BLOCK, closefd=False) as stream:
-            for sentence in sentences:
-                packed = _packed(sentence)
-                try:
-                    total += stream.write(packed)
-                except OSError as error:
-                    with suppress(OSError):  # what is left of the buffer
-                        stream.close()
-                    raise scratch.no_room(len(packed), error.strerror or str(error)) from error
-                starts.append(total)
+        block = bytearray()
+        for sentence in sentences:
+            block += _packed(sentence)
+            starts.append(total + len(block))
+            if len(block) >= _BLOCK:
+                total += file.append(block, scratch)
+                block.clear()
+        file.append(block, scratch)
         file.starts = np.array(starts)
-        scratch.count(total)
         n = len(starts) - 1
         scratch.require(n * BYTES_OF_SENTENCE, f"{n:,} sentences")
         return cls(file, np.arange(n))
@@ -105,6 +101,17 @@ class _File:
 
     def __del__(self, _close: Any = os.close) -> None:
         _close(self.descriptor)
+
+    def append(self, block: bytes | bytearray, scratch: Scratch) -> int:
+        """Write a block; returns its size. Raises EgparseError where there is no room for it."""
+        written = 0
+        try:
+            while written < len(block):
+                written += os.write(self.descriptor, memoryview(block)[written:])
+        except OSError as error:
+            raise scratch.no_room(len(block), error.strerror or str(error)) from error
+        scratch.count(written)
+        return written
 
     def sentence(self, i: int) -> Sentence:
         first, end = self.starts[i : i + 2].tolist()
