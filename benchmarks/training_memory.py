@@ -72,9 +72,9 @@ def train(
         "wall_seconds": round(time.perf_counter() - begun, 1),
         "MB": {name: round(size / 2**20) for name, size in most.items()},
         "words_per_cpu_second": {
-            f"{record['task']} {record['iteration']}": round(words / record["cpu_seconds"])
+            f"{record['task']} {record['iteration']}": round(words / record["seconds"])
             for record in records
-            if record["cpu_seconds"] > 0
+            if record["seconds"] > 0
         },
     }
 
@@ -127,9 +127,8 @@ def main() -> None:
         }
         same = len({read_header(model)["payload_sha256"] for model in models[:2]}) == 1
     machine = f"{platform.processor() or platform.machine()}, {os.cpu_count()} processors"
-    print(
-        json.dumps({**vars(options), **found, "same_model": same, "machine": machine}, default=str)
-    )
+    figures = {**vars(options), **found, "same_model": same, "machine": machine}
+    print(json.dumps(figures, default=str))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Arrays in files: they are what they would be in memory, and limits and disks have their errors."""
+"""Arrays in files: they are what they would be in memory; limits and disks have their errors."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ def test_a_program_ends_well_with_arrays_that_live_to_its_end() -> None:
 
 
 def test_a_disk_that_is_too_small_is_an_error() -> None:
-    with pytest.raises(EgparseError, match=r"expected room for another 65,536 GB .*TMPDIR"):
-        with limited(LEAST):
-            np.empty(1 << 46, dtype=np.uint8)
+    fault = r"expected room for another 65,536 GB .*TMPDIR"
+    with pytest.raises(EgparseError, match=fault), limited(LEAST):
+        np.empty(1 << 46, dtype=np.uint8)
 
 
 def test_a_memory_error_of_something_else_is_passed_on() -> None:
@@ -86,25 +86,32 @@ def test_a_memory_error_of_something_else_is_passed_on() -> None:
 @pytest.mark.skipif(scratch.anonymous_memory() is None, reason="the system does not say it")
 def test_more_memory_than_the_limit_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scratch, "anonymous_memory", lambda: LEAST + 1)
-    with pytest.raises(EgparseError, match="expected to use at most 200 MB, got 200 MB"):
-        with limited(LEAST):
-            np.zeros(_LARGE)
-    with pytest.raises(EgparseError, match="at least 300 MB for 7 sentences, got 200 MB"):
-        with limited(LEAST) as files:
-            files.require(100 << 20, "7 sentences")
+    fault = "expected to use at most 200 MB, got 200 MB"
+    with pytest.raises(EgparseError, match=fault), limited(LEAST):
+        np.zeros(_LARGE)
+    fault = "at least 300 MB for 7 sentences, got 200 MB"
+    with pytest.raises(EgparseError, match=fault), limited(LEAST) as files:
+        files.require(100 << 20, "7 sentences")
 
 
 def test_a_limit_that_no_program_keeps_is_refused() -> None:
-    with pytest.raises(EgparseError, match="--memory: expected at least 200 MB, got 1 MB"):
-        with limited(1 << 20):
-            pass
+    fault = "--memory: expected at least 200 MB, got 1 MB"
+    with pytest.raises(EgparseError, match=fault), limited(1 << 20):
+        pass
 
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [("2G", 2 << 30), ("1.5g", 3 << 29), ("500M", 500 << 20), ("800000K", 800000 << 10)]
-    + [("123", 123), ("2GB", 2 << 30), ("2 GiB", None), ("2GiB", 2 << 30), ("-1", None)]
-    + [("", None), ("much", None), ("1e9", None)],
+    [
+        ("2G", 2 << 30),
+        ("1.5g", 3 << 29),
+        ("500M", 500 << 20),
+        ("800000K", 800000 << 10),
+        ("123", 123),
+        ("2GB", 2 << 30),
+        ("2GiB", 2 << 30),
+        *((text, None) for text in ("2 GiB", "-1", "", "much", "1e9")),
+    ],
 )
 def test_sizes(text: str, size: int | None) -> None:
     if size is None:
