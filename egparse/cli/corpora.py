@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from egparse.cli import tables
+from egparse.cli.files.memory import in_files
 from egparse.cli.notices import Say
 from egparse.layers import LAYERS, Layer
 
@@ -49,6 +50,8 @@ def read(
         say(f"skipped      {len(corpus.skipped) - _SHOWN_FAULTS:,} more")
     say(f"{name:<11}  {path}: {described(corpus.sentences)}")
     if name == "corpus":
+        if (files := in_files(corpus.sentences)) is not None:
+            say(f"files        {files}")
         say(f"annotated    {layers_described(corpus.sentences)}")
     return corpus
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from egparse.cli.notices import Say
 
 if TYPE_CHECKING:
+    from egparse.sentences import Sentence
     from egparse.storage.scratch import Scratch
+
+_BYTES_OF_WORD = 1500
+"""Of the arrays of a tagger or an arc-factored parser in training, roughly
+(docs/decisions/larger-than-memory.md).
+"""
 
 
 @contextmanager
@@ -45,6 +51,21 @@ def size_of(memory: str | None) -> int | None:
     from egparse.storage.scratch import require_enough, size_of
 
     return require_enough(size_of(memory))
+
+
+def in_files(sentences: Sequence[Sentence]) -> str | None:
+    """What of a training corpus lies in files and will, None where it is in memory."""
+    from egparse.readers.stored_sentences import StoredSentences
+
+    if not isinstance(sentences, StoredSentences):
+        return None
+    from egparse.storage.scratch import described
+
+    arrays = _BYTES_OF_WORD * sum(map(len, sentences))
+    return (
+        f"{described(sentences.nbytes)} of sentences; the arrays of a task will take about "
+        f"{described(arrays)}"
+    )
 
 
 def _used(scratch: Scratch) -> str:
