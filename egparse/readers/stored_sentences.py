@@ -7,7 +7,6 @@ in memory (they are interned), so that loops may collect tags and forms.
 
 from __future__ import annotations
 
-import marshal
 import os
 import sys
 from array import array
@@ -17,6 +16,7 @@ from typing import Any, overload
 import numpy as np
 
 from egparse.sentences import Selectable, Sentence, Source, SurfaceToken
+from egparse.storage.records import pack, unpack
 from egparse.storage.scratch import Scratch
 from egparse.types import Longs
 
@@ -24,6 +24,9 @@ BYTES_OF_SENTENCE = 600
 """The anonymous memory that training needs for a sentence beside files, roughly
 (docs/decisions/larger-than-memory.md).
 """
+
+_STRINGS = ("forms", "lemmas", "upos", "xpos", "feats", "deprels", "misc", "spans")
+"""The columns of strings, in the order of ``Sentence``; heads are between the fifth and sixth."""
 
 _BLOCK = 1 << 20  # bytes that are written and read at a time
 
@@ -115,7 +118,7 @@ class _File:
 
     def sentence(self, i: int) -> Sentence:
         first, end = self.starts[i : i + 2].tolist()
-        return _unpacked(marshal.loads(os.pread(self.descriptor, end - first, first)))
+        return _unpacked(unpack(os.pread(self.descriptor, end - first, first)))
 
     def sentences(self, rows: Longs) -> Iterator[Sentence]:
         """The sentences of some rows, read a block at a time where rows follow each other."""
@@ -127,54 +130,44 @@ class _File:
                 if first < begun or end > begun + len(block):
                     begun = first
                     block = os.pread(self.descriptor, max(_BLOCK, end - first), first)
-                yield _unpacked(marshal.loads(memoryview(block)[first - begun : end - begun]))
+                yield _unpacked(unpack(memoryview(block)[first - begun : end - begun]))
 
 
 _intern = sys.intern
 
 
 def _packed(sentence: Sentence) -> bytes:
-    """The bytes of a sentence: only this program reads them, from a file without a name."""
+    """The bytes of a sentence."""
     if sentence.probabilities is not None:
         raise ValueError("expected a sentence as it was read, got one with probabilities")
     source = sentence.source
-    return marshal.dumps(
-        (
-            *(
-                tuple(map(_intern, column))
-                for column in (
-                    sentence.forms,
-                    sentence.lemmas,
-                    sentence.upos,
-                    sentence.xpos,
-                    sentence.feats,
-                )
-            ),
-            tuple(sentence.heads),
-            *(
-                tuple(map(_intern, column))
-                for column in (sentence.deprels, sentence.misc, sentence.spans)
-            ),
-            sentence.sentence_id,
-            None
-            if source is None
-            else (
-                _intern(source.path),
-                source.first_line,
-                "\n".join(source.lines),
-                tuple(source.word_lines),
-                _intern(source.format),
-            ),
-            tuple(map(tuple, sentence.tokens)),
-            tuple(sentence.comments),
-        )
+    of_source = source and (
+        source.path,
+        source.first_line,
+        "\n".join(source.lines),
+        tuple(source.word_lines),
+        source.format,
     )
+    strings = tuple(_joined(getattr(sentence, name)) for name in _STRINGS)
+    rest = tuple(sentence.heads), sentence.sentence_id, tuple(sentence.tokens)
+    return pack((strings, *rest, tuple(sentence.comments), of_source))
+
+
+def _joined(column: Sequence[str]) -> str | tuple[str, ...]:
+    """A column as one string, which is read faster, if its strings are lines."""
+    joined = "\n".join(column)
+    return joined if joined.count("\n") + 1 == len(column) else tuple(column)
 
 
 def _unpacked(stored: tuple[Any, ...]) -> Sentence:
-    columns, (source, tokens, comments) = stored[:-3], stored[-3:]
+    strings, heads, sentence_id, tokens, comments, source = stored
+    columns = [
+        tuple(map(_intern, column.split("\n") if type(column) is str else column))
+        for column in strings
+    ]
     if source is not None:
         path, first_line, lines, word_lines, format = source
-        source = Source(path, first_line, tuple(lines.split("\n")), word_lines, format)
+        source = Source(_intern(path), first_line, tuple(lines.split("\n")), word_lines, format)
     words = tuple([SurfaceToken(*one) for one in tokens]) if tokens else ()
-    return Sentence(*columns, source, None, words, comments)  # type: ignore[call-arg]
+    # by position: the names would cost a microsecond a sentence
+    return Sentence(*columns[:5], heads, *columns[5:], sentence_id, source, None, words, comments)

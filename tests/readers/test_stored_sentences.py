@@ -58,6 +58,8 @@ def test_sentences_from_elsewhere(read: list[Sentence]) -> None:
     plain = [
         Sentence(("a", "b"), comments=("# one",)),
         Sentence(()),
+        Sentence(("",), lemmas=("a\nb",)),
+        Sentence(("", "\n"), lemmas=("\n", "a\tb")),
         Sentence(("\u00e9\ud800",), spans=("O",), heads=(-1,)),
     ]
     with limited(LEAST) as files:
