@@ -1,8 +1,8 @@
 """Sentences in a file: a sequence of sentences of which only those in use are in memory.
 
 A million sentences of Python objects take some ten gigabytes. Here each is a run of bytes in a
-temporary file, and made again whenever it is asked for. Equal strings of annotation are one string
-in memory (they are interned), so that loops may collect tags and forms.
+temporary file, and made again whenever it is asked for. Equal tags and labels are one string in
+memory (they are interned), so that loops may collect them.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ BYTES_OF_SENTENCE = 600
 
 _STRINGS = ("forms", "lemmas", "upos", "xpos", "feats", "deprels", "misc", "spans")
 """The columns of strings, in the order of ``Sentence``; heads are between the fifth and sixth."""
+
+_TAGS = ("upos", "xpos", "feats", "deprels", "spans")
 
 _BLOCK = 1 << 20  # bytes that are written and read at a time
 
@@ -161,9 +163,10 @@ def _joined(column: Sequence[str]) -> str | tuple[str, ...]:
 
 def _unpacked(stored: tuple[Any, ...]) -> Sentence:
     strings, heads, sentence_id, tokens, comments, source = stored
+    columns = [column.split("\n") if type(column) is str else column for column in strings]
     columns = [
-        tuple(map(_intern, column.split("\n") if type(column) is str else column))
-        for column in strings
+        tuple(map(_intern, column) if name in _TAGS else column)
+        for name, column in zip(_STRINGS, columns, strict=True)
     ]
     if source is not None:
         path, first_line, lines, word_lines, format = source
