@@ -163,14 +163,30 @@ def _joined(column: Sequence[str]) -> str | tuple[str, ...]:
 
 def _unpacked(stored: tuple[Any, ...]) -> Sentence:
     strings, heads, sentence_id, tokens, comments, source = stored
-    columns = [column.split("\n") if type(column) is str else column for column in strings]
+    parted = (column.split("\n") if type(column) is str else column for column in strings)
     columns = [
         tuple(map(_intern, column) if name in _TAGS else column)
-        for name, column in zip(_STRINGS, columns, strict=True)
+        for name, column in zip(_STRINGS, parted, strict=True)
     ]
     if source is not None:
         path, first_line, lines, word_lines, format = source
         source = Source(_intern(path), first_line, tuple(lines.split("\n")), word_lines, format)
     words = tuple([SurfaceToken(*one) for one in tokens]) if tokens else ()
     # by position: the names would cost a microsecond a sentence
-    return Sentence(*columns[:5], heads, *columns[5:], sentence_id, source, None, words, comments)
+    forms, lemmas, upos, xpos, feats, deprels, misc, spans = columns
+    return Sentence(
+        forms,
+        lemmas,
+        upos,
+        xpos,
+        feats,
+        heads,
+        deprels,
+        misc,
+        spans,
+        sentence_id,
+        source,
+        None,
+        words,
+        comments,
+    )
