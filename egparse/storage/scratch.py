@@ -166,7 +166,7 @@ def limited(limit: int) -> Iterator[Scratch]:
     token, before = _active.set(scratch), _set_handler(_handler_of(scratch))
     try:
         yield scratch
-    except MemoryError as error:
+    except (MemoryError, SystemError) as error:  # numpy does not always say which
         if scratch.fault is None:
             raise
         raise EgparseError(scratch.fault) from error

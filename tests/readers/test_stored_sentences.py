@@ -8,13 +8,18 @@ import numpy as np
 import pytest
 
 from egparse.errors import EgparseError
-from egparse.readers.stored_sentences import StoredSentences
-from egparse.readers.whole_corpus import read_whole
+from egparse.readers.whole_corpus import StoredSentences, read_whole
 from egparse.sentences import Sentence, select
 from egparse.storage import scratch
 from egparse.storage.scratch import LEAST, limited
 
 CORPORA = Path(__file__).resolve().parents[2] / "corpora"
+
+
+@pytest.fixture(autouse=True)
+def small_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever other tests of this process have left in memory."""
+    monkeypatch.setattr(scratch, "anonymous_memory", lambda: 0)
 
 
 @pytest.fixture
