@@ -107,5 +107,5 @@ def _sentences(corpus: Corpus, config: TrainConfig) -> list[Sentence]:
     """The sentences of a corpus; trees may have several roots if the settings allow it."""
     if isinstance(corpus, str | os.PathLike):
         multiple_roots = None if config.parser.single_root else True
-        return read_whole(Path(corpus), None, multiple_roots=multiple_roots).sentences
+        return list(read_whole(Path(corpus), None, multiple_roots=multiple_roots).sentences)
     return list(corpus)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import Any, NamedTuple
 
 MISSING = "_"
@@ -127,3 +129,18 @@ class Sentence:
             columns["p_" + ROW_KEYS[layer]] = values
         words = zip(*columns.values(), strict=True)
         return [dict(zip(columns, word, strict=True)) for word in words]
+
+
+class Selectable(Sequence[Sentence]):
+    """Sentences that are not all in memory: a selection of them is not, either."""
+
+    @abstractmethod
+    def select(self, chosen: Iterable[bool]) -> Sequence[Sentence]:
+        """Those of the sentences that are chosen."""
+
+
+def select(sentences: Sequence[Sentence], chosen: Iterable[bool]) -> Sequence[Sentence]:
+    """The chosen ones of some sentences: a list, or stored sentences if they are."""
+    if isinstance(sentences, Selectable):
+        return sentences.select(chosen)
+    return list(compress(sentences, chosen))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from egparse.cli import tables
+from egparse.cli.files.memory import in_files
 from egparse.cli.notices import Say
 from egparse.layers import LAYERS, Layer
 
@@ -49,6 +50,8 @@ def read(
         say(f"skipped      {len(corpus.skipped) - _SHOWN_FAULTS:,} more")
     say(f"{name:<11}  {path}: {described(corpus.sentences)}")
     if name == "corpus":
+        if (files := in_files(corpus.sentences)) is not None:
+            say(f"files        {files}")
         say(f"annotated    {layers_described(corpus.sentences)}")
     return corpus
 
@@ -90,13 +93,13 @@ def held_out(sentences: int, share: float) -> str:
     )
 
 
-def described(sentences: list[Sentence]) -> str:
+def described(sentences: Sequence[Sentence]) -> str:
     """The numbers of sentences and words."""
     words = sum(map(len, sentences))
     return f"{tables.things(len(sentences), 'sentence')}, {tables.things(words, 'word')}"
 
 
-def layers_described(sentences: list[Sentence]) -> str:
+def layers_described(sentences: Sequence[Sentence]) -> str:
     """The layers that a corpus annotates, each with its number of labels."""
     from egparse.evaluation.report import annotated_layers
 
@@ -105,7 +108,7 @@ def layers_described(sentences: list[Sentence]) -> str:
     return ", ".join(_described(sentences, layer) for layer in layers) or "none"
 
 
-def _described(sentences: list[Sentence], layer: Layer) -> str:
+def _described(sentences: Sequence[Sentence], layer: Layer) -> str:
     if layer.kind not in _LABELS:
         return layer.title
     values = {value for sentence in sentences for value in getattr(sentence, layer.name)}

@@ -96,6 +96,16 @@ ClassesOption: TypeAlias = Annotated[
     ),
 ]
 
+MemoryOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--memory",
+        metavar="SIZE",
+        help="Limit of memory, such as 2G: sentences and large arrays lie in temporary files (in "
+        "TMPDIR); the result is the same.",
+    ),
+]
+
 SkipBadOption: TypeAlias = Annotated[
     bool,
     typer.Option("--skip-bad", help="Skip faulty sentences instead of stopping at the first one."),

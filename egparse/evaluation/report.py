@@ -200,15 +200,17 @@ def evaluate(
 
 def annotated_layers(sentences: Iterable[Sentence]) -> set[str]:
     """The layers in which at least one word has a value; for spans, a tag other than ``O``."""
-    corpus = list(sentences)
     empty: dict[str, frozenset[str | int]] = dict.fromkeys(_COLUMNS, frozenset([MISSING]))
     empty["heads"] = frozenset([MISSING_HEAD])
     empty["spans"] = frozenset([MISSING, OUTSIDE])
-    return {
-        layer
-        for layer in _COLUMNS
-        if any(not empty[layer].issuperset(getattr(s, layer)) for s in corpus)
-    }
+    sought, found = set(_COLUMNS), set[str]()
+    for sentence in sentences:
+        found |= {one for one in sought if not empty[one].issuperset(getattr(sentence, one))}
+        if found and not sought.isdisjoint(found):
+            sought -= found
+            if not sought:
+                break
+    return found
 
 
 def report_as_json(report: Report) -> dict[str, Any]:

@@ -4,7 +4,8 @@ templates may name.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from array import array
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -107,7 +108,7 @@ class Columns:
         """The place of a column."""
         return self._numbers[name]
 
-    def words(self, sentences: Sequence[Sequence[str]]) -> Words:
+    def words(self, sentences: Iterable[Sequence[str]]) -> Words:
         """The words of sentences of forms; their tag columns are 0."""
         text = as_text(sentences)
         values = np.zeros((len(text.form_ids), len(self.names)), dtype=np.int32)
@@ -173,13 +174,12 @@ class Columns:
     def label_numbers(self, sentences: Sequence[Sentence], layer: str) -> Ints:
         """The label number of each word, -1 where the layer is missing or the label is unknown."""
         values = self.labels[layer].values
-        every: list[str] = []
+        numbers = array("i")
         for sentence in sentences:
             tags = getattr(sentence, layer) or ("",) * len(sentence)
             if layer == "spans" and sentence.spans:
                 tags = spans_in_scheme(tags, self.scheme)
-            every.extend(tags)
-        numbers = [values.get(tag, FIRST_VALUE - 1) for tag in every]
+            numbers.extend([values.get(tag, FIRST_VALUE - 1) for tag in tags])
         return np.array(numbers, dtype=np.int32) - np.int32(FIRST_VALUE)
 
     def describe(self, column: str, value: int) -> str:
@@ -213,10 +213,11 @@ def spans_in_scheme(tags: Sequence[str], scheme: str) -> Sequence[str]:
     return [MISSING if tag == MISSING else new for tag, new in zip(tags, whole, strict=True)]
 
 
-def as_text(sentences: Sequence[Sequence[str]]) -> Text:
+def as_text(sentences: Iterable[Sequence[str]]) -> Text:
     """The forms of sentences, numbered in order of first appearance."""
-    starts = np.zeros(len(sentences) + 1, dtype=np.int64)
-    np.cumsum([len(forms) for forms in sentences], out=starts[1:])
+    starts, ids = array("q", [0]), array("i")
     numbers: dict[str, int] = {}
-    ids = [numbers.setdefault(form, len(numbers)) for forms in sentences for form in forms]
-    return Text(starts, list(numbers), np.array(ids, dtype=np.int32))
+    for forms in sentences:
+        ids.extend([numbers.setdefault(form, len(numbers)) for form in forms])
+        starts.append(len(ids))
+    return Text(np.array(starts), list(numbers), np.array(ids, dtype=np.int32))

@@ -13,7 +13,7 @@ from egparse.fitting.choose_learner import is_probabilistic, loss_of
 from egparse.fitting.config import LearningConfig
 from egparse.fitting.optimise import Best, Prepared, optimise
 from egparse.fitting.progress import Listener
-from egparse.sentences import MISSING, Sentence
+from egparse.sentences import MISSING, Sentence, select
 from egparse.types import Floats, Longs, Mask
 
 if TYPE_CHECKING:
@@ -47,8 +47,7 @@ class Part(NamedTuple):
         new_starts = np.zeros(int(chosen.sum()) + 1, dtype=np.int64)
         np.cumsum(lengths[chosen], out=new_starts[1:])
         words = Words(new_starts, distinct, form_ids[rows], values[rows])
-        sentences = [one for one, is_in in zip(self.sentences, chosen, strict=True) if is_in]
-        return Selection(Part(sentences, words), rows)
+        return Selection(Part(select(self.sentences, chosen.tolist()), words), rows)
 
 
 def not_annotated(sentences: Sequence[Sentence], layer: str) -> Mask:
@@ -60,19 +59,18 @@ def not_annotated(sentences: Sequence[Sentence], layer: str) -> Mask:
     if layer != "feats":
         return empty
     tagged = _filled(sentences, "upos")
-    without = [not one.feats for one in sentences for _ in range(len(one))]
-    unseen = np.array(without, dtype=np.bool_)
+    lengths = [len(one) for one in sentences]
+    unseen = np.repeat(np.array([not one.feats for one in sentences], dtype=np.bool_), lengths)
     return empty & (unseen | (~tagged & bool(tagged.any())))
 
 
 def _filled(sentences: Sequence[Sentence], layer: str) -> Mask:
     """The words whose cell in a layer is not ``_``."""
-    tags = [
-        tag
-        for sentence in sentences
-        for tag in getattr(sentence, layer) or (MISSING,) * len(sentence)
-    ]
-    return np.array([tag != MISSING for tag in tags], dtype=np.bool_)
+    filled = bytearray()
+    for sentence in sentences:
+        tags = getattr(sentence, layer) or (MISSING,) * len(sentence)
+        filled.extend([tag != MISSING for tag in tags])
+    return np.frombuffer(filled, dtype=np.bool_)
 
 
 class Selection(NamedTuple):

@@ -74,13 +74,14 @@ class FineTags:
         little more than UPOS, or is so rich that its values are too rare to be learned from.
         """
         arcs, _, _ = arcs_of(sentences)
-        has_xpos = [tag != MISSING for sentence in sentences for tag in xpos_of(sentence)]
-        arcs = arcs._replace(known=arcs.known & np.array(has_xpos, dtype=np.bool_))
+        has_xpos = (tag != MISSING for sentence in sentences for tag in xpos_of(sentence))
+        arcs = arcs._replace(known=arcs.known & np.fromiter(has_xpos, dtype=np.bool_))
         if arcs.known.sum() < ENOUGH_WORDS:
             return False
-        pairs = [pair for sentence in sentences for pair in _pairs_of(sentence)]
-        tags = self._tags_of(pairs)
-        fine, _ = numbers_of(tags[pair] for pair in pairs)
+        pairs, distinct = numbers_of(pair for sentence in sentences for pair in _pairs_of(sentence))
+        tags = self._tags_of(distinct)
+        of_pairs, _ = numbers_of(tags[pair] for pair in distinct)
+        fine = of_pairs[pairs]
         xpos, _ = numbers_of(one for sentence in sentences for one in xpos_of(sentence))
         plain = likelihood_of_arcs(arcs, arcs.upos)
         of_xpos = likelihood_of_arcs(arcs, numbered(arcs.upos, xpos)) - plain

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from array import array
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TypeVar
 
 import numpy as np
 
@@ -10,6 +12,8 @@ from egparse.morphology.bundles import features_of
 from egparse.morphology.choice import Arcs
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
 from egparse.types import Longs
+
+Value = TypeVar("Value", bound=Hashable)
 
 
 def upos_of(sentence: Sentence) -> Sequence[str]:
@@ -29,12 +33,12 @@ def feats_of(sentence: Sentence) -> Sequence[str]:
 
 def arcs_of(sentences: Sequence[Sentence]) -> tuple[Arcs, dict[str, Longs], list[str]]:
     """The arcs of the sentences, the values of each feature by bundle, and the strings of UPOS."""
-    heads: list[int] = []
+    heads = array("q")
     for sentence in sentences:
         first = len(heads)
-        heads += [
-            first + head - 1 if head > 0 else -1 for head in sentence.heads or _no_heads(sentence)
-        ]
+        heads.extend(
+            [first + head - 1 if head > 0 else -1 for head in sentence.heads or _no_heads(sentence)]
+        )
     labels, _ = numbers_of(one for s in sentences for one in s.deprels or (MISSING,) * len(s))
     upos, tags = numbers_of(one for s in sentences for one in upos_of(s))
     bundles, distinct = numbers_of(one for s in sentences for one in feats_of(s))
@@ -42,9 +46,9 @@ def arcs_of(sentences: Sequence[Sentence]) -> tuple[Arcs, dict[str, Longs], list
     names = sorted({name for features in parsed for name in features})
     # a feature that is absent has a value of its own
     values = {name: numbers_of(known.get(name, "\n") for known in parsed)[0] for name in names}
-    attached = [head != MISSING_HEAD for s in sentences for head in s.heads or _no_heads(s)]
-    tagged = [tag != MISSING for s in sentences for tag in upos_of(s)]
-    known = np.array(attached, dtype=np.bool_) & np.array(tagged, dtype=np.bool_)
+    attached = (head != MISSING_HEAD for s in sentences for head in s.heads or _no_heads(s))
+    tagged = (tag != MISSING for s in sentences for tag in upos_of(s))
+    known = np.fromiter(attached, dtype=np.bool_) & np.fromiter(tagged, dtype=np.bool_)
     return Arcs(np.array(heads, dtype=np.int64), labels, upos, bundles, known), values, tags
 
 
@@ -52,8 +56,8 @@ def _no_heads(sentence: Sentence) -> tuple[int, ...]:
     return (MISSING_HEAD,) * len(sentence)
 
 
-def numbers_of(values: Iterable[str]) -> tuple[Longs, list[str]]:
+def numbers_of(values: Iterable[Value]) -> tuple[Longs, list[Value]]:
     """The number of each value in the order of their first appearance, and the distinct values."""
-    known: dict[str, int] = {}
-    numbers = [known.setdefault(value, len(known)) for value in values]
-    return np.array(numbers, dtype=np.int64), list(known)
+    known: dict[Value, int] = {}
+    numbers = (known.setdefault(value, len(known)) for value in values)
+    return np.fromiter(numbers, dtype=np.int64), list(known)

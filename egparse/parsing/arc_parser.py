@@ -5,8 +5,9 @@ tree by minimum Bayes risk.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args, overload
 
 import numpy as np
 
@@ -35,6 +36,7 @@ from egparse.parsing.constraints import (
 )
 from egparse.parsing.long_sentences import LONGEST, parse_in_pieces
 from egparse.storage.quantised_weights import pack_weights
+from egparse.storage.ragged import Ragged
 from egparse.storage.schema import (
     TEMPERATURE,
     Array,
@@ -242,12 +244,9 @@ def check_k_best(words: Words, k: int) -> None:
         )
 
 
-def sentence_values(values: Ints, words: Words) -> list[Ints]:
+def sentence_values(values: Ints, words: Words) -> Ragged[Ints]:
     """The rows of column values of each sentence, the root's first."""
-    return [
-        values[first + i : end + i + 1]
-        for i, (first, end) in enumerate(zip(words.starts, words.starts[1:], strict=False))
-    ]
+    return Ragged(values, words.starts + np.arange(len(words.starts)))
 
 
 class _Search(NamedTuple):
@@ -401,6 +400,33 @@ def scratch_for(templates: ArcTemplates, longest: int) -> Scratch:
         np.empty(cells),
         np.empty(longest + 1, dtype=np.int32),
     )
+
+
+class CodesOfSentences(Sequence[ArcCodes]):
+    """The codes of sentences by their column ``values``, one after the other in a few arrays."""
+
+    def __init__(self, values: Sequence[Ints], templates: ArcTemplates) -> None:
+        starts = np.zeros(len(values) + 1, dtype=np.int64)
+        np.cumsum(np.fromiter(map(len, values), dtype=np.int64), out=starts[1:])
+        self._starts, self._codes = starts, codes_for(templates, int(starts[-1]) - 1)
+        for i, of_sentence in enumerate(values):
+            encode_arcs(of_sentence, templates, self[i])
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    @overload
+    def __getitem__(self, i: int) -> ArcCodes: ...
+
+    @overload
+    def __getitem__(self, i: slice) -> Sequence[ArcCodes]: ...
+
+    def __getitem__(self, i: int | slice) -> ArcCodes | Sequence[ArcCodes]:
+        if isinstance(i, slice):
+            return [self[one] for one in range(*i.indices(len(self)))]
+        head, dependent, tags, before = self._codes
+        first, end = self._starts[i], self._starts[i + 1]
+        return ArcCodes(head[first:end], dependent[first:end], tags[first:end], before[first:end])
 
 
 def codes_for(templates: ArcTemplates, n: int) -> ArcCodes:

@@ -96,9 +96,9 @@ class TreeProblem:
         self._inference = INFERENCE[trees]
         self._single_root = single_root
         self.part_starts = np.cumsum([0] + [len(candidates) for candidates in arcs], dtype=np.int64)
-        self._gold = np.concatenate(
-            [_correct(candidates, correct) for candidates, correct in zip(arcs, heads, strict=True)]
-        )
+        self._gold = np.empty(int(self.part_starts[-1]))
+        for i, (candidates, correct) in enumerate(zip(arcs, heads, strict=True)):
+            self.gold(i)[:] = _correct(candidates, correct)
         self._make_room()
 
     def _make_room(self) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.evaluation.quick import attachment
-from egparse.features.arcs import compile_arc_templates, encode_arcs
+from egparse.features.arcs import compile_arc_templates
 from egparse.features.word_table import Columns, Words
 from egparse.fitting.choose_learner import build_learner, is_probabilistic
 from egparse.fitting.class_templates import with_classes
@@ -20,7 +20,12 @@ from egparse.fitting.task import Calibrated, Outcomes, Part
 from egparse.learners.learner import State
 from egparse.learners.offset_problem import scores_of
 from egparse.learners.targets.contract import set_completion
-from egparse.parsing.arc_parser import HeadsWithProbabilities, Parser, codes_for, sentence_values
+from egparse.parsing.arc_parser import (
+    CodesOfSentences,
+    HeadsWithProbabilities,
+    Parser,
+    sentence_values,
+)
 from egparse.parsing.arc_problem import TreeProblem, Trees
 from egparse.parsing.candidates import build_arc_filter, candidates_with_correct
 from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, SUPERTAG_TEMPLATES, ArcColumns
@@ -40,6 +45,8 @@ from egparse.parsing.training_pieces import (
 from egparse.parsing.tree_mixtures import TreeMixture
 from egparse.sentences import MISSING_HEAD
 from egparse.storage.quantised_weights import quantise
+from egparse.storage.ragged import Ragged
+from egparse.storage.scratch import active
 from egparse.types import Floats, Ints, Shorts
 
 GOLD_THETA = 3.0
@@ -68,6 +75,7 @@ class HeadPredictor(Calibrated, Protocol):
 
 
 AnyParser = TypeVar("AnyParser", bound=HeadPredictor)
+Item = TypeVar("Item")
 
 
 class GoldHeads(NamedTuple):
@@ -160,19 +168,17 @@ class ArcParserTask:
                 complete_by_frequency(values, of_sentence, arc_filter, self.trees, single_root)
                 for values, of_sentence in zip(sentences, heads, strict=True)
             ]
-        codes = []
-        for values in sentences:
-            codes.append(codes_for(templates, len(values) - 1))
-            encode_arcs(values, templates, codes[-1])
+        codes = CodesOfSentences(sentences, templates)
         mixtures = mixtures_of_pieces(pieces, self.heads)
-        arcs = [
+        candidates = (
             candidates_with_correct(values, correct, arc_filter, mixture and mixture.heads)
             for values, correct, mixture in zip(sentences, heads, mixtures, strict=True)
-        ]
+        )
+        arcs = Ragged.of(candidates, np.empty((0, 2), dtype=np.int16))
         problem = TreeProblem(
-            codes=codes,
-            arcs=arcs,
-            heads=heads,
+            codes=at_hand(codes),
+            arcs=at_hand(arcs),
+            heads=at_hand(heads),
             templates=templates,
             bits=learning.bits if base is None else base.bits,
             trees=self.trees,
@@ -220,6 +226,13 @@ class ArcParserTask:
     def outcomes(self, predictor: Parser) -> Outcomes[Parser]:
         """Every word with a gold head counts."""
         return head_outcomes(predictor, self.dev, self.heads)
+
+
+def at_hand(items: Sequence[Item]) -> Sequence[Item]:
+    """A list of items that are made when they are asked for, unless memory is limited: a visit asks
+    for them many times.
+    """
+    return list(items) if active() is None else items
 
 
 def mixtures_of_pieces(pieces: Sequence[Piece], heads: GoldHeads) -> list[TreeMixture | None]:

@@ -21,7 +21,8 @@ from egparse.parsing.arc_problem import INFERENCE, Trees
 from egparse.parsing.candidates import ArcFilter, log_frequencies
 from egparse.parsing.constraints import ArcConstraints
 from egparse.parsing.long_sentences import LONGEST, LongSentenceWarning
-from egparse.sentences import MISSING_HEAD, Sentence
+from egparse.sentences import MISSING_HEAD, Sentence, select
+from egparse.storage.ragged import Ragged
 from egparse.types import Floats, Ints, Mask
 
 
@@ -38,7 +39,7 @@ class HeadedSentences(NamedTuple):
     """
 
     chosen: Mask
-    heads: list[Ints]
+    heads: Sequence[Ints]
 
 
 def headed_sentences(sentences: Sequence[Sentence]) -> HeadedSentences:
@@ -61,14 +62,16 @@ def headed_sentences(sentences: Sequence[Sentence]) -> HeadedSentences:
                 LongSentenceWarning,
                 stacklevel=2,
             )
-    heads = [np.array(sentences[i].heads, dtype=np.int32) for i in np.flatnonzero(chosen).tolist()]
-    return HeadedSentences(chosen, heads)
+    headed = select(sentences, chosen.tolist())
+    heads = (np.array(one.heads, dtype=np.int32) for one in headed)
+    return HeadedSentences(chosen, Ragged.of(heads, np.empty(0, dtype=np.int32)))
 
 
 def known_heads(heads: Sequence[Ints]) -> list[Mask] | None:
     """Which words of each sentence have a head; None if all have."""
-    known: list[Mask] = [of_sentence != MISSING_HEAD for of_sentence in heads]
-    return None if all(mask.all() for mask in known) else known
+    if all((of_sentence != MISSING_HEAD).all() for of_sentence in heads):
+        return None
+    return [of_sentence != MISSING_HEAD for of_sentence in heads]
 
 
 def arc_frequencies(values: Ints, arcs: Ints, arc_filter: ArcFilter) -> Floats:

@@ -19,15 +19,16 @@ from one of them. With several roots to a sentence, all of them are roots.
 from __future__ import annotations
 
 import warnings
+from array import array
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 import numpy as np
 
 from egparse.parsing.label_candidates import NO_LABEL
 from egparse.parsing.long_sentences import WINDOW, LongSentenceWarning, least_crossed
 from egparse.sentences import MISSING_HEAD, Sentence
-from egparse.types import Ints
+from egparse.types import Ints, Longs
 
 LONGEST_LEARNED = WINDOW
 """Words of the longest sentence that is learned as a whole (docs/decisions/long-sentences.md);
@@ -43,26 +44,53 @@ class Piece(NamedTuple):
     end: int
 
 
-def training_pieces(heads: Sequence[Ints]) -> list[Piece]:
+class Pieces(Sequence[Piece]):
+    """The pieces of all sentences, by the numbers of each: ``numbers`` is (pieces, 3)."""
+
+    def __init__(self, numbers: Longs) -> None:
+        self.numbers = numbers
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, i: int) -> Piece: ...
+
+    @overload
+    def __getitem__(self, i: slice) -> Pieces: ...
+
+    def __getitem__(self, i: int | slice) -> Piece | Pieces:
+        if isinstance(i, slice):
+            return Pieces(self.numbers[i])
+        return Piece(*self.numbers[i].tolist())
+
+    def are_whole(self, sentences: int) -> bool:
+        """Whether they are so many sentences, none of them cut."""
+        return len(self) == sentences
+
+
+def training_pieces(heads: Sequence[Ints]) -> Pieces:
     """The pieces of sentences with correct ``heads``: the whole of each with at most
     ``LONGEST_LEARNED`` words.
     """
-    return [
-        Piece(number, first, end)
-        for number, of_sentence in enumerate(heads)
-        for first, end in _spans(of_sentence)
-    ]
+    numbers = array("q")
+    for number, of_sentence in enumerate(heads):
+        for first, end in _spans(of_sentence):
+            numbers.extend((number, first, end))
+    return Pieces(np.array(numbers, dtype=np.int64).reshape(-1, 3))
 
 
-def heads_of_pieces(
-    pieces: Sequence[Piece], heads: Sequence[Ints], single_root: bool
-) -> list[Ints]:
+def heads_of_pieces(pieces: Pieces, heads: Sequence[Ints], single_root: bool) -> Sequence[Ints]:
     """The tree of each piece: positions in the piece from 1 on, 0 for the root."""
+    if pieces.are_whole(len(heads)):
+        return heads
     return [_tree(heads[number], first, end, single_root) for number, first, end in pieces]
 
 
-def values_of_pieces(pieces: Sequence[Piece], values: Sequence[Ints]) -> list[Ints]:
+def values_of_pieces(pieces: Pieces, values: Sequence[Ints]) -> Sequence[Ints]:
     """The rows of column values of each piece, the root's first, from those of sentences."""
+    if pieces.are_whole(len(values)):
+        return values
     return [
         values[number]
         if end - first == len(values[number]) - 1

@@ -362,6 +362,11 @@ def keys_at(templates: Templates, words: Longs, values: Ints, starts: Longs) -> 
 
 
 def build_index(keys: UInt64s, min_count: int) -> KeyIndex:
-    """Index the keys that occur at least ``min_count`` times."""
-    distinct, counts = np.unique(keys, return_counts=True)
-    return KeyIndex(distinct[(counts >= min_count) & (distinct != 0)])
+    """Index the keys (words, templates) that occur at least ``min_count`` times."""
+    # The number of the template is the highest part of a key: keys of one template at a time are
+    # all keys in order, and take a fraction of the memory to sort.
+    kept = [np.empty(0, dtype=np.uint64)]
+    for of_template in keys.T:
+        distinct, counts = np.unique(of_template, return_counts=True)
+        kept.append(distinct[(counts >= min_count) & (distinct != 0)])
+    return KeyIndex(np.concatenate(kept))

@@ -24,6 +24,7 @@ from egparse.fitting.config import TrainConfig
 from egparse.fitting.joint_tags import section_of
 from egparse.layers import LABELLED, LAYERS, LEMMAS, SUPERTAGS, TAG_LAYERS
 from egparse.morphology.fine_tags import FineTags
+from egparse.morphology.treebank import numbers_of
 from egparse.parsing.columns import PARSER_INPUTS
 from egparse.parsing.second_order.training import templates_of
 from egparse.schemes import OUTSIDE
@@ -176,12 +177,18 @@ def count_forms(sentences: Sequence[Sentence], counted: Mask | None = None) -> F
 
 def counter_of_forms(sentences: Sequence[Sentence]) -> CountForms:
     """A function that counts as ``count_forms``, and numbers forms and types of spans once."""
-    text = as_text([sentence.forms for sentence in sentences])
-    tags = [tag for sentence in sentences for tag in (sentence.spans or (OUTSIDE,) * len(sentence))]
-    numbers = Vocabulary.of(tag[2:] for tag in tags if tag not in (OUTSIDE, MISSING))
-    spans = np.array(
-        [numbers.values.get(tag[2:], FIRST_VALUE - 1) - FIRST_VALUE for tag in tags], dtype=np.int32
+    text = as_text(sentence.forms for sentence in sentences)
+    tags, distinct = numbers_of(
+        tag for sentence in sentences for tag in (sentence.spans or (OUTSIDE,) * len(sentence))
     )
+    times = np.bincount(tags, minlength=len(distinct)).tolist()
+    counts = Counter[str]()
+    for tag, occurrences in zip(distinct, times, strict=True):
+        if tag not in (OUTSIDE, MISSING):
+            counts[tag[2:]] += occurrences
+    numbers = Vocabulary.from_counts(counts)
+    types = [numbers.values.get(tag[2:], FIRST_VALUE - 1) - FIRST_VALUE for tag in distinct]
+    spans = np.array(types, dtype=np.int32)[tags]
 
     def count(counted: Mask | None) -> FormStatistics:
         every = np.ones(len(tags), dtype=bool) if counted is None else counted

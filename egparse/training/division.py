@@ -10,10 +10,10 @@ from typing import NamedTuple
 from egparse.errors import EgparseError
 from egparse.fitting.config import TrainConfig
 from egparse.fitting.faults import check_layers
-from egparse.sentences import Sentence
+from egparse.sentences import Sentence, select
 from egparse.splitting.paragraphs import SplitterParts
 from egparse.training.columns import annotated_layers
-from egparse.training.folds import hold_out
+from egparse.training.folds import held_out
 from egparse.training.text import splitter_parts
 
 
@@ -22,8 +22,8 @@ class Corpus(NamedTuple):
     splitter learns from (None: none is trained).
     """
 
-    train: list[Sentence]
-    dev: list[Sentence]
+    train: Sequence[Sentence]
+    dev: Sequence[Sentence]
     layers: tuple[str, ...]
     paragraphs: SplitterParts | None = None
     held_out: int = 0
@@ -36,12 +36,13 @@ def divide(
     choose_layers: Callable[[Sequence[Sentence], TrainConfig], tuple[str, ...]],
 ) -> Corpus:
     """The parts of a run: a share of the sentences is held out where there is no ``dev``."""
-    kept = [sentence for sentence in sentences if len(sentence)]
+    kept = select(sentences, [len(sentence) > 0 for sentence in sentences])
     layers = choose_layers(kept, config)
     paragraphs = splitter_parts(kept, dev, config)
     if dev is not None:
-        return Corpus(kept, list(dev), layers, paragraphs)
-    train_part, dev_part = hold_out(kept, config.hold_out, config.seed)
+        return Corpus(kept, dev, layers, paragraphs)
+    out = held_out(len(kept), config.hold_out, config.seed)
+    train_part, dev_part = select(kept, (~out).tolist()), select(kept, out.tolist())
     return Corpus(train_part, dev_part, layers, paragraphs, len(dev_part))
 
 

@@ -5,12 +5,13 @@ turn; and sentences held out for development.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 from typing import TypeVar
 
 import numpy as np
 
 from egparse.sentences import Sentence
-from egparse.types import Longs
+from egparse.types import Longs, Mask
 
 Item = TypeVar("Item")
 
@@ -39,14 +40,16 @@ def hold_out(sentences: Sequence[Item], share: float, seed: int) -> tuple[list[I
     """Split off a random development part of the given share, both parts in corpus order; empty for
     very small corpora.
     """
-    count = held_out_of(len(sentences), share)
-    if count == 0:
-        return list(sentences), []
-    chosen = set(np.random.default_rng(seed).permutation(len(sentences))[:count].tolist())
-    return (
-        [sentence for number, sentence in enumerate(sentences) if number not in chosen],
-        [sentence for number, sentence in enumerate(sentences) if number in chosen],
-    )
+    out = held_out(len(sentences), share, seed)
+    return list(compress(sentences, ~out)), list(compress(sentences, out))
+
+
+def held_out(sentences: int, share: float, seed: int) -> Mask:
+    """Which of so many sentences ``hold_out`` holds out, (sentences,)."""
+    chosen = np.zeros(sentences, dtype=np.bool_)
+    if count := held_out_of(sentences, share):
+        chosen[np.random.default_rng(seed).permutation(sentences)[:count]] = True
+    return chosen
 
 
 def held_out_of(sentences: int, share: float) -> int:

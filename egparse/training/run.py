@@ -86,7 +86,7 @@ class Trained(NamedTuple):
     model: Model
     interrupted: bool
     held_out: int
-    dev: list[Sentence]
+    dev: Sequence[Sentence]
 
 
 class Method(Protocol):
@@ -204,8 +204,8 @@ class Run:
         self.base_taggers = {} if self.base is None else dict(self.base.taggers)
         self.base_morphology = None if self.base is None else self.base.morphology
 
-    def _part(self, sentences: list[Sentence]) -> Part:
-        words = self.columns.words([sentence.forms for sentence in sentences])
+    def _part(self, sentences: Sequence[Sentence]) -> Part:
+        words = self.columns.words(sentence.forms for sentence in sentences)
         words = self.columns.with_input(words, sentences, self.corpus.layers)
         return Part(sentences, words)
 

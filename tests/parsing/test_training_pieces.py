@@ -70,7 +70,7 @@ def test_sentences_up_to_the_limit_are_learned_whole() -> None:
     heads = [projective_tree(n, n) for n in (LONGEST_LEARNED, 1, 30)]
     values = [np.arange(3 * (len(own) + 1)).reshape(-1, 3) for own in heads]
     pieces = training_pieces(heads)
-    assert pieces == [(0, 0, LONGEST_LEARNED), (1, 0, 1), (2, 0, 30)]
+    assert list(pieces) == [(0, 0, LONGEST_LEARNED), (1, 0, 1), (2, 0, 30)]
     assert all(map(lambda new, old: new is old, heads_of_pieces(pieces, heads, True), heads))
     assert all(map(lambda new, old: new is old, values_of_pieces(pieces, values), values))
     assert all(map(lambda new, old: new is old, ranks_of_pieces(pieces, heads, heads), heads))

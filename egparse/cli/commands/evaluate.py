@@ -315,7 +315,7 @@ def _sentences(path: Path, options: _Options) -> list[Sentence]:
         encoding=options.encoding,
         multiple_roots=True,
     )
-    return corpus.sentences
+    return list(corpus.sentences)
 
 
 def _load(path: Path) -> Model:

@@ -25,6 +25,7 @@ from egparse.cli.files.checkpoints import (
     numbered,
 )
 from egparse.cli.files.kinds import Kind
+from egparse.cli.files.memory import limited_memory, size_of
 from egparse.cli.history import History, history_path
 from egparse.cli.kernel_cache import announce_compilation
 from egparse.cli.notices import Say, say, silence, warnings_shown
@@ -36,14 +37,13 @@ from egparse.cli.options import (
     EncodingOption,
     FormatOption,
     JsonOption,
+    MemoryOption,
     QuietOption,
     SkipBadOption,
     TrainingJobsOption,
     examples,
 )
-from egparse.cli.task_progress import (
-    Standings,
-)
+from egparse.cli.task_progress import Standings
 from egparse.cli.terminal import completion
 from egparse.cli.terminal.signals import interruptible, uninterrupted
 from egparse.cli.training_summary import Training, summary, training_as_json
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from egparse.fitting.config import TrainConfig
     from egparse.fitting.progress import Iteration, Listener, Step
     from egparse.pipeline.model import Model
+    from egparse.sentences import Sentence
     from egparse.training.continuation import Base
     from egparse.training.run import Trained
     from egparse.training.teachers import Teachers
@@ -326,6 +327,7 @@ def train_cli(
     ] = None,
     checkpoint: CheckpointOption = None,
     resume: ResumeOption = False,
+    memory: MemoryOption = None,
     skip_bad: SkipBadOption = False,
     force: ForceOption = False,
     quiet: QuietOption = False,
@@ -353,6 +355,7 @@ def train_cli(
     and --resume, and makes the same model as one that was not stopped.
     """
     with reported():
+        limit = size_of(memory)
         checkpoints = Checkpoints(checkpoint, resume, force)
         replaces = force or checkpoints.check(output)
         check_files(corpus, output, dev=dev, config=config, force=replaces, classes=classes or ())
@@ -387,7 +390,11 @@ def train_cli(
 
             source = load_base(base)
             settings = configure(source.model, table, name)
-        with warnings_shown(quiet), progress.shown(quiet) as listener:
+        with (
+            warnings_shown(quiet),
+            progress.shown(quiet) as listener,
+            limited_memory(limit, silence if quiet else say),
+        ):
             done = train(
                 corpus,
                 output,
@@ -448,7 +455,7 @@ def _teachers(
     from egparse.readers.whole_corpus import read_whole
     from egparse.training.teachers import Teachers
 
-    sentences = []
+    sentences: Sequence[Sentence] = []
     if unlabelled is not None:
         corpus = read_whole(unlabelled, format, encoding=encoding, multiple_roots=True)
         sentences = corpus.sentences
