@@ -1,0 +1,173 @@
+"""Shards of the examples on the nodes of a Ray cluster: a transport for ``learners.shards``.
+
+Ray places the shards, restarts those whose node or process is lost, and calls the method that was
+lost with it again. What a restarted shard lacks is its state: the message of each call holds
+references to what it needs to catch up, which nobody fetches otherwise: a snapshot of its state,
+now and then, and the messages since then, which it works through once more. As a shard is a
+function of its state and its messages, it comes to the same bits, and the run is the same as if
+nothing had been lost; ``value`` of each report proves it. Snapshots and messages are kept on the
+driver's node.
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import ray
+
+from egparse.cluster.waiting import results_of
+from egparse.errors import EgparseError
+from egparse.learners.problem import VectorProblem, shard_of
+from egparse.learners.shards.flat import FlatVector
+from egparse.learners.shards.messages import Change, Report
+from egparse.learners.shards.shard import LocalConfig, Shard
+
+SNAPSHOT_EVERY = 8
+"""Rounds between two snapshots of the dual variables: as many as a pass has."""
+
+
+class _Call(NamedTuple):
+    """A call of a shard; ``arguments`` refers to them, ``value`` is that of the report."""
+
+    method: str
+    arguments: Any
+    value: float | None = None
+
+
+class _Past(NamedTuple):
+    """How a shard comes to the state in which it was before a call: from its ``problem``, from
+    ``state`` and ``v`` (references; None: as it was made), by ``calls``.
+    """
+
+    problem: Any
+    state: Any
+    v: Any
+    calls: tuple[_Call, ...]
+
+
+class _Worker:
+    """A shard in a process of Ray, which remembers how many calls it has answered. It is made by
+    the first one, and by the first one after a loss.
+    """
+
+    def __init__(self, config: LocalConfig, number: int) -> None:
+        self._config, self._number = config, number
+        self._answered = -1
+        self._last: Any = None
+        self._shard: Shard
+
+    def call(self, number: int, method: str, arguments: tuple[Any, ...], past: _Past) -> Any:
+        """Call number ``number`` of this shard, which is answered once: Ray may repeat it."""
+        if number != self._answered:
+            if number != self._answered + 1 or number == 0:
+                self._catch_up(past)
+            self._last = getattr(self._shard, method)(*arguments)
+            self._answered = number
+        return self._last
+
+    def snapshot(self, number: int, past: _Past) -> dict[str, Any]:
+        """The state after call ``number``."""
+        if number != self._answered:
+            self._catch_up(past)
+            self._answered, self._last = number, None
+        return self._shard.state()
+
+    def _catch_up(self, past: _Past) -> None:
+        # not Ray's pickles: their arrays could not be written
+        problem = pickle.loads(ray.get(past.problem))
+        self._shard = Shard(problem, self._config, self._number)
+        if past.state is not None:
+            state, v = ray.get([past.state, past.v])
+            self._shard.set_state(copy.deepcopy(state), v)
+        for call in past.calls:
+            report = getattr(self._shard, call.method)(*ray.get(call.arguments))
+            if call.value is not None and report.value != call.value:
+                raise EgparseError(
+                    f"shard {self._number}: expected a node whose processor gives the same last "
+                    "digits as that of the node that was lost, to make its rounds again, got "
+                    f"{report.value!r} for {call.value!r}; continue with --resume"
+                )
+
+
+class RayShards:
+    """See ``learners.shards.transport.Transport``: the shards of a problem on a cluster that is
+    connected. With ``snapshot_every`` 1 no round is ever made again, and all dual variables are
+    sent in each.
+    """
+
+    shares_v = False
+
+    def __init__(
+        self,
+        problem: VectorProblem,
+        examples: Sequence[slice],
+        config: LocalConfig,
+        snapshot_every: int = SNAPSHOT_EVERY,
+    ) -> None:
+        self._v = FlatVector.of(problem)
+        self._every = snapshot_every
+        kind = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=-1)(_Worker)
+        self.sent: list[int] = []
+        """The bytes of the examples of each shard."""
+        self.workers: list[Any] = []
+        self._pasts: list[_Past] = []
+        for number, own in enumerate(examples):
+            data = pickle.dumps(shard_of(problem, own.start, own.stop), protocol=5)
+            self.sent.append(len(data))
+            self.workers.append(kind.remote(config, number))
+            self._pasts.append(_Past(ray.put(data), None, None, ()))
+        self._number = self._rounds = 0
+
+    def call(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """See ``Transport``.
+
+        Raises:
+            EgparseError: a shard raised it; or Ray could not restart one.
+        """
+        if method == "work":
+            if self._rounds and self._rounds % self._every == 0 and not arguments[0][0].undo:
+                self._take_snapshots()
+            self._rounds += 1
+        messages = _put(arguments)
+        waiting = [
+            worker.call.remote(self._number, method, message, past)
+            for worker, message, past in zip(self.workers, messages, self._pasts, strict=True)
+        ]
+        results = results_of(waiting)
+        self._number += 1
+        self._pasts = [
+            past._replace(calls=(*past.calls, _Call(method, message, _value_of(result))))
+            for past, message, result in zip(self._pasts, messages, results, strict=True)
+        ]
+        return results
+
+    def _take_snapshots(self) -> None:
+        waiting = [
+            worker.snapshot.remote(self._number - 1, past)
+            for worker, past in zip(self.workers, self._pasts, strict=True)
+        ]
+        v = ray.put(self._v.at(None))
+        self._pasts = [
+            _Past(past.problem, ray.put(state), v, ())
+            for past, state in zip(self._pasts, results_of(waiting), strict=True)
+        ]
+
+    def close(self) -> None:
+        """End the workers."""
+        for worker in self.workers:
+            ray.kill(worker)
+
+
+def _put(arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """References to the arguments; what all shards get is stored once."""
+    if all(own is arguments[0] for own in arguments):
+        return [ray.put(arguments[0])] * len(arguments)
+    return [ray.put(own) for own in arguments]
+
+
+def _value_of(result: Any) -> float | None:
+    return result.value if isinstance(result, Report) else None
