@@ -199,6 +199,18 @@ JobsOption: TypeAlias = Annotated[
     ),
 ]
 
+TrainingJobsOption: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs",
+        "-j",
+        metavar="N",
+        min=0,
+        help="Train with N threads (0: one for each processor), each with its share of the "
+        "sentences: the setting jobs. Equal N and seed give equal models.",
+    ),
+]
+
 JsonOption: TypeAlias = Annotated[
     bool,
     typer.Option("--json", help="Write one JSON object, and nothing else, to standard output."),

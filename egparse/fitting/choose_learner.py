@@ -19,6 +19,7 @@ from egparse.fitting.config import (
     TokeniserConfig,
     TrainConfig,
 )
+from egparse.fitting.jobs import Jobs, present_jobs
 from egparse.fitting.joint_tags import section_of
 from egparse.fitting.learner_options import with_own_types
 from egparse.fitting.named_losses import (
@@ -34,6 +35,7 @@ from egparse.learners.registry import (
     EVERYTHING,
     FROM_DISTRIBUTIONS,
     LEARNERS,
+    SHARDED,
     Structure,
     build,
     check_installed,
@@ -92,13 +94,57 @@ def build_learner(
             **eg_settings,
             **options,
         }
+    is_partial = len(getattr(parts, "partial", ())) > 0
+    jobs = present_jobs()
+    if jobs.count > 1:
+        settings = check_settings(config.learner, common, options)
+        check_jobs(config, settings)
+        if is_partial:
+            refuse_partial(jobs.count)
+        return _in_shards(problem, settings, jobs)
     learner = build(config.learner, problem, common, **options)
-    if not len(getattr(parts, "partial", ())):
+    if not is_partial:
         return learner
     from egparse.learners.targets.completion import CompletingLearner
 
     check_partial(config)
     return CompletingLearner(learner, cast("PartialProblem", parts), beta, offsets)
+
+
+def _in_shards(problem: VectorProblem, config: object, jobs: Jobs) -> Learner:
+    """The learner of this configuration on shards of the problem."""
+    from egparse.learners.shards.learner import ShardedLearner, ShardsConfig
+    from egparse.learners.shards.shard import local_config
+    from egparse.learners.shards.transport import on_threads
+
+    connect = on_threads if jobs.connect is None else jobs.connect
+    return ShardedLearner(problem, local_config(config), ShardsConfig(shards=jobs.count), connect)
+
+
+def check_jobs(config: LearningConfig, settings: object) -> None:
+    """Raise ConfigError for a learner, or ``settings`` of it, that cannot be divided among several
+    jobs; unknown learners are left to ``build_learner``.
+    """
+    if config.learner not in LEARNERS:
+        return
+    if config.learner not in SHARDED:
+        raise ConfigError(
+            f"expected a learner that several jobs can share ({', '.join(SHARDED)}), or jobs = 1, "
+            f"got {config.learner!r}"
+        )
+    from egparse.learners.shards.shard import local_config
+
+    local_config(settings)
+
+
+def refuse_partial(jobs: int) -> None:
+    """Raise ConfigError for partial annotation with several jobs: targets that follow the weights
+    would move the dual while the jobs raise it.
+    """
+    if jobs > 1:
+        raise ConfigError(
+            f"expected jobs = 1 for a corpus that is annotated in part, got jobs = {jobs}"
+        )
 
 
 def check_partial(config: LearningConfig) -> None:
@@ -144,12 +190,12 @@ def check_learners(config: TrainConfig, layers: Iterable[str], joint: Collection
     learning_of = {layer: getattr(config, section) for layer, section in sections.items()}
     for layer, learning in learning_of.items():
         check_installed(learning.learner)
-        check_learner_settings(sections[layer], learning)
+        check_learner_settings(sections[layer], learning, config.jobs)
     if joint:
         check_joint(config.morphology)
     if "heads" in sections and config.parser.order == 2:
         check_pruner(config.pruner)
-        check_learner_settings("pruner", config.pruner)
+        check_learner_settings("pruner", config.pruner, config.jobs)
     misfits = [layer for layer in layers if not fits(learning_of[layer])]
     if not misfits:
         return
@@ -194,14 +240,16 @@ def check_joint(config: LearningConfig) -> None:
         )
 
 
-def check_learner_settings(section: str, config: LearningConfig) -> None:
+def check_learner_settings(section: str, config: LearningConfig, jobs: int = 1) -> None:
     """Raise ConfigError, which names the section, for a loss or options that the learner refuses
-    whatever its problem.
+    whatever its problem, or by so many jobs.
     """
     try:
         beta, gamma = loss_of(config)
         common = LearnerConfig(beta=beta, gamma=gamma, c=config.c)
-        check_settings(config.learner, common, dict(config.options))
+        settings = check_settings(config.learner, common, dict(config.options))
+        if jobs > 1:
+            check_jobs(config, settings)
     except ConfigError as error:
         raise ConfigError(f"{section}: {error}") from error
 

@@ -465,6 +465,11 @@ class TrainConfig:
         "corpus, by the name of its file or its most frequent words",
     )
     seed: Seed = setting(1, "random seed; equal seeds give equal models on one machine")
+    jobs: Annotated[int, Interval(ge=1, le=1000)] = setting(
+        1,
+        "threads that train a task together, each with its share of the sentences; the model "
+        "depends on their number",
+    )
     layers: tuple[str, ...] = setting(
         (),
         "layers to train (upos, xpos, feats, lemmas, spans, heads, deprels); empty: all that are "

@@ -274,9 +274,13 @@ def config_as_table(config: TrainConfig) -> dict[str, Any]:
 
 
 def config_of_model(config: TrainConfig) -> dict[str, Any]:
-    """Plain values for the model file, in which folders of tables of word classes are of no use."""
+    """Plain values for the model file, in which folders of tables of word classes are of no use,
+    nor how many threads this machine had for training.
+    """
     names = tuple(Path(table).name for table in config.classes.tables)
-    return asdict(replace(config, classes=replace(config.classes, tables=names)))
+    table = asdict(replace(config, classes=replace(config.classes, tables=names)))
+    del table["jobs"]
+    return table
 
 
 def _validated(table: Mapping[str, Any], name: str) -> TrainConfig:

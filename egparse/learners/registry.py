@@ -49,7 +49,8 @@ class Entry(NamedTuple):
     ``continues`` says whether it can keep the scores of a base model and learn what is added to
     them: learners do that which use a problem by its contract alone (``offset_problem``).
     ``distributions`` says whether it can learn from distributions over structures, which may change
-    between passes (``targets``), under a loss with finite beta.
+    between passes (``targets``), under a loss with finite beta. ``shards`` says whether its dual
+    variables can be divided among several jobs (``shards``).
     """
 
     builder: str
@@ -62,6 +63,7 @@ class Entry(NamedTuple):
     regularised: bool = True
     warm_starts: bool = False
     distributions: bool = False
+    shards: bool = False
 
 
 def build(name: str, problem: VectorProblem, config: LearnerConfig, **options: Any) -> Learner:
@@ -78,15 +80,19 @@ def build(name: str, problem: VectorProblem, config: LearnerConfig, **options: A
     return cast(Learner, _called(name, lambda: builder(problem, config, options)))
 
 
-def check_settings(name: str, config: LearnerConfig, options: Options) -> None:
-    """Raise ConfigError for settings that a learner refuses whatever its problem, or where it needs
-    a package that is not installed; unknown learners are left to ``build``.
+def check_settings(name: str, config: LearnerConfig, options: Options) -> object:
+    """The configuration of a learner; None for unknown ones, which are left to ``build``.
+
+    Raises:
+        ConfigError: settings that it refuses whatever its problem, or a package that it needs is
+            not installed.
     """
-    if name in LEARNERS:
-        entry = LEARNERS[name]
-        check_installed(name)
-        configure = cast(Configure, _imported(name, entry.configure))
-        _called(name, lambda: configure(config, options))
+    if name not in LEARNERS:
+        return None
+    entry = LEARNERS[name]
+    check_installed(name)
+    configure = cast(Configure, _imported(name, entry.configure))
+    return _called(name, lambda: configure(config, options))
 
 
 def check_installed(name: str) -> None:
@@ -126,6 +132,7 @@ LEARNERS: dict[str, Entry] = {
         continues=True,
         distributions=True,
         warm_starts=True,
+        shards=True,
     ),
     "eg-cyclic": Entry(
         "egparse.learners.builders:build_eg_cyclic",
@@ -135,6 +142,7 @@ LEARNERS: dict[str, Entry] = {
         continues=True,
         distributions=True,
         warm_starts=True,
+        shards=True,
     ),
     "eg-2007": Entry(
         "egparse.learners.builders:build_eg_2007",
@@ -143,6 +151,7 @@ LEARNERS: dict[str, Entry] = {
         "visit (Globerson et al. 2007, Fig. 2 and section 7)",
         continues=True,
         distributions=True,
+        shards=True,
     ),
     "eg-batch": Entry(
         "egparse.learners.builders:build_eg_batch",
@@ -166,6 +175,7 @@ LEARNERS: dict[str, Entry] = {
         "dual coordinate ascent that remembers its dual variables, any loss of the family "
         "(Shalev-Shwartz & Zhang 2013; Lacoste-Julien et al. 2013)",
         continues=True,
+        shards=True,
     ),
     "mira": Entry(
         "egparse.learners.builders:build_mira",
@@ -334,3 +344,6 @@ CONTINUING = tuple(name for name, entry in LEARNERS.items() if entry.continues)
 
 FROM_DISTRIBUTIONS = tuple(name for name, entry in LEARNERS.items() if entry.distributions)
 """Learners that can learn from distributions over structures."""
+
+SHARDED = tuple(name for name, entry in LEARNERS.items() if entry.shards)
+"""Learners whose dual variables several jobs can share."""

@@ -25,6 +25,7 @@ from egparse.fitting.optimise import Prepared, require_finite
 from egparse.learners.eg.batch import BatchEG
 from egparse.learners.eg.online import OnlineEG
 from egparse.learners.learner import Learner, State
+from egparse.learners.shards.learner import ShardedLearner
 from egparse.learners.targets.contract import set_completion
 from egparse.structures.chains.higher_order_states import n_ngrams
 from egparse.tagging.partial_tags import PartialTags
@@ -48,6 +49,7 @@ MAX_BYTES = 8 << 30
 _BYTES_OF_NGRAM = 128
 _BYTES_OF_PART = {
     OnlineEG: 8,
+    ShardedLearner: 8,
     BatchEG: 24,
 }  # learners with duals: theta and marginal, float32; three times float64
 

@@ -24,6 +24,7 @@ from egparse.fitting.choose_learner import (
     fits,
     is_probabilistic,
     loss_name,
+    refuse_partial,
 )
 from egparse.fitting.class_templates import OF_CLASSES, with_classes, with_room
 from egparse.fitting.config import AUTO, JackknifeConfig, TrainConfig
@@ -119,6 +120,7 @@ def _check_annotation(
 def _check_partial(config: TrainConfig, section: str) -> None:
     with _named(section):
         check_partial(getattr(config, section))
+        refuse_partial(config.jobs)
 
 
 def check_sequences(config: TrainConfig, section: str) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from egparse.fitting import interruption
 from egparse.fitting.config import JackknifeConfig
+from egparse.fitting.jobs import in_threads
 from egparse.fitting.optimise import naming
 from egparse.fitting.progress import Listener, Step
 from egparse.tagging.tagger_task import TaggerTask
@@ -32,11 +33,16 @@ def jackknife(
     predicted = task.gold.copy()
     name = f"{task.name} jackknife"
     listener(Step(name, folds, 0))
-    for fold in range(folds):
+
+    def of_fold(fold: int) -> tuple[Longs, Ints]:
         outside = part.select(fold_of == fold)
         with naming(name):
             tagger = task.on_sentences(fold_of != fold).prepare(settings).after(config.passes)
-        predicted[outside.rows] = tagger.predict(outside.part.words)
+        return outside.rows, tagger.predict(outside.part.words)
+
+    # in a thread a fold is learned by one job: the tags do not depend on how many there are
+    for fold, (rows, tags) in enumerate(in_threads(of_fold, range(folds))):
+        predicted[rows] = tags
         listener(Step(name, folds, fold + 1))
         interruption.check()
     return predicted

@@ -17,6 +17,7 @@ from egparse.fitting import interruption
 from egparse.fitting.choose_learner import is_probabilistic
 from egparse.fitting.config import TrainConfig
 from egparse.fitting.config_files import config_of_model
+from egparse.fitting.jobs import Jobs, working_with
 from egparse.fitting.joint_tags import section_of
 from egparse.fitting.optimise import INTERRUPTED, Best
 from egparse.fitting.progress import Listener, silent
@@ -118,7 +119,8 @@ def train(
     config = with_language(check_settings(config), sentences)
     corpus = divide(sentences, dev, config, layers_to_train)
     run = prepared_run(corpus, config, listener, teachers)
-    interrupted = run.until_interrupted(lambda task: fit(task, listener))
+    with working_with(Jobs(config.jobs)):
+        interrupted = run.until_interrupted(lambda task: fit(task, listener))
     return Trained(run.model(interrupted), interrupted, corpus.held_out, corpus.dev)
 
 
@@ -520,6 +522,7 @@ class Run:
             "words": self.train.words.n_words,
             "development_sentences": len(self.corpus.dev),
             "seed": self.config.seed,
+            **({"jobs": self.config.jobs} if self.config.jobs > 1 else {}),
             "cpu_seconds": round(time.process_time() - self._begun, 1),
             "stopped": INTERRUPTED if interrupted else "finished",
             "tasks": self.records,

@@ -179,6 +179,8 @@ def tune(
         EgparseError: no sentence, no task, or a task that the corpus does not annotate.
     """
     config = with_language(check_settings(config), sentences)
+    if config.jobs > 1:
+        raise ConfigError(f"expected jobs = 1 for tuning, got jobs = {config.jobs}")
     if (
         config.morphology.joint == "auto"
         and MORPHOLOGY not in paths

@@ -30,6 +30,7 @@ from egparse.cli.options import (
     JsonOption,
     QuietOption,
     SkipBadOption,
+    TrainingJobsOption,
     examples,
 )
 from egparse.cli.task_progress import (
@@ -58,6 +59,7 @@ EPILOG = examples(
     'egparse train corpus.conllu --set \'layers=["upos", "heads"]\' --seed 7',
     "egparse train --base en_ewt mine.conllu --output mine.msgpack",
     "egparse train corpus.conllu --ensemble 3",
+    "egparse train corpus.conllu --jobs 0",
     "egparse train corpus.conllu --teacher first.msgpack --teacher second.msgpack",
 )
 
@@ -246,6 +248,7 @@ def train_cli(
             "--seed", metavar="N", help="Random seed; equal seeds give equal models on one machine."
         ),
     ] = None,
+    jobs: TrainingJobsOption = None,
     language: Annotated[
         str | None,
         typer.Option(
@@ -328,7 +331,7 @@ def train_cli(
             else []
         )
         table = load_table(config, [*learners, *(override or [])]) | _given(
-            seed=seed, language=language
+            seed=seed, jobs=_count_of(jobs), language=language
         )
         if classes:
             put(table, "classes.tables", classes)
@@ -424,6 +427,15 @@ def _all_of(listeners: list[Listener]) -> Listener:
             listener(event)
 
     return listen
+
+
+def _count_of(jobs: int | None) -> int | None:
+    """The number of threads for ``--jobs``."""
+    if jobs != 0:
+        return jobs
+    from egparse.cli.workers import all_cores
+
+    return all_cores()
 
 
 def _given(**options: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from egparse.learners.eg.online import EGConfig
 from egparse.learners.problem import VectorProblem
 from egparse.learners.sdca import SDCAConfig
 from egparse.learners.shards.flat import FlatVector
-from egparse.learners.shards.local_eg import LocalEG
+from egparse.learners.shards.local_eg import LocalEG, check_eg
 from egparse.learners.shards.local_sdca import LocalSDCA
 from egparse.learners.shards.messages import Change, Report, Round, Sums
 from egparse.types import Floats, Longs
@@ -128,8 +128,10 @@ def local_config(config: object) -> LocalConfig:
     """The settings of a learner, as those of a shard.
 
     Raises:
-        ConfigError: a learner that cannot work on shards.
+        ConfigError: a learner that cannot work on shards, or settings that shards cannot keep to.
     """
+    if isinstance(config, EGConfig):
+        check_eg(config)
     if isinstance(config, EGConfig | SDCAConfig):
         return config
     raise ConfigError(

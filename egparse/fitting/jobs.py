@@ -1,0 +1,60 @@
+"""By how many jobs training is done at once: what a run says here, the tasks in it ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from egparse.learners.shards.transport import Connect
+
+Piece = TypeVar("Piece")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """``count`` shards of the examples, reached by ``connect`` (None: threads of this process)."""
+
+    count: int = 1
+    connect: Connect | None = None
+
+
+_ONE = Jobs()
+_jobs: ContextVar[Jobs] = ContextVar("egparse_jobs", default=_ONE)
+
+
+def present_jobs() -> Jobs:
+    """The jobs of the run that this code is called in. In a new thread it is one, so that what a
+    run gives to threads is not divided once more.
+    """
+    return _jobs.get()
+
+
+@contextmanager
+def working_with(jobs: Jobs) -> Iterator[None]:
+    """Within the block, tasks learn by so many jobs."""
+    before = _jobs.set(jobs)
+    try:
+        yield
+    finally:
+        _jobs.reset(before)
+
+
+def in_threads(work: Callable[[Piece], Result], pieces: Iterable[Piece]) -> Iterator[Result]:
+    """``work(piece)`` for each piece, in order: one after the other, or where there are several
+    jobs in as many threads.
+    """
+    count = present_jobs().count
+    if count == 1:
+        yield from map(work, pieces)
+        return
+    threads = ThreadPoolExecutor(count, "egparse-job")
+    try:
+        yield from threads.map(work, pieces)
+    finally:
+        threads.shutdown(cancel_futures=True)
