@@ -6,9 +6,9 @@ here listens on the loopback interface only.
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -56,10 +56,10 @@ def connected(workers: int, address: str | None = None) -> Iterator[None]:
                 num_cpus=workers,
                 include_dashboard=False,
                 log_to_driver=False,
-                logging_level="ERROR",
+                logging_level=logging.ERROR,
             )
         else:
-            ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
     except (ConnectionError, RuntimeError, ValueError) as error:
         where = "here" if address is None else f"at {address}"
         raise EgparseError(f"expected a Ray cluster {where}, got: {error}") from None
@@ -74,7 +74,7 @@ def processors() -> int:
     """The processors of the nodes that the cluster has now, as Ray counts them."""
     import ray
 
-    return int(ray.cluster_resources().get("CPU", 0))
+    return int(ray.cluster_resources().get("CPU", 0))  # type: ignore[no-untyped-call]
 
 
 def _require_answer(address: str) -> None:
@@ -98,5 +98,3 @@ def _require_processors(workers: int, where: str) -> None:
         raise EgparseError(
             f"--workers: expected at most {found}, the processors of {where}, got {workers}"
         )
-
-

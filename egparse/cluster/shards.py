@@ -14,16 +14,16 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
-import numpy as np
 import ray
 
 from egparse.cluster.waiting import results_of
 from egparse.errors import EgparseError
 from egparse.learners.problem import VectorProblem, shard_of
 from egparse.learners.shards.flat import FlatVector
-from egparse.learners.shards.messages import Change, Report
+from egparse.learners.shards.messages import Report
 from egparse.learners.shards.shard import LocalConfig, Shard
 
 SNAPSHOT_EVERY = 8
@@ -65,6 +65,8 @@ class _Worker:
         if number != self._answered:
             if number != self._answered + 1 or number == 0:
                 self._catch_up(past)
+            if method == "set_state":
+                arguments = copy.deepcopy(arguments)  # arrays of Ray cannot be written
             self._last = getattr(self._shard, method)(*arguments)
             self._answered = number
         return self._last
@@ -84,13 +86,17 @@ class _Worker:
             state, v = ray.get([past.state, past.v])
             self._shard.set_state(copy.deepcopy(state), v)
         for call in past.calls:
-            report = getattr(self._shard, call.method)(*ray.get(call.arguments))
-            if call.value is not None and report.value != call.value:
-                raise EgparseError(
-                    f"shard {self._number}: expected a node whose processor gives the same last "
-                    "digits as that of the node that was lost, to make its rounds again, got "
-                    f"{report.value!r} for {call.value!r}; continue with --resume"
-                )
+            self._repeat(call, copy.deepcopy(ray.get(call.arguments)))
+
+    def _repeat(self, call: _Call, arguments: tuple[Any, ...]) -> None:
+        """Make a call again, and check that it had the same result."""
+        report = getattr(self._shard, call.method)(*arguments)
+        if call.value is not None and report.value != call.value:
+            raise EgparseError(
+                f"shard {self._number}: expected a node whose processor gives the same last digits "
+                "as that of the node that was lost, to make its rounds again, got "
+                f"{report.value!r} for {call.value!r}"
+            )
 
 
 class RayShards:
@@ -139,6 +145,8 @@ class RayShards:
         ]
         results = results_of(waiting)
         self._number += 1
+        if method == "state":
+            return results
         self._pasts = [
             past._replace(calls=(*past.calls, _Call(method, message, _value_of(result))))
             for past, message, result in zip(self._pasts, messages, results, strict=True)
@@ -160,6 +168,30 @@ class RayShards:
         """End the workers."""
         for worker in self.workers:
             ray.kill(worker)
+
+
+class OneProblemAtATime(AbstractContextManager["OneProblemAtATime"]):
+    """See ``learners.shards.transport.Connect``: the shards of a problem end when those of the next
+    one, or the context, need their processors.
+    """
+
+    def __init__(self) -> None:
+        self._present: RayShards | None = None
+
+    def __call__(
+        self, problem: VectorProblem, examples: Sequence[slice], config: LocalConfig
+    ) -> RayShards:
+        self._end()
+        self._present = RayShards(problem, examples, config)
+        return self._present
+
+    def __exit__(self, *error: object) -> None:
+        self._end()
+
+    def _end(self) -> None:
+        if self._present is not None:
+            self._present.close()
+        self._present = None
 
 
 def _put(arguments: Sequence[tuple[Any, ...]]) -> list[Any]:

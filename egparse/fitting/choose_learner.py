@@ -96,7 +96,7 @@ def build_learner(
         }
     is_partial = len(getattr(parts, "partial", ())) > 0
     jobs = present_jobs()
-    if jobs.count > 1:
+    if jobs.divide:
         settings = check_settings(config.learner, common, options)
         check_jobs(config, settings)
         if is_partial:

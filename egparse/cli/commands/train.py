@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from egparse.cli import corpora, progress, tables
+from egparse.cli.engines import check_engine, shards_of
 from egparse.cli.exit_codes import INTERRUPTED, complain, reported
 from egparse.cli.files.arguments import ForceOption, check_output, require_file
 from egparse.cli.files.kinds import Kind
@@ -26,11 +27,15 @@ from egparse.cli.options import (
     CorpusArgument,
     DevOption,
     EncodingOption,
+    Engine,
+    EngineOption,
     FormatOption,
     JsonOption,
     QuietOption,
+    RayAddressOption,
     SkipBadOption,
     TrainingJobsOption,
+    WorkersOption,
     examples,
 )
 from egparse.cli.task_progress import (
@@ -60,6 +65,7 @@ EPILOG = examples(
     "egparse train --base en_ewt mine.conllu --output mine.msgpack",
     "egparse train corpus.conllu --ensemble 3",
     "egparse train corpus.conllu --jobs 0",
+    "egparse train corpus.conllu --engine ray --workers 16 --ray-address head:6379",
     "egparse train corpus.conllu --teacher first.msgpack --teacher second.msgpack",
 )
 
@@ -249,6 +255,9 @@ def train_cli(
         ),
     ] = None,
     jobs: TrainingJobsOption = None,
+    engine: EngineOption = Engine.LOCAL,
+    workers: WorkersOption = None,
+    ray_address: RayAddressOption = None,
     language: Annotated[
         str | None,
         typer.Option(
@@ -320,6 +329,7 @@ def train_cli(
     --set teacher.threshold=N (default 0.5).
     """
     with reported():
+        check_engine(engine, workers, ray_address, jobs)
         check_files(corpus, output, dev=dev, config=config, force=force, classes=classes or ())
         from egparse.fitting.config import TASK_SECTIONS
         from egparse.fitting.config_files import load_table, put, read_config
@@ -331,7 +341,7 @@ def train_cli(
             else []
         )
         table = load_table(config, [*learners, *(override or [])]) | _given(
-            seed=seed, jobs=_count_of(jobs), language=language
+            seed=seed, jobs=workers or _count_of(jobs), language=language
         )
         if classes:
             put(table, "classes.tables", classes)
@@ -352,7 +362,11 @@ def train_cli(
 
             source = load_base(base)
             settings = configure(source.model, table, name)
-        with warnings_shown(quiet), progress.shown(quiet) as listener:
+        with (
+            shards_of(engine, workers, ray_address),
+            warnings_shown(quiet),
+            progress.shown(quiet) as listener,
+        ):
             done = train(
                 corpus,
                 output,
