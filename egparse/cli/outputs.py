@@ -5,45 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from typing import TextIO
 
 from egparse.errors import EgparseError
 from egparse.storage.atomic import open_atomically
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from egparse.sentences import Sentence
-
-
-class Amount(NamedTuple):
-    """How much has been written."""
-
-    sentences: int
-    words: int
-
-
-def write(sentences: Iterable[Sentence], stream: TextIO, format: str) -> Amount:
-    """Write sentences as they come, in a corpus format or a piece in one of ``writers.formats``;
-    returns how many.
-    """
-    from egparse.readers.corpus import write_corpus
-    from egparse.writers.formats import FORMATS, piece
-
-    if format in FORMATS:
-        written = list(sentences)
-        stream.write(piece(written, format))
-        return Amount(len(written), sum(map(len, written)))
-    words = 0
-
-    def counted() -> Iterator[Sentence]:
-        nonlocal words
-        for sentence in sentences:
-            words += len(sentence)
-            yield sentence
-
-    count = write_corpus(counted(), stream, format)
-    return Amount(count, words)
 
 
 def require_misc(format: str, name: str) -> None:

@@ -12,19 +12,26 @@ in common (fork, ignore SIGINT, translate errors) would need a parameter for eac
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
 import sys
 import warnings
 from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
+from itertools import chain, islice
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from egparse.cli.terminal.signals import uninterrupted
 from egparse.errors import EgparseError
+from egparse.sentences import Sentence
+
+if TYPE_CHECKING:
+    from egparse.bulk.annotation import Annotated, Annotation
+    from egparse.bulk.passages import Passage
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
@@ -118,6 +125,36 @@ def map_in_order(
         with uninterrupted():
             _kill(workers)
         raise
+
+
+def map_pieces(
+    work: Annotation, pieces: Iterable[list[Passage]], jobs: int
+) -> Generator[Annotated, None, None]:
+    """``map_in_order`` for annotation: a single piece is annotated by this process, which costs
+    less, and so is everything with one job.
+    """
+    left = iter(pieces)
+    if jobs == 1:
+        yield from map(work, left)
+        return
+    first, failure = list[list["Passage"]](), None
+    try:
+        for piece in islice(left, 2):
+            first.append(piece)
+    except Exception as error:  # raised below: an earlier piece may have a fault
+        failure = error
+    if len(first) < 2 or failure is not None:
+        yield from map(work, first)
+        if failure is not None:
+            raise failure
+        return
+    if FORKS:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            list(work.model.annotate([Sentence(("a",))]))  # loads the kernels for all processes
+        gc.freeze()  # the collector writes to the objects it visits, which would copy their pages
+    with closing(map_in_order(work, chain(first, left), jobs)) as results:
+        yield from results
 
 
 def _start(work: Callable[[Any], Any], others: Sequence[_Worker], forks: bool) -> _Worker:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import IO, NamedTuple, Protocol
+from typing import IO, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -18,6 +18,19 @@ from egparse.splitting.splitter import Splitter
 from egparse.tokenising.expander import Expander
 from egparse.tokenising.tokeniser import Tokeniser
 from egparse.types import Mask
+
+
+@runtime_checkable
+class TextPassage(Protocol):
+    """Part of a text that can be read by itself."""
+
+    @property
+    def size(self) -> int:
+        """The number of characters."""
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """The content, in parts."""
 
 
 class Reader(Protocol):
@@ -34,6 +47,26 @@ class Reader(Protocol):
 
     def release(self) -> list[Sentence]:
         """Sentences that are kept back until more of the text is known, for somebody who waits."""
+
+    def passages(
+        self, source: IO[str] | IO[bytes], size: int, *, name: str, encoding: str = UTF_8
+    ) -> Iterator[TextPassage]:
+        """The text in passages of about ``size`` characters; errors as in ``sentences``."""
+
+    def read(self, passage: Any) -> Iterator[Sentence]:
+        """The sentences of a passage that a reader of the same kind has cut, with IDs from the
+        first one on. Those of all passages are those of the text, but for their IDs.
+        """
+
+
+class _Paragraphs(NamedTuple):
+    """Some paragraphs of a text, without the blank lines between them."""
+
+    texts: list[str]
+
+    @property
+    def size(self) -> int:
+        return sum(map(len, self.texts))
 
 
 class _WholeParagraphs:
@@ -77,6 +110,9 @@ class _RuleReader(NamedTuple):
             first_id=self.first_id,
             max_words=self.max_words,
         )
+        return self._expanded(sentences)
+
+    def _expanded(self, sentences: Iterator[Sentence]) -> Iterator[Sentence]:
         if self.expander is None:
             return sentences
         expand = self.expander.expand
@@ -84,6 +120,34 @@ class _RuleReader(NamedTuple):
 
     def release(self) -> list[Sentence]:
         return []
+
+    def passages(
+        self, source: IO[str] | IO[bytes], size: int, *, name: str, encoding: str = UTF_8
+    ) -> Iterator[_Paragraphs]:
+        from egparse.readers.docs import paragraphs_of
+
+        held: list[str] = []
+        length = 0
+        for text in paragraphs_of(source, self.language, name=name, encoding=encoding):
+            held.append(text)
+            length += len(text)
+            if length >= size:
+                yield _Paragraphs(held)
+                held, length = [], 0
+        if held:
+            yield _Paragraphs(held)
+
+    def read(self, passage: _Paragraphs) -> Iterator[Sentence]:
+        from egparse.readers.docs import read_paragraphs
+
+        sentences = read_paragraphs(
+            passage.texts,
+            self.language,
+            max_words=self.max_words,
+            splitter=None if self.splitter is None else self.splitter.starts,
+            first_id=self.first_id,
+        )
+        return self._expanded(sentences)
 
 
 def reader_of(

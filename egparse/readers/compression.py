@@ -1,4 +1,5 @@
-"""Compressed files, recognised by their first bytes and decompressed as they are read.
+"""Compressed files, recognised by their first bytes and decompressed as they are read; and
+compression of what is written to a file whose name says so.
 
 gzip, bzip2, xz and Zstandard. A file may consist of several compressed parts, as ``cat`` joins
 them. No call gives more than one chunk, however well the data are compressed: memory is bounded.
@@ -12,15 +13,17 @@ import zlib
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from itertools import chain
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
-from egparse.errors import CorpusError
+from egparse.errors import CorpusError, EgparseError
 
 SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 """The endings of names of compressed files, before which stands that of the content."""
 
 MAX_PIECE = 1 << 18
 """Bytes that are decompressed at a time."""
+
+_GZIP_LEVEL = 6  # that of gzip
 
 _MAX_MEMORY = 1 << 28
 """Bytes of memory that an xz file may ask for. ``xz -9`` needs a quarter of it; the format allows
@@ -47,6 +50,16 @@ class Decompressor(Protocol):
 
     def decompress(self, data: bytes, max_length: int = -1) -> bytes:
         """At most ``max_length`` bytes; the others come with the next calls."""
+
+
+class Compressor(Protocol):
+    """A compressor of one part, as ``bz2.BZ2Compressor``."""
+
+    def compress(self, data: bytes, /) -> bytes:
+        """Compressed data, as far as there are some."""
+
+    def flush(self) -> bytes:
+        """The rest, which ends the part."""
 
 
 class _Compression(NamedTuple):
@@ -82,13 +95,16 @@ def _xz() -> Decompressor:
 
 
 def _zstandard() -> Decompressor:
+    opened: Decompressor = _zstandard_module().ZstdDecompressor()
+    return opened
+
+
+def _zstandard_module() -> Any:
     for name in _ZSTANDARD:
         try:
-            module: Any = import_module(name)
+            return import_module(name)
         except ImportError:
             continue
-        opened: Decompressor = module.ZstdDecompressor()
-        return opened
     raise ImportError
 
 
@@ -102,6 +118,13 @@ _COMPRESSIONS = (
     _Compression("xz", b"\xfd7zXZ\x00", _xz),
     _Compression("Zstandard", b"\x28\xb5\x2f\xfd", _zstandard),
 )
+
+_COMPRESSORS: dict[str, Callable[[], Compressor]] = {
+    ".gz": lambda: zlib.compressobj(_GZIP_LEVEL, wbits=31),
+    ".bz2": bz2.BZ2Compressor,
+    ".xz": lzma.LZMACompressor,
+    ".zst": lambda: cast("Compressor", _zstandard_module().ZstdCompressor()),
+}
 
 _FOREIGN = (
     (b"PK\x03\x04", "a zip archive: unpack it first"),
@@ -123,6 +146,24 @@ def without_compression(name: str) -> str:
     """The name of a file without the ending that says how it is compressed."""
     ending = next((one for one in SUFFIXES if name.lower().endswith(one)), "")
     return name[: len(name) - len(ending)]
+
+
+def compressor_of(name: str) -> Callable[[], Compressor] | None:
+    """What compresses each part of a file, as the ending of its name says; None: nothing does.
+
+    Raises:
+        EgparseError: a compression that this Python does not know.
+    """
+    made = next((made for end, made in _COMPRESSORS.items() if name.lower().endswith(end)), None)
+    try:
+        if made is not None:
+            made()
+    except ImportError:
+        raise EgparseError(
+            f"{name}: expected a compression that this Python can write (Zstandard needs Python "
+            f"3.14 or the package {_ZSTANDARD[1]}), got .zst"
+        ) from None
+    return made
 
 
 def decompressed(pieces: Iterator[bytes], path: str) -> Iterator[bytes]:

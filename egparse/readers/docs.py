@@ -113,6 +113,26 @@ def read_text(
     return _sentences(_paragraphs(texts), language, max_words, splitter, first_id)
 
 
+def read_paragraphs(
+    paragraphs: Iterable[str],
+    language: str,
+    *,
+    max_words: int = MAX_WORDS,
+    splitter: Starts | None = None,
+    first_id: int = 1,
+) -> Iterator[Sentence]:
+    """The sentences of paragraphs that ``paragraphs_of`` has found; see ``read_text``."""
+    return _sentences(paragraphs, language, max_words, splitter, first_id)
+
+
+def paragraphs_of(
+    source: IO[str] | IO[bytes], language: str, *, name: str, encoding: str = UTF_8
+) -> Iterator[str]:
+    """The paragraphs of a text, of which each can be read by itself; errors as in ``read_text``."""
+    _rules(language)
+    return (one for one in _paragraphs(texts_of(source, name, encoding)) if one.strip())
+
+
 def split_words(text: str, language: str) -> list[str]:
     """The words of a short text by spaCy's rules, without blanks. They are the same whether a text
     is split as a whole or at its blanks first.

@@ -15,7 +15,7 @@ import io
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import IO, NamedTuple, Protocol
 
 import numpy as np
@@ -84,6 +84,26 @@ class _Run(NamedTuple):
     opens: bool
 
 
+class PartsOfText(NamedTuple):
+    """Consecutive parts of a text, which can be read without the others: the blanks ``after`` their
+    last token that the following parts begin with, and whether the text begins here.
+    """
+
+    parts: list[_Part]
+    after: str
+    is_first: bool
+
+    @property
+    def size(self) -> int:
+        """The number of characters."""
+        return sum(len(part.text) for part in self.parts)
+
+    @property
+    def texts(self) -> list[str]:
+        """The parts of the text."""
+        return [part.text for part in self.parts]
+
+
 class TextReader:
     """Reads one text. ``sentences`` gives them as they are complete; the last paragraphs that have
     arrived are only complete when it is known which blanks they end with.
@@ -124,6 +144,44 @@ class TextReader:
             if runs:
                 yield from self.release()
                 self._held = runs
+        yield from self.release()
+
+    def passages(
+        self, source: IO[str] | IO[bytes], size: int, *, name: str, encoding: str = UTF_8
+    ) -> Iterator[PartsOfText]:
+        """The text in passages of ``size`` characters or a paragraph more, of which other readers
+        make the same sentences with ``read``; errors as in ``sentences``.
+        """
+        held: list[_Part] = []
+        length, is_first = 0, True
+        for part in chain.from_iterable(_parts(texts_of(source, name, encoding))):
+            blanks = len(part.text) - len(part.text.lstrip())
+            has_tokens = blanks < len(part.text)
+            if length >= size and has_tokens:
+                yield PartsOfText(held, part.text[:blanks], is_first)
+                held, length, is_first = [], 0, False
+            held.append(part)
+            if length or has_tokens:  # a passage has tokens, which blanks after it belong to
+                length += len(part.text)
+        if held:
+            yield PartsOfText(held, "", is_first)
+
+    def read(self, passage: PartsOfText) -> Iterator[Sentence]:
+        """The sentences of a passage, with IDs from the first one on."""
+        if not passage.is_first:
+            self._comments = ()
+        drops_blanks = not passage.is_first
+        for runs in _runs(_batches([passage.parts]), self._reading.tokeniser):
+            if not runs[0].forms:
+                blanks = runs.pop(0).blanks[0]
+                if not drops_blanks:  # else they stand after the passage before
+                    self._add_blanks(blanks)
+            drops_blanks = False
+            if runs:
+                yield from self.release()
+                self._held = runs
+        if self._held:
+            self._add_blanks(passage.after)
         yield from self.release()
 
     def release(self) -> list[Sentence]:

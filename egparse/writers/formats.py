@@ -29,18 +29,19 @@ def piece(sentences: Iterable[Sentence], format: str) -> str:
 
 class Frame:
     """Joins pieces of one output in any format: ``add`` returns a piece with what has to stand
-    before it, ``end`` what has to stand after the last one. Corpora need neither.
+    before it, ``end`` what has to stand after the last one. Corpora need neither. ``begun`` says
+    whether there was a piece.
     """
 
-    def __init__(self, format: str) -> None:
+    def __init__(self, format: str, *, begun: bool = False) -> None:
         self._format = format
-        self._begun = False
+        self.begun = begun
 
     def add(self, data: bytes, *, new_document: bool = False) -> bytes:
         """A piece, in UTF-8, as it is written."""
         if not data:
             return data
-        begun, self._begun = self._begun, True
+        begun, self.begun = self.begun, True
         if self._format == "json":
             return (b",\n" if begun else _JSON_BEGIN) + data
         if self._format == "text":
@@ -52,7 +53,7 @@ class Frame:
         """What completes the output."""
         if self._format != "json":
             return b""
-        return _JSON_END if self._begun else b'{"sentences": []}\n'
+        return _JSON_END if self.begun else b'{"sentences": []}\n'
 
 
 def document(sentences: Iterable[Sentence], format: str) -> str:

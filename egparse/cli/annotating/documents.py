@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, TextIO
+from typing import Protocol
 
 from egparse.cli import outputs
 from egparse.cli.annotating.arguments import (
@@ -18,6 +18,7 @@ from egparse.cli.annotating.arguments import (
     expected_format,
     output_path,
 )
+from egparse.cli.annotating.sinks import Sink, StreamSink
 from egparse.cli.files.arguments import STANDARD, check_output
 from egparse.cli.files.kinds import Kind
 from egparse.errors import EgparseError, one_line
@@ -56,10 +57,8 @@ class Joined(AbstractContextManager["Joined"]):
     for.
     """
 
-    def __init__(
-        self, stream: TextIO, files: Sequence[InputFile], output: str | None = None
-    ) -> None:
-        self._stream = stream
+    def __init__(self, sink: Sink, files: Sequence[InputFile], output: str | None = None) -> None:
+        self._sink = sink
         self._frame = Frame(output or "conllu")
         self._marks = len(files) > 1
         self._short = len({file.relative for file in files}) == len(files)
@@ -72,7 +71,7 @@ class Joined(AbstractContextManager["Joined"]):
         trace: TracebackType | None,
     ) -> None:
         if kind is None:
-            self._put(self._frame.end())
+            self._sink.write(self._frame.end())
 
     def write(self, document: Document, data: bytes) -> None:
         """See ``Documents``.
@@ -91,14 +90,7 @@ class Joined(AbstractContextManager["Joined"]):
             self._last = document
             if self._marks:
                 data = _marked(data, document.format, self._name(document.file))
-        self._put(self._frame.add(data, new_document=new))
-
-    def _put(self, data: bytes) -> None:
-        binary = getattr(self._stream, "buffer", None)
-        if binary is None:
-            self._stream.write(data.decode())
-        else:
-            binary.write(data)
+        self._sink.write(self._frame.add(data, new_document=new))
 
     def _name(self, file: InputFile) -> str:
         short = self._short or file.path == STANDARD
@@ -109,7 +101,7 @@ class Joined(AbstractContextManager["Joined"]):
 
     def flush(self) -> None:
         """See ``Documents``."""
-        self._stream.flush()
+        self._sink.flush()
 
 
 class Separate(AbstractContextManager["Separate"]):
@@ -134,7 +126,7 @@ class Separate(AbstractContextManager["Separate"]):
         self._inputs = inputs
         self._force = force
         self._open = ExitStack()
-        self._stream: TextIO | None = None
+        self._sink: Sink | None = None
         self._frame = Frame("conllu")
         self._outputs = {
             file: output_path(
@@ -154,20 +146,22 @@ class Separate(AbstractContextManager["Separate"]):
 
     def write(self, document: Document, data: bytes) -> None:
         """See ``Documents``."""
-        stream = self._opened(document).buffer
-        stream.write(self._frame.add(data))
+        self._opened(document).write(self._frame.add(data))
 
     def end(self, document: Document) -> None:
         """Rename the file: it is complete."""
-        self._opened(document).buffer.write(self._frame.end())
+        self._opened(document).write(self._frame.end())
+        self._complete()
+        self._sink = None
+
+    def _complete(self) -> None:
         self._open.close()
-        self._stream = None
 
     def flush(self) -> None:
         """Do nothing: nobody sees a file before it is complete."""
 
-    def _opened(self, document: Document) -> TextIO:
-        if self._stream is None:
+    def _opened(self, document: Document) -> Sink:
+        if self._sink is None:
             path = output_path(self._folder, document.file.relative, document.format)
             if path != self._outputs[document.file]:  # the name did not tell the format
                 self._outputs[document.file] = path
@@ -175,8 +169,11 @@ class Separate(AbstractContextManager["Separate"]):
             path.parent.mkdir(parents=True, exist_ok=True)
             check_output(path, kind_of_format(document.format), {}, force=self._force)
             self._frame = Frame(document.format)
-            self._stream = self._open.enter_context(outputs.opened(path))
-        return self._stream
+            self._sink = self._new_sink(path)
+        return self._sink
+
+    def _new_sink(self, path: Path) -> Sink:
+        return StreamSink(self._open.enter_context(outputs.opened(path)))
 
 
 def kind_of_format(format: str) -> Kind:

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TextIO
 
+from egparse.bulk.writing import Amount
 from egparse.cli import tables
 from egparse.cli.annotating.arguments import InputFile
 from egparse.cli.annotating.source import Input, size_of
 from egparse.cli.files.arguments import STANDARD
-from egparse.cli.outputs import Amount
 from egparse.errors import one_line
 
 _DELAY = 0.5
@@ -43,7 +43,8 @@ class Progress:
         sizes = [size_of(file.path) for file in files] if stream is not None else [None]
         self._bytes = sum(size or 0 for size in sizes) if None not in sizes else 0
         self._files = files
-        self._earlier_bytes = 0
+        self._earlier_bytes = self._first_bytes = 0
+        self._first = self.amount
         self._source: Input | None = None
         self._begun: float | None = None
         self._waited = 0.0
@@ -61,6 +62,22 @@ class Progress:
             self._earlier_bytes += self._source.taken
             self._waited += self._source.waited
             self._source = None
+
+    def go_on(self, amount: Amount, taken: int) -> None:
+        """Begin where an interrupted run was: after so much, and so many bytes of all inputs."""
+        self.amount = self._first = amount
+        self._earlier_bytes = self._first_bytes = taken
+
+    def reach(self, document: int, taken: int) -> None:
+        """What is written next reaches to an input, by its place in the list, and to so many bytes
+        of all inputs.
+        """
+        self.documents = document + 1
+        self._earlier_bytes = taken
+
+    def wait(self, seconds: float) -> None:
+        """Leave time out of the speed, because an input had nothing."""
+        self._waited += seconds
 
     def begin(self) -> None:
         """Start the clock, once: loading is over."""
@@ -100,19 +117,21 @@ class Progress:
         files = [tables.things(self.documents, "file")] if len(self._files) > 1 else []
         amounts = [*files, tables.things(sentences, "sentence"), tables.things(words, "word")]
         shown = f"{seconds:.2f} s" if seconds < 1 else tables.seconds(seconds)
-        return f"{', '.join(amounts)} in {shown}: {self._speed()}"
+        before = f" ({self._first.words:,} before the interruption)" if self._first.words else ""
+        return f"{', '.join(amounts)}{before} in {shown}: {self._speed()}"
 
     def _speed(self) -> str:
-        return f"{self.amount.words / max(self.seconds, 1e-9):,.0f} words/s"
+        words = self.amount.words - self._first.words
+        return f"{words / max(self.seconds, 1e-9):,.0f} words/s"
 
     def _line(self, width: int) -> str:
         """The state in at most ``width`` characters: what is less important is left out first."""
         parts = [tables.things(self.amount.words, "word"), self._speed()]
         taken = self._earlier_bytes + (self._source.taken if self._source is not None else 0)
-        if self._bytes and taken:
+        if self._bytes and taken > self._first_bytes:
             share = min(1.0, taken / self._bytes)
-            left = self.seconds * (1 - share) / share
-            parts = [f"{100 * share:.0f} %", *parts, f"{tables.seconds(left)} left"]
+            left = self.seconds * (self._bytes - taken) / (taken - self._first_bytes)
+            parts = [f"{100 * share:.0f} %", *parts, f"{tables.seconds(max(0.0, left))} left"]
         while len(parts) > 1 and len(" | ".join(parts)) > width:
             parts.pop(-2)
         line = " | ".join(parts)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from io import StringIO
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from egparse.bulk.writing import write
 from egparse.cli import outputs
 from egparse.cli.annotating.arguments import InputFile, expected_format
 from egparse.cli.annotating.documents import Document, Documents
 from egparse.cli.annotating.progress import Progress
-from egparse.cli.annotating.source import Input
+from egparse.cli.annotating.resumable import Resumable, Resumption, Saved
+from egparse.cli.annotating.source import Input, size_of
 from egparse.cli.options import PLAIN, InputFormat, OutputFormat
 from egparse.errors import EgparseError, EmptyCorpusError
 from egparse.pipeline.annotate import BATCH_WORDS
@@ -26,7 +29,9 @@ from egparse.readers.corpus import read_corpus
 from egparse.sentences import Sentence
 
 if TYPE_CHECKING:
-    from egparse.cli.jobs import Written
+    from egparse.bulk.annotation import Annotated
+    from egparse.bulk.passages import Passage
+    from egparse.bulk.pieces import Piece, Place
 
 
 class Options(NamedTuple):
@@ -99,26 +104,119 @@ def annotate(run: Run) -> None:
     queue.hand_over()
 
 
-def annotate_with_jobs(run: Run, model_path: Path, jobs: int) -> None:
-    """Annotate one input after the other by several processes (0: one for each processor), which
-    load the model from ``model_path``; errors as in ``annotate``.
+def annotate_in_pieces(
+    run: Run, model_path: Path, jobs: int, resumption: Resumption | None = None
+) -> None:
+    """Annotate all inputs piece by piece, by several processes (0: one for each processor), which
+    load the model from ``model_path``; errors as in ``annotate``. With a ``resumption`` go on where
+    it says, and record in it what is finished.
     """
-    texts = _Texts(run)
-    for file in run.files:
-        with Input(file.path, run.options.encoding) as source:
-            run.progress.open(source)
-            document = None
-            try:
-                with closing(_written(source, run, texts, model_path, jobs)) as results:
-                    for written in results:
-                        document = document or Document(file, written.format)
-                        run.documents.write(document, written.data)
-                        run.progress.add(written.amount)
-            except EmptyCorpusError:
-                pass  # said below
-            run.progress.close()
-        run.documents.end(document or _empty(file, run))
+    from egparse.bulk.annotation import Annotation
+    from egparse.cli.workers import all_cores, map_pieces
+
+    work = Annotation(
+        run.model,
+        model_path,
+        _options_of_reading(run),
+        run.options.of_annotation,
+        run.options.output,
+    )
+    begin = Saved() if resumption is None else resumption.begin
+    run.progress.documents = begin.place.document
+    inputs, output = _Inputs(run, begin.place, resumption is not None), _Output(run, begin)
+    with closing(map_pieces(work, inputs.pieces(), jobs or all_cores())) as results:
+        for annotated in results:
+            piece, taken = inputs.given.popleft()
+            run.progress.reach(piece.parts[-1].document, taken)
+            output.write(piece, annotated)
+            if resumption is not None and piece.place is not None:
+                resumption.save(output.saved(piece.place), cast("Resumable", run.documents))
     run.documents.flush()
+
+
+class _Inputs:
+    """Cuts inputs into pieces of work. ``given`` are those that have been given and not taken back,
+    each with the bytes of files that were read by then.
+    """
+
+    def __init__(self, run: Run, begin: Place, in_shards: bool) -> None:
+        self._run = run
+        self._begin = begin
+        self._in_shards = in_shards
+        self.given: deque[tuple[Piece, int]] = deque()
+        earlier = run.files[: begin.document]
+        self.taken = sum(size_of(file.path) or 0 for file in earlier)
+        self._source: Input | None = None
+
+    def pieces(self) -> Iterator[list[Passage]]:
+        from egparse.bulk.pieces import pieces
+
+        documents = (self._passages(file) for file in self._run.files[self._begin.document :])
+        for piece in pieces(documents, self._begin, in_shards=self._in_shards):
+            taken = self.taken + (self._source.taken if self._source is not None else 0)
+            self.given.append((piece, taken))
+            yield piece.passages
+
+    def _passages(self, file: InputFile) -> Iterator[Passage]:
+        from egparse.bulk.passages import passages
+
+        run = self._run
+        with Input(file.path, run.options.encoding) as source:
+            self._source = source
+            format = source.format(run.options.format)
+            _check_reading(source, format, run)
+            waited, checked = 0.0, False
+            for passage in passages(run.model, source.stream, source.name, format):
+                waited = waited if checked else source.waited
+                run.progress.begin()
+                if run.options.marginals and not checked:
+                    output = run.options.output
+                    outputs.require_misc(
+                        output or ("conllu" if format in PLAIN else passage.format), source.name
+                    )
+                checked = True
+                yield passage
+            self._source = None
+            self.taken += source.taken
+            run.progress.wait(source.waited - waited)
+
+
+class _Output:
+    """Writes pieces, in order, to the documents that they are of."""
+
+    def __init__(self, run: Run, begin: Saved) -> None:
+        self._run = run
+        self._next_id = begin.next_id
+        self._current: Document | None = None
+        if begin.format is not None:
+            self._current = Document(run.files[begin.place.document], begin.format)
+
+    def write(self, piece: Piece, annotated: Annotated) -> None:
+        """Write what a piece has become.
+
+        Raises:
+            EgparseError: it has a fault; what is before it has been written.
+        """
+        run, left = self._run, iter(annotated.written)
+        for part in piece.parts:
+            file = run.files[part.document]
+            for _ in range(part.passages):
+                written = next(left, None)
+                if written is None:
+                    raise EgparseError(annotated.fault or "")
+                self._current = self._current or Document(file, written.format)
+                run.documents.write(self._current, written.data(self._next_id))
+                if written.is_plain:
+                    self._next_id += written.amount.sentences
+                run.progress.add(written.amount)
+            if part.is_last:
+                run.documents.end(self._current or _empty(file, run))
+                self._current = None
+
+    def saved(self, place: Place) -> Saved:
+        """How far the run is."""
+        format = None if self._current is None else self._current.format
+        return Saved(place, format, self._next_id, self._run.progress.amount)
 
 
 def load_kernels(model: Model, options: Options) -> None:
@@ -188,7 +286,7 @@ class _Queue:
         for one in waiting:
             text = StringIO()
             own = islice(left, len(one.sentences))
-            amount = outputs.write(own, text, one.document.format)
+            amount = write(own, text, one.document.format)
             if one.sentences:
                 run.documents.write(one.document, text.getvalue().encode("utf-8"))
             if one.is_last:
@@ -229,55 +327,27 @@ class _Texts:
 def _sentences(source: Input, run: Run, texts: _Texts) -> Iterator[Sentence]:
     """The sentences of an input as they are read."""
     format = source.format(run.options.format)
-    reading = _reading(source, format, run)
+    _check_reading(source, format, run)
     if format in PLAIN:
         return texts.sentences(source, format)
     run.progress.begin()
-    return read_corpus(source.stream, format, name=source.name, **reading)
+    return read_corpus(source.stream, format, name=source.name, **_options_of_reading(run))
 
 
-def _written(
-    source: Input, run: Run, texts: _Texts, model_path: Path, jobs: int
-) -> Generator[Written, None, None]:
-    from egparse.cli.jobs import annotate_corpus, annotate_text
-    from egparse.cli.workers import all_cores
-
-    format = source.format(run.options.format)
-    reading = _reading(source, format, run)
-    jobs = jobs or all_cores()
-    annotation = run.options.of_annotation
-    output = run.options.output
-    if format in PLAIN:
-        sentences = texts.sentences(source, format)
-        return annotate_text(
-            run.model, model_path, sentences, jobs, output=output or "conllu", **annotation
-        )
-    run.progress.begin()
-    return annotate_corpus(
-        run.model,
-        model_path,
-        source.stream,
-        source.name,
-        format,
-        jobs,
-        reading=reading,
-        output=output,
-        **annotation,
-    )
+def _check_reading(source: Input, format: InputFormat | None, run: Run) -> None:
+    """Raise EgparseError for ``respect_input`` with a format that has no cells to fill."""
+    corpora = (None, InputFormat.CONLLU, InputFormat.CONLLX)
+    if run.options.respect_input and format not in corpora:
+        expected = "expected CoNLL-U or CoNLL-X, which have cells to fill, for --respect-input"
+        raise EgparseError(f"{source.place}: {expected}, got {format}")
 
 
-def _reading(source: Input, format: InputFormat | None, run: Run) -> dict[str, Any]:
+def _options_of_reading(run: Run) -> dict[str, Any]:
     """Options of ``read_corpus``: the annotation of the input is either kept or not read at all, so
     that its faults do not matter.
-
-    Raises:
-        EgparseError: ``respect_input`` with a format that has no cells to fill.
     """
     if not run.options.respect_input:
         return {"trees": False, "spans_key": None}
-    if format not in (None, InputFormat.CONLLU, InputFormat.CONLLX):
-        expected = "expected CoNLL-U or CoNLL-X, which have cells to fill, for --respect-input"
-        raise EgparseError(f"{source.place}: {expected}, got {format}")
     parser = run.model.parser
     return {
         "trees": parser is not None,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from egparse.cli import outputs
 from egparse.cli.exit_codes import complain, reported
 from egparse.cli.files.arguments import ForceOption
 from egparse.cli.kernel_cache import announce_compilation
@@ -21,7 +20,6 @@ from egparse.cli.options import (
     JobsOption,
     MarginalsOption,
     ModelArgument,
-    OutputFormat,
     OutputFormatOption,
     OutputOption,
     QuietOption,
@@ -29,10 +27,6 @@ from egparse.cli.options import (
     examples,
 )
 from egparse.errors import EgparseError
-
-if TYPE_CHECKING:
-    from egparse.cli.annotating.arguments import InputFile
-    from egparse.cli.annotating.documents import Documents
 
 EPILOG = examples(
     "egparse parse model.msgpack input.conllu --output output.conllu",
@@ -44,6 +38,7 @@ EPILOG = examples(
     "egparse parse model.msgpack corrected.conllu --respect-input",
     "egparse parse model.msgpack input.conllu --marginals --output probable.conllu",
     "egparse parse model.msgpack large.conllu --jobs 0 --output output.conllu",
+    "egparse parse model.msgpack web.txt.zst --jobs 0 --resume --output web.conllu.gz",
     "egparse parse chunker.msgpack words.txt --format conll2000",
     "egparse parse model.msgpack tokens.txt --format horizontal",
     "egparse parse model.msgpack letter.txt --output-format json --output letter.json",
@@ -77,6 +72,14 @@ def parse_cli(
     respect_input: RespectInputOption = False,
     marginals: MarginalsOption = False,
     jobs: JobsOption = 1,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Keep a journal beside the output, and go on where an interrupted run of the same "
+            "command stopped; the output is that of a run without interruption.",
+        ),
+    ] = False,
     force: ForceOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -100,6 +103,7 @@ def parse_cli(
     """
     with reported():
         from egparse.cli.annotating.arguments import input_files
+        from egparse.cli.annotating.opening import Asked, opened_documents, opened_resumption
         from egparse.hub.resolve import find_model
         from egparse.readers.encodings import checked_encoding
 
@@ -109,9 +113,22 @@ def parse_cli(
         files = input_files(inputs)
         path = find_model(model)  # before numba is imported
         with ExitStack() as stack:
-            documents = _documents(
-                stack, path, files, output, output_dir, format, output_format, force
-            )
+            asked = Asked(path, files, output, output_dir, format, output_format, force)
+            resumption = None
+            if resume:
+                changing = {
+                    "--format": str(format),
+                    "--output-format": output_format and str(output_format),
+                    "--encoding": encoding,
+                    "--gold-tags": gold_tags,
+                    "--respect-input": respect_input,
+                    "--marginals": marginals,
+                }
+                resumption = opened_resumption(stack, asked, changing)
+                if resumption is None:
+                    say(f"{output}: the interrupted run was complete")
+                    return
+            documents = opened_documents(stack, asked, resumption)
             from egparse.pipeline.model import Model
 
             if not quiet:
@@ -124,7 +141,7 @@ def parse_cli(
                 Options,
                 Run,
                 annotate,
-                annotate_with_jobs,
+                annotate_in_pieces,
                 load_kernels,
             )
 
@@ -144,40 +161,10 @@ def parse_cli(
             tell = say if (to_file or shown_on is not None) and not quiet else silence
             if tell is say:
                 load_kernels(loaded, options)
-            if jobs == 1:
+            if resumption is not None:
+                progress.go_on(resumption.begin.amount, resumption.taken)
+            if jobs == 1 and resumption is None:
                 annotate(run)
             else:
-                annotate_with_jobs(run, path, jobs)
+                annotate_in_pieces(run, path, jobs, resumption)
         tell(progress.result())
-
-
-def _documents(
-    stack: ExitStack,
-    model: Path,
-    files: list[InputFile],
-    output: Path | None,
-    output_dir: Path | None,
-    format: InputFormat,
-    output_format: OutputFormat | None,
-    force: bool,
-) -> Documents:
-    """The outputs, checked and opened before anything is read."""
-    from egparse.cli.annotating.documents import Joined, Separate, kind_of_format
-    from egparse.cli.files.arguments import check_output
-    from egparse.cli.files.kinds import Kind, kind_of
-
-    if output_dir is not None:
-        inputs = [model, *(file.path for file in files)]
-        separate = Separate(
-            output_dir, files, asked=format, output=output_format, inputs=inputs, force=force
-        )
-        return stack.enter_context(separate)
-    # One corpus may be replaced by its annotation, which keeps all that it holds.
-    alone = output is not None and len(files) == 1 and kind_of(files[0].path) is Kind.CORPUS
-    alone = alone and output_format in (None, OutputFormat.CONLLU)
-    others = [] if alone else files
-    inputs_by_name = {f"the input {file.path}": file.path for file in others} | {"the model": model}
-    kind = kind_of_format(output_format or "conllu")
-    check_output(output, kind, inputs_by_name, force=force, regular=False)
-    stream = stack.enter_context(outputs.opened(output))
-    return stack.enter_context(Joined(stream, files, output_format))
