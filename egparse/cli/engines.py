@@ -41,7 +41,7 @@ def shards_of(engine: Engine, workers: int | None, address: str | None) -> Itera
     from egparse.fitting.jobs import Jobs, working_with
 
     with connected(workers, address):
-        from egparse.cluster.shards import OneProblemAtATime
+        from egparse.cluster.shards import Crew
 
-        with OneProblemAtATime() as connect, working_with(Jobs(workers, connect)):
+        with Crew() as crew, working_with(Jobs(workers, crew)):
             yield

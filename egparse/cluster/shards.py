@@ -39,31 +39,32 @@ class _Call(NamedTuple):
 
 
 class _Past(NamedTuple):
-    """How a shard comes to the state in which it was before a call: from its ``problem``, from
-    ``state`` and ``v`` (references; None: as it was made), by ``calls``.
+    """How a shard comes to the state in which it was before a call: from what it was ``made`` of,
+    from ``state`` and ``v`` (references; None: as it was made), by ``calls``.
     """
 
-    problem: Any
+    made: Any
     state: Any
     v: Any
     calls: tuple[_Call, ...]
 
 
 class _Worker:
-    """A shard in a process of Ray, which remembers how many calls it has answered. It is made by
-    the first one, and by the first one after a loss.
+    """A shard in a process of Ray, which remembers the number of the call that it answered last. It
+    is made by the first one of a problem, and by the first one after a loss.
     """
 
-    def __init__(self, config: LocalConfig, number: int) -> None:
-        self._config, self._number = config, number
+    def __init__(self) -> None:
         self._answered = -1
         self._last: Any = None
         self._shard: Shard
 
     def call(self, number: int, method: str, arguments: tuple[Any, ...], past: _Past) -> Any:
-        """Call number ``number`` of this shard, which is answered once: Ray may repeat it."""
+        """Call number ``number``, which is answered once: Ray may repeat it. Numbers follow on
+        each other within a problem.
+        """
         if number != self._answered:
-            if number != self._answered + 1 or number == 0:
+            if number != self._answered + 1:
                 self._catch_up(past)
             if method == "set_state":
                 arguments = copy.deepcopy(arguments)  # arrays of Ray cannot be written
@@ -80,8 +81,7 @@ class _Worker:
 
     def _catch_up(self, past: _Past) -> None:
         # not Ray's pickles: their arrays could not be written
-        problem = pickle.loads(ray.get(past.problem))
-        self._shard = Shard(problem, self._config, self._number)
+        self._shard = Shard(*pickle.loads(ray.get(past.made)))
         if past.state is not None:
             state, v = ray.get([past.state, past.v])
             self._shard.set_state(copy.deepcopy(state), v)
@@ -93,40 +93,63 @@ class _Worker:
         report = getattr(self._shard, call.method)(*arguments)
         if call.value is not None and report.value != call.value:
             raise EgparseError(
-                f"shard {self._number}: expected a node whose processor gives the same last digits "
-                "as that of the node that was lost, to make its rounds again, got "
-                f"{report.value!r} for {call.value!r}"
+                "expected a node whose processor gives the same last digits as that of the node "
+                f"that was lost, to make its rounds again, got {report.value!r} for {call.value!r}"
             )
 
 
+class Crew(AbstractContextManager["Crew"]):
+    """Workers of one problem after the other on the cluster that is connected: see
+    ``learners.shards.transport.Connect``. With ``snapshot_every`` 1 no round is ever made again,
+    and all dual variables are sent in each.
+    """
+
+    def __init__(self, snapshot_every: int = SNAPSHOT_EVERY) -> None:
+        self.workers: list[Any] = []
+        self.snapshot_every = snapshot_every
+        self.number = 1
+        """The number of the next call, or of the last one if it was interrupted."""
+
+    def __call__(
+        self, problem: VectorProblem, examples: Sequence[slice], config: LocalConfig
+    ) -> RayShards:
+        kind = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=-1)(_Worker)
+        while len(self.workers) < len(examples):
+            self.workers.append(kind.remote())
+        self.number += 2  # not the one that workers expect, so that they make the new shards
+        return RayShards(self, problem, examples, config)
+
+    def __exit__(self, *error: object) -> None:
+        for worker in self.workers:
+            ray.kill(worker)
+
+
 class RayShards:
-    """See ``learners.shards.transport.Transport``: the shards of a problem on a cluster that is
-    connected. With ``snapshot_every`` 1 no round is ever made again, and all dual variables are
-    sent in each.
+    """See ``learners.shards.transport.Transport``: the shards of a problem, until the crew gets
+    those of the next.
     """
 
     shares_v = False
 
     def __init__(
         self,
+        crew: Crew,
         problem: VectorProblem,
         examples: Sequence[slice],
         config: LocalConfig,
-        snapshot_every: int = SNAPSHOT_EVERY,
     ) -> None:
+        self.crew = crew
+        self.workers = crew.workers[: len(examples)]
         self._v = FlatVector.of(problem)
-        self._every = snapshot_every
-        kind = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=-1)(_Worker)
+        self._rounds = 0
         self.sent: list[int] = []
         """The bytes of the examples of each shard."""
-        self.workers: list[Any] = []
         self._pasts: list[_Past] = []
         for number, own in enumerate(examples):
-            data = pickle.dumps(shard_of(problem, own.start, own.stop), protocol=5)
+            made = shard_of(problem, own.start, own.stop), config, number
+            data = pickle.dumps(made, protocol=5)
             self.sent.append(len(data))
-            self.workers.append(kind.remote(config, number))
             self._pasts.append(_Past(ray.put(data), None, None, ()))
-        self._number = self._rounds = 0
 
     def call(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         """See ``Transport``.
@@ -135,16 +158,20 @@ class RayShards:
             EgparseError: a shard raised it; or Ray could not restart one.
         """
         if method == "work":
-            if self._rounds and self._rounds % self._every == 0 and not arguments[0][0].undo:
+            if (
+                self._rounds
+                and self._rounds % self.crew.snapshot_every == 0
+                and not arguments[0][0].undo
+            ):
                 self._take_snapshots()
             self._rounds += 1
         messages = _put(arguments)
         waiting = [
-            worker.call.remote(self._number, method, message, past)
+            worker.call.remote(self.crew.number, method, message, past)
             for worker, message, past in zip(self.workers, messages, self._pasts, strict=True)
         ]
         results = results_of(waiting)
-        self._number += 1
+        self.crew.number += 1
         if method == "state":
             return results
         self._pasts = [
@@ -155,43 +182,14 @@ class RayShards:
 
     def _take_snapshots(self) -> None:
         waiting = [
-            worker.snapshot.remote(self._number - 1, past)
+            worker.snapshot.remote(self.crew.number - 1, past)
             for worker, past in zip(self.workers, self._pasts, strict=True)
         ]
         v = ray.put(self._v.at(None))
         self._pasts = [
-            _Past(past.problem, ray.put(state), v, ())
+            _Past(past.made, ray.put(state), v, ())
             for past, state in zip(self._pasts, results_of(waiting), strict=True)
         ]
-
-    def close(self) -> None:
-        """End the workers."""
-        for worker in self.workers:
-            ray.kill(worker)
-
-
-class OneProblemAtATime(AbstractContextManager["OneProblemAtATime"]):
-    """See ``learners.shards.transport.Connect``: the shards of a problem end when those of the next
-    one, or the context, need their processors.
-    """
-
-    def __init__(self) -> None:
-        self._present: RayShards | None = None
-
-    def __call__(
-        self, problem: VectorProblem, examples: Sequence[slice], config: LocalConfig
-    ) -> RayShards:
-        self._end()
-        self._present = RayShards(problem, examples, config)
-        return self._present
-
-    def __exit__(self, *error: object) -> None:
-        self._end()
-
-    def _end(self) -> None:
-        if self._present is not None:
-            self._present.close()
-        self._present = None
 
 
 def _put(arguments: Sequence[tuple[Any, ...]]) -> list[Any]:

@@ -45,45 +45,39 @@ def same(one: tuple[Any, Any], other: tuple[Any, Any]) -> bool:
 def test_a_worker_that_dies_is_replaced_and_nothing_changes(cluster: Nodes) -> None:
     import ray
 
-    from egparse.cluster.shards import RayShards
+    from egparse.cluster.shards import Crew
 
-    made: list[RayShards] = []
-
-    def connect(*arguments: Any) -> RayShards:
-        made.append(RayShards(*arguments, snapshot_every=3))
-        return made[-1]
-
-    def kill(number: int, transport: RayShards) -> None:
+    def kill(number: int, transport: Any) -> None:
         if number:
             ray.kill(transport.workers[number % 2], no_restart=False)
 
     config = EGConfig(c=1.0)
-    try:
-        disturbed = trained(sample_trees, config, connect, kill)
-    finally:
-        made[-1].close()
+    with Crew(snapshot_every=3) as crew:
+        disturbed = trained(sample_trees, config, crew, kill)
+        # the same workers, and another problem
+        assert same(trained(sequences, config, crew), trained(sequences, config, in_turn))
     assert same(disturbed, trained(sample_trees, config, in_turn))
 
 
 def test_a_node_that_dies_is_replaced_and_nothing_changes(cluster: Nodes) -> None:
-    from egparse.cluster.shards import OneProblemAtATime
+    from egparse.cluster.shards import Crew
 
     def lose(number: int, transport: Any) -> None:
         if number == 1:
             cluster.lose()
 
     config = SDCAConfig(c=1.0)
-    with OneProblemAtATime() as connect:
-        disturbed = trained(sample_trees, config, connect, lose)
+    with Crew() as crew:
+        disturbed = trained(sample_trees, config, crew, lose)
     assert same(disturbed, trained(sample_trees, config, in_turn))
 
 
 def test_the_optimum_is_that_of_one_machine(cluster: Nodes) -> None:
-    from egparse.cluster.shards import OneProblemAtATime
+    from egparse.cluster.shards import Crew
 
     config = EGConfig(c=1.0)
-    with OneProblemAtATime() as connect:
-        _, found = trained(sequences, config, connect, passes=40)
+    with Crew() as crew:
+        _, found = trained(sequences, config, crew, passes=40)
     problem = sequences()
     alone = OnlineEG(problem, config)
     state = alone.initialise(3.0)
@@ -100,12 +94,12 @@ def test_a_shard_that_comes_back_with_other_numbers_is_refused() -> None:
     from egparse.cluster import shards
     from egparse.errors import EgparseError
 
-    worker = shards._Worker(EGConfig(c=1.0), 0)
+    worker = shards._Worker()
     call = shards._Call("work", None, 1.5)
 
     class Other:
         value = 1.25
 
     worker._shard = type("Shard", (), {"work": lambda self: Other})()  # type: ignore[assignment]
-    with pytest.raises(EgparseError, match=r"shard 0: expected a node .* got 1.25 for 1.5"):
+    with pytest.raises(EgparseError, match=r"expected a node .* got 1.25 for 1.5"):
         worker._repeat(call, ())
