@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, contextmanager
+from functools import partial
+from typing import TYPE_CHECKING
 
 from egparse.cli.options import Engine
+from egparse.cli.workers import Answer, answer_of, opened
 from egparse.errors import EgparseError
+
+if TYPE_CHECKING:
+    from egparse.bulk.annotation import Annotated, Annotation
+    from egparse.bulk.passages import Passage
+    from egparse.cli.annotating.run import MapPieces
+    from egparse.cluster.annotation import SentAnnotation
 
 
 def check_engine(
@@ -43,5 +52,43 @@ def shards_of(engine: Engine, workers: int | None, address: str | None) -> Itera
     with connected(workers, address):
         from egparse.cluster.shards import Crew
 
-        with Crew() as crew, working_with(Jobs(workers, crew)):
+        with Crew() as crew, working_with(Jobs(workers, crew, crew.gather)):
             yield
+
+
+@contextmanager
+def annotators_of(
+    engine: Engine, workers: int | None, address: str | None, jobs: int
+) -> Iterator[MapPieces]:
+    """What annotates pieces: so many processes here (0: one for each processor), or workers of a
+    cluster, which is connected within the context.
+
+    Raises:
+        EgparseError: no cluster, or too small a one.
+    """
+    if engine is Engine.LOCAL or workers is None:
+        from egparse.cli.workers import all_cores, map_pieces
+
+        yield partial(map_pieces, jobs=jobs or all_cores())
+        return
+    from egparse.cluster.connection import connected
+
+    with connected(workers, address):
+        yield partial(_map_on_cluster, workers=workers)
+
+
+def _map_on_cluster(
+    work: Annotation, pieces: Iterable[list[Passage]], workers: int
+) -> Generator[Annotated, None, None]:
+    from egparse.cluster.annotation import SentAnnotation
+    from egparse.cluster.stream import map_in_order
+
+    make = partial(_answering, SentAnnotation(work))
+    with closing(map_in_order(make, pieces, workers)) as answers:
+        for answer in answers:
+            yield opened(answer)
+
+
+def _answering(sent: SentAnnotation) -> Callable[[list[Passage]], Answer]:
+    """The work in a process of the cluster, with its warnings."""
+    return partial(answer_of, sent.unpacked())

@@ -22,7 +22,9 @@ import ray
 from egparse.cluster.waiting import results_of
 from egparse.errors import EgparseError
 from egparse.learners.problem import VectorProblem, shard_of
+from egparse.learners.shards.examples import Examples
 from egparse.learners.shards.flat import FlatVector
+from egparse.learners.shards.learner import divide
 from egparse.learners.shards.messages import Report
 from egparse.learners.shards.shard import LocalConfig, Shard
 
@@ -57,7 +59,8 @@ class _Worker:
     def __init__(self) -> None:
         self._answered = -1
         self._last: Any = None
-        self._shard: Shard
+        self._shard: Any
+        """A ``Shard``, or ``Examples``."""
 
     def call(self, number: int, method: str, arguments: tuple[Any, ...], past: _Past) -> Any:
         """Call number ``number``, which is answered once: Ray may repeat it. Numbers follow on
@@ -77,11 +80,13 @@ class _Worker:
         if number != self._answered:
             self._catch_up(past)
             self._answered, self._last = number, None
-        return self._shard.state()
+        state: dict[str, Any] = self._shard.state()
+        return state
 
     def _catch_up(self, past: _Past) -> None:
         # not Ray's pickles: their arrays could not be written
-        self._shard = Shard(*pickle.loads(ray.get(past.made)))
+        kind, arguments = pickle.loads(ray.get(past.made))
+        self._shard = kind(*arguments)
         if past.state is not None:
             state, v = ray.get([past.state, past.v])
             self._shard.set_state(copy.deepcopy(state), v)
@@ -113,11 +118,26 @@ class Crew(AbstractContextManager["Crew"]):
     def __call__(
         self, problem: VectorProblem, examples: Sequence[slice], config: LocalConfig
     ) -> RayShards:
+        made = [
+            (Shard, (shard_of(problem, own.start, own.stop), config, number))
+            for number, own in enumerate(examples)
+        ]
+        return RayShards(self, made, FlatVector.of(problem))
+
+    def gather(self, problem: VectorProblem, shards: int) -> RayExamples:
+        """See ``learners.shards.examples.Gather``."""
+        made = [
+            (Examples, (shard_of(problem, own.start, own.stop),)) for own in divide(problem, shards)
+        ]
+        return RayExamples(RayShards(self, made))
+
+    def hire(self, count: int) -> list[Any]:
+        """So many workers for a new problem."""
         kind = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=-1)(_Worker)
-        while len(self.workers) < len(examples):
+        while len(self.workers) < count:
             self.workers.append(kind.remote())
         self.number += 2  # not the one that workers expect, so that they make the new shards
-        return RayShards(self, problem, examples, config)
+        return self.workers[:count]
 
     def __exit__(self, *error: object) -> None:
         for worker in self.workers:
@@ -126,7 +146,7 @@ class Crew(AbstractContextManager["Crew"]):
 
 class RayShards:
     """See ``learners.shards.transport.Transport``: the shards of a problem, until the crew gets
-    those of the next.
+    those of the next. ``made`` says what each is made of.
     """
 
     shares_v = False
@@ -134,22 +154,17 @@ class RayShards:
     def __init__(
         self,
         crew: Crew,
-        problem: VectorProblem,
-        examples: Sequence[slice],
-        config: LocalConfig,
+        made: Sequence[tuple[type[Any], tuple[Any, ...]]],
+        v: FlatVector | None = None,
     ) -> None:
         self.crew = crew
-        self.workers = crew.workers[: len(examples)]
-        self._v = FlatVector.of(problem)
+        self.workers = crew.hire(len(made))
+        self._v = v
         self._rounds = 0
-        self.sent: list[int] = []
-        """The bytes of the examples of each shard."""
-        self._pasts: list[_Past] = []
-        for number, own in enumerate(examples):
-            made = shard_of(problem, own.start, own.stop), config, number
-            data = pickle.dumps(made, protocol=5)
-            self.sent.append(len(data))
-            self._pasts.append(_Past(ray.put(data), None, None, ()))
+        data = [pickle.dumps(own, protocol=5) for own in made]
+        self.sent = [len(own) for own in data]
+        """The bytes of each shard with its examples."""
+        self._pasts = [_Past(ray.put(own), None, None, ()) for own in data]
 
     def call(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         """See ``Transport``.
@@ -172,7 +187,7 @@ class RayShards:
         ]
         results = results_of(waiting)
         self.crew.number += 1
-        if method == "state":
+        if method in ("state", "run"):  # which change nothing
             return results
         self._pasts = [
             past._replace(calls=(*past.calls, _Call(method, message, _value_of(result))))
@@ -185,11 +200,27 @@ class RayShards:
             worker.snapshot.remote(self.crew.number - 1, past)
             for worker, past in zip(self.workers, self._pasts, strict=True)
         ]
+        assert self._v is not None  # shards that work have one
         v = ray.put(self._v.at(None))
         self._pasts = [
             _Past(past.made, ray.put(state), v, ())
             for past, state in zip(self._pasts, results_of(waiting), strict=True)
         ]
+
+
+class RayExamples:
+    """See ``learners.shards.examples.Calls``."""
+
+    def __init__(self, shards: RayShards) -> None:
+        self._shards = shards
+
+    def call(self, method: str, arguments: tuple[Any, ...]) -> list[Any]:
+        """See ``Calls``."""
+        return self.call_each(method, [arguments] * len(self._shards.workers))
+
+    def call_each(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """See ``Calls``."""
+        return self._shards.call(method, arguments)
 
 
 def _put(arguments: Sequence[tuple[Any, ...]]) -> list[Any]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
+    from egparse.learners.shards.examples import Gather
     from egparse.learners.shards.transport import Connect
 
 Piece = TypeVar("Piece")
@@ -19,10 +20,13 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Jobs:
-    """``count`` shards of the examples, reached by ``connect`` (None: threads of this process)."""
+    """``count`` shards of the examples, reached by ``connect`` (None: threads of this process), or
+    by ``gather`` for learners that only sum over them.
+    """
 
     count: int = 1
     connect: Connect | None = None
+    gather: Gather | None = None
 
     @property
     def divide(self) -> bool:

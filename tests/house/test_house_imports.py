@@ -94,6 +94,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "serving": {"errors", "sentences", "hub", "pipeline", "readers", "writers", "__init__"}
     | {"starlette", "uvicorn", "python_multipart", "anyio"},
     "pages": RECORDS | {"readers", "spacy", "__init__"},
+    "cluster": {"errors", "extras", "learners", "bulk", "pipeline", "ray"},
     "experiments": PREDICTORS
     | {"fitting", "tagging", "parsing", "splitting", "pipeline", "training", "evaluation"}
     | {"readers", "scipy", "clarabel", "matplotlib", "PIL", "__init__"},
@@ -167,7 +168,7 @@ def test_the_check_lets_pass_what_it_allows(name: str, source: str) -> None:
 def test_every_package_that_is_imported_is_a_declared_dependency() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    declared = [*project["dependencies"], *extras["experiments"], *extras["serve"]]
+    declared = [*project["dependencies"], *extras["experiments"], *extras["serve"], *extras["ray"]]
     names = {
         re.split(r"[^A-Za-z0-9_-]", requirement, maxsplit=1)[0].replace("-", "_")
         for requirement in declared
