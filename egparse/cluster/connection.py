@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.extras import import_with_extra
@@ -50,6 +51,7 @@ def connected(workers: int, address: str | None = None) -> Iterator[None]:
         _require_processors(workers, "the cluster")
         yield
         return
+    terminated = signal.getsignal(signal.SIGTERM)
     try:
         if address is None:
             ray.init(
@@ -63,6 +65,9 @@ def connected(workers: int, address: str | None = None) -> Iterator[None]:
     except (ConnectionError, RuntimeError, ValueError) as error:
         where = "here" if address is None else f"at {address}"
         raise EgparseError(f"expected a Ray cluster {where}, got: {error}") from None
+    finally:
+        with suppress(ValueError):  # not the main thread, in which Ray leaves signals alone
+            signal.signal(signal.SIGTERM, terminated)  # Ray puts its own handler there
     try:
         _require_processors(workers, "Ray here" if address is None else f"the cluster at {address}")
         yield

@@ -12,7 +12,6 @@ driver's node.
 from __future__ import annotations
 
 import copy
-import pickle
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
@@ -84,9 +83,8 @@ class _Worker:
         return state
 
     def _catch_up(self, past: _Past) -> None:
-        # not Ray's pickles: their arrays could not be written
-        kind, arguments = pickle.loads(ray.get(past.made))
-        self._shard = kind(*arguments)
+        kind, arguments = ray.get(past.made)
+        self._shard = kind(*copy.deepcopy(arguments))  # arrays of Ray cannot be written
         if past.state is not None:
             state, v = ray.get([past.state, past.v])
             self._shard.set_state(copy.deepcopy(state), v)
@@ -161,10 +159,7 @@ class RayShards:
         self.workers = crew.hire(len(made))
         self._v = v
         self._rounds = 0
-        data = [pickle.dumps(own, protocol=5) for own in made]
-        self.sent = [len(own) for own in data]
-        """The bytes of each shard with its examples."""
-        self._pasts = [_Past(ray.put(own), None, None, ()) for own in data]
+        self._pasts = [_Past(ray.put(own), None, None, ()) for own in made]
 
     def call(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         """See ``Transport``.

@@ -41,7 +41,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "compilation": {"numpy", "numba", "llvmlite", "msgpack", "platformdirs"},
     "storage": {"numpy", "msgpack", "errors", "types", "layers", "__init__"},
     "readers": {"storage", "layers", "errors", "sentences", "schemes", "types", "similar"}
-    | {"numpy", "conllu"},
+    | {"extras", "numpy", "conllu"},
     "classes": KERNELS | {"errors", "similar", "storage", "readers"},
     "morphology": {"numpy", "types", "sentences", "storage"},
     "features": KERNELS | RECORDS | {"storage", "classes", "morphology"},
