@@ -15,6 +15,8 @@ PACKAGES = {
     "uvicorn": ("uvicorn", "serve"),
     "python_multipart": ("python-multipart", "serve"),
     "anyio": ("AnyIO", "serve"),
+    "ray": ("Ray", "ray"),
+    "smart_open": ("smart_open", "ray"),
 }
 """Modules that an extra installs -> names of their packages, and the extra."""
 

@@ -221,6 +221,42 @@ TrainingJobsOption: TypeAlias = Annotated[
     ),
 ]
 
+
+class Engine(StrEnum):
+    """What does the work: this machine, or a cluster."""
+
+    LOCAL = "local"
+    RAY = "ray"
+
+
+EngineOption: TypeAlias = Annotated[
+    Engine,
+    typer.Option(
+        "--engine",
+        help="Work on this machine, or on a cluster by Ray (pip install 'egparse\\[ray]').",
+    ),
+]
+
+WorkersOption: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        metavar="N",
+        min=1,
+        help="With --engine ray: workers, with a processor of the cluster each.",
+    ),
+]
+
+RayAddressOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--ray-address",
+        metavar="ADDRESS",
+        help="With --engine ray: the cluster, HOST:PORT, or auto for one that was started on this "
+        "machine. Without it a Ray for this command alone is started here.",
+    ),
+]
+
 JsonOption: TypeAlias = Annotated[
     bool,
     typer.Option("--json", help="Write one JSON object, and nothing else, to standard output."),

@@ -52,7 +52,7 @@ class _Worker(NamedTuple):
     pipe: Connection
 
 
-class _Answer(NamedTuple):
+class Answer(NamedTuple):
     """The answer of a worker: a result and its warnings, or the text of an EgparseError, or that
     memory ran out.
     """
@@ -88,7 +88,7 @@ def map_in_order(
     workers: list[_Worker] = []
     free: list[_Worker] = []
     busy: dict[Connection, tuple[_Worker, int]] = {}
-    answers: dict[int, _Answer] = {}
+    answers: dict[int, Answer] = {}
     taken, due = 0, 0
     source, failure = iter(pieces), None
     open_ = True
@@ -111,7 +111,7 @@ def map_in_order(
                 busy[worker.pipe] = worker, taken
                 taken += 1
             if due in answers:
-                yield _opened(answers.pop(due))
+                yield opened(answers.pop(due))
                 due += 1
             elif busy:
                 for pipe in wait(list(busy)):
@@ -182,23 +182,29 @@ def _serve(work: Callable[[Any], Any], pipe: Connection, inherited: Sequence[Con
     with suppress(EOFError, OSError):
         while True:
             piece = pipe.recv()
-            pipe.send(_answer(work, piece))
+            pipe.send(answer_of(work, piece))
 
 
-def _answer(work: Callable[[Any], Any], piece: Any) -> _Answer:
+def answer_of(work: Callable[[Any], Any], piece: Any) -> Answer:
+    """What ``work(piece)`` returns, with its warnings, or how it failed."""
     try:
         with warnings.catch_warnings(record=True) as issued:
             result = work(piece)
     except EgparseError as error:
-        return _Answer(fault=str(error))
+        return Answer(fault=str(error))
     except MemoryError:
-        return _Answer(no_memory=True)
-    return _Answer(
+        return Answer(no_memory=True)
+    return Answer(
         result, warnings=tuple((str(warning.message), warning.category) for warning in issued)
     )
 
 
-def _opened(answer: _Answer) -> Any:
+def opened(answer: Answer) -> Any:
+    """The result in an answer; its warnings are issued again.
+
+    Raises:
+        EgparseError, MemoryError: as the work did.
+    """
     if answer.fault is not None:
         raise EgparseError(answer.fault)
     if answer.no_memory:
@@ -215,9 +221,9 @@ def _send(worker: _Worker, piece: Any) -> None:
         raise _death(worker) from None
 
 
-def _receive(worker: _Worker) -> _Answer:
+def _receive(worker: _Worker) -> Answer:
     try:
-        answer: _Answer = worker.pipe.recv()
+        answer: Answer = worker.pipe.recv()
     except (EOFError, OSError):
         raise _death(worker) from None
     return answer

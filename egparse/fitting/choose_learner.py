@@ -34,6 +34,7 @@ from egparse.learners.registry import (
     CONTINUING,
     EVERYTHING,
     FROM_DISTRIBUTIONS,
+    GATHERED,
     LEARNERS,
     SHARDED,
     Structure,
@@ -96,11 +97,13 @@ def build_learner(
         }
     is_partial = len(getattr(parts, "partial", ())) > 0
     jobs = present_jobs()
-    if jobs.count > 1:
+    if jobs.divide:
         settings = check_settings(config.learner, common, options)
         check_jobs(config, settings)
         if is_partial:
             refuse_partial(jobs.count)
+        if config.learner in GATHERED:
+            return _gathering(config.learner, problem, common, options, jobs)
         return _in_shards(problem, settings, jobs)
     learner = build(config.learner, problem, common, **options)
     if not is_partial:
@@ -121,15 +124,38 @@ def _in_shards(problem: VectorProblem, config: object, jobs: Jobs) -> Learner:
     return ShardedLearner(problem, local_config(config), ShardsConfig(shards=jobs.count), connect)
 
 
+def _gathering(
+    name: str, problem: VectorProblem, common: LearnerConfig, options: dict[str, Any], jobs: Jobs
+) -> Learner:
+    """A learner that sums over shards elsewhere, or mixes what it learned there."""
+    assert jobs.gather is not None  # ``check_jobs``
+    shards = min(jobs.count, max(1, len(problem.part_starts) - 1))
+    if name in ("parallel-gradient", "parameter-mixing"):
+        options = {**options, "shards": shards}
+    learner: Any = build(name, problem, common, **options)
+    if not hasattr(learner, "calls"):
+        raise ConfigError(
+            f"{name}: expected inner to be perceptron or sgd on a cluster, got "
+            f"{options.get('inner')!r}"
+        )
+    learner.calls = jobs.gather(problem, shards)
+    return cast(Learner, learner)
+
+
 def check_jobs(config: LearningConfig, settings: object) -> None:
     """Raise ConfigError for a learner, or ``settings`` of it, that cannot be divided among several
     jobs; unknown learners are left to ``build_learner``.
     """
     if config.learner not in LEARNERS:
         return
-    if config.learner not in SHARDED:
+    able = SHARDED
+    if present_jobs().gather is not None:
+        able = (*SHARDED, *GATHERED)
+        if config.learner in GATHERED:
+            return
+    if config.learner not in able:
         raise ConfigError(
-            f"expected a learner that several jobs can share ({', '.join(SHARDED)}), or jobs = 1, "
+            f"expected a learner that several jobs can share ({', '.join(able)}), or jobs = 1, "
             f"got {config.learner!r}"
         )
     from egparse.learners.shards.shard import local_config

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
+    from egparse.learners.shards.examples import Gather
     from egparse.learners.shards.transport import Connect
 
 Piece = TypeVar("Piece")
@@ -18,10 +20,23 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Jobs:
-    """``count`` shards of the examples, reached by ``connect`` (None: threads of this process)."""
+    """``count`` shards of the examples, reached by ``connect`` (None: threads of this process), or
+    by ``gather`` for learners that only sum over them.
+    """
 
     count: int = 1
     connect: Connect | None = None
+    gather: Gather | None = None
+
+    @property
+    def divide(self) -> bool:
+        """Whether the examples are divided: a single shard may be elsewhere."""
+        return self.count > 1 or self.connect is not None
+
+    @property
+    def threads(self) -> int:
+        """The threads for work that is not divided, but done side by side in this process."""
+        return self.count if self.connect is None else min(self.count, os.cpu_count() or 1)
 
 
 _ONE = Jobs()
@@ -47,10 +62,11 @@ def working_with(jobs: Jobs) -> Iterator[None]:
 
 def in_threads(work: Callable[[Piece], Result], pieces: Iterable[Piece]) -> Iterator[Result]:
     """``work(piece)`` for each piece, in order: one after the other, or where there are several
-    jobs in as many threads.
+    jobs in threads.
     """
-    count = present_jobs().count
-    if count == 1:
+    jobs = present_jobs()
+    count = jobs.threads
+    if not jobs.divide:
         yield from map(work, pieces)
         return
     threads = ThreadPoolExecutor(count, "egparse-job")

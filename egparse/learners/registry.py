@@ -50,7 +50,8 @@ class Entry(NamedTuple):
     them: learners do that which use a problem by its contract alone (``offset_problem``).
     ``distributions`` says whether it can learn from distributions over structures, which may change
     between passes (``targets``), under a loss with finite beta. ``shards`` says whether its dual
-    variables can be divided among several jobs (``shards``).
+    variables can be divided among several jobs (``shards``); ``gathers`` whether it can gather what
+    it needs from shards of the examples on a cluster (``shards.examples``).
     """
 
     builder: str
@@ -64,6 +65,7 @@ class Entry(NamedTuple):
     warm_starts: bool = False
     distributions: bool = False
     shards: bool = False
+    gathers: bool = False
 
 
 def build(name: str, problem: VectorProblem, config: LearnerConfig, **options: Any) -> Learner:
@@ -223,6 +225,7 @@ LEARNERS: dict[str, Entry] = {
         "L-BFGS on the primal, by SciPy (Collins et al. 2008, section 7)",
         continues=True,
         distributions=True,
+        gathers=True,
     ),
     "cg": Entry(
         "egparse.experiments.learners.quasi_newton:build_cg",
@@ -230,12 +233,14 @@ LEARNERS: dict[str, Entry] = {
         "conjugate gradient on the primal, by SciPy (Globerson et al. 2007, section 7)",
         continues=True,
         distributions=True,
+        gathers=True,
     ),
     "parallel-gradient": Entry(
         "egparse.experiments.learners.parallel_gradient:build_parallel_gradient",
         "egparse.experiments.learners.parallel_gradient:parallel_gradient_config",
         "spectral gradient descent, the gradient summed over shards by local processes "
         "(McDonald 2009; Raydan 1997)",
+        gathers=True,
     ),
     "parameter-mixing": Entry(
         "egparse.experiments.learners.parameter_mixing:build_parameter_mixing",
@@ -243,6 +248,7 @@ LEARNERS: dict[str, Entry] = {
         "perceptron or SGD on shards, weights mixed once or after each pass, or another "
         "learner, each shard trained to the end (Mann et al. 2009; McDonald et al. 2010)",
         probabilities=False,
+        gathers=True,
     ),
     "cutting-plane": Entry(
         "egparse.experiments.learners.cutting_plane:build_cutting_plane",
@@ -347,3 +353,6 @@ FROM_DISTRIBUTIONS = tuple(name for name, entry in LEARNERS.items() if entry.dis
 
 SHARDED = tuple(name for name, entry in LEARNERS.items() if entry.shards)
 """Learners whose dual variables several jobs can share."""
+
+GATHERED = tuple(name for name, entry in LEARNERS.items() if entry.gathers)
+"""Learners that can gather what they need from shards on a cluster."""

@@ -25,7 +25,7 @@ from egparse.fitting.config_files import (
     merge_tables,
     refuse_without_effect,
 )
-from egparse.fitting.jobs import Jobs, working_with
+from egparse.fitting.jobs import present_jobs, working_with
 from egparse.fitting.joint_tags import section_of
 from egparse.fitting.progress import Listener, silent
 from egparse.fitting.task import fit
@@ -210,7 +210,7 @@ def continue_training(
     extended = over_columns(base.model, columns)
     count = _counting(base.model, corpus, columns)
     run = Run(corpus, in_force, columns, count, listener, extended, joint, journal=journal)
-    with working_with(Jobs(config.jobs)):
+    with working_with(replace(present_jobs(), count=config.jobs)):
         interrupted = run.until_interrupted(lambda task: fit(task, listener, journal))
     model = _merged(base, run.model(interrupted), extended, layers, config)
     return Trained(model, interrupted, held_out, corpus.dev)

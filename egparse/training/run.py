@@ -18,7 +18,7 @@ from egparse.fitting.checkpoints.journal import Journal
 from egparse.fitting.choose_learner import is_probabilistic
 from egparse.fitting.config import TrainConfig
 from egparse.fitting.config_files import config_of_model
-from egparse.fitting.jobs import Jobs, working_with
+from egparse.fitting.jobs import present_jobs, working_with
 from egparse.fitting.joint_tags import section_of
 from egparse.fitting.optimise import INTERRUPTED, Best
 from egparse.fitting.progress import Listener, silent
@@ -122,7 +122,7 @@ def train(
     config = with_language(check_settings(config), sentences)
     corpus = divide(sentences, dev, config, layers_to_train)
     run = prepared_run(corpus, config, listener, teachers, journal)
-    with working_with(Jobs(config.jobs)):
+    with working_with(replace(present_jobs(), count=config.jobs)):
         interrupted = run.until_interrupted(lambda task: fit(task, listener, journal))
     return Trained(run.model(interrupted), interrupted, corpus.held_out, corpus.dev)
 

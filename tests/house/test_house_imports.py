@@ -41,7 +41,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "compilation": {"numpy", "numba", "llvmlite", "msgpack", "platformdirs"},
     "storage": {"numpy", "msgpack", "errors", "types", "layers", "__init__"},
     "readers": {"storage", "layers", "errors", "sentences", "schemes", "types", "similar"}
-    | {"numpy", "conllu"},
+    | {"extras", "numpy", "conllu"},
     "classes": KERNELS | {"errors", "similar", "storage", "readers"},
     "morphology": {"numpy", "types", "sentences", "storage"},
     "features": KERNELS | RECORDS | {"storage", "classes", "morphology"},
@@ -95,6 +95,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "serving": {"errors", "sentences", "hub", "pipeline", "readers", "writers", "__init__"}
     | {"starlette", "uvicorn", "python_multipart", "anyio"},
     "pages": RECORDS | {"readers", "spacy", "__init__"},
+    "cluster": {"errors", "extras", "learners", "bulk", "pipeline", "ray"},
     "experiments": PREDICTORS
     | {"fitting", "tagging", "parsing", "splitting", "pipeline", "training", "evaluation"}
     | {"readers", "scipy", "clarabel", "matplotlib", "PIL", "__init__"},
@@ -168,7 +169,7 @@ def test_the_check_lets_pass_what_it_allows(name: str, source: str) -> None:
 def test_every_package_that_is_imported_is_a_declared_dependency() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    declared = [*project["dependencies"], *extras["experiments"], *extras["serve"]]
+    declared = [*project["dependencies"], *extras["experiments"], *extras["serve"], *extras["ray"]]
     names = {
         re.split(r"[^A-Za-z0-9_-]", requirement, maxsplit=1)[0].replace("-", "_")
         for requirement in declared

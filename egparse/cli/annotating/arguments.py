@@ -18,6 +18,7 @@ from egparse.errors import EgparseError
 from egparse.readers.columns import LAYOUTS
 from egparse.readers.compression import SUFFIXES, without_compression
 from egparse.readers.detection import FORMATS, format_of_name
+from egparse.readers.stores import address_of
 
 ENDINGS = (".conll", ".conllu", ".conllx", ".text", ".txt")
 """What names of texts and corpora in folders end in, in any case."""
@@ -34,7 +35,7 @@ class InputFile(NamedTuple):
     @property
     def label(self) -> str:
         """The name that output and messages give it."""
-        return "<stdin>" if self.path == STANDARD else str(self.path)
+        return "<stdin>" if self.path == STANDARD else address_of(self.path) or str(self.path)
 
 
 def input_files(arguments: Sequence[Path]) -> list[InputFile]:
@@ -94,6 +95,9 @@ def check_outputs(outputs: Mapping[InputFile, Path], inputs: Iterable[Path]) -> 
 def _files(argument: Path) -> Iterator[InputFile]:
     if argument == STANDARD:
         yield InputFile(STANDARD, Path("stdin"))
+        return
+    if address_of(argument) is not None:
+        yield InputFile(argument, Path(argument.name))
         return
     try:
         os.stat(argument)

@@ -26,6 +26,7 @@ from egparse.cli.annotating.source import size_of
 from egparse.cli.files.arguments import STANDARD
 from egparse.errors import EgparseError
 from egparse.readers.compression import compressor_of
+from egparse.readers.stores import address_of
 from egparse.storage.journal import Journal, checksum_of, open_journal
 
 JOURNAL = ".journal"
@@ -241,8 +242,8 @@ def resumption(
 
 
 def _stamp(file: InputFile) -> list[int] | None:
-    """Size and time of an input; None for standard input."""
-    if file.path == STANDARD:
+    """Size and time of an input; None for standard input, and for what is in a store."""
+    if file.path == STANDARD or address_of(file.path) is not None:
         return None
     found = os.stat(file.path)
     return [found.st_size, found.st_mtime_ns]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from io import StringIO
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from egparse.bulk.writing import write
 from egparse.cli import outputs
@@ -29,7 +29,7 @@ from egparse.readers.corpus import read_corpus
 from egparse.sentences import Sentence
 
 if TYPE_CHECKING:
-    from egparse.bulk.annotation import Annotated
+    from egparse.bulk.annotation import Annotated, Annotation
     from egparse.bulk.passages import Passage
     from egparse.bulk.pieces import Piece, Place
 
@@ -65,6 +65,12 @@ class Run(NamedTuple):
     documents: Documents
     progress: Progress
     say_empty: Callable[[str], None]
+
+
+MapPieces: TypeAlias = (
+    "Callable[[Annotation, Iterable[list[Passage]]], Generator[Annotated, None, None]]"
+)
+"""Gives what has become of each piece, in order."""
 
 
 def annotate(run: Run) -> None:
@@ -105,14 +111,13 @@ def annotate(run: Run) -> None:
 
 
 def annotate_in_pieces(
-    run: Run, model_path: Path, jobs: int, resumption: Resumption | None = None
+    run: Run, model_path: Path, map_all: MapPieces, resumption: Resumption | None = None
 ) -> None:
-    """Annotate all inputs piece by piece, by several processes (0: one for each processor), which
-    load the model from ``model_path``; errors as in ``annotate``. With a ``resumption`` go on where
-    it says, and record in it what is finished.
+    """Annotate all inputs piece by piece, as ``map_all`` has it: by processes, or on a cluster,
+    which load the model from ``model_path``; errors as in ``annotate``. With a ``resumption`` go on
+    where it says, and record in it what is finished.
     """
     from egparse.bulk.annotation import Annotation
-    from egparse.cli.workers import all_cores, map_pieces
 
     work = Annotation(
         run.model,
@@ -125,7 +130,7 @@ def annotate_in_pieces(
     run.progress.documents = begin.place.document
     inputs = _Inputs(run, begin.place, resumption is not None)
     output = _Output(run, begin, None if resumption is None else resumption.current)
-    with closing(map_pieces(work, inputs.pieces(), jobs or all_cores())) as results:
+    with closing(map_all(work, inputs.pieces())) as results:
         for annotated in results:
             piece, taken = inputs.given.popleft()
             run.progress.reach(piece.parts[-1].document, taken)

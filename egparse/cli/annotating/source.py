@@ -22,6 +22,7 @@ from egparse.cli.options import InputFormat
 from egparse.readers.blocks import CHUNK, open_file, text_pieces
 from egparse.readers.detection import format_of_name, is_conllu_comment, is_first_row
 from egparse.readers.encodings import UTF_8
+from egparse.readers.stores import address_of, open_address
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _PIECE = 1 << 14
@@ -44,7 +45,8 @@ class Input(AbstractContextManager["Input"]):
         *,
         before_waiting: Callable[[], None] | None = None,
     ) -> None:
-        self.name = "<stdin>" if path == STANDARD else str(path)
+        address = address_of(path)
+        self.name = "<stdin>" if path == STANDARD else address or str(path)
         self.place = self.name
         self.taken = 0
         self.waited = 0.0
@@ -53,7 +55,9 @@ class Input(AbstractContextManager["Input"]):
         stream = (
             sys.stdin.buffer
             if path == STANDARD
-            else self._open.enter_context(open_file(path, self.name))
+            else self._open.enter_context(
+                open_address(address) if address else open_file(path, self.name)
+            )
         )
         self._read: Callable[[int], bytes] = getattr(stream, "read1", stream.read)
         self._awaited = _descriptor_to_await(stream)

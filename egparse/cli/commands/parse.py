@@ -8,12 +8,15 @@ from typing import Annotated
 
 import typer
 
+from egparse.cli.engines import annotators_of, check_engine
 from egparse.cli.exit_codes import complain, reported
 from egparse.cli.files.arguments import ForceOption
 from egparse.cli.kernel_cache import announce_compilation
 from egparse.cli.notices import say, silence, warnings_shown
 from egparse.cli.options import (
     EncodingOption,
+    Engine,
+    EngineOption,
     GoldTagsOption,
     InputFormat,
     InputFormatOption,
@@ -23,7 +26,9 @@ from egparse.cli.options import (
     OutputFormatOption,
     OutputOption,
     QuietOption,
+    RayAddressOption,
     RespectInputOption,
+    WorkersOption,
     examples,
 )
 from egparse.errors import EgparseError
@@ -39,6 +44,8 @@ EPILOG = examples(
     "egparse parse model.msgpack input.conllu --marginals --output probable.conllu",
     "egparse parse model.msgpack large.conllu --jobs 0 --output output.conllu",
     "egparse parse model.msgpack web.txt.zst --jobs 0 --resume --output web.conllu.gz",
+    "egparse parse model.msgpack s3://corpora/web.txt.gz --engine ray --workers 64 "
+    "--ray-address head:6379 --output web.conllu --resume",
     "egparse parse chunker.msgpack words.txt --format conll2000",
     "egparse parse model.msgpack tokens.txt --format horizontal",
     "egparse parse model.msgpack letter.txt --output-format json --output letter.json",
@@ -52,7 +59,7 @@ def parse_cli(
         typer.Argument(
             metavar="INPUT",
             help="Corpora or texts, which may be compressed; of a folder, all of them in it and in "
-            "its subfolders; - for standard input.",
+            "its subfolders; addresses (s3://, gs://, https://); - for standard input.",
         ),
     ],
     output: OutputOption = None,
@@ -72,6 +79,9 @@ def parse_cli(
     respect_input: RespectInputOption = False,
     marginals: MarginalsOption = False,
     jobs: JobsOption = 1,
+    engine: EngineOption = Engine.LOCAL,
+    workers: WorkersOption = None,
+    ray_address: RayAddressOption = None,
     resume: Annotated[
         bool,
         typer.Option(
@@ -109,6 +119,7 @@ def parse_cli(
 
         if output is not None and output_dir is not None:
             raise EgparseError("--output-dir: expected no --output beside it, got both")
+        check_engine(engine, workers, ray_address, None if jobs == 1 else jobs)
         checked_encoding(encoding)
         files = input_files(inputs)
         path = find_model(model)  # before numba is imported
@@ -129,6 +140,7 @@ def parse_cli(
                     say(f"{output}: the interrupted run was complete")
                     return
             documents = opened_documents(stack, asked, resumption)
+            map_all = stack.enter_context(annotators_of(engine, workers, ray_address, jobs))
             from egparse.pipeline.model import Model
 
             if not quiet:
@@ -163,8 +175,8 @@ def parse_cli(
                 load_kernels(loaded, options)
             if resumption is not None:
                 progress.go_on(resumption.begin.amount, resumption.taken)
-            if jobs == 1 and resumption is None:
+            if jobs == 1 and resumption is None and engine is Engine.LOCAL:
                 annotate(run)
             else:
-                annotate_in_pieces(run, path, jobs, resumption)
+                annotate_in_pieces(run, path, map_all, resumption)
         tell(progress.result())

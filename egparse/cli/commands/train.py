@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from egparse.cli import corpora, progress, tables
+from egparse.cli.engines import check_engine, shards_of
 from egparse.cli.exit_codes import INTERRUPTED, complain, reported
 from egparse.cli.files.arguments import ForceOption, check_output, require_file
 from egparse.cli.files.checkpoints import (
@@ -35,12 +36,16 @@ from egparse.cli.options import (
     CorpusArgument,
     DevOption,
     EncodingOption,
+    Engine,
+    EngineOption,
     FormatOption,
     JsonOption,
     MemoryOption,
     QuietOption,
+    RayAddressOption,
     SkipBadOption,
     TrainingJobsOption,
+    WorkersOption,
     examples,
 )
 from egparse.cli.task_progress import Standings
@@ -69,6 +74,7 @@ EPILOG = examples(
     "egparse train --base en_ewt mine.conllu --output mine.msgpack",
     "egparse train corpus.conllu --ensemble 3",
     "egparse train corpus.conllu --jobs 0",
+    "egparse train corpus.conllu --engine ray --workers 16 --ray-address head:6379",
     "egparse train corpus.conllu --teacher first.msgpack --teacher second.msgpack",
 )
 
@@ -278,6 +284,9 @@ def train_cli(
         ),
     ] = None,
     jobs: TrainingJobsOption = None,
+    engine: EngineOption = Engine.LOCAL,
+    workers: WorkersOption = None,
+    ray_address: RayAddressOption = None,
     language: Annotated[
         str | None,
         typer.Option(
@@ -355,6 +364,7 @@ def train_cli(
     and --resume, and makes the same model as one that was not stopped.
     """
     with reported():
+        check_engine(engine, workers, ray_address, jobs)
         limit = size_of(memory)
         checkpoints = Checkpoints(checkpoint, resume, force)
         replaces = force or checkpoints.check(output)
@@ -369,7 +379,7 @@ def train_cli(
             else []
         )
         table = load_table(config, [*learners, *(override or [])]) | _given(
-            seed=seed, jobs=_count_of(jobs), language=language
+            seed=seed, jobs=workers or _count_of(jobs), language=language
         )
         if classes:
             put(table, "classes.tables", classes)
@@ -391,6 +401,7 @@ def train_cli(
             source = load_base(base)
             settings = configure(source.model, table, name)
         with (
+            shards_of(engine, workers, ray_address),
             warnings_shown(quiet),
             progress.shown(quiet) as listener,
             limited_memory(limit, silence if quiet else say),

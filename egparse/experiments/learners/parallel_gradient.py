@@ -21,7 +21,9 @@ from egparse.learners.certificate import Certificate
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.problem import VectorProblem
 from egparse.learners.registry import Options
-from egparse.learners.vectors import read, write
+from egparse.learners.sgd import Arrays, copies
+from egparse.learners.shards.examples import Calls
+from egparse.learners.vectors import read, size, write
 from egparse.losses import LOG_LINEAR, Loss
 from egparse.types import Floats, Longs
 
@@ -93,6 +95,8 @@ class ParallelGradient:
 
     def __init__(self, problem: VectorProblem, config: GradientConfig) -> None:
         self.problem, self.config = problem, config
+        self.calls: Calls | None = None
+        """Where the shards are elsewhere, how they are reached."""
         self.shards = deal(len(problem.part_starts) - 1, config.shards)
         self._room = problem.with_own_weights()
         self._gradients = [shared_like(problem) for _ in self.shards]
@@ -113,8 +117,11 @@ class ParallelGradient:
         """The primal and its gradient (flat) at v: one pass over all examples, the shards in
         parallel.
         """
-        losses = on_shards(self._evaluate_shard, len(self.shards), self.config.processes)
         v = read(self.problem)
+        if self.calls is not None:
+            loss, gathered = gather_from(self.calls, self.problem, self.config.loss)
+            return loss + self.config.c / 2 * float(v @ v), gathered + self.config.c * v
+        losses = on_shards(self._evaluate_shard, len(self.shards), self.config.processes)
         gradient = self.config.c * v
         for arrays in self._gradients:
             gradient += np.concatenate([array.reshape(-1) for array in arrays])
@@ -199,6 +206,22 @@ def gather_gradient(
         changes -= problem.gold(i)
         room.add(i, changes)
     return total
+
+
+def gather_from(calls: Calls, problem: VectorProblem, loss: Loss) -> tuple[float, Floats]:
+    """The sum of the losses at w = v and its gradient (flat), from shards that are elsewhere."""
+    total, gradient = 0.0, np.zeros(size(problem))
+    for of_shard, arrays in calls.call("run", (gradient_of, copies(problem), loss)):
+        total += of_shard
+        gradient += np.concatenate([array.reshape(-1) for array in arrays])
+    return total, gradient
+
+
+def gradient_of(problem: VectorProblem, loss: Loss) -> tuple[float, Arrays]:
+    """The sum of the losses of a problem at w = v, and its gradient."""
+    room = problem.with_own_weights()
+    examples = np.arange(len(problem.part_starts) - 1, dtype=np.int64)
+    return gather_gradient(problem, loss, examples, room), list(room.vectors())
 
 
 def build_parallel_gradient(

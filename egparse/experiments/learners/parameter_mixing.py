@@ -41,6 +41,7 @@ from egparse.learners.perceptron import Perceptron, PerceptronConfig
 from egparse.learners.problem import VectorProblem
 from egparse.learners.registry import Options
 from egparse.learners.sgd import SGD, Arrays, SGDConfig, copies, restore
+from egparse.learners.shards.examples import Calls
 from egparse.learners.vectors import squared_norm
 from egparse.losses import PERCEPTRON, Loss
 from egparse.types import Floats
@@ -106,6 +107,8 @@ class ParameterMixing:
         self, problem: VectorProblem, inner: PerceptronConfig | SGDConfig, config: MixingConfig
     ) -> None:
         self.problem, self.inner, self.config = problem, inner, config
+        self.calls: Calls | None = None
+        """Where the shards are elsewhere, how they are reached."""
         self.shards = deal(self.n, config.shards)
 
     @property
@@ -150,7 +153,10 @@ class ParameterMixing:
         """
         work = partial(self._train, state)
         try:
-            outcomes = on_shards(work, len(self.shards), self.config.processes)
+            if self.calls is None:
+                outcomes = on_shards(work, len(self.shards), self.config.processes)
+            else:
+                outcomes = self._train_elsewhere(state, self.calls)
         except BaseException:
             restore(self.problem, state.mixed)
             raise
@@ -168,7 +174,10 @@ class ParameterMixing:
         the last pass, ``shards``.
         """
         with self.model_weights(state):
-            losses = on_shards(self._loss_of_shard, len(self.shards), self.config.processes)
+            if self.calls is None:
+                losses = on_shards(self._loss_of_shard, len(self.shards), self.config.processes)
+            else:
+                losses = self.calls.call("run", (total_loss, copies(self.problem), self.loss))
             primal = sum(losses) + self.c / 2 * squared_norm(self.problem)
         if not math.isfinite(primal):
             raise EgparseError(f"parameter-mixing: expected a finite primal, got {primal}")
@@ -196,22 +205,72 @@ class ParameterMixing:
 
     def _train(self, state: MixingState, p: int) -> ShardOutcome:
         """One pass over a shard, from the weights that it starts from."""
-        continues = not self.config.iterated and state.passes > 0
-        restore(self.problem, state.weights[p] if continues else state.mixed)
+        restore(self.problem, self._start(state, p))
         shard = Shard(self.problem, self.shards[p])
-        generator = np.random.default_rng([self.inner.seed, p, state.passes])
-        if isinstance(self.inner, PerceptronConfig):
-            average = state.averages[p] if self.averaged else None
-            outcome = _perceptron_pass(shard, self.inner, generator, average)
-        else:
-            inner = replace(self.inner, c=self.inner.c * len(self.shards[p]) / self.n)
-            outcome = _sgd_pass(shard, inner, generator, state.outcomes[p])
+        average = state.averages[p] if self.averaged else None
+        outcome = _pass(shard, self._order(state, p), average)
         copy_weights(self.problem, state.weights[p])
         return outcome
 
+    def _start(self, state: MixingState, p: int) -> Arrays:
+        """The weights from which a shard starts its pass."""
+        continues = not self.config.iterated and state.passes > 0
+        return state.weights[p] if continues else state.mixed
+
+    def _order(self, state: MixingState, p: int) -> PassOrder:
+        return PassOrder(self.inner, self.n, (self.inner.seed, p, state.passes), state.outcomes[p])
+
+    def _train_elsewhere(self, state: MixingState, calls: Calls) -> list[ShardOutcome]:
+        """One pass over each shard where it is."""
+        count = len(self.shards)
+        own = [(pass_elsewhere, self._start(state, p), self._order(state, p)) for p in range(count)]
+        found = calls.call_each("run", own)
+        for p, (_, weights, average) in enumerate(found):
+            for out, arrays in ((state.weights, weights), (state.averages, average)):
+                if arrays is not None:
+                    out[p] = [array.copy() for array in arrays]
+        return [outcome for outcome, _, _ in found]
+
+
+class PassOrder(NamedTuple):
+    """What is done in a pass over a shard: the learner, the examples of all shards, the seed, and
+    what the last pass left.
+    """
+
+    inner: PerceptronConfig | SGDConfig
+    n: int
+    seed: tuple[int, int, int]
+    before: ShardOutcome
+
+
+def pass_elsewhere(
+    problem: VectorProblem, order: PassOrder
+) -> tuple[ShardOutcome, Arrays, Arrays | None]:
+    """A pass over a problem from v; its weights, and their average if the learner averages."""
+    average = copies(problem) if getattr(order.inner, "averaged", False) else None
+    outcome = _pass(problem, order, average)
+    return outcome, copies(problem), average
+
+
+def total_loss(problem: VectorProblem, loss: Loss) -> float:
+    """The sum of the losses of a problem at w = v."""
+    return loss_of(problem, loss, np.arange(len(problem.part_starts) - 1, dtype=np.int64))
+
+
+def _pass(shard: VectorProblem, order: PassOrder, average: Arrays | None) -> ShardOutcome:
+    """One pass over the examples of a shard from v, which becomes its weights."""
+    inner, generator = order.inner, np.random.default_rng(list(order.seed))
+    if isinstance(inner, PerceptronConfig):
+        return _perceptron_pass(shard, inner, generator, average)
+    n = len(shard.part_starts) - 1
+    return _sgd_pass(shard, replace(inner, c=inner.c * n / order.n), generator, order.before)
+
 
 def _perceptron_pass(
-    shard: Shard, config: PerceptronConfig, generator: np.random.Generator, average: Arrays | None
+    shard: VectorProblem,
+    config: PerceptronConfig,
+    generator: np.random.Generator,
+    average: Arrays | None,
 ) -> ShardOutcome:
     learner = Perceptron(shard, config)
     state = learner.resume(generator)
@@ -222,7 +281,7 @@ def _perceptron_pass(
 
 
 def _sgd_pass(
-    shard: Shard, config: SGDConfig, generator: np.random.Generator, before: ShardOutcome
+    shard: VectorProblem, config: SGDConfig, generator: np.random.Generator, before: ShardOutcome
 ) -> ShardOutcome:
     learner = SGD(shard, config)
     state = learner.resume(generator, before.updates, before.eta0)

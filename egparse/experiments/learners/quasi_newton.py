@@ -34,10 +34,12 @@ import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
 from egparse.errors import ConfigError, EgparseError
+from egparse.experiments.learners.parallel_gradient import gather_from
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.problem import VectorProblem
 from egparse.learners.registry import Options
+from egparse.learners.shards.examples import Calls
 from egparse.learners.targets.contract import TargetProblem
 from egparse.learners.vectors import read, size, squared_norm, write
 from egparse.losses import Loss
@@ -127,6 +129,8 @@ class QuasiNewton:
         self.problem = problem
         self.config = config
         self._loss = Loss(config.beta, config.gamma)
+        self.calls: Calls | None = None
+        """Where the examples are in shards elsewhere, how these are reached."""
         self._twin = problem.with_own_weights()
         self._expected = np.empty(int(np.diff(problem.part_starts).max(initial=0)))
         # the optimiser compares values, in which a gap smaller than their rounding is invisible
@@ -234,15 +238,19 @@ class QuasiNewton:
         """P and its gradient at w, rounded to the precision of v; sets v to w."""
         problem, twin, c = self.problem, self._twin, self.config.c
         write(problem, w)
-        twin.reset()
         value = c / 2 * squared_norm(problem)
-        for i in range(self.n):
-            scores = problem.scores(i)
-            expected = self._expected[: len(scores)]
-            value += self._loss.value(problem, i, scores, expected)
-            expected -= problem.gold(i)
-            twin.add(i, expected)
-        gradient = c * read(problem) + read(twin)
+        if self.calls is not None:
+            loss, gathered = gather_from(self.calls, problem, self._loss)
+            value, gradient = value + loss, c * read(problem) + gathered
+        else:
+            twin.reset()
+            for i in range(self.n):
+                scores = problem.scores(i)
+                expected = self._expected[: len(scores)]
+                value += self._loss.value(problem, i, scores, expected)
+                expected -= problem.gold(i)
+                twin.add(i, expected)
+            gradient = c * read(problem) + read(twin)
         if not math.isfinite(value) or not np.isfinite(gradient).all():
             raise EgparseError(f"{self.config.method}: expected a finite objective, got {value}")
         return Evaluation(w, value, gradient)

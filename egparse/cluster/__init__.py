@@ -1,0 +1,1 @@
+"""Work on a cluster, by Ray: the shards of training, and annotation."""

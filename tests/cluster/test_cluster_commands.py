@@ -1,0 +1,152 @@
+"""``egparse train`` and ``egparse parse`` with ``--engine ray``: the results of one machine."""
+
+from __future__ import annotations
+
+import gzip
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli.program import CORPORA, complaint, first_sentences, run
+from cluster.nodes import Nodes
+
+from egparse.pipeline.model import Model
+
+DEV = CORPORA / "en_sample-dev.conllu"
+SETTINGS = (
+    "--quiet",
+    "--set", 'layers=["upos"]', "--set", "upos.stop.iterations=3", "--set", "splitter.train=false",
+)  # fmt: skip
+
+
+def on(cluster: Nodes) -> tuple[str, ...]:
+    return ("--engine", "ray", "--workers", "2", "--ray-address", cluster.address)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return first_sentences(
+        CORPORA / "en_sample-train.conllu", 60, tmp_path_factory.mktemp("corpus") / "part.conllu"
+    )
+
+
+@pytest.fixture(scope="module")
+def model(cluster: Nodes, corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that was trained on the cluster."""
+    path = tmp_path_factory.mktemp("model") / "model.msgpack"
+    run("train", corpus, "--dev", corpus, "-o", path, *SETTINGS, *on(cluster))
+    return path
+
+
+def without_seconds(path: Path) -> dict[str, Any]:
+    """What a model says of its training."""
+    record = Model.load(path).record
+    for part in (record, *record["tasks"].values()):
+        part.pop("cpu_seconds", None), part.pop("seconds", None)
+    return dict(record)
+
+
+def test_training_on_a_cluster_and_by_threads_gives_the_same_model(
+    model: Path, corpus: Path, tmp_path: Path
+) -> None:
+    here = tmp_path / "here.msgpack"
+    run("train", corpus, "--dev", corpus, "-o", here, *SETTINGS, "--jobs", "2")
+    assert without_seconds(model) == without_seconds(here)
+    parsed = [tmp_path / "one.conllu", tmp_path / "other.conllu"]
+    for trained, output in zip((model, here), parsed, strict=True):
+        run("parse", trained, DEV, "--marginals", "--quiet", "--output", output)
+    assert parsed[0].read_bytes() == parsed[1].read_bytes()
+
+
+def test_the_cluster_parses_what_is_stored_elsewhere_and_writes_the_same_bytes(
+    cluster: Nodes, model: Path, tmp_path: Path
+) -> None:
+    text, packed = tmp_path / "text.txt", tmp_path / "more.conllu.gz"
+    text.write_text("Mary saw John.\n\nThe dog slept. It was late.\n" * 50, encoding="utf-8")
+    packed.write_bytes(gzip.compress(DEV.read_bytes() * 3))
+    here, there = tmp_path / "here.conllu", tmp_path / "there.conllu"
+    run("parse", model, text, packed, "--output", here)
+    addresses = (f"file://{text}", f"file://{packed}")
+    run("parse", model, *addresses, "--output", there, "--resume", *on(cluster))
+    assert _without_names(there) == _without_names(here)
+    assert [path.name for path in tmp_path.glob("there*")] == ["there.conllu"]
+
+
+def _without_names(path: Path) -> list[str]:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if not line.startswith("# newdoc")]
+
+
+def test_pieces_of_a_node_that_dies_are_worked_on_again(cluster: Nodes) -> None:
+    from egparse.cluster.stream import map_in_order
+
+    def numbers() -> Iterator[int]:
+        for number in range(40):
+            if number == 12:
+                cluster.lose()
+            yield number
+
+    def squaring() -> Callable[[int], int]:  # within the test: nodes cannot import this file
+        def square(number: int) -> int:
+            time.sleep(0.02)
+            return number * number
+
+        return square
+
+    assert list(map_in_order(squaring, numbers(), 2)) == [n * n for n in range(40)]
+
+
+def test_faults_of_the_input_are_those_of_one_machine(
+    cluster: Nodes, model: Path, tmp_path: Path
+) -> None:
+    faulty = tmp_path / "faulty.conllu"
+    faulty.write_text(DEV.read_text(encoding="utf-8") + "1\tx\n\n", encoding="utf-8")
+    command = ("parse", model, faulty, "--output", tmp_path / "out.conllu", "--quiet")
+    assert complaint(*command, *on(cluster)) == complaint(*command)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--engine", "ray"), "--engine ray: expected --workers N beside it"),
+        (("--workers", "2"), "--workers: expected --engine ray beside it"),
+        (("--ray-address", "a:1"), "--ray-address: expected --engine ray beside it"),
+        (
+            ("--engine", "ray", "--workers", "2", "--jobs", "2"),
+            "--jobs: expected --workers alone with --engine ray, got both",
+        ),
+        (
+            ("--engine", "ray", "--workers", "2", "--ray-address", "head"),
+            "--ray-address: expected HOST:PORT or auto, got 'head'",
+        ),
+        (
+            ("--engine", "ray", "--workers", "2", "--ray-address", "127.0.0.1:1"),
+            "--ray-address: expected a Ray cluster at 127.0.0.1:1, got no connection: Connection "
+            "refused",
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_wrong_options_are_refused_by_name(
+    options: tuple[str, ...], message: str, tmp_path: Path
+) -> None:
+    assert message in complaint("train", DEV, "-o", tmp_path / "model.msgpack", *options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_more_workers_than_processors_are_refused(cluster: Nodes, tmp_path: Path) -> None:
+    options = ("--engine", "ray", "--workers", "3", "--ray-address", cluster.address)
+    said = complaint("train", DEV, "-o", tmp_path / "model.msgpack", *options)
+    assert "--workers: expected at most 2, the processors of the cluster, got 3" in said
+
+
+def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "ray", None)
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    options = ("--engine", "ray", "--workers", "2")
+    said = complaint("train", DEV, "-o", tmp_path / "model.msgpack", *options)
+    assert "--engine ray: needs Ray; pip install 'egparse[ray]'" in said
