@@ -14,9 +14,14 @@ from egparse.errors import EgparseError
 from egparse.fitting.checkpoints.learners import CHECKPOINTED, pack_learner, restore_learner
 from egparse.fitting.checkpoints.record_file import opened, write_record
 from egparse.fitting.checkpoints.states import CannotBeSaved, Packer, Unpacker
+from egparse.learners.eg.online import EGConfig
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.problem import VectorProblem
 from egparse.learners.registry import LEARNERS, build
+from egparse.learners.sdca import SDCAConfig
+from egparse.learners.shards.learner import ShardedLearner, ShardsConfig
+from egparse.learners.shards.shard import LocalConfig
+from egparse.learners.shards.transport import in_turn
 
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "eg-online": [{}, {"published": True}],
@@ -92,6 +97,23 @@ def test_continuing_from_a_saved_state_changes_nothing(
         first.iterate(state)
         second.iterate(continued)
         assert bits(second, continued) == bits(first, state)
+
+
+@pytest.mark.parametrize("config", [EGConfig(c=2.0), SDCAConfig(c=2.0)], ids=["eg", "sdca"])
+@pytest.mark.parametrize("structure", ["sequences", "trees"])
+def test_shards_continue_too(structure: str, config: LocalConfig, tmp_path: Path) -> None:
+    first, second = (
+        ShardedLearner(problem_of(structure), config, ShardsConfig(shards=2), in_turn)
+        for _ in range(2)
+    )
+    state = first.initialise(3.0)
+    for _ in range(2):
+        first.iterate(state)
+    continued = moved(tmp_path / "state.zip", first, state, second)
+    for _ in range(3):
+        assert bits(second, continued) == bits(first, state)
+        first.iterate(state)
+        second.iterate(continued)
 
 
 def test_what_cannot_be_saved_is_named() -> None:

@@ -109,6 +109,7 @@ def train(
         KeyboardInterrupt: interrupted before anything has been trained.
     """
     begun = time.process_time()
+    from egparse.fitting.jobs import present_jobs
     from egparse.training.checks import check_settings
 
     config = check_settings(config)
@@ -154,6 +155,8 @@ def train(
                 "--format": format,
                 "--encoding": encoding,
                 "--skip-bad": skip_bad,
+                "--jobs": config.jobs,
+                "--engine": "ray" if present_jobs().connect else "threads",
             }
             journal = checkpoints.journal(output, config, facts)
             train_on = partial(train_on, journal=journal)

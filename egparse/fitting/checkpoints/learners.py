@@ -75,7 +75,7 @@ def restore_learner(
         raise ValueError("expected the state of this learner, got another one")
     unpacker.unpack(packed["learner"], learner)
     for one, memory in zip(_remembering(learner), packed["memories"], strict=True):
-        one.remember(unpacker.unpack(memory))
+        one.remember(unpacker.unpack(memory, one.memory()))
 
 
 def _remembering(learner: Any) -> list[Remembering]:

@@ -191,6 +191,16 @@ class ShardedLearner:
         """Changes nothing: the present v is that of the model."""
         return nullcontext()
 
+    def memory(self) -> list[dict[str, Any]]:
+        """What the shards remember beside v, for a checkpoint."""
+        states: list[dict[str, Any]] = self.transport.call("state", [()] * self.shards)
+        return states
+
+    def remember(self, memory: Sequence[dict[str, Any]]) -> None:
+        """Let the shards continue from what ``memory`` returned, with the v of the problem."""
+        v = self._v.at(None)
+        self.transport.call("set_state", [(state, v) for state in memory])
+
     def _round(self, state: ShardedState, begin: float, end: float, by_gain: bool) -> None:
         """One round, made again with sigma' = K if it lowers the dual."""
         undo = False
