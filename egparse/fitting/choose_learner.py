@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,7 +20,7 @@ from egparse.fitting.config import (
     TokeniserConfig,
     TrainConfig,
 )
-from egparse.fitting.jobs import Jobs, present_jobs
+from egparse.fitting.jobs import Jobs, JobsWarning, present_jobs
 from egparse.fitting.joint_tags import section_of
 from egparse.fitting.learner_options import with_own_types
 from egparse.fitting.named_losses import (
@@ -97,7 +98,7 @@ def build_learner(
         }
     is_partial = len(getattr(parts, "partial", ())) > 0
     jobs = present_jobs()
-    if jobs.divide:
+    if jobs.divide and is_divided(config):
         settings = check_settings(config.learner, common, options)
         check_jobs(config, settings)
         if is_partial:
@@ -142,25 +143,18 @@ def _gathering(
     return cast(Learner, learner)
 
 
-def check_jobs(config: LearningConfig, settings: object) -> None:
-    """Raise ConfigError for a learner, or ``settings`` of it, that cannot be divided among several
-    jobs; unknown learners are left to ``build_learner``.
-    """
-    if config.learner not in LEARNERS:
-        return
-    able = SHARDED
-    if present_jobs().gather is not None:
-        able = (*SHARDED, *GATHERED)
-        if config.learner in GATHERED:
-            return
-    if config.learner not in able:
-        raise ConfigError(
-            f"expected a learner that several jobs can share ({', '.join(able)}), or jobs = 1, "
-            f"got {config.learner!r}"
-        )
-    from egparse.learners.shards.shard import local_config
+def is_divided(config: LearningConfig) -> bool:
+    """Whether several jobs share the work of this learner; others learn by one."""
+    gathered = present_jobs().gather is not None and config.learner in GATHERED
+    return gathered or config.learner in SHARDED
 
-    local_config(settings)
+
+def check_jobs(config: LearningConfig, settings: object) -> None:
+    """Raise ConfigError for ``settings`` of a learner that shards of the examples cannot keep."""
+    if config.learner in SHARDED:
+        from egparse.learners.shards.shard import local_config
+
+        local_config(settings)
 
 
 def refuse_partial(jobs: int) -> None:
@@ -274,8 +268,15 @@ def check_learner_settings(section: str, config: LearningConfig, jobs: int = 1) 
         beta, gamma = loss_of(config)
         common = LearnerConfig(beta=beta, gamma=gamma, c=config.c)
         settings = check_settings(config.learner, common, dict(config.options))
-        if jobs > 1:
+        if jobs > 1 and is_divided(config):
             check_jobs(config, settings)
+        elif jobs > 1:
+            warnings.warn(
+                f"{section}: {config.learner} learns by one job; the work of "
+                f"{', '.join(SHARDED)} can be divided",
+                JobsWarning,
+                stacklevel=2,
+            )
     except ConfigError as error:
         raise ConfigError(f"{section}: {error}") from error
 

@@ -39,6 +39,10 @@ class Jobs:
         return self.count if self.connect is None else min(self.count, os.cpu_count() or 1)
 
 
+class JobsWarning(UserWarning):
+    """A task is learned by one job, although there are several."""
+
+
 _ONE = Jobs()
 _jobs: ContextVar[Jobs] = ContextVar("egparse_jobs", default=_ONE)
 

@@ -60,11 +60,19 @@ def test_the_setting_says_what_the_option_says(corpus: Path, tmp_path: Path) -> 
     assert one.tobytes() == other.tobytes()
 
 
+def test_what_cannot_be_divided_is_learned_by_one_job(corpus: Path, tmp_path: Path) -> None:
+    tags = ("--config", CONFIGS / "quick.toml", "--set", 'layers=["upos"]')
+    tags = (*tags, "--learner", "perceptron")
+    run("train", corpus, *tags, "--output", tmp_path / "alone")
+    done = run("train", corpus, *tags, "-j", 2, "--output", tmp_path / "two")
+    assert done.stderr.count("upos: perceptron learns by one job") == 1
+    models = [Model.load(tmp_path / name) for name in ("alone", "two")]
+    one, other = (model.taggers["upos"].model.rows.weights.tobytes() for model in models)
+    assert one == other
+
+
 def test_what_several_jobs_cannot_learn_is_refused(corpus: Path, tmp_path: Path) -> None:
     output = ("--output", tmp_path / "model.msgpack")
-    said = complaint("train", corpus, *TASKS, "-j", 2, "--learner", "perceptron", *output)
-    assert "upos: expected a learner that several jobs can share (eg-online" in said
-    assert "or jobs = 1, got 'perceptron'" in said
     rate = ("--set", "upos.options={calibrate = 0.1}")
     said = complaint("train", corpus, *TASKS, "-j", 2, *rate, *output)
     assert "upos: expected calibrate = 0 and search = 'halving' or 'quadratic' with" in said
