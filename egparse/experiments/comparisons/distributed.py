@@ -319,7 +319,11 @@ def report(results: Results) -> Outcome:
         claims(found),
         [_table(name, own) for name, own in found.items()],
         [panel for name, own in found.items() for panel in _panels(name, own)],
-        results.notes,
+        (
+            *results.notes,
+            "A run ends after 8 CPU seconds of all its shards (a tenth of one in a quick run), so "
+            "that - may mean that they were not enough.",
+        ),
     )
 
 
