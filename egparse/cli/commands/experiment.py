@@ -31,6 +31,7 @@ NAMES = (
     "lectures",
     "grammars",
     "successors",
+    "distributed",
 )
 """The experiments of the catalogue, which is slow to import and so not imported for the help."""
 
