@@ -8,13 +8,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from egparse.cli.options import Engine
-from egparse.cli.workers import Answer, answer_of, opened
 from egparse.errors import EgparseError
 
 if TYPE_CHECKING:
     from egparse.bulk.annotation import Annotated, Annotation
     from egparse.bulk.passages import Passage
     from egparse.cli.annotating.run import MapPieces
+    from egparse.cli.workers import Answer
     from egparse.cluster.annotation import SentAnnotation
 
 
@@ -80,6 +80,7 @@ def annotators_of(
 def _map_on_cluster(
     work: Annotation, pieces: Iterable[list[Passage]], workers: int
 ) -> Generator[Annotated, None, None]:
+    from egparse.cli.workers import opened
     from egparse.cluster.annotation import SentAnnotation
     from egparse.cluster.stream import map_in_order
 
@@ -91,4 +92,6 @@ def _map_on_cluster(
 
 def _answering(sent: SentAnnotation) -> Callable[[list[Passage]], Answer]:
     """The work in a process of the cluster, with its warnings."""
+    from egparse.cli.workers import answer_of
+
     return partial(answer_of, sent.unpacked())

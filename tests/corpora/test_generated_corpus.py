@@ -20,6 +20,8 @@ from egparse.sentences import Sentence
 sys.path.insert(0, str(ROOT / "benchmarks"))
 import generated_corpus as generated
 
+sys.path.remove(str(ROOT / "benchmarks"))  # other scripts there have the names of test packages
+
 SOURCE = CORPORA / "en_sample-train.conllu"
 
 

@@ -16,6 +16,10 @@ def test_selected_attributes_are_those_of_an_index_of_these_words(
 ) -> None:
     generator = np.random.default_rng(seed)
     keys = generator.integers(0, 12, (40, 3)).astype(np.uint64)  # 0 is no key
+    # keys of a later template are greater
+    keys[keys > 0] += (np.arange(3, dtype=np.uint64) * np.uint64(100) + np.zeros_like(keys))[
+        keys > 0
+    ]
     every = build_index(keys, 1)
     words = np.flatnonzero(generator.random(40) < 0.5)
     found = Attributes(every, every.numbers(keys)).select(words, min_count)

@@ -79,7 +79,7 @@ def test_sentences_up_to_the_limit_are_learned_whole() -> None:
 def test_sentences_without_all_heads_are_learned_whole() -> None:
     heads = projective_tree(LONGEST_LEARNED + 50, 3)
     heads[7] = MISSING_HEAD
-    assert training_pieces([heads]) == [(0, 0, len(heads))]
+    assert list(training_pieces([heads])) == [(0, 0, len(heads))]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warn_of_long([Sentence(("word",) * len(heads), heads=tuple(heads.tolist()))])

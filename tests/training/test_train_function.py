@@ -12,7 +12,7 @@ from sample_treebank import CORPORA, quick, quick_model, sample
 import egparse
 from egparse.api import load_base, settings_table
 from egparse.errors import ConfigError, CorpusError, EgparseError, ModelFileError
-from egparse.fitting.config_files import config_as_table, load_config
+from egparse.fitting.config_files import config_of_model, load_config
 from egparse.fitting.progress import Iteration, Step
 from egparse.pipeline.model import Model
 from egparse.training.run import train as train_sentences
@@ -68,7 +68,7 @@ def test_it_trains_what_the_run_trains() -> None:
     )
     direct = train_sentences(TRAIN, [], config).model
     model = egparse.train(TRAIN, [], **SETTINGS)
-    assert model.config_table == config_as_table(replace(config, language="en"))
+    assert model.config_table == config_of_model(replace(config, language="en"))
     assert predictions(model) == predictions(direct)
 
 
@@ -145,5 +145,5 @@ def test_what_cannot_be_trained_on_is_refused(tmp_path: Path) -> None:
 
 def test_the_quick_configuration_is_a_table_of_settings() -> None:
     """A whole configuration as a table can be given, too."""
-    table = config_as_table(quick('layers=["upos"]', "hold_out=0", "splitter.train=false"))
+    table = config_of_model(quick('layers=["upos"]', "hold_out=0", "splitter.train=false"))
     assert egparse.train(TRAIN, [], **table).config_table == table | {"language": "en"}

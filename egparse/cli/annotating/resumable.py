@@ -23,10 +23,10 @@ from egparse.cli.annotating.arguments import InputFile
 from egparse.cli.annotating.documents import Document, Documents, Joined, Separate
 from egparse.cli.annotating.sinks import Partial, Sink, sync_files
 from egparse.cli.annotating.source import size_of
+from egparse.cli.annotating.stores import address_of
 from egparse.cli.files.arguments import STANDARD
 from egparse.errors import EgparseError
 from egparse.readers.compression import compressor_of
-from egparse.readers.stores import address_of
 from egparse.storage.journal import Journal, checksum_of, open_journal
 
 JOURNAL = ".journal"
