@@ -67,14 +67,20 @@ def annotators_of(
         EgparseError: no cluster, or too small a one.
     """
     if engine is Engine.LOCAL or workers is None:
-        from egparse.cli.workers import all_cores, map_pieces
-
-        yield partial(map_pieces, jobs=jobs or all_cores())
+        yield partial(_map_here, jobs=jobs)
         return
     from egparse.cluster.connection import connected
 
     with connected(workers, address):
         yield partial(_map_on_cluster, workers=workers)
+
+
+def _map_here(
+    work: Annotation, pieces: Iterable[list[Passage]], jobs: int
+) -> Generator[Annotated, None, None]:
+    from egparse.cli.workers import all_cores, map_pieces
+
+    return map_pieces(work, pieces, jobs or all_cores())
 
 
 def _map_on_cluster(
