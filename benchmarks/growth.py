@@ -31,6 +31,8 @@ from typing import Any
 
 from generated_corpus import Source, generate, read
 
+from egparse.compilation.places import user_folder
+
 ROOT = Path(__file__).resolve().parents[1]
 SIZES = (1_000, 3_162, 10_000, 31_622, 100_000, 316_227, 1_000_000)
 LENGTHS = (10, 20, 50, 100, 200, 300, 500, 1_000, 2_000)
@@ -101,6 +103,15 @@ def cost_of(command: list[str]) -> dict[str, float]:
         "megabytes": round(most["VmHWM"] * 1024 / 1e6, 1),
         "anonymous": round(most["RssAnon"] * 1024 / 1e6, 1),
     }
+
+
+def settled_cost_of(command: list[str]) -> dict[str, float]:
+    """The cost of a command that compiles nothing: it is run again where it did."""
+    while True:
+        before = list(user_folder().rglob("*"))
+        cost = cost_of(command)
+        if len(list(user_folder().rglob("*"))) == len(before):
+            return cost
 
 
 def command_of(work: str, corpus: Path, model: Path, folder: Path) -> list[str]:
@@ -182,9 +193,7 @@ def main() -> None:
             n_words = write_corpus(corpus, source, count, length=length)
             for work in missing:
                 command = command_of(work, corpus, options.model, folder)
-                if axis == "start":
-                    cost_of(command)  # compiles kernels if there are none
-                point = {"sentences": count, "words": n_words, **cost_of(command)}
+                point = {"sentences": count, "words": n_words, **settled_cost_of(command)}
                 found["curves"][work].setdefault(axis, {})[str(value)] = point
                 found["machine"] = machine()
                 print(f"{work}, {axis} {value:,}: {point}", flush=True)
