@@ -27,6 +27,7 @@ SETTINGS = (
 AFTER_WRITING = """
 import os, signal, sys
 from egparse.fitting.checkpoints import journal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite in the background ignores it
 name, count, number = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 write = journal.write_record
 def write_and_stop(path, values, arrays):
