@@ -31,6 +31,9 @@ LOG = logging.getLogger("egparse.serving")
 UPLOAD_SECONDS = 60.0
 """Seconds that a client has to send its request."""
 
+_DROPPED = 64 << 20
+"""Bytes of a request beyond its limit that are read and dropped before it is refused."""
+
 
 class Limits(NamedTuple):
     """``size``: bytes of a request; ``threads``: requests that are annotated at a time."""
@@ -99,27 +102,37 @@ def application(models: ServedModels, limits: Limits, origins: Sequence[str] = (
 async def _body(request: Request, most: int) -> bytes:
     """The body of a request.
 
+    One that is too large is read to its end and dropped before it is refused, within limits: many
+    clients send all of a request before they read, and would meet a broken connection instead of
+    the reason.
+
     Raises:
         _Failed: more than ``most`` bytes, a client that has gone, or takes too long.
     """
-    too_large = _Failed(413, f"expected a request of at most {most} bytes")
     length = request.headers.get("content-length", "")
-    if length.isdigit() and int(length) > most:
-        raise too_large
-    if len(request.scope["query_string"]) > most:
-        raise too_large
-    parts, size = [], 0
+    declared = int(length) if length.isdigit() else 0
+    too_large = max(declared, len(request.scope["query_string"])) > most
+    patient = "expect" not in request.headers and declared <= most + _DROPPED
+    parts: list[bytes] = []
+    size = 0
     try:
         with anyio.fail_after(UPLOAD_SECONDS):
-            async for part in request.stream():
-                size += len(part)
-                if size > most:
-                    raise too_large
-                parts.append(part)
+            if not too_large or patient:
+                async for part in request.stream():
+                    size += len(part)
+                    too_large = too_large or size > most
+                    if size > most + _DROPPED:
+                        break
+                    if too_large:
+                        parts.clear()
+                    else:
+                        parts.append(part)
     except TimeoutError:
         raise _Failed(408, f"expected a request within {UPLOAD_SECONDS:.0f} s") from None
     except ClientDisconnect:
         raise _Failed(400, "the client has closed the connection") from None
+    if too_large:
+        raise _Failed(413, f"expected a request of at most {most} bytes")
     return b"".join(parts)
 
 

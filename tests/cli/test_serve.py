@@ -187,6 +187,17 @@ def test_what_is_too_large_is_refused(service: Service) -> None:
                        headers={"Transfer-Encoding": "chunked"})  # fmt: skip
     assert connection.getresponse().status == 413
     connection.close()
+    # Refused after all of it was taken: a client that sends first and reads then hears the reason.
+    assert service.refused("/process", b"data=" + b"a" * (32 << 20)) == (413, limit)
+    connection.request("POST", "/process", headers={"Content-Length": str(1 << 40)})
+    assert connection.getresponse().status == 413  # what nobody would read is refused at once
+    connection.close()
+    connection.putrequest("POST", "/process")
+    connection.putheader("Content-Length", str(2 << 20))
+    connection.putheader("Expect", "100-continue")
+    connection.endheaders()
+    assert connection.getresponse().status == 413  # and what a client asks about before it sends
+    connection.close()
 
 
 def test_what_is_no_request_does_no_harm(service: Service, expected: str) -> None:
