@@ -17,7 +17,7 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.features.sequence import SPARSITY, WHOLE_LABELS, LabelParts, WeightRows
-from egparse.types import Floats, Ints, Longs, Mask, UInt16s, UInt32s
+from egparse.types import Floats, Ints, Longs, Mask, UInt8s, UInt16s, UInt32s
 
 _MAX_DENSE_LABELS = 64  # with more labels a padded row is mostly zeros
 
@@ -279,6 +279,21 @@ def _unpack(
                 weights[r] = dense[dense_of[a], labels[r]]
             elif sparse_of[a] >= 0:
                 weights[r] = sparse[sparse_of[a] + r - starts[a]]
+
+
+@njit
+def mark_words(
+    rows: PackedRows, first: int, end: int, bits: int, dense_marks: UInt8s, sparse_marks: UInt8s
+) -> None:
+    """Mark the blocks of 2^``bits`` weights, in the order of memory, of which the words from
+    ``first`` up to ``end`` have one: those of ``dense`` and of ``sparse``.
+    """
+    width = rows.dense.shape[1]
+    for row in rows.dense_rows[rows.dense_starts[first] : rows.dense_starts[end]]:
+        for block in range(row * width >> bits, ((row * width + width - 1) >> bits) + 1):
+            dense_marks[block] = 1
+    for place in rows.pair_places[rows.pair_starts[first] : rows.pair_starts[end]]:
+        sparse_marks[place >> bits] = 1
 
 
 @njit(fast=True)

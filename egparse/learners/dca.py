@@ -50,7 +50,7 @@ import numpy as np
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.averaging import WeightAverage
-from egparse.learners.base import LearnerBase, UnscaledState
+from egparse.learners.base import LearnerBase, UnscaledState, in_blocks
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.problem import VectorProblem
@@ -203,7 +203,7 @@ class DCA(LearnerBase[VectorProblem]):
     def iterate(self, state: DCAState) -> None:
         """Visit every example once, in random order."""
         state.tally = Tally()
-        for i in state.generator.permutation(self.n):
+        for i in in_blocks(state.generator.permutation(self.n), self.n, state.generator):
             self.update(state, int(i))
         state.iteration += 1
         state.lower_bound = max(state.lower_bound, state.total_increase / state.iteration)

@@ -30,7 +30,7 @@ import numpy.typing as npt
 
 from egparse.errors import EgparseError
 from egparse.learners.averaging import WeightAverage
-from egparse.learners.base import LearnerBase, UnscaledState
+from egparse.learners.base import LearnerBase, UnscaledState, in_blocks
 from egparse.learners.certificate import Certificate
 from egparse.learners.problem import VectorProblem
 from egparse.losses import PERCEPTRON
@@ -106,7 +106,9 @@ class Perceptron(LearnerBase[VectorProblem]):
 
     def iterate(self, state: PerceptronState) -> None:
         """One pass over the examples."""
-        order = state.generator.permutation(self.n) if self.config.shuffle else np.arange(self.n)
+        order = np.arange(self.n)
+        if self.config.shuffle:
+            order = in_blocks(state.generator.permutation(self.n), self.n, state.generator)
         state.mistakes = sum(self.update(state, i) for i in order.tolist())
 
     def certificate(self, state: PerceptronState) -> Certificate:

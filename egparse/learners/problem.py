@@ -14,7 +14,8 @@ or needs (``KBestProblem``, ``ExplicitProblem``, ``ShardableProblem``); learners
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +23,7 @@ import numpy.typing as npt
 from egparse.errors import ConfigError
 from egparse.learners.design import DesignMatrix
 from egparse.learners.eg.step import DualVariables, StepRule
-from egparse.types import Floats, Longs, Shorts
+from egparse.types import Floats, Longs, Mask, Shorts, UInt8s
 
 
 class Problem(Protocol):
@@ -94,6 +95,21 @@ class ShardableProblem(VectorProblem, Protocol):
         """
 
 
+BLOCK_BITS = 5
+BLOCK = 1 << BLOCK_BITS
+"""Entries of an array that share a mark (``MarkingProblem``)."""
+
+
+@runtime_checkable
+class MarkingProblem(VectorProblem, Protocol):
+    """A problem that knows which entries of v its examples can move."""
+
+    def mark(self, examples: Longs, marks: Sequence[UInt8s]) -> None:
+        """Set ``marks[k][b]`` to 1 if ``add`` for one of the examples may change an entry from
+        ``BLOCK`` b up to ``BLOCK`` (b + 1) of the array k of ``vectors``, in the order of memory.
+        """
+
+
 @runtime_checkable
 class CompiledStepsProblem(Problem, Protocol):
     """A problem that makes many EG steps in one call, by the same kernels as ``OnlineEG.update``:
@@ -104,6 +120,42 @@ class CompiledStepsProblem(Problem, Protocol):
         """One step on each example of ``order``; returns the number of inference calls and the
         change of |v|^2.
         """
+
+
+class Visit(NamedTuple):
+    """What the step on an example took: calls of inference, the changes of |v|^2 one after the
+    other, and whether the groups of parts had rates of their own to the end.
+    """
+
+    evaluations: int
+    norm_changes: Sequence[float]
+    grouped: bool
+
+
+@runtime_checkable
+class CompiledVisitsProblem(Problem, Protocol):
+    """A problem that makes a log-linear EG step in fewer calls than ``OnlineEG.update``: threads
+    would wait for Python's lock before and after each.
+    """
+
+    def visit(self, i: int, rule: StepRule, duals: DualVariables, grouped: bool) -> Visit:
+        """One step on example i; ``grouped``, with a rate for each group of parts."""
+
+    def certify(self, i: int, c: float, duals: DualVariables) -> tuple[float, float]:
+        """The loss of example i at w = v / c, and the correction of the dual for the rounding of
+        its marginals.
+        """
+
+    def visit_all(
+        self, order: Longs, rule: StepRule, duals: DualVariables, single_rate: Mask
+    ) -> tuple[int, float] | None:
+        """``visit`` to each example of ``order``; those that ``single_rate`` marks, now or by a
+        visit, have one rate. Returns the number of inference calls and the change of |v|^2, or None
+        where this cannot be done in one call.
+        """
+
+    def certify_all(self, c: float, duals: DualVariables) -> tuple[float, float] | None:
+        """The sums of ``certify``; None where this cannot be done in one call."""
 
 
 @runtime_checkable

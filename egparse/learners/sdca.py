@@ -64,7 +64,7 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.errors import ConfigError, EgparseError
-from egparse.learners.base import LearnerBase
+from egparse.learners.base import LearnerBase, in_blocks
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.problem import DividedProblem, VectorProblem
@@ -287,7 +287,7 @@ class SDCA(LearnerBase[VectorProblem]):
     def iterate(self, state: SDCAState) -> None:
         """Visit every example once, in random order."""
         state.skipped = 0
-        for i in state.generator.permutation(self.n):
+        for i in in_blocks(state.generator.permutation(self.n), self.n, state.generator):
             self.update(state, int(i))
 
     def set_c(self, state: SDCAState, c: float) -> None:

@@ -30,7 +30,7 @@ import numpy.typing as npt
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.averaging import ScaledWeightAverage
-from egparse.learners.base import LearnerBase
+from egparse.learners.base import LearnerBase, in_blocks
 from egparse.learners.certificate import Certificate
 from egparse.learners.problem import VectorProblem
 from egparse.learners.vectors import squared_norm
@@ -176,7 +176,7 @@ class SGD(LearnerBase[VectorProblem]):
         Raises:
             EgparseError: the loss does not stay finite, with any eta0.
         """
-        order = state.generator.permutation(self.n)
+        order = in_blocks(state.generator.permutation(self.n), self.n, state.generator)
         if state.eta0 is None:
             self._choose(state, order.tolist())
         else:

@@ -23,7 +23,8 @@ from egparse.features.arcs import (
 )
 from egparse.features.sentence_context import N_BETWEEN
 from egparse.features.word_table import Columns, Words
-from egparse.parsing.arc_problem import INFERENCE, Inference, Trees, scatter
+from egparse.parsing.arc_eg import scatter
+from egparse.parsing.arc_problem import INFERENCE, Inference, Trees
 from egparse.parsing.candidates import N_CELLS, ArcFilter, candidate_arcs
 from egparse.parsing.columns import BETWEEN, ArcColumns, arc_column_names
 from egparse.parsing.constraints import (

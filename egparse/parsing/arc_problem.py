@@ -10,30 +10,28 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from egparse.compilation import njit
 from egparse.features.arcs import ArcCodes, ArcTemplates, add_arcs, score_arcs
+from egparse.learners.eg.step import DualVariables, StepBuffers, StepRule
+from egparse.learners.problem import Visit
 from egparse.learners.targets.annotated import NONE, not_all, some_of
+from egparse.parsing.arc_eg import (
+    ArcSentence,
+    ArcSentences,
+    ArcWeights,
+    TreeSpace,
+    certify,
+    certify_all,
+    gather,
+    scatter,
+    visit,
+    visit_all,
+)
 from egparse.structures.trees import nonprojective, projective
 from egparse.structures.trees.chu_liu_edmonds import chu_liu_edmonds, search_workspace
 from egparse.structures.trees.dependency_trees import BestTree
-from egparse.types import Floats, Ints, Mask, Shorts, Singles
+from egparse.types import Floats, Ints, Longs, Mask, Shorts, Singles
 
 Trees = Literal["projective", "non-projective"]
-
-
-@njit
-def scatter(arcs: Shorts, values: Floats, square: Floats) -> None:
-    """square[head, dependent] = values[r] for the arcs, -inf elsewhere."""
-    square[:, :] = -np.inf
-    for r in range(arcs.shape[0]):
-        square[arcs[r, 0], arcs[r, 1]] = values[r]
-
-
-@njit
-def gather(arcs: Shorts, square: Floats, values: Floats) -> None:
-    """values[r] = square[head, dependent]."""
-    for r in range(arcs.shape[0]):
-        values[r] = square[arcs[r, 0], arcs[r, 1]]
 
 
 class Inference(NamedTuple):
@@ -90,6 +88,7 @@ class TreeProblem:
         known: Sequence[Mask] | None = None,
     ) -> None:
         self.weights = np.zeros(1 << bits, dtype=np.float32)
+        self._flat: ArcSentences | None = None
         self._codes, self._arcs, self._templates = codes, arcs, templates
         self._heads_of, self._known = heads, known
         self.partial = NONE if known is None else not_all(known)
@@ -108,10 +107,21 @@ class TreeProblem:
         self._scores = np.empty(longest)
         self._cost = np.empty(longest)
         self._places = np.empty(4096, dtype=np.uint32)
-        self._square = np.empty((words + 1) ** 2)
-        self._marginals = np.empty((words + 1) ** 2)
+        self._square, self._marginals = np.empty((2, (words + 1) ** 2))
         self._marginal_work = self._inference.marginal_workspace(words)
         self._best_work = self._inference.best_workspace(words)
+        is_projective = self._inference is INFERENCE["projective"]
+        self._trees = TreeSpace(
+            is_projective,
+            self._single_root,
+            self._square,
+            self._marginals,
+            np.empty(longest, dtype=np.int16),
+            np.empty(words + 2),
+            self._marginal_work if is_projective else projective.workspace(1),
+            nonprojective.workspace(1) if is_projective else self._marginal_work,
+        )
+        self._of_step = (self._scores, self._cost, *np.empty((3, longest)))
         self._heads = np.empty(words + 1, dtype=np.int32)
 
     def gold(self, i: int) -> Floats:
@@ -195,6 +205,31 @@ class TreeProblem:
             )
         )
 
+    def visit(self, i: int, rule: StepRule, duals: DualVariables, grouped: bool) -> Visit:
+        """See ``visit`` of ``egparse.parsing.arc_eg``; ``tests/parsing/test_arc_problem`` holds it
+        and ``OnlineEG.update`` equal.
+        """
+        norm_changes = np.empty(2 * rule.attempts)
+        buffers = self._step_buffers(i, duals)
+        made, grouped = visit(
+            i, *self._sentence(i), self._trees, buffers, duals, rule, grouped, norm_changes
+        )
+        return Visit(made, norm_changes[: 2 * made].tolist(), grouped)
+
+    def certify(self, i: int, c: float, duals: DualVariables) -> tuple[float, float]:
+        """See ``certify`` of ``egparse.parsing.arc_eg``."""
+        buffers = self._step_buffers(i, duals)
+        loss, correction = certify(*self._sentence(i), self._trees, buffers, self.gold(i), c)
+        return float(loss), float(correction)
+
+    def _sentence(self, i: int) -> tuple[ArcSentence, ArcWeights]:
+        return ArcSentence(self._codes[i], self._arcs[i]), self._weights
+
+    def _step_buffers(self, i: int, duals: DualVariables) -> StepBuffers:
+        parts = slice(self.part_starts[i], self.part_starts[i + 1])
+        own = [buffer[: len(self._arcs[i])] for buffer in self._of_step]
+        return StepBuffers(duals.theta[parts], duals.marginals[parts], *own)
+
     def reset(self) -> None:
         """All weights to zero."""
         self.weights[:] = 0.0
@@ -209,6 +244,29 @@ class TreeProblem:
         other.weights = np.zeros_like(self.weights)
         return other
 
+    def visit_all(
+        self, order: Longs, rule: StepRule, duals: DualVariables, single_rate: Mask
+    ) -> tuple[int, float] | None:
+        """``visit`` to each sentence of ``order`` in one call, of a shard; None for others."""
+        if self._flat is None:
+            return None
+        buffers = StepBuffers(duals.theta, duals.marginals, *self._of_step)
+        evaluations, norm_change = visit_all(
+            order, self._flat, self._weights, self._trees, buffers, duals, rule, single_rate,
+            np.empty(2 * rule.attempts),
+        )  # fmt: skip
+        return int(evaluations), float(norm_change)
+
+    def certify_all(self, c: float, duals: DualVariables) -> tuple[float, float] | None:
+        """The sums of ``certify`` in one call, of a shard; None for others."""
+        if self._flat is None:
+            return None
+        buffers = StepBuffers(duals.theta, duals.marginals, *self._of_step)
+        loss, correction = certify_all(
+            c, self._flat, self._weights, self._trees, buffers, duals, self._gold
+        )
+        return float(loss), float(correction)
+
     def shard(self, first: int, end: int) -> TreeProblem:
         """Some of the sentences, with weights and buffers of their own."""
         other, of_shard = copy(self), slice(first, end)
@@ -220,8 +278,13 @@ class TreeProblem:
         other._gold = self._gold[starts[0] : starts[-1]]
         other.part_starts = starts - starts[0]
         other.partial = some_of(self.partial, first, end)
+        other._flat = _laid_out(other._codes, other._arcs, other.part_starts)
         other._make_room()
         return other
+
+    @property
+    def _weights(self) -> ArcWeights:
+        return ArcWeights(self._templates, self.weights, self._places)
 
     def _squares(self, i: int) -> tuple[Floats, Floats]:
         size = len(self._codes[i].tags)
@@ -235,3 +298,10 @@ def _correct(arcs: Shorts, heads: Ints) -> Floats:
     """One on the correct arcs."""
     correct: Floats = (heads[arcs[:, 1] - 1] == arcs[:, 0]).astype(np.float64)
     return correct
+
+
+def _laid_out(codes: Sequence[ArcCodes], arcs: Sequence[Shorts], starts: Longs) -> ArcSentences:
+    """Sentences one after the other, copied."""
+    rows = np.cumsum([0] + [len(own.tags) for own in codes], dtype=np.int64)
+    joined = ArcCodes(*(np.concatenate(arrays) for arrays in zip(*codes, strict=True)))
+    return ArcSentences(joined, rows, np.concatenate(list(arcs)), starts)

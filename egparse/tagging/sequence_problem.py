@@ -14,6 +14,7 @@ from egparse.features.packed import Placement, pack, place, rows_of_words, unpac
 from egparse.features.sequence import WHOLE_LABELS, LabelParts, WeightRows
 from egparse.learners.design import DesignMatrix
 from egparse.learners.eg.step import DualVariables, StepRule
+from egparse.learners.problem import BLOCK_BITS
 from egparse.learners.targets.annotated import NONE, not_all, some_of
 from egparse.structures.chains import (
     chain,
@@ -30,6 +31,7 @@ from egparse.tagging.sequence_eg import (
     SequenceWeights,
     add_sentence,
     infer,
+    mark_sentences,
     run_steps,
     score_sentence,
     start_all,
@@ -43,7 +45,7 @@ from egparse.tagging.sequence_layout import (
     write_gold,
     write_path,
 )
-from egparse.types import Floats, Ints, Longs, Mask, Shorts, Singles, UInt16s
+from egparse.types import Floats, Ints, Longs, Mask, Shorts, Singles, UInt8s, UInt16s
 
 
 class SequenceProblem:
@@ -263,6 +265,15 @@ class SequenceProblem:
         support stay 0.
         """
         return (self._weights.rows.dense, self._weights.rows.sparse, *self._tables())
+
+    def mark(self, examples: Longs, marks: Sequence[UInt8s]) -> None:
+        """Blocks of ``vectors`` that the sentences can move: all n-grams, and what their words
+        have.
+        """
+        words = self._layout.words
+        mark_sentences(self._weights.rows, words, examples, BLOCK_BITS, marks[0], marks[1])
+        for of_ngrams in marks[2:]:
+            of_ngrams.fill(1)
 
     def with_own_weights(self) -> SequenceProblem:
         """The same sentences with separate weights."""

@@ -214,7 +214,7 @@ def test_a_round_that_is_undone_leaves_nothing(local: LocalConfig) -> None:
     problem = trees()
     learner, _ = begun(problem, local)
     shard = learner.transport.shards[0]  # type: ignore[attr-defined]
-    order = Round(None, 2.0, C, 0.0, 1.0)
+    order = Round(None, None, 2.0, C, 0.0, 1.0)
     before = pickle.dumps(_variables(shard))
     first = shard.work(order)
     assert pickle.dumps(_variables(shard)) != before
@@ -315,22 +315,32 @@ def test_flat_vectors_say_what_changed(dtype: type) -> None:
     start = FlatVector([array.copy() for array in arrays])
     vector = start.like()
     vector.assign(start, 1 / 3)
-    nothing = vector.change_since(start, 1 / 3).change
+    marks = vector.blocks()
+    for marked in marks:
+        marked.fill(1)
+    nothing = vector.change_since(start, 1 / 3, marks).change
     assert len(nothing.values) == 0
     moved = np.array([0, 11, 12, 69000, 70012, 70016])
     vector.add(Change(moved.astype(np.uint32), np.ones(6, dtype)))
-    change, slope, square = vector.change_since(start, 1 / 3)
+    change, slope, square, _ = vector.change_since(start, 1 / 3, marks)
     assert change.places is not None
     assert change.places.tolist() == moved.tolist()
     assert change.values == pytest.approx(1.0, abs=1e-5)
     norm = float(np.sum(np.concatenate([a.reshape(-1) for a in start.arrays]).astype(float) ** 2))
     assert square == pytest.approx(float(change.values @ change.values), rel=1e-5)
     change.values.flags.writeable = change.places.flags.writeable = False  # as Ray delivers them
-    grown, before = start.add(change)
-    assert grown == pytest.approx(2 * slope + square, abs=1e-3)
+    grown, was = start.add(change)
+    assert grown == pytest.approx(6 * slope + square, abs=1e-3)
     after = np.concatenate(start.arrays).astype(float)
     assert float(after @ after) - norm == pytest.approx(grown, abs=1e-6 * norm)
-    start.put(before)
+    start.put(was)
+    vector.assign_at(moved.astype(np.uint32), start, 1 / 3)
+    assert len(vector.change_since(start, 1 / 3, marks).change.values) == 0
+    marks[1].fill(0)
+    vector.add(Change(moved.astype(np.uint32), np.ones(6, dtype)))
+    unmarked = vector.change_since(start, 1 / 3, marks).change
+    assert unmarked.places is not None
+    assert unmarked.places.tolist() == [0, 11, 70012, 70016]
     assert all((a == b.reshape(-1)).all() for a, b in zip(start.arrays, arrays, strict=True))
 
 
@@ -338,7 +348,9 @@ def test_a_change_of_most_entries_is_sent_without_their_numbers() -> None:
     vector = FlatVector([np.zeros(100, dtype=np.float32)])
     start = vector.like()
     vector.arrays[0][:90] = 1.0
-    change = vector.change_since(start, 1.0).change
+    marks = vector.blocks()
+    marks[0].fill(1)
+    change = vector.change_since(start, 1.0, marks).change
     assert change.places is None
     assert change.bytes == 400
     assert start.add(change)[0] == 90.0

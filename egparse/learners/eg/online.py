@@ -73,13 +73,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from egparse.errors import ConfigError
-from egparse.learners.base import LearnerBase
+from egparse.learners.base import LearnerBase, in_blocks
 from egparse.learners.certificate import Certificate
 from egparse.learners.eg.calibration import calibrated_eta
 from egparse.learners.eg.config import EGConfig, Loss
 from egparse.learners.eg.example_sampling import sample_examples
 from egparse.learners.eg.radii import largest_entry, squared_radii
 from egparse.learners.eg.step import (
+    GROUP_ATTEMPTS,
     PLAIN,
     DualVariables,
     StepBuffers,
@@ -95,6 +96,7 @@ from egparse.learners.eg.step import (
 from egparse.learners.problem import (
     CompiledStepsProblem,
     CompiledSumsProblem,
+    CompiledVisitsProblem,
     GroupedProblem,
     Problem,
 )
@@ -104,11 +106,6 @@ from egparse.types import Floats, Longs, Mask, Shorts, Singles
 __all__ = ["EGConfig", "EGState", "Loss", "OnlineEG"]
 
 _CHUNK = 1000  # examples between two calls of the callback
-
-_GROUP_ATTEMPTS = 2
-"""Attempts with a rate for each group; if none raises the dual, the example has one rate for all
-its parts from then on.
-"""
 
 
 @dataclass
@@ -232,7 +229,7 @@ class OnlineEG(LearnerBase[Problem]):
         eta = state.first_eta if self.config.restart_eta else float(duals.eta[i])
         groups = None if self._groups is None or state.single_rate[i] else self._groups(i)
         for attempt in range(rule.attempts):
-            if groups is not None and attempt == _GROUP_ATTEMPTS:
+            if groups is not None and attempt == GROUP_ATTEMPTS:
                 # a step in groups may lower the dual at any rate; a step with one rate raises it,
                 # if the rate is small enough
                 groups, state.single_rate[i], eta = None, True, float(duals.eta[i])
@@ -288,8 +285,31 @@ class OnlineEG(LearnerBase[Problem]):
             state.evaluations += evaluations
             state.squared_norm += norm_change
             return
-        for i in order:
-            self.update(state, int(i))
+        rule = self.config.rule(state.c)
+        fewer_calls = rule.form == PLAIN and self.attendant is None
+        if fewer_calls and isinstance(self.problem, CompiledVisitsProblem):
+            self._visit(self.problem, state, order, rule)
+            return
+        for i in order.tolist():
+            self.update(state, i)
+
+    def _visit(
+        self, problem: CompiledVisitsProblem, state: EGState, order: Longs, rule: StepRule
+    ) -> None:
+        """``update`` by the problem."""
+        if self._groups is not None:
+            done = problem.visit_all(order, rule, state.duals, state.single_rate)
+            if done is not None:
+                state.evaluations += done[0]
+                state.squared_norm += done[1]
+                return
+        for i in order.tolist():
+            grouped = self._groups is not None and not state.single_rate[i]
+            visit = problem.visit(i, rule, state.duals, grouped)
+            state.evaluations += visit.evaluations
+            for norm_change in visit.norm_changes:
+                state.squared_norm += norm_change
+            state.single_rate[i] |= grouped and not visit.grouped
 
     def iterate(self, state: EGState, callback: Callable[[int], None] | None = None) -> None:
         """The work of one pass over the examples, with the C of this iteration. ``callback`` gets
@@ -337,6 +357,14 @@ class OnlineEG(LearnerBase[Problem]):
             if sums is not None:
                 return sums
         loss, correction = 0.0, 0.0
+        if isinstance(problem, CompiledVisitsProblem) and self._member == LOG_LINEAR:
+            sums = problem.certify_all(c, state.duals)
+            if sums is not None:
+                return sums
+            for i in range(self.n):
+                own = problem.certify(i, c, state.duals)
+                loss, correction = loss + own[0], correction + own[1]
+            return loss, correction
         for i in range(self.n):
             scores = problem.scores(i)
             loss += self._loss(i, scores, c)
@@ -350,13 +378,14 @@ class OnlineEG(LearnerBase[Problem]):
         config = self.config
         if not by_gain:
             return self._whole_pass(state.generator)
-        return sample_examples(
+        sampled = sample_examples(
             state.duals.gain,
             self._visit_costs,
             config.round_fraction,
             state.generator,
             config.min_visit_probability,
         )
+        return in_blocks(sampled, self.n, state.generator)
 
     def _prioritises(self, state: EGState) -> bool:
         """Whether some examples are visited more often than others: once the last gains add up to
@@ -373,7 +402,7 @@ class OnlineEG(LearnerBase[Problem]):
             return np.arange(self.n)
         if self.config.order == "drawn":
             return generator.integers(self.n, size=self.n)
-        return generator.permutation(self.n)
+        return in_blocks(generator.permutation(self.n), self.n, generator)
 
     def _blank(self) -> EGState:
         """A state without distributions."""

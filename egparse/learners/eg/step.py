@@ -24,6 +24,11 @@ _MAX_ETA_GROWTH = 2.0  # greatest and least factor of the learning rate between 
 _MIN_ETA_GROWTH = 0.1
 
 
+GROUP_ATTEMPTS = 2
+"""Attempts with a rate for each group; if none raises the dual, the example has one rate for all
+its parts from then on.
+"""
+
 PLAIN, HINGED, WEIGHTED = 0, 1, 2
 """Forms of the step: log-linear (beta = 1, gamma = 0), max-margin (beta = inf, gamma = 1), and any
 other member of the family. The first two are cases of the third, whose arithmetic they save.

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.learners.problem import VectorProblem
+from egparse.learners.problem import BLOCK, VectorProblem
 from egparse.learners.shards.messages import Change, Vector
-from egparse.types import UInt32s
+from egparse.types import Floats, UInt8s, UInt32s
 
-_BLOCK = 1 << 15
+_LANES = 1024
+"""Sums over the entries of an array are taken in so many lanes side by side, entry r in lane r
+modulo this, so that entries which did not move, and add 0, may be left out without changing a bit.
+"""
 
 
 class Moved(NamedTuple):
-    """A change of a vector, its product with the vector that it started from, and its square."""
+    """A change of a vector, its product with the vector that it started from, its square, and the
+    bytes that it has at least, by all entries or by the moved ones with their numbers.
+    """
 
     change: Change
     slope: float
     square: float
+    bytes: int
 
 
 class FlatVector:
@@ -37,7 +43,7 @@ class FlatVector:
             raise ValueError("expected arrays of one type")
         self.arrays = [array.reshape(-1) for array in arrays]
         self.starts = np.cumsum([0, *(len(array) for array in self.arrays)])
-        self._room = min(self.size, 1 << 16)  # entries that a change is expected to have
+        self._room = 1 << 16  # entries that a change is expected to have, and a block
 
     @classmethod
     def of(cls, problem: VectorProblem) -> FlatVector:
@@ -55,36 +61,53 @@ class FlatVector:
 
     def assign(self, other: FlatVector, factor: float) -> None:
         """Become ``factor`` times another vector."""
-        for own, of_other in zip(self.arrays, other.arrays, strict=True):
-            np.multiply(of_other, factor, out=own)
+        for own, its in zip(self.arrays, other.arrays, strict=True):
+            _assign_all(own, its, factor)
 
-    def change_since(self, start: FlatVector, factor: float) -> Moved:
-        """What has been added since ``assign(start, factor)``."""
+    def assign_at(self, places: UInt32s, other: FlatVector, factor: float) -> None:
+        """``assign`` at the entries of some numbers, ascending."""
+        for (begin, own, entries), its in zip(
+            self._by_array(places, every=True), other.arrays, strict=True
+        ):
+            _assign(own, its, factor, places[entries], begin)
+
+    def blocks(self) -> list[UInt8s]:
+        """Marks of zero, one for each run of ``BLOCK`` entries of each array."""
+        return [np.zeros(-(-len(array) // BLOCK), dtype=np.uint8) for array in self.arrays]
+
+    def change_since(self, start: FlatVector, factor: float, marks: Sequence[UInt8s]) -> Moved:
+        """What has been added since ``assign(start, factor)``, in blocks with a mark."""
         while True:
             places = np.empty(self._room, dtype=np.uint32)
             values = np.empty(self._room, dtype=self.arrays[0].dtype)
             count, slope, square = 0, 0.0, 0.0
-            for begin, own, its in self._blocks(start):
-                # rounded as by ``assign``; compiled with the difference it would not be
-                before = its * factor
-                found = _collect(own, before, begin, count, places, values)
+            arrays = zip(self.starts.tolist(), self.arrays, start.arrays, marks, strict=False)
+            for begin, own, its, marked in arrays:
+                found = _collect(own, its, factor, marked, begin, count, places, values)
                 count, slope, square = found[0], slope + found[1], square + found[2]
             if count <= self._room:
                 break
-            self._room = min(self.size, count + count // 2)
-        places, values = places[:count].copy(), values[:count].copy()
-        return Moved(self._compact(places, values), slope / factor if factor else 0.0, square)
+            self._room += self._room
+        change = self._compact(places[:count].copy(), values[:count].copy())
+        return Moved(change, slope, square, change.bytes)
 
-    def _blocks(self, other: FlatVector) -> Iterator[tuple[int, Vector, Vector]]:
-        """Runs of entries that fit into the cache: the number of the first, and both vectors."""
-        for start, own, its in zip(self.starts.tolist(), self.arrays, other.arrays, strict=False):
-            for begin in range(0, len(own), _BLOCK):
-                block = slice(begin, begin + _BLOCK)
-                yield start + begin, own[block], its[block]
+    def whole_change_since(self, start: FlatVector, factor: float) -> Moved:
+        """``change_since`` with all entries: where many have moved, numbers cost more time."""
+        values = np.empty(self.size, dtype=self.arrays[0].dtype)
+        count, slope, square = 0, 0.0, 0.0
+        for begin, own, its in zip(self.starts.tolist(), self.arrays, start.arrays, strict=False):
+            found = _subtract(own, its, factor, values[begin : begin + len(own)])
+            count, slope, square = count + found[0], slope + found[1], square + found[2]
+        size = min(self._bytes_of(count), values.nbytes)
+        return Moved(Change(None, values), slope, square, size)
+
+    def _bytes_of(self, count: int) -> int:
+        """The size of so many entries with their numbers."""
+        return count * (4 + self.arrays[0].itemsize)
 
     def _compact(self, places: UInt32s, values: Vector) -> Change:
         """The entries with their numbers or, if that is less, all entries."""
-        if places.nbytes + values.nbytes < self.size * values.itemsize:
+        if self._bytes_of(len(values)) < self.size * values.itemsize:
             return Change(places, values)
         whole = np.zeros(self.size, values.dtype)
         whole[places] = values
@@ -128,40 +151,120 @@ class FlatVector:
             moved[change.places] = True
         return np.flatnonzero(moved).astype(np.uint32)
 
-    def _by_array(self, places: UInt32s | None) -> Iterator[tuple[int, Vector, slice]]:
-        """For each array that has some of the numbers (None: all): the number of its first entry,
-        it, and which of the numbers are its.
+    def _by_array(
+        self, places: UInt32s | None, *, every: bool = False
+    ) -> Iterator[tuple[int, Vector, slice]]:
+        """For each array that has some of the numbers (None: all), or for ``every`` array: the
+        number of its first entry, it, and which of the numbers are its.
         """
-        bounds = self.starts if places is None else np.searchsorted(places, self.starts)
+        bounds = self.starts
+        if places is not None:  # of the type of the numbers, or all of them would be converted
+            bounds = np.searchsorted(places, self.starts.astype(places.dtype))
         for k, array in enumerate(self.arrays):
-            if bounds[k + 1] > bounds[k]:
+            if every or bounds[k + 1] > bounds[k]:
                 yield int(self.starts[k]), array, slice(int(bounds[k]), int(bounds[k + 1]))
+
+
+@njit
+def _assign_all(own: Vector, other: Vector, factor: float) -> None:
+    """Set an array to ``factor`` times another one; products are rounded once."""
+    for r in range(own.shape[0]):
+        own[r] = other[r] * factor
+
+
+@njit
+def _assign(own: Vector, other: Vector, factor: float, places: UInt32s, begin: int) -> None:
+    """``_assign_all`` at numbered entries."""
+    first = np.uint64(begin)
+    for r in range(places.shape[0]):
+        place = np.uint64(places[r]) - first
+        own[place] = other[place] * factor
 
 
 @njit
 def _collect(
     own: Vector,
-    before: Vector,
+    start: Vector,
+    factor: float,
+    marks: UInt8s,
     begin: int,
     count: int,
     places: UInt32s,
     values: Vector,
 ) -> tuple[int, float, float]:
-    """Write the number and the change of each entry that differs from what it was ``before``, from
-    ``count`` on and as far as there is room; returns the count after them, and the sums of what
-    they were times their change, and of their change squared.
+    """Write the number and the change of each entry that differs from ``factor`` times what it was
+    at the ``start``, from ``count`` on; returns the count after them, and the sums of what they
+    were times their change, and of their change squared. Blocks without a mark are passed over.
+    Without room for a block it stops, with a count beyond the room.
     """
-    slope, square = 0.0, 0.0
-    for r in range(own.shape[0]):
-        change = own[r] - before[r]
-        if change != 0.0:
-            if count < places.shape[0]:
-                places[count] = begin + r
-                values[count] = change
-            count += 1
-            slope += np.float64(before[r]) * np.float64(change)
-            square += np.float64(change) * np.float64(change)
-    return count, slope, square
+    slopes, squares, filled = np.zeros(_LANES), np.zeros(_LANES), np.uint64(count)
+    before = np.empty(BLOCK, own.dtype)
+    for block in range(marks.shape[0]):
+        if marks[block] == 0:
+            continue
+        first = block * BLOCK
+        end = min(first + BLOCK, own.shape[0])
+        now, were, lane = own[first:end], before[: end - first], first % _LANES
+        _assign_all(were, start[first:end], factor)
+        if not _differ(now, were):
+            continue
+        if np.int64(filled) + BLOCK > places.shape[0]:
+            return places.shape[0] + 1, 0.0, 0.0
+        filled = _compress(now, were, begin + first, filled, places, values)
+        _multiply(now, were, slopes[lane : lane + BLOCK], squares[lane : lane + BLOCK])
+    return int(np.int64(filled)), float(slopes.sum()), float(squares.sum())
+
+
+@njit
+def _differ(now: Vector, were: Vector) -> bool:
+    """Whether some entry differs."""
+    count = 0
+    for r in range(now.shape[0]):
+        count += now[r] != were[r]
+    return count > 0
+
+
+@njit
+def _compress(
+    now: Vector, were: Vector, begin: int, filled: Any, places: UInt32s, values: Vector
+) -> Any:
+    """Write the number and the change of each entry that changed. Every entry is written, and the
+    next one to the same place if it did not change: branches would be mispredicted.
+    """
+    none, one = np.uint64(0), np.uint64(1)
+    for r in range(now.shape[0]):
+        change = now[r] - were[r]
+        places[filled] = begin + r
+        values[filled] = change
+        filled += one if change != 0.0 else none
+    return filled
+
+
+@njit
+def _subtract(own: Vector, start: Vector, factor: float, out: Vector) -> tuple[int, float, float]:
+    """Write the changes of all entries; returns the number of those that changed, and the sums of
+    ``_collect``.
+    """
+    slopes, squares, count = np.zeros(_LANES), np.zeros(_LANES), 0
+    before = np.empty(_LANES, own.dtype)
+    for first in range(0, own.shape[0], _LANES):
+        end = min(first + _LANES, own.shape[0])
+        now, were, changes = own[first:end], before[: end - first], out[first:end]
+        _assign_all(were, start[first:end], factor)
+        for r in range(now.shape[0]):
+            changes[r] = now[r] - were[r]
+            count += changes[r] != 0.0
+        _multiply(now, were, slopes, squares)
+    return count, float(slopes.sum()), float(squares.sum())
+
+
+@njit
+def _multiply(now: Vector, were: Vector, slopes: Floats, squares: Floats) -> None:
+    """Add to each lane what its entry was times its change, and its change squared."""
+    for r in range(now.shape[0]):
+        change = np.float64(now[r] - were[r])
+        slopes[r] += np.float64(were[r]) * change
+        squares[r] += change * change
 
 
 @njit
@@ -169,25 +272,29 @@ def _add(array: Vector, places: UInt32s, begin: int, values: Vector) -> float:
     """Add values at numbered entries, and exchange them for what the entries were; returns the
     change of the squared norm.
     """
-    grown = 0.0
+    grown, start, last = np.zeros(_LANES), np.uint64(begin), np.uint64(_LANES - 1)
     for r in range(places.shape[0]):
-        place = np.int64(places[r]) - begin
+        place = np.uint64(places[r]) - start
         before = array[place]
         array[place] = before + values[r]
         values[r] = before
         old, new = np.float64(before), np.float64(array[place])
-        grown += (new - old) * (new + old)
-    return grown
+        grown[place & last] += (new - old) * (new + old)
+    return float(grown.sum())
 
 
 @njit
 def _add_all(array: Vector, values: Vector) -> float:
     """``_add`` at all entries."""
-    grown = 0.0
-    for r in range(array.shape[0]):
-        before = array[r]
-        array[r] = before + values[r]
-        values[r] = before
-        old, new = np.float64(before), np.float64(array[r])
-        grown += (new - old) * (new + old)
-    return grown
+    grown = np.zeros(_LANES)
+    for first in range(0, array.shape[0], _LANES):
+        end = min(first + _LANES, array.shape[0])
+        own, changes = array[first:end], values[first:end]
+        for r in range(own.shape[0]):
+            before = own[r]
+            after = before + changes[r]
+            own[r] = after
+            changes[r] = before
+            old, new = np.float64(before), np.float64(after)
+            grown[r] += (new - old) * (new + old)
+    return float(grown.sum())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from egparse.learners.base import in_blocks
 from egparse.learners.problem import VectorProblem
 from egparse.learners.sdca import SDCA, SDCAConfig, SDCAState
 from egparse.learners.shards.kept import Kept
@@ -22,7 +23,8 @@ class LocalSDCA:
 
     def draw(self, by_gain: bool) -> Longs:
         """The next order of visits: all examples."""
-        return self.state.generator.permutation(self.learner.n)
+        n, generator = self.learner.n, self.state.generator
+        return in_blocks(generator.permutation(n), n, generator)
 
     def visit(self, order: Longs, c: float) -> int:
         """Steps on the examples of ``order`` with C' = ``c``, which ``undo`` can take back; returns

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -9,13 +10,13 @@ import numpy as np
 
 from egparse.errors import ConfigError
 from egparse.learners.eg.online import EGConfig
-from egparse.learners.problem import VectorProblem
+from egparse.learners.problem import MarkingProblem, VectorProblem
 from egparse.learners.sdca import SDCAConfig
-from egparse.learners.shards.flat import FlatVector, Moved
+from egparse.learners.shards.flat import FlatVector
 from egparse.learners.shards.local_eg import LocalEG, check_eg
 from egparse.learners.shards.local_sdca import LocalSDCA
 from egparse.learners.shards.messages import Change, Report, Round, Sums
-from egparse.types import Floats, Longs
+from egparse.types import Floats, Longs, UInt32s
 
 LocalConfig = EGConfig | SDCAConfig
 """The settings of a learner that can work on shards."""
@@ -70,8 +71,12 @@ class Shard:
         self.local: Local = (
             LocalEG(problem, config) if isinstance(config, EGConfig) else LocalSDCA(problem, config)
         )
+        self._problem = problem
         self._u = FlatVector.of(problem)
+        self._shares_v = known is not None
         self._known = self._u.like() if known is None else known
+        self._sigma: float | None = None
+        self._marks = self._u.blocks()
         self._order = np.zeros(0, dtype=np.int64)
 
     def start(self, height: Floats) -> Report:
@@ -79,7 +84,8 @@ class Shard:
         change is that from v = 0.
         """
         self.local.start(height)
-        return self._report(self._u.change_since(self._known, 0.0), 0)
+        self._sigma = None
+        return self._report(None, 0.0, 0)
 
     def work(self, order: Round) -> Report:
         """One round. As u = v / sigma' + d_k, the local learner sees the sub-problem of CoCoA+ as
@@ -90,15 +96,17 @@ class Shard:
         elif order.begin == 0.0:
             self._order = self.local.draw(order.by_gain)
         self._learn(order.news)
-        self._u.assign(self._known, 1.0 / order.sigma)
+        self._begin_at(order.sigma, order.moved)
         begin, end = (round(share * len(self._order)) for share in (order.begin, order.end))
-        evaluations = self.local.visit(self._order[begin:end], order.c / order.sigma)
-        return self._report(self._u.change_since(self._known, 1.0 / order.sigma), evaluations)
+        visits = self._order[begin:end]
+        evaluations = self.local.visit(visits, order.c / order.sigma)
+        return self._report(visits, 1.0 / order.sigma, evaluations)
 
     def sums(self, news: Change | None, c: float) -> Sums:
         """The sums of the certificate for the constant C."""
         self._learn(news)
         self._u.assign(self._known, 1.0)
+        self._sigma = None
         loss, correction = self.local.sums(c)
         return Sums(loss, self.local.value, correction)
 
@@ -112,13 +120,38 @@ class Shard:
         """Continue from the ``state`` of a shard of the same examples; ``v`` has all entries."""
         self.local.state, self._order = state["local"], state["order"]
         self._known.put(v)
+        self._sigma = None
 
     def _learn(self, news: Change | None) -> None:
         if news is not None:
             self._known.put(news)
 
-    def _report(self, moved: Moved, evaluations: int) -> Report:
-        return Report(*moved, self.local.value, self.local.gain, evaluations)
+    def _begin_at(self, sigma: float, moved: Sequence[UInt32s] | None) -> None:
+        """Let u be v / sigma'. Where sigma' is as it was, only the entries of v that have ``moved``
+        differ.
+        """
+        factor = 1.0 / sigma
+        if moved is not None and sigma == self._sigma:
+            for places in moved:
+                self._u.assign_at(places, self._known, factor)
+        else:
+            self._u.assign(self._known, factor)
+        self._sigma = sigma
+
+    def _report(self, visits: Longs | None, factor: float, evaluations: int) -> Report:
+        """What the steps on ``visits`` (None: on all examples) came to, from ``factor`` v on."""
+        marking = isinstance(self._problem, MarkingProblem)
+        if self._shares_v and not marking:
+            moved = self._u.whole_change_since(self._known, factor)
+        else:
+            for marks in self._marks:
+                marks.fill(0 if marking and visits is not None else 1)
+            if isinstance(self._problem, MarkingProblem) and visits is not None:
+                self._problem.mark(visits, self._marks)
+            moved = self._u.change_since(self._known, factor, self._marks)
+        slope = moved.slope / factor if factor else 0.0
+        value, gain = self.local.value, self.local.gain
+        return Report(moved.change, moved.bytes, slope, moved.square, value, gain, evaluations)
 
 
 def local_config(config: object) -> LocalConfig:

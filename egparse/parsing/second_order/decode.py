@@ -9,7 +9,7 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.compilation.copying import copy_numbers
-from egparse.parsing.arc_problem import scatter
+from egparse.parsing.arc_eg import scatter
 from egparse.parsing.second_order.features import (
     Codes,
     Parts,

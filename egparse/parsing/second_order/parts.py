@@ -11,7 +11,7 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.features.arcs import score_arcs
-from egparse.parsing.arc_problem import scatter
+from egparse.parsing.arc_eg import scatter
 from egparse.parsing.candidates import ArcFilter, candidate_arcs
 from egparse.parsing.label_candidates import ArcLabelDictionary, candidate_labels, with_correct
 from egparse.parsing.second_order.features import Codes, Parts, Templates, encode
