@@ -65,6 +65,9 @@ def in_everyday_use(scratch: Path) -> Iterator[Callable[[], None]]:
         )
         yield lambda model=model: annotate(str(model), text, scratch)
     yield lambda: run(
+        "train", TRAIN, "--dev", DEV, "--jobs", 2, "--output", scratch / "jobs.msgpack"
+    )
+    yield lambda: run(
         "train", TRAIN, "--base", scratch / "default.msgpack", "--output", scratch / "b.msgpack"
     )
     for name in ("en_ewt", "fr_sequoia"):

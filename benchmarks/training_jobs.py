@@ -26,7 +26,7 @@ from egparse.fitting.config import JackknifeConfig, SupertagsConfig, TrainConfig
 from egparse.fitting.jobs import Jobs, working_with
 from egparse.fitting.optimise import Best, Prepared
 from egparse.fitting.progress import Iteration
-from egparse.learners.shards import learner as shards
+from egparse.learners.shards.learner import ShardsConfig, rounds_in_memory
 from egparse.learners.shards.transport import in_turn, on_threads
 from egparse.readers.whole_corpus import read_whole
 from egparse.training.division import divide, layers_to_train
@@ -37,8 +37,8 @@ MOST_PASSES = 60
 
 
 class Way(NamedTuple):
-    """A number of shards, rounds in a pass, and the margin of sigma'; one shard is the learner as
-    it is without ``--jobs``.
+    """A number of shards, rounds in a pass (0: as many as ``--jobs`` takes), and the margin of
+    sigma'; one shard is the learner as it is without ``--jobs``.
     """
 
     jobs: int
@@ -50,7 +50,8 @@ class Way(NamedTuple):
         """For people."""
         if self.jobs == 1:
             return "1 job"
-        return f"{self.jobs} jobs, {self.rounds} rounds, margin {self.margin:g}"
+        rounds = f"{self.rounds} rounds" if self.rounds else "rounds as --jobs has them"
+        return f"{self.jobs} jobs, {rounds}, margin {self.margin:g}"
 
 
 class Cost(NamedTuple):
@@ -101,7 +102,8 @@ class Measuring:
         learner: Any = prepared.learner
         state = prepared.state
         if way.jobs > 1:
-            learner.config = replace(learner.config, rounds=way.rounds, margin=way.margin)
+            rounds = way.rounds or rounds_in_memory(learner.n, way.jobs)
+            learner.config = replace(learner.config, rounds=rounds, margin=way.margin)
         gaps, costs = list(self.options.gaps), []
         wall, cpu = time.perf_counter(), time.process_time()
         for _ in range(MOST_PASSES):
@@ -154,8 +156,8 @@ def main() -> None:
     parser.add_argument("--gaps", type=float, nargs="+", default=[0.01, 0.001])
     parser.add_argument("--tasks", nargs="+", default=["morphology", "pruner", "parser"])
     parser.add_argument("--in-turn", action="store_true")
-    parser.add_argument("--rounds", type=int, nargs="+", default=[shards.ShardsConfig.rounds])
-    parser.add_argument("--margins", type=float, nargs="+", default=[shards.ShardsConfig.margin])
+    parser.add_argument("--rounds", type=int, nargs="+", default=[0], help="0: as --jobs has them")
+    parser.add_argument("--margins", type=float, nargs="+", default=[ShardsConfig.margin])
     options = parser.parse_args()
     sentences = read_whole(options.corpus, None).sentences
     sentences = sentences[: options.sentences or len(sentences)]

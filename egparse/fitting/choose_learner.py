@@ -117,12 +117,16 @@ def build_learner(
 
 def _in_shards(problem: VectorProblem, config: object, jobs: Jobs) -> Learner:
     """The learner of this configuration on shards of the problem."""
-    from egparse.learners.shards.learner import ShardedLearner, ShardsConfig
+    from egparse.learners.shards.learner import ShardedLearner, ShardsConfig, rounds_in_memory
     from egparse.learners.shards.shard import local_config
     from egparse.learners.shards.transport import on_threads
 
+    settings = ShardsConfig(shards=jobs.count)
+    if jobs.connect is None:
+        n = len(problem.part_starts) - 1
+        settings = ShardsConfig(shards=jobs.count, rounds=rounds_in_memory(n, jobs.count))
     connect = on_threads if jobs.connect is None else jobs.connect
-    return ShardedLearner(problem, local_config(config), ShardsConfig(shards=jobs.count), connect)
+    return ShardedLearner(problem, local_config(config), settings, connect)
 
 
 def _gathering(

@@ -20,6 +20,7 @@ from learners.small_problems import sample_trees, trees
 from tolerances import SINGLE, STORED, bracket, rounding, stored_slack
 
 from egparse.errors import ConfigError
+from egparse.learners.base import in_blocks
 from egparse.learners.certificate import Certificate
 from egparse.learners.eg.calibration import ENOUGH, PASSES
 from egparse.learners.eg.example_sampling import (
@@ -445,3 +446,17 @@ def test_a_group_whose_alternatives_all_shift_keeps_its_place() -> None:
     assert apart[2] == pytest.approx(apart[3], abs=near)
     one_binary_part = 0.5 / (1.0 + rule.curvature / 2.0 * (0.2 * 0.8 + 0.8 * 0.2))
     assert moved(scores)[0] == pytest.approx(one_binary_part * 0.5, rel=SINGLE)
+
+
+def test_large_corpora_are_visited_block_by_block() -> None:
+    random = np.random.default_rng(3)
+    small = random.permutation(1000)
+    assert in_blocks(small, 1000, random) is small
+    n = 100_000
+    order = in_blocks(random.permutation(n), n, random)
+    assert (np.sort(order) == np.arange(n)).all()
+    blocks = order // 4096
+    changes = np.flatnonzero(np.diff(blocks))
+    assert len(changes) == blocks.max()  # no block is returned to
+    assert (np.diff(blocks[changes]) != 1).any()  # nor are they in order
+    assert (np.diff(order[:1000]) != 1).any()

@@ -23,7 +23,7 @@ from egparse.errors import ConfigError
 from egparse.experiments.classification import ClassifierProblem
 from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.learners.offset_problem import with_offsets
-from egparse.learners.problem import VectorProblem, shard_of
+from egparse.learners.problem import BLOCK, MarkingProblem, VectorProblem, shard_of
 from egparse.learners.sdca import SDCA, SDCAConfig
 from egparse.learners.shards.flat import FlatVector
 from egparse.learners.shards.learner import (
@@ -31,6 +31,7 @@ from egparse.learners.shards.learner import (
     ShardedState,
     ShardsConfig,
     divide,
+    rounds_in_memory,
 )
 from egparse.learners.shards.messages import Change, Round
 from egparse.learners.shards.shard import LocalConfig, Shard, local_config
@@ -278,6 +279,26 @@ def test_a_run_of_the_corpus_is_the_same_problem() -> None:
                 assert part.add(i - own.start, changes) == whole.add(i, changes)
                 assert (part.scores(i - own.start) == whole.scores(i)).all()
             whole.reset()
+
+
+@problems
+def test_marks_are_where_examples_can_move(name: str) -> None:
+    problem = PROBLEMS[name]()
+    if not isinstance(problem, MarkingProblem):
+        pytest.skip("does not mark")
+    random, vector = np.random.default_rng(5), FlatVector.of(problem)
+    for i in range(len(problem.part_starts) - 1):
+        problem.reset()
+        problem.add(i, random.normal(size=len(problem.gold(i))))
+        marks = vector.blocks()
+        problem.mark(np.array([i]), marks)
+        for array, marked in zip(vector.arrays, marks, strict=True):
+            assert marked[np.flatnonzero(array) // BLOCK].all()
+
+
+def test_rounds_are_short_where_they_cost_little() -> None:
+    assert rounds_in_memory(400, 2) == 8
+    assert rounds_in_memory(12544, 2) == 24
 
 
 def test_targets_and_offsets_go_along() -> None:

@@ -57,6 +57,8 @@ _ROUNDING = 1e-7
 """A fall of the dual below this fraction of the terms that it is made of is rounding: marginals are
 stored in float32.
 """
+_VISITS = 256
+"""Examples that a shard visits in a round where rounds cost little."""
 _REVIEW = 8
 """The rounds after which sigma' may fall."""
 
@@ -72,7 +74,7 @@ class ShardsConfig:
 
     shards: int
     rounds: int = 8
-    margin: float = 1.2
+    margin: float = 1.1
 
     def __post_init__(self) -> None:
         if self.shards < 1 or self.rounds < 1 or not self.margin >= 1:
@@ -294,6 +296,13 @@ class ShardedLearner:
     @property
     def _round_fraction(self) -> float:
         return self.local.round_fraction if isinstance(self.local, EGConfig) else 1.0
+
+
+def rounds_in_memory(n: int, shards: int) -> int:
+    """The rounds of a pass over n examples by shards that share memory, for which a round costs
+    little.
+    """
+    return max(ShardsConfig.rounds, round(n / shards / _VISITS))
 
 
 def divide(problem: VectorProblem, shards: int) -> list[slice]:
