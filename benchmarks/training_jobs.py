@@ -97,12 +97,13 @@ class Measuring:
     def _measure(self, task: Any, way: Way) -> tuple[Prepared[Any], list[Cost]]:
         """Train until the least gap; the cost of each gap."""
         connect = in_turn if self.options.in_turn else on_threads
-        with working_with(Jobs(way.jobs, connect)):
+        jobs = Jobs(way.jobs, connect) if way.jobs > 1 else Jobs()
+        with working_with(jobs):
             prepared = task.prepare()
         learner: Any = prepared.learner
         state = prepared.state
         if way.jobs > 1:
-            rounds = way.rounds or rounds_in_memory(learner.n, way.jobs)
+            rounds = way.rounds or rounds_in_memory(learner.problem, way.jobs)
             learner.config = replace(learner.config, rounds=rounds, margin=way.margin)
         gaps, costs = list(self.options.gaps), []
         wall, cpu = time.perf_counter(), time.process_time()

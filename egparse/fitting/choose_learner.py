@@ -123,8 +123,8 @@ def _in_shards(problem: VectorProblem, config: object, jobs: Jobs) -> Learner:
 
     settings = ShardsConfig(shards=jobs.count)
     if jobs.connect is None:
-        n = len(problem.part_starts) - 1
-        settings = ShardsConfig(shards=jobs.count, rounds=rounds_in_memory(n, jobs.count))
+        rounds = rounds_in_memory(problem, jobs.count)
+        settings = ShardsConfig(shards=jobs.count, rounds=rounds)
     connect = on_threads if jobs.connect is None else jobs.connect
     return ShardedLearner(problem, local_config(config), settings, connect)
 

@@ -58,7 +58,7 @@ _ROUNDING = 1e-7
 stored in float32.
 """
 _VISITS = 256
-"""Examples that a shard visits in a round where rounds cost little."""
+"""Examples that a shard visits in a round in memory."""
 _REVIEW = 8
 """The rounds after which sigma' may fall."""
 
@@ -298,10 +298,9 @@ class ShardedLearner:
         return self.local.round_fraction if isinstance(self.local, EGConfig) else 1.0
 
 
-def rounds_in_memory(n: int, shards: int) -> int:
-    """The rounds of a pass over n examples by shards that share memory, for which a round costs
-    little.
-    """
+def rounds_in_memory(problem: VectorProblem, shards: int) -> int:
+    """The rounds of a pass by shards that share memory, for which a round costs little."""
+    n = len(problem.part_starts) - 1
     return max(ShardsConfig.rounds, round(n / shards / _VISITS))
 
 
