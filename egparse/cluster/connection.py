@@ -24,7 +24,10 @@ _SETTINGS = {
     "RAY_NUM_REDIS_GET_RETRIES": "1",  # otherwise 20 attempts of a minute each
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # otherwise Ray warns that this will be the default
 }
-_LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}  # the name is Ray's; without a cluster
+_LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+"""With this, whatever its name says, Ray takes the loopback address for what it is, and not for
+another name of the machine's address in its network.
+"""
 
 
 @contextmanager
@@ -42,7 +45,8 @@ def connected(workers: int, address: str | None = None) -> Iterator[None]:
     address = address or os.environ.get("RAY_ADDRESS") or None
     if address not in (None, "auto"):
         _require_answer(address)
-    for name, value in (_SETTINGS | ({} if address else _LOOPBACK)).items():
+    here = address is None or address.startswith(("127.", "localhost:", "[::1]"))
+    for name, value in (_SETTINGS | (_LOOPBACK if here else {})).items():
         os.environ.setdefault(name, value)
     import_with_extra("ray", "--engine ray")
     import ray

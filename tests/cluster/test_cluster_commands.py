@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,9 +11,11 @@ from typing import Any
 
 import pytest
 from cli.program import CORPORA, complaint, first_sentences, run
+from cli.test_cli_checkpoints import AFTER_WRITING, stopped
 from cluster.nodes import Nodes
 
 from egparse.pipeline.model import Model
+from egparse.storage.model_file import read_model
 
 DEV = CORPORA / "en_sample-dev.conllu"
 SETTINGS = (
@@ -58,6 +61,25 @@ def test_training_on_a_cluster_and_by_threads_gives_the_same_model(
     for trained, output in zip((model, here), parsed, strict=True):
         run("parse", trained, DEV, "--marginals", "--quiet", "--output", output)
     assert parsed[0].read_bytes() == parsed[1].read_bytes()
+
+
+def test_a_run_whose_driver_is_killed_is_resumed_to_the_same_model(
+    cluster: Nodes, model: Path, corpus: Path, tmp_path: Path
+) -> None:
+    resumed = tmp_path / "resumed.msgpack"
+    command = ["train", corpus, "--dev", corpus, "-o", resumed, *SETTINGS, *on(cluster)]
+    command += ["--checkpoint", "0", "--resume"]
+    died = stopped(AFTER_WRITING, "upos", 2, signal.SIGKILL.value, *command)
+    assert died.returncode == -signal.SIGKILL
+    assert not resumed.exists()
+    run(*command)
+    assert without_seconds(resumed) == without_seconds(model)
+    assert payload(resumed) == payload(model)
+
+
+def payload(path: Path) -> bytes:
+    """The weights of a model, without what is said of them."""
+    return path.read_bytes()[-read_model(path)[0]["payload_length"] :]
 
 
 def test_the_cluster_parses_what_is_stored_elsewhere_and_writes_the_same_bytes(
