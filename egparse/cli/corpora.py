@@ -105,13 +105,16 @@ def layers_described(sentences: Sequence[Sentence]) -> str:
 
     annotated = annotated_layers(sentences)
     layers = [layer for name, layer in LAYERS.items() if name in annotated]
-    return ", ".join(_described(sentences, layer) for layer in layers) or "none"
+    values: dict[str, set[str]] = {one.name: set() for one in layers if one.kind in _LABELS}
+    for sentence in sentences:
+        for name, found in values.items():
+            found.update(getattr(sentence, name))
+    return ", ".join(_described(layer, values.get(layer.name)) for layer in layers) or "none"
 
 
-def _described(sentences: Sequence[Sentence], layer: Layer) -> str:
-    if layer.kind not in _LABELS:
+def _described(layer: Layer, values: set[str] | None) -> str:
+    if values is None:
         return layer.title
-    values = {value for sentence in sentences for value in getattr(sentence, layer.name)}
     if layer.kind == "span":
         values = {tag[2:] for tag in values if tag[2:]}
     return f"{layer.title} ({tables.things(len(values), _LABELS[layer.kind])})"

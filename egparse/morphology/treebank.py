@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Hashable, Iterable, Sequence
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -33,31 +33,55 @@ def feats_of(sentence: Sentence) -> Sequence[str]:
 
 def arcs_of(sentences: Sequence[Sentence]) -> tuple[Arcs, dict[str, Longs], list[str]]:
     """The arcs of the sentences, the values of each feature by bundle, and the strings of UPOS."""
-    heads = array("q")
+    heads, known = array("q"), array("b")
+    labels, upos, bundles = Numbering[str](), Numbering[str](), Numbering[str]()
     for sentence in sentences:
-        first = len(heads)
-        heads.extend(
-            [first + head - 1 if head > 0 else -1 for head in sentence.heads or _no_heads(sentence)]
+        first, tags = len(heads), upos_of(sentence)
+        own = sentence.heads or (MISSING_HEAD,) * len(sentence)
+        heads.extend([first + head - 1 if head > 0 else -1 for head in own])
+        known.extend(
+            [head != MISSING_HEAD and tag != MISSING for head, tag in zip(own, tags, strict=True)]
         )
-    labels, _ = numbers_of(one for s in sentences for one in s.deprels or (MISSING,) * len(s))
-    upos, tags = numbers_of(one for s in sentences for one in upos_of(s))
-    bundles, distinct = numbers_of(one for s in sentences for one in feats_of(s))
-    parsed = [features_of(bundle) for bundle in distinct]
+        labels.extend(sentence.deprels or (MISSING,) * len(sentence))
+        upos.extend(tags)
+        bundles.extend(feats_of(sentence))
+    parsed = [features_of(bundle) for bundle in bundles.distinct()]
     names = sorted({name for features in parsed for name in features})
     # a feature that is absent has a value of its own
-    values = {name: numbers_of(known.get(name, "\n") for known in parsed)[0] for name in names}
-    attached = (head != MISSING_HEAD for s in sentences for head in s.heads or _no_heads(s))
-    tagged = (tag != MISSING for s in sentences for tag in upos_of(s))
-    known = np.fromiter(attached, dtype=np.bool_) & np.fromiter(tagged, dtype=np.bool_)
-    return Arcs(np.array(heads, dtype=np.int64), labels, upos, bundles, known), values, tags
+    values = {name: numbers_of(own.get(name, "\n") for own in parsed)[0] for name in names}
+    arcs = Arcs(
+        np.array(heads, dtype=np.int64),
+        labels.numbers(),
+        upos.numbers(),
+        bundles.numbers(),
+        np.array(known, dtype=np.bool_),
+    )
+    return arcs, values, upos.distinct()
 
 
-def _no_heads(sentence: Sentence) -> tuple[int, ...]:
-    return (MISSING_HEAD,) * len(sentence)
+class Numbering(Generic[Value]):
+    """Numbers of values in the order of their first appearance."""
+
+    def __init__(self) -> None:
+        self._known: dict[Value, int] = {}
+        self._numbers = array("q")
+
+    def extend(self, values: Iterable[Value]) -> None:
+        """Number more values."""
+        known = self._known
+        self._numbers.extend([known.setdefault(value, len(known)) for value in values])
+
+    def numbers(self) -> Longs:
+        """The number of each value."""
+        return np.array(self._numbers, dtype=np.int64)
+
+    def distinct(self) -> list[Value]:
+        """The values by their numbers."""
+        return list(self._known)
 
 
 def numbers_of(values: Iterable[Value]) -> tuple[Longs, list[Value]]:
     """The number of each value in the order of their first appearance, and the distinct values."""
-    known: dict[Value, int] = {}
-    numbers = (known.setdefault(value, len(known)) for value in values)
-    return np.fromiter(numbers, dtype=np.int64), list(known)
+    found = Numbering[Value]()
+    found.extend(values)
+    return found.numbers(), found.distinct()

@@ -13,6 +13,7 @@ import numpy as np
 from egparse.classes.columns import MAX_COLUMNS, ClassColumns, columns_in
 from egparse.classes.sources import read_tables
 from egparse.errors import ConfigError
+from egparse.evaluation.report import annotated_layers as layers_with_values
 from egparse.features.form_statistics import COLUMNS as STATISTICS
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.forms import OBSERVABLES, Lexicon
@@ -28,7 +29,7 @@ from egparse.morphology.treebank import numbers_of
 from egparse.parsing.columns import PARSER_INPUTS
 from egparse.parsing.second_order.training import templates_of
 from egparse.schemes import OUTSIDE
-from egparse.sentences import MISSING, MISSING_HEAD, Sentence
+from egparse.sentences import MISSING, Sentence
 from egparse.tagging.labeller import LABEL_TEMPLATES
 from egparse.tagging.supertags import supertags_of
 from egparse.tagging.tree_columns import LABELLER_INPUTS
@@ -39,19 +40,10 @@ CountForms = Callable[[Mask | None], FormStatistics]
 
 
 def annotated_layers(sentences: Sequence[Sentence]) -> tuple[str, ...]:
-    """The layers in which at least one word has a value."""
-    tags = [
-        layer
-        for layer in TAG_LAYERS
-        if any(
-            tag not in (MISSING, "O") for sentence in sentences for tag in getattr(sentence, layer)
-        )
-    ]
-    lemmas = any(lemma != MISSING for sentence in sentences for lemma in sentence.lemmas)
-    trees = any(head != MISSING_HEAD for sentence in sentences for head in sentence.heads)
-    labels = trees and any(label != MISSING for sentence in sentences for label in sentence.deprels)
-    found = {*tags, *([LEMMAS] if lemmas else []), *(["heads"] if trees else [])}
-    found |= {"deprels"} if labels else set()
+    """The layers in which at least one word has a value; without trees, labels of arcs are none."""
+    found = layers_with_values(sentences)
+    if "heads" not in found:
+        found.discard("deprels")
     return tuple(layer for layer in LAYERS if layer in found)
 
 
