@@ -17,7 +17,7 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.features.sequence import SPARSITY, WHOLE_LABELS, LabelParts, WeightRows
-from egparse.types import Floats, Ints, Longs, Mask, UInt8s, UInt16s, UInt32s
+from egparse.types import Floats, Ints, Longs, Mask, UInt16s, UInt32s
 
 _MAX_DENSE_LABELS = 64  # with more labels a padded row is mostly zeros
 
@@ -125,15 +125,11 @@ def pack(
 
 
 def rows_of_words(packed: PackedRows, first: int, end: int) -> PackedRows:
-    """The rows of the words from ``first`` up to ``end``, numbered from 0, with other weights, all
-    zero; masks, and what the words have, are views.
-    """
+    """The rows of the words from ``first`` up to ``end``, numbered from 0; all are views."""
     dense_starts = packed.dense_starts[first : end + 1]
     pair_starts = packed.pair_starts[first : end + 1]
     pairs = slice(int(pair_starts[0]), int(pair_starts[-1]) + 1)
     return packed._replace(
-        dense=np.zeros_like(packed.dense),
-        sparse=np.zeros_like(packed.sparse),
         dense_starts=dense_starts - dense_starts[0],
         dense_rows=packed.dense_rows[dense_starts[0] : dense_starts[-1]],
         pair_starts=pair_starts - pair_starts[0],
@@ -279,21 +275,6 @@ def _unpack(
                 weights[r] = dense[dense_of[a], labels[r]]
             elif sparse_of[a] >= 0:
                 weights[r] = sparse[sparse_of[a] + r - starts[a]]
-
-
-@njit
-def mark_words(
-    rows: PackedRows, first: int, end: int, bits: int, dense_marks: UInt8s, sparse_marks: UInt8s
-) -> None:
-    """Mark the blocks of 2^``bits`` weights, in the order of memory, of which the words from
-    ``first`` up to ``end`` have one: those of ``dense`` and of ``sparse``.
-    """
-    width = rows.dense.shape[1]
-    for row in rows.dense_rows[rows.dense_starts[first] : rows.dense_starts[end]]:
-        for block in range(row * width >> bits, ((row * width + width - 1) >> bits) + 1):
-            dense_marks[block] = 1
-    for place in rows.pair_places[rows.pair_starts[first] : rows.pair_starts[end]]:
-        sparse_marks[place >> bits] = 1
 
 
 @njit(fast=True)

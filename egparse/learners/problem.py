@@ -23,7 +23,7 @@ import numpy.typing as npt
 from egparse.errors import ConfigError
 from egparse.learners.design import DesignMatrix
 from egparse.learners.eg.step import DualVariables, StepRule
-from egparse.types import Floats, Longs, Mask, Shorts, UInt8s
+from egparse.types import Floats, Longs, Mask, Shorts
 
 
 class Problem(Protocol):
@@ -95,18 +95,13 @@ class ShardableProblem(VectorProblem, Protocol):
         """
 
 
-BLOCK_BITS = 5
-BLOCK = 1 << BLOCK_BITS
-"""Entries of an array that share a mark (``MarkingProblem``)."""
-
-
 @runtime_checkable
-class MarkingProblem(VectorProblem, Protocol):
-    """A problem that knows which entries of v its examples can move."""
+class ViewedProblem(VectorProblem, Protocol):
+    """A problem of which several threads can read some examples each."""
 
-    def mark(self, examples: Longs, marks: Sequence[UInt8s]) -> None:
-        """Set ``marks[k][b]`` to 1 if ``add`` for one of the examples may change an entry from
-        ``BLOCK`` b up to ``BLOCK`` (b + 1) of the array k of ``vectors``, in the order of memory.
+    def view(self, first: int, end: int) -> CompiledSumsProblem:
+        """The examples from ``first`` up to ``end``, numbered from 0, with the v of this problem
+        and buffers of their own.
         """
 
 

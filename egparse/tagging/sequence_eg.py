@@ -14,7 +14,7 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.compilation.copying import copy_numbers
-from egparse.features.packed import PackedRows, add_words, mark_words, score_words
+from egparse.features.packed import PackedRows, add_words, score_words
 from egparse.learners.eg.step import (
     PLAIN,
     DualVariables,
@@ -36,7 +36,7 @@ from egparse.tagging.sequence_layout import (
     write_cost,
     write_gold,
 )
-from egparse.types import Floats, Longs, UInt8s, UInt16s
+from egparse.types import Floats, Longs, UInt16s
 
 Memory = Workspace | None
 
@@ -132,20 +132,6 @@ def add_sentence(
         if m < sentence.order:
             rows = _lengthen(labels, weights.n_labels, rows, codes)
     return norm_change
-
-
-@njit
-def mark_sentences(
-    rows: PackedRows,
-    words: Longs,
-    examples: Longs,
-    bits: int,
-    dense_marks: UInt8s,
-    sparse_marks: UInt8s,
-) -> None:
-    """Mark the blocks of weights that the words of sentences have (``mark_words``)."""
-    for i in examples:
-        mark_words(rows, words[i], words[i + 1], bits, dense_marks, sparse_marks)
 
 
 @njit

@@ -14,7 +14,6 @@ from egparse.features.packed import Placement, pack, place, rows_of_words, unpac
 from egparse.features.sequence import WHOLE_LABELS, LabelParts, WeightRows
 from egparse.learners.design import DesignMatrix
 from egparse.learners.eg.step import DualVariables, StepRule
-from egparse.learners.problem import BLOCK_BITS
 from egparse.learners.targets.annotated import NONE, not_all, some_of
 from egparse.structures.chains import (
     chain,
@@ -31,7 +30,6 @@ from egparse.tagging.sequence_eg import (
     SequenceWeights,
     add_sentence,
     infer,
-    mark_sentences,
     run_steps,
     score_sentence,
     start_all,
@@ -45,7 +43,7 @@ from egparse.tagging.sequence_layout import (
     write_gold,
     write_path,
 )
-from egparse.types import Floats, Ints, Longs, Mask, Shorts, Singles, UInt8s, UInt16s
+from egparse.types import Floats, Ints, Longs, Mask, Shorts, Singles, UInt16s
 
 
 class SequenceProblem:
@@ -266,15 +264,6 @@ class SequenceProblem:
         """
         return (self._weights.rows.dense, self._weights.rows.sparse, *self._tables())
 
-    def mark(self, examples: Longs, marks: Sequence[UInt8s]) -> None:
-        """Blocks of ``vectors`` that the sentences can move: all n-grams, and what their words
-        have.
-        """
-        words = self._layout.words
-        mark_sentences(self._weights.rows, words, examples, BLOCK_BITS, marks[0], marks[1])
-        for of_ngrams in marks[2:]:
-            of_ngrams.fill(1)
-
     def with_own_weights(self) -> SequenceProblem:
         """The same sentences with separate weights."""
         other, packed = copy(self), self._weights.rows
@@ -287,16 +276,16 @@ class SequenceProblem:
         other._rows = self._rows._replace(weights=np.zeros_like(self._rows.weights))
         return other
 
-    def shard(self, first: int, end: int) -> SequenceProblem:
-        """Some of the sentences, with weights and buffers of their own; it has no ``rows``."""
+    def view(self, first: int, end: int) -> SequenceProblem:
+        """Some of the sentences, with the weights of this problem and buffers of their own; it has
+        no ``rows``.
+        """
         other, layout = copy(self), self._layout
         of_words = slice(int(layout.words[first]), int(layout.words[end]))
         other._layout = part_of(layout, first, end)
         other.part_starts = other._layout.parts
         rows = rows_of_words(self._weights.rows, of_words.start, of_words.stop)
-        other._weights = self._weights._replace(
-            rows=rows, ngrams=np.zeros_like(self._weights.ngrams)
-        )
+        other._weights = self._weights._replace(rows=rows)
         other._attributes = self._attributes[of_words]
         # which weight of the model is where is of no use without the model
         starts, labels, weights = self._rows
@@ -312,6 +301,10 @@ class SequenceProblem:
         other.partial = some_of(self.partial, first, end)
         other._make_room()
         return other
+
+    def shard(self, first: int, end: int) -> SequenceProblem:
+        """Some of the sentences, with weights and buffers of their own; it has no ``rows``."""
+        return self.view(first, end).with_own_weights()
 
     def run_steps(self, order: Longs, rule: StepRule, duals: DualVariables) -> tuple[int, float]:
         """One EG step on each sentence of ``order``, compiled as a whole."""

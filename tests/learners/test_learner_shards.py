@@ -23,8 +23,9 @@ from egparse.errors import ConfigError
 from egparse.experiments.classification import ClassifierProblem
 from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.learners.offset_problem import with_offsets
-from egparse.learners.problem import BLOCK, MarkingProblem, VectorProblem, shard_of
+from egparse.learners.problem import VectorProblem, shard_of
 from egparse.learners.sdca import SDCA, SDCAConfig
+from egparse.learners.shards.divided_sums import OnlineEGWithDividedSums
 from egparse.learners.shards.flat import FlatVector
 from egparse.learners.shards.learner import (
     ShardedLearner,
@@ -281,19 +282,26 @@ def test_a_run_of_the_corpus_is_the_same_problem() -> None:
             whole.reset()
 
 
-@problems
-def test_marks_are_where_examples_can_move(name: str) -> None:
-    problem = PROBLEMS[name]()
-    if not isinstance(problem, MarkingProblem):
-        pytest.skip("does not mark")
-    random, vector = np.random.default_rng(5), FlatVector.of(problem)
-    for i in range(len(problem.part_starts) - 1):
-        problem.reset()
-        problem.add(i, random.normal(size=len(problem.gold(i))))
-        marks = vector.blocks()
-        problem.mark(np.array([i]), marks)
-        for array, marked in zip(vector.arrays, marks, strict=True):
-            assert marked[np.flatnonzero(array) // BLOCK].all()
+@pytest.mark.parametrize("name", ["chain", "words", "higher order", "projective"])
+@pytest.mark.parametrize("loss", ["log-linear", "max-margin"])
+def test_sums_by_threads_are_those_of_one(name: str, loss: Any) -> None:
+    config = EGConfig(c=C, loss=loss)
+    found = []
+    for threads in (0, 3):
+        problem: Any = PROBLEMS[name]()
+        learner = (
+            OnlineEGWithDividedSums(problem, config, threads)
+            if threads
+            else OnlineEG(problem, config)
+        )
+        state = learner.initialise(3.0)
+        for _ in range(3):
+            learner.iterate(state)
+        found.append((learner.certificate(state), read(problem).tobytes()))
+    (one, weights), (other, same) = found
+    assert weights == same
+    assert other.primal == pytest.approx(one.primal, rel=1e-12)
+    assert other.dual == pytest.approx(one.dual, rel=1e-12)
 
 
 def test_rounds_are_short_where_they_cost_little() -> None:
@@ -341,14 +349,11 @@ def test_flat_vectors_say_what_changed(dtype: type) -> None:
     start = FlatVector([array.copy() for array in arrays])
     vector = start.like()
     vector.assign(start, 1 / 3)
-    marks = vector.blocks()
-    for marked in marks:
-        marked.fill(1)
-    nothing = vector.change_since(start, 1 / 3, marks).change
+    nothing = vector.change_since(start, 1 / 3).change
     assert len(nothing.values) == 0
     moved = np.array([0, 11, 12, 69000, 70012, 70016])
     vector.add(Change(moved.astype(np.uint32), np.ones(6, dtype)))
-    change, slope, square, _ = vector.change_since(start, 1 / 3, marks)
+    change, slope, square, _ = vector.change_since(start, 1 / 3)
     assert change.places is not None
     assert change.places.tolist() == moved.tolist()
     assert change.values == pytest.approx(1.0, abs=1e-5)
@@ -361,12 +366,13 @@ def test_flat_vectors_say_what_changed(dtype: type) -> None:
     assert float(after @ after) - norm == pytest.approx(grown, abs=1e-6 * norm)
     start.put(was)
     vector.assign_at(moved.astype(np.uint32), start, 1 / 3)
-    assert len(vector.change_since(start, 1 / 3, marks).change.values) == 0
-    marks[1].fill(0)
+    assert len(vector.change_since(start, 1 / 3).change.values) == 0
     vector.add(Change(moved.astype(np.uint32), np.ones(6, dtype)))
-    unmarked = vector.change_since(start, 1 / 3, marks).change
-    assert unmarked.places is not None
-    assert unmarked.places.tolist() == [0, 11, 70012, 70016]
+    some, whole = vector.change_since(start, 1 / 3), vector.whole_change_since(start, 1 / 3)
+    assert some[1:] == whole[1:]  # to the last bit
+    assert whole.change.places is None
+    assert (whole.change.values[moved] == some.change.values).all()
+    assert np.count_nonzero(whole.change.values) == len(moved)
     assert all((a == b.reshape(-1)).all() for a, b in zip(start.arrays, arrays, strict=True))
 
 
@@ -374,9 +380,7 @@ def test_a_change_of_most_entries_is_sent_without_their_numbers() -> None:
     vector = FlatVector([np.zeros(100, dtype=np.float32)])
     start = vector.like()
     vector.arrays[0][:90] = 1.0
-    marks = vector.blocks()
-    marks[0].fill(1)
-    change = vector.change_since(start, 1.0, marks).change
+    change = vector.change_since(start, 1.0).change
     assert change.places is None
     assert change.bytes == 400
     assert start.add(change)[0] == 90.0

@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.learners.problem import BLOCK, VectorProblem
+from egparse.learners.problem import VectorProblem
 from egparse.learners.shards.messages import Change, Vector
-from egparse.types import Floats, UInt8s, UInt32s
+from egparse.types import Floats, UInt32s
 
+_BLOCK = 64
+"""Entries of which it is found first whether some have moved."""
 _LANES = 1024
 """Sums over the entries of an array are taken in so many lanes side by side, entry r in lane r
 modulo this, so that entries which did not move, and add 0, may be left out without changing a bit.
@@ -71,19 +73,15 @@ class FlatVector:
         ):
             _assign(own, its, factor, places[entries], begin)
 
-    def blocks(self) -> list[UInt8s]:
-        """Marks of zero, one for each run of ``BLOCK`` entries of each array."""
-        return [np.zeros(-(-len(array) // BLOCK), dtype=np.uint8) for array in self.arrays]
-
-    def change_since(self, start: FlatVector, factor: float, marks: Sequence[UInt8s]) -> Moved:
-        """What has been added since ``assign(start, factor)``, in blocks with a mark."""
+    def change_since(self, start: FlatVector, factor: float) -> Moved:
+        """What has been added since ``assign(start, factor)``."""
         while True:
             places = np.empty(self._room, dtype=np.uint32)
             values = np.empty(self._room, dtype=self.arrays[0].dtype)
             count, slope, square = 0, 0.0, 0.0
-            arrays = zip(self.starts.tolist(), self.arrays, start.arrays, marks, strict=False)
-            for begin, own, its, marked in arrays:
-                found = _collect(own, its, factor, marked, begin, count, places, values)
+            arrays = zip(self.starts.tolist(), self.arrays, start.arrays, strict=False)
+            for begin, own, its in arrays:
+                found = _collect(own, its, factor, begin, count, places, values)
                 count, slope, square = found[0], slope + found[1], square + found[2]
             if count <= self._room:
                 break
@@ -186,7 +184,6 @@ def _collect(
     own: Vector,
     start: Vector,
     factor: float,
-    marks: UInt8s,
     begin: int,
     count: int,
     places: UInt32s,
@@ -194,24 +191,21 @@ def _collect(
 ) -> tuple[int, float, float]:
     """Write the number and the change of each entry that differs from ``factor`` times what it was
     at the ``start``, from ``count`` on; returns the count after them, and the sums of what they
-    were times their change, and of their change squared. Blocks without a mark are passed over.
-    Without room for a block it stops, with a count beyond the room.
+    were times their change, and of their change squared. Without room for a block it stops, with a
+    count beyond the room.
     """
     slopes, squares, filled = np.zeros(_LANES), np.zeros(_LANES), np.uint64(count)
-    before = np.empty(BLOCK, own.dtype)
-    for block in range(marks.shape[0]):
-        if marks[block] == 0:
-            continue
-        first = block * BLOCK
-        end = min(first + BLOCK, own.shape[0])
+    before = np.empty(_BLOCK, own.dtype)
+    for first in range(0, own.shape[0], _BLOCK):
+        end = min(first + _BLOCK, own.shape[0])
         now, were, lane = own[first:end], before[: end - first], first % _LANES
         _assign_all(were, start[first:end], factor)
         if not _differ(now, were):
             continue
-        if np.int64(filled) + BLOCK > places.shape[0]:
+        if np.int64(filled) + _BLOCK > places.shape[0]:
             return places.shape[0] + 1, 0.0, 0.0
         filled = _compress(now, were, begin + first, filled, places, values)
-        _multiply(now, were, slopes[lane : lane + BLOCK], squares[lane : lane + BLOCK])
+        _multiply(now, were, slopes[lane : lane + _BLOCK], squares[lane : lane + _BLOCK])
     return int(np.int64(filled)), float(slopes.sum()), float(squares.sum())
 
 

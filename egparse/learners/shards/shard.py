@@ -10,7 +10,7 @@ import numpy as np
 
 from egparse.errors import ConfigError
 from egparse.learners.eg.online import EGConfig
-from egparse.learners.problem import MarkingProblem, VectorProblem
+from egparse.learners.problem import VectorProblem
 from egparse.learners.sdca import SDCAConfig
 from egparse.learners.shards.flat import FlatVector
 from egparse.learners.shards.local_eg import LocalEG, check_eg
@@ -71,12 +71,10 @@ class Shard:
         self.local: Local = (
             LocalEG(problem, config) if isinstance(config, EGConfig) else LocalSDCA(problem, config)
         )
-        self._problem = problem
         self._u = FlatVector.of(problem)
         self._shares_v = known is not None
         self._known = self._u.like() if known is None else known
         self._sigma: float | None = None
-        self._marks = self._u.blocks()
         self._order = np.zeros(0, dtype=np.int64)
 
     def start(self, height: Floats) -> Report:
@@ -85,7 +83,7 @@ class Shard:
         """
         self.local.start(height)
         self._sigma = None
-        return self._report(None, 0.0, 0)
+        return self._report(0.0, 0)
 
     def work(self, order: Round) -> Report:
         """One round. As u = v / sigma' + d_k, the local learner sees the sub-problem of CoCoA+ as
@@ -98,9 +96,8 @@ class Shard:
         self._learn(order.news)
         self._begin_at(order.sigma, order.moved)
         begin, end = (round(share * len(self._order)) for share in (order.begin, order.end))
-        visits = self._order[begin:end]
-        evaluations = self.local.visit(visits, order.c / order.sigma)
-        return self._report(visits, 1.0 / order.sigma, evaluations)
+        evaluations = self.local.visit(self._order[begin:end], order.c / order.sigma)
+        return self._report(1.0 / order.sigma, evaluations)
 
     def sums(self, news: Change | None, c: float) -> Sums:
         """The sums of the certificate for the constant C."""
@@ -138,17 +135,12 @@ class Shard:
             self._u.assign(self._known, factor)
         self._sigma = sigma
 
-    def _report(self, visits: Longs | None, factor: float, evaluations: int) -> Report:
-        """What the steps on ``visits`` (None: on all examples) came to, from ``factor`` v on."""
-        marking = isinstance(self._problem, MarkingProblem)
-        if self._shares_v and not marking:
-            moved = self._u.whole_change_since(self._known, factor)
-        else:
-            for marks in self._marks:
-                marks.fill(0 if marking and visits is not None else 1)
-            if isinstance(self._problem, MarkingProblem) and visits is not None:
-                self._problem.mark(visits, self._marks)
-            moved = self._u.change_since(self._known, factor, self._marks)
+    def _report(self, factor: float, evaluations: int) -> Report:
+        """What the last steps came to, which began at ``factor`` v."""
+        u, known = self._u, self._known
+        moved = (
+            u.whole_change_since(known, factor) if self._shares_v else u.change_since(known, factor)
+        )
         slope = moved.slope / factor if factor else 0.0
         value, gain = self.local.value, self.local.gain
         return Report(moved.change, moved.bytes, slope, moved.square, value, gain, evaluations)
