@@ -26,7 +26,7 @@ SETTINGS = (
 TREES = (
     "--quiet", "--set", 'layers=["heads"]', "--set", "parser.order=1",
     "--set", "parser.stop.iterations=3", "--set", "splitter.train=false",
-    "--set", "tokeniser.train=false",
+    "--set", "tokeniser.train=false", "--set", "expander.train=false",
 )  # fmt: skip
 
 
