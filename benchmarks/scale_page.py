@@ -214,6 +214,7 @@ def draw(measured: Mapping[str, Any], path: Path) -> None:
             panel.set_title(f"{what} against {TITLES[axis]}")
             panel.grid(visible=True, which="major", alpha=0.3)
             if panel.lines:
+                panel.margins(y=0.2)  # room for the legend
                 panel.legend(fontsize=8)
     figure.savefig(path, dpi=110)
 

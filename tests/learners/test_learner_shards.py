@@ -216,7 +216,7 @@ def test_a_round_that_is_undone_leaves_nothing(local: LocalConfig) -> None:
     problem = trees()
     learner, _ = begun(problem, local)
     shard = learner.transport.shards[0]  # type: ignore[attr-defined]
-    order = Round(None, None, 2.0, C, 0.0, 1.0)
+    order = Round(None, 2.0, C, 0.0, 1.0)
     before = pickle.dumps(_variables(shard))
     first = shard.work(order)
     assert pickle.dumps(_variables(shard)) != before
@@ -365,7 +365,7 @@ def test_flat_vectors_say_what_changed(dtype: type) -> None:
     after = np.concatenate(start.arrays).astype(float)
     assert float(after @ after) - norm == pytest.approx(grown, abs=1e-6 * norm)
     start.put(was)
-    vector.assign_at(moved.astype(np.uint32), start, 1 / 3)
+    vector.assign(start, 1 / 3)
     assert len(vector.change_since(start, 1 / 3).change.values) == 0
     vector.add(Change(moved.astype(np.uint32), np.ones(6, dtype)))
     some, whole = vector.change_since(start, 1 / 3), vector.whole_change_since(start, 1 / 3)

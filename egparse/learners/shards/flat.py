@@ -66,13 +66,6 @@ class FlatVector:
         for own, its in zip(self.arrays, other.arrays, strict=True):
             _assign_all(own, its, factor)
 
-    def assign_at(self, places: UInt32s, other: FlatVector, factor: float) -> None:
-        """``assign`` at the entries of some numbers, ascending."""
-        for (begin, own, entries), its in zip(
-            self._by_array(places, every=True), other.arrays, strict=True
-        ):
-            _assign(own, its, factor, places[entries], begin)
-
     def change_since(self, start: FlatVector, factor: float) -> Moved:
         """What has been added since ``assign(start, factor)``."""
         while True:
@@ -149,17 +142,15 @@ class FlatVector:
             moved[change.places] = True
         return np.flatnonzero(moved).astype(np.uint32)
 
-    def _by_array(
-        self, places: UInt32s | None, *, every: bool = False
-    ) -> Iterator[tuple[int, Vector, slice]]:
-        """For each array that has some of the numbers (None: all), or for ``every`` array: the
-        number of its first entry, it, and which of the numbers are its.
+    def _by_array(self, places: UInt32s | None) -> Iterator[tuple[int, Vector, slice]]:
+        """For each array that has some of the numbers (None: all): the number of its first entry,
+        it, and which of the numbers are its.
         """
         bounds = self.starts
         if places is not None:  # of the type of the numbers, or all of them would be converted
             bounds = np.searchsorted(places, self.starts.astype(places.dtype))
         for k, array in enumerate(self.arrays):
-            if every or bounds[k + 1] > bounds[k]:
+            if bounds[k + 1] > bounds[k]:
                 yield int(self.starts[k]), array, slice(int(bounds[k]), int(bounds[k + 1]))
 
 
@@ -168,15 +159,6 @@ def _assign_all(own: Vector, other: Vector, factor: float) -> None:
     """Set an array to ``factor`` times another one; products are rounded once."""
     for r in range(own.shape[0]):
         own[r] = other[r] * factor
-
-
-@njit
-def _assign(own: Vector, other: Vector, factor: float, places: UInt32s, begin: int) -> None:
-    """``_assign_all`` at numbered entries."""
-    first = np.uint64(begin)
-    for r in range(places.shape[0]):
-        place = np.uint64(places[r]) - first
-        own[place] = other[place] * factor
 
 
 @njit

@@ -17,10 +17,9 @@ are u / C' = v / C.
 
 **No round lowers the dual** if |sum_k d_k|^2 <= sigma' sum_k |d_k|^2, as always for sigma' = K
 (their Lemma 4). That is cautious where shards move different weights, and sigma' = 1 would be right
-if they shared none. So we measure the quotient in each round. A quotient beyond sigma' raises it at
-once, and every eight rounds sigma' becomes ``margin`` times the largest quotient among them, at
-most K: while it stays, the shards need to look at those weights alone that have moved. A round that
-lowers the dual after all is undone, and made again with sigma' = K; the paper has a fixed sigma'.
+if they shared none. So we measure the quotient in each round, and take ``margin`` times what it was
+for the next one, at most K. A round that lowers the dual after all is undone, and made again with
+sigma' = K; the paper has a fixed sigma'.
 
 **Rounds are short**, as shards that are ignorant of each other for long move weights against each
 other at the full price of |d_k|^2, though the sum is small (docs/decisions/training-jobs.md).
@@ -59,14 +58,14 @@ stored in float32.
 """
 _VISITS = 256
 """Examples that a shard visits in a round in memory."""
-_REVIEW = 8
-"""The rounds after which sigma' may fall."""
+_EASING = 0.7
+"""The factor by which sigma' may fall from round to round; it may rise at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ShardsConfig:
-    """``shards`` K; ``rounds`` in a pass over all examples. sigma' is ``margin`` times the largest
-    quotient |sum_k d_k|^2 / sum_k |d_k|^2 of the last rounds, between 1 and K; inf: always K.
+    """``shards`` K; ``rounds`` in a pass over all examples. sigma' is ``margin`` times the quotient
+    |sum_k d_k|^2 / sum_k |d_k|^2 of the last round, between 1 and K; inf: always K.
 
     Raises:
         ConfigError: a value out of range.
@@ -74,7 +73,7 @@ class ShardsConfig:
 
     shards: int
     rounds: int = 8
-    margin: float = 1.1
+    margin: float = 1.2
 
     def __post_init__(self) -> None:
         if self.shards < 1 or self.rounds < 1 or not self.margin >= 1:
@@ -87,10 +86,9 @@ class ShardsConfig:
 @dataclass
 class ShardedState:
     """The driver's variables. ``values`` (K,) are the sums of the values of each shard; ``sigma``
-    is the sigma' of the next round, ``quotient`` the largest since sigma' was last chosen.
-    ``moved`` are the numbers of the entries of v that have changed since the shards knew it,
-    several arrays each ascending (None: all). ``bytes`` counts what the shards sent; ``rounds`` the
-    rounds, of which ``undone`` were made again.
+    is the sigma' of the next round; ``news`` the numbers of the entries of v that have changed
+    since the shards knew it (None: all). ``bytes`` counts what the shards sent, or would send;
+    ``rounds`` the rounds, of which ``undone`` were made again.
     """
 
     c: float
@@ -98,8 +96,7 @@ class ShardedState:
     values: Floats
     gains: Floats
     sigma: float
-    quotient: float = 0.0
-    moved: Sequence[UInt32s] | None = None
+    news: UInt32s | None = None
     iteration: int = 0
     evaluations: int = 0
     rounds: int = 0
@@ -232,44 +229,28 @@ class ShardedLearner:
         state.squared_norm += norm_change
         state.rounds += 1
         self._take(state, reports)
-        state.moved = self._moved(_changes(reports))
-        self._choose_sigma(state, reports, norm_change)
-
-    def _moved(self, changes: Sequence[Change]) -> Sequence[UInt32s] | None:
-        """The numbers of the entries that some change moved; each once if they have to be sent."""
         if not self.transport.shares_v:
-            union = self._v.union(changes)
-            return None if union is None else [union]
-        places = [change.places for change in changes if change.places is not None]
-        return places if len(places) == len(changes) else None
+            state.news = self._v.union(_changes(reports))
+        state.sigma = self._next_sigma(sigma, reports, norm_change)
 
-    def _choose_sigma(
-        self, state: ShardedState, reports: Sequence[Report], norm_change: float
-    ) -> None:
-        """sigma' of the next round, from how far the last changes pointed the same way."""
+    def _next_sigma(self, sigma: float, reports: Sequence[Report], norm_change: float) -> float:
+        """sigma' of the next round, from how far the changes of this one pointed the same way."""
         squares = sum(report.square for report in reports)
         if squares == 0.0 or self.config.margin == math.inf:
-            return
+            return sigma
         together = norm_change - 2.0 * sum(report.slope for report in reports)
-        state.quotient = max(state.quotient, together / squares)
-        review = state.rounds % _REVIEW == 0
-        if review or state.quotient > state.sigma:
-            state.sigma = min(max(self.config.margin * state.quotient, 1.0), float(self.shards))
-        if review:
-            state.quotient = 0.0
+        wanted = max(self.config.margin * together / squares, _EASING * sigma, 1.0)
+        return float(min(wanted, self.shards))
 
     def _call(self, method: str, state: ShardedState, *order: Any) -> list[Any]:
         """Call a method of all shards that begins with the news of v, which they know then."""
         news: Change | None = None
-        if not self.transport.shares_v:
-            if state.moved is None:
-                news = self._v.at(None)
-            elif len(state.moved[0]):
-                news = self._v.at(state.moved[0])
-        first: Any = Round(news, state.moved, *order) if method == "work" else news
+        if not self.transport.shares_v and (state.news is None or len(state.news)):
+            news = self._v.at(state.news)
+        first: Any = Round(news, *order) if method == "work" else news
         own = (first,) if method == "work" else (first, *order)
         results = self.transport.call(method, [own] * self.shards)
-        state.moved = [np.zeros(0, np.uint32)]
+        state.news = np.zeros(0, np.uint32)
         return results
 
     def _add(self, reports: Sequence[Report]) -> tuple[float, list[Change]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,16 +32,14 @@ class Round(NamedTuple):
     """What a shard does next.
 
     ``news`` are the entries of v that differ from those that the shard knows, with their present
-    values (None: there are none, or the shard shares the memory of v). ``moved`` are the numbers of
-    these entries, several arrays each ascending (None: any may have changed). ``sigma`` is sigma'
-    of the sub-problem, ``c`` the constant C of this round. With ``undo`` the shard first takes back
-    what it did in its last round. It visits the part from ``begin`` to ``end`` (fractions of 1) of
-    its order of visits; where ``begin`` is 0, and ``undo`` false, it draws a new order: all
-    examples, or with ``by_gain`` those that gain most.
+    values (None: there are none, or the shard shares the memory of v). ``sigma`` is sigma' of the
+    sub-problem, ``c`` the constant C of this round. With ``undo`` the shard first takes back what
+    it did in its last round. It visits the part from ``begin`` to ``end`` (fractions of 1) of its
+    order of visits; where ``begin`` is 0, and ``undo`` false, it draws a new order: all examples,
+    or with ``by_gain`` those that gain most.
     """
 
     news: Change | None
-    moved: Sequence[UInt32s] | None
     sigma: float
     c: float
     begin: float

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -16,7 +15,7 @@ from egparse.learners.shards.flat import FlatVector
 from egparse.learners.shards.local_eg import LocalEG, check_eg
 from egparse.learners.shards.local_sdca import LocalSDCA
 from egparse.learners.shards.messages import Change, Report, Round, Sums
-from egparse.types import Floats, Longs, UInt32s
+from egparse.types import Floats, Longs
 
 LocalConfig = EGConfig | SDCAConfig
 """The settings of a learner that can work on shards."""
@@ -74,7 +73,6 @@ class Shard:
         self._u = FlatVector.of(problem)
         self._shares_v = known is not None
         self._known = self._u.like() if known is None else known
-        self._sigma: float | None = None
         self._order = np.zeros(0, dtype=np.int64)
 
     def start(self, height: Floats) -> Report:
@@ -82,7 +80,6 @@ class Shard:
         change is that from v = 0.
         """
         self.local.start(height)
-        self._sigma = None
         return self._report(0.0, 0)
 
     def work(self, order: Round) -> Report:
@@ -94,7 +91,7 @@ class Shard:
         elif order.begin == 0.0:
             self._order = self.local.draw(order.by_gain)
         self._learn(order.news)
-        self._begin_at(order.sigma, order.moved)
+        self._u.assign(self._known, 1.0 / order.sigma)
         begin, end = (round(share * len(self._order)) for share in (order.begin, order.end))
         evaluations = self.local.visit(self._order[begin:end], order.c / order.sigma)
         return self._report(1.0 / order.sigma, evaluations)
@@ -103,7 +100,6 @@ class Shard:
         """The sums of the certificate for the constant C."""
         self._learn(news)
         self._u.assign(self._known, 1.0)
-        self._sigma = None
         loss, correction = self.local.sums(c)
         return Sums(loss, self.local.value, correction)
 
@@ -117,23 +113,10 @@ class Shard:
         """Continue from the ``state`` of a shard of the same examples; ``v`` has all entries."""
         self.local.state, self._order = state["local"], state["order"]
         self._known.put(v)
-        self._sigma = None
 
     def _learn(self, news: Change | None) -> None:
         if news is not None:
             self._known.put(news)
-
-    def _begin_at(self, sigma: float, moved: Sequence[UInt32s] | None) -> None:
-        """Let u be v / sigma'. Where sigma' is as it was, only the entries of v that have ``moved``
-        differ.
-        """
-        factor = 1.0 / sigma
-        if moved is not None and sigma == self._sigma:
-            for places in moved:
-                self._u.assign_at(places, self._known, factor)
-        else:
-            self._u.assign(self._known, factor)
-        self._sigma = sigma
 
     def _report(self, factor: float, evaluations: int) -> Report:
         """What the last steps came to, which began at ``factor`` v."""
