@@ -278,7 +278,9 @@ class TreeProblem:
         other._gold = self._gold[starts[0] : starts[-1]]
         other.part_starts = starts - starts[0]
         other.partial = some_of(self.partial, first, end)
-        other._flat = _laid_out(other._codes, other._arcs, other.part_starts)
+        other._flat = flat = _laid_out(other._codes, other._arcs, other.part_starts)
+        # views of the same arrays, so that a shard that is sent has its codes once
+        other._codes, other._arcs = _Runs(flat.codes, flat.rows), _Runs(flat.arcs, flat.starts)
         other._make_room()
         return other
 
@@ -305,3 +307,21 @@ def _laid_out(codes: Sequence[ArcCodes], arcs: Sequence[Shorts], starts: Longs) 
     rows = np.cumsum([0] + [len(own.tags) for own in codes], dtype=np.int64)
     joined = ArcCodes(*(np.concatenate(arrays) for arrays in zip(*codes, strict=True)))
     return ArcSentences(joined, rows, np.concatenate(list(arcs)), starts)
+
+
+class _Runs(Sequence[Any]):
+    """Runs of the rows of arrays: run i is ``starts[i]:starts[i + 1]`` of each."""
+
+    def __init__(self, rows: ArcCodes | Shorts, starts: Longs) -> None:
+        self._rows, self._starts = rows, starts
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    def __getitem__(self, i: int | slice) -> Any:
+        if isinstance(i, slice):
+            return [self[one] for one in range(*i.indices(len(self)))]
+        first, end = self._starts[i], self._starts[i + 1]
+        if isinstance(self._rows, ArcCodes):
+            return ArcCodes._make(array[first:end] for array in self._rows)
+        return self._rows[first:end]
