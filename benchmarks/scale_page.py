@@ -214,8 +214,9 @@ def draw(measured: Mapping[str, Any], path: Path) -> None:
             panel.set_title(f"{what} against {TITLES[axis]}")
             panel.grid(visible=True, which="major", alpha=0.3)
             if panel.lines:
-                panel.margins(y=0.2)  # room for the legend
-                panel.legend(fontsize=8)
+                low, high = panel.get_ylim()
+                panel.set_ylim(low, 2.5 * high)  # room for the legend
+                panel.legend(fontsize=8, loc="upper left")
     figure.savefig(path, dpi=110)
 
 
