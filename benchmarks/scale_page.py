@@ -215,7 +215,7 @@ def draw(measured: Mapping[str, Any], path: Path) -> None:
             panel.grid(visible=True, which="major", alpha=0.3)
             if panel.lines:
                 low, high = panel.get_ylim()
-                panel.set_ylim(low, 2.5 * high)  # room for the legend
+                panel.set_ylim(low, 5 * high)  # room for the legend
                 panel.legend(fontsize=8, loc="upper left")
     figure.savefig(path, dpi=110)
 
