@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from egparse.compilation import njit
 from egparse.features.arcs import ArcCodes, ArcTemplates, add_arcs, score_arcs
 from egparse.learners.eg.step import (
@@ -25,6 +23,7 @@ from egparse.learners.eg.step import (
     store_step,
     without_rounding,
 )
+from egparse.parsing.tree_inference import gather, scatter
 from egparse.structures.trees.nonprojective import matrix_tree
 from egparse.structures.trees.projective import inside_outside
 from egparse.types import Floats, Longs, Mask, Shorts, Singles, UInt32s
@@ -70,21 +69,6 @@ class TreeSpace(NamedTuple):
     open_mass: Floats
     chart: Any
     laplacian: Any
-
-
-@njit
-def scatter(arcs: Shorts, values: Floats, square: Floats) -> None:
-    """square[head, dependent] = values[r] for the arcs, -inf elsewhere."""
-    square[:, :] = -np.inf
-    for r in range(arcs.shape[0]):
-        square[arcs[r, 0], arcs[r, 1]] = values[r]
-
-
-@njit
-def gather(arcs: Shorts, square: Floats, values: Floats) -> None:
-    """values[r] = square[head, dependent]."""
-    for r in range(arcs.shape[0]):
-        values[r] = square[arcs[r, 0], arcs[r, 1]]
 
 
 @njit

@@ -23,8 +23,6 @@ from egparse.features.arcs import (
 )
 from egparse.features.sentence_context import N_BETWEEN
 from egparse.features.word_table import Columns, Words
-from egparse.parsing.arc_eg import scatter
-from egparse.parsing.arc_problem import INFERENCE, Inference, Trees
 from egparse.parsing.candidates import N_CELLS, ArcFilter, candidate_arcs
 from egparse.parsing.columns import BETWEEN, ArcColumns, arc_column_names
 from egparse.parsing.constraints import (
@@ -36,6 +34,7 @@ from egparse.parsing.constraints import (
     constrain_arcs,
 )
 from egparse.parsing.long_sentences import LONGEST, parse_in_pieces
+from egparse.parsing.tree_inference import INFERENCE, Inference, Trees, scatter
 from egparse.storage.quantised_weights import pack_weights
 from egparse.storage.ragged import Ragged
 from egparse.storage.schema import (

@@ -4,9 +4,9 @@ each sentence.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,45 +21,12 @@ from egparse.parsing.arc_eg import (
     TreeSpace,
     certify,
     certify_all,
-    gather,
-    scatter,
     visit,
     visit_all,
 )
+from egparse.parsing.tree_inference import INFERENCE, Trees, gather, scatter
 from egparse.structures.trees import nonprojective, projective
-from egparse.structures.trees.chu_liu_edmonds import chu_liu_edmonds, search_workspace
-from egparse.structures.trees.dependency_trees import BestTree
 from egparse.types import Floats, Ints, Longs, Mask, Shorts, Singles
-
-Trees = Literal["projective", "non-projective"]
-
-
-class Inference(NamedTuple):
-    """The kernels of one kind of tree; see the structures for their contracts."""
-
-    marginals: Callable[..., float]
-    marginal_workspace: Callable[[int], Any]
-    best: Callable[..., float]
-    best_workspace: Callable[[int], Any]
-    k_best: Callable[[Floats, int, bool], list[BestTree]]
-
-
-INFERENCE = {
-    "projective": Inference(
-        projective.inside_outside,
-        projective.workspace,
-        projective.eisner,
-        projective.workspace,
-        projective.k_best,
-    ),
-    "non-projective": Inference(
-        nonprojective.matrix_tree,
-        nonprojective.workspace,
-        chu_liu_edmonds,
-        search_workspace,
-        nonprojective.k_best,
-    ),
-}
 
 
 class TreeProblem:

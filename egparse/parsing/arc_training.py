@@ -26,7 +26,7 @@ from egparse.parsing.arc_parser import (
     Parser,
     sentence_values,
 )
-from egparse.parsing.arc_problem import TreeProblem, Trees
+from egparse.parsing.arc_problem import TreeProblem
 from egparse.parsing.candidates import build_arc_filter, candidates_with_correct
 from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, SUPERTAG_TEMPLATES, ArcColumns
 from egparse.parsing.partial_trees import (
@@ -42,6 +42,7 @@ from egparse.parsing.training_pieces import (
     values_of_pieces,
     warn_of_long,
 )
+from egparse.parsing.tree_inference import Trees
 from egparse.parsing.tree_mixtures import TreeMixture
 from egparse.sentences import MISSING_HEAD
 from egparse.storage.quantised_weights import quantise

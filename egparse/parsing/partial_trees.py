@@ -17,10 +17,10 @@ import numpy as np
 from egparse.errors import EgparseError
 from egparse.features.word_table import Words
 from egparse.fitting.task import Part
-from egparse.parsing.arc_problem import INFERENCE, Trees
 from egparse.parsing.candidates import ArcFilter, log_frequencies
 from egparse.parsing.constraints import ArcConstraints
 from egparse.parsing.long_sentences import LONGEST, LongSentenceWarning
+from egparse.parsing.tree_inference import INFERENCE, Trees
 from egparse.sentences import MISSING_HEAD, Sentence, select
 from egparse.storage.ragged import Ragged
 from egparse.types import Floats, Ints, Mask

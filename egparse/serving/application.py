@@ -128,7 +128,8 @@ async def _body(request: Request, most: int) -> bytes:
                     else:
                         parts.append(part)
     except TimeoutError:
-        raise _Failed(408, f"expected a request within {UPLOAD_SECONDS:.0f} s") from None
+        if not too_large:
+            raise _Failed(408, f"expected a request within {UPLOAD_SECONDS:.0f} s") from None
     except ClientDisconnect:
         raise _Failed(400, "the client has closed the connection") from None
     if too_large:

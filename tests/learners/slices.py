@@ -17,9 +17,10 @@ from egparse.features.templates import compile_templates
 from egparse.fitting.config import TrainConfig
 from egparse.learners.problem import VectorProblem
 from egparse.parsing.arc_parser import codes_for
-from egparse.parsing.arc_problem import TreeProblem, Trees
+from egparse.parsing.arc_problem import TreeProblem
 from egparse.parsing.candidates import build_arc_filter, candidates_with_correct
 from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, ArcColumns
+from egparse.parsing.tree_inference import Trees
 from egparse.sentences import Sentence
 from egparse.tagging.sequence_model import build_index, keys_of
 from egparse.tagging.sequence_problem import SequenceProblem

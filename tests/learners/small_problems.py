@@ -16,7 +16,8 @@ from learners.enumerated import random_problem
 
 from egparse.features.arcs import ArcCodes, ArcTemplates, compile_arc_templates, encode_arcs
 from egparse.learners.problem import VectorProblem
-from egparse.parsing.arc_problem import TreeProblem, Trees
+from egparse.parsing.arc_problem import TreeProblem
+from egparse.parsing.tree_inference import Trees
 from egparse.readers.corpus import read_corpus
 from egparse.tagging.sequence_problem import SequenceProblem
 

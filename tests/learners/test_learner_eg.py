@@ -30,7 +30,7 @@ from egparse.learners.eg.example_sampling import (
 )
 from egparse.learners.eg.online import EGConfig, EGState, Loss, OnlineEG
 from egparse.learners.eg.step import StepBuffers, propose_step_in_groups
-from egparse.parsing.arc_problem import Trees
+from egparse.parsing.tree_inference import Trees
 
 losses = pytest.mark.parametrize("loss", ["log-linear", "max-margin"])
 searches = pytest.mark.parametrize("published", [False, True], ids=["quadratic", "as-published"])

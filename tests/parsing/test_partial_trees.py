@@ -15,7 +15,7 @@ from scipy.special import logsumexp
 
 from egparse.errors import EgparseError
 from egparse.learners.targets.contract import complete, set_completion
-from egparse.parsing.arc_problem import TreeProblem, Trees
+from egparse.parsing.arc_problem import TreeProblem
 from egparse.parsing.arc_training import crossing_arcs
 from egparse.parsing.candidates import build_arc_filter, log_frequencies
 from egparse.parsing.long_sentences import LONGEST, LongSentenceWarning
@@ -25,6 +25,7 @@ from egparse.parsing.partial_trees import (
     headed_sentences,
     known_heads,
 )
+from egparse.parsing.tree_inference import Trees
 from egparse.sentences import MISSING_HEAD, Sentence
 from egparse.types import Ints, Mask
 

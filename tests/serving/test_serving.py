@@ -265,11 +265,21 @@ def body(data: bytes, more: bool = False) -> dict[str, Any]:
     return {"type": "http.request", "body": data, "more_body": more}
 
 
-def test_a_large_body_is_refused_whatever_its_length_says() -> None:
-    in_pieces = [body(b"a" * 60, more=True) for _ in range(3)]
-    status, _, said = anyio.run(lambda: asked("/process", in_pieces))
-    assert (status, json.loads(said)["error"]) == (413, "expected a request of at most 100 bytes")
-    assert len(in_pieces) == 1  # the rest is not read
+def test_a_large_body_is_refused_whatever_its_length_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = (413, "expected a request of at most 100 bytes")
+
+    def sent(count: int, *, more: bool) -> int:
+        """Send so many pieces of 60 bytes; returns how many are not read."""
+        in_pieces = [body(b"a" * 60, more=more or k < count - 1) for k in range(count)]
+        status, _, said = anyio.run(lambda: asked("/process", in_pieces))
+        assert (status, json.loads(said)["error"]) == refused
+        return len(in_pieces)
+
+    assert sent(5, more=False) == 0  # to its end, or the client would not hear why
+    monkeypatch.setattr(web, "UPLOAD_SECONDS", 0.1)
+    assert sent(3, more=True) == 0  # one that does not end
+    monkeypatch.setattr(web, "_DROPPED", 50)
+    assert sent(5, more=False) == 2  # nor is more read than that
 
 
 def test_a_client_that_does_not_send_its_request_is_not_waited_for(

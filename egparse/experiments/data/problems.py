@@ -26,10 +26,10 @@ from egparse.fitting.config import ORDER_1, TrainConfig
 from egparse.fitting.task import Part
 from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.learners.problem import VectorProblem
-from egparse.parsing.arc_problem import Trees
 from egparse.parsing.arc_training import GOLD_THETA as ARC_THETA
 from egparse.parsing.arc_training import ArcParserTask, GoldHeads, crossing_arcs
 from egparse.parsing.training_pieces import training_pieces
+from egparse.parsing.tree_inference import Trees
 from egparse.sentences import Sentence
 from egparse.tagging.fit_sequence import GOLD_THETA as LABEL_THETA
 from egparse.tagging.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence

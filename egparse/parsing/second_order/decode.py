@@ -9,7 +9,6 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.compilation.copying import copy_numbers
-from egparse.parsing.arc_eg import scatter
 from egparse.parsing.second_order.features import (
     Codes,
     Parts,
@@ -25,6 +24,7 @@ from egparse.parsing.second_order.parts import (
     build_parts,
     new_work,
 )
+from egparse.parsing.tree_inference import scatter
 from egparse.structures.second_order import loopy
 from egparse.structures.second_order.annealing import Annealing, find_tree
 from egparse.structures.second_order.arc_graph import ArcGraph

@@ -20,7 +20,6 @@ from egparse.parsing.arc_parser import (
     check_k_best,
     sentence_values,
 )
-from egparse.parsing.arc_problem import Trees
 from egparse.parsing.candidates import candidate_arcs
 from egparse.parsing.columns import arc_column_names
 from egparse.parsing.constraints import FREE, NO_TREE, ArcConstraints, constrain_arcs
@@ -36,6 +35,7 @@ from egparse.parsing.second_order.decode import (
 from egparse.parsing.second_order.features import Templates, compile_templates
 from egparse.parsing.second_order.k_best import k_best_trees
 from egparse.parsing.second_order.parts import KernelModel, Pruning, Structure
+from egparse.parsing.tree_inference import Trees
 from egparse.storage.quantised_weights import pack_weights
 from egparse.storage.schema import (
     TEMPERATURE,

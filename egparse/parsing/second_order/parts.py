@@ -11,10 +11,10 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.features.arcs import score_arcs
-from egparse.parsing.arc_eg import scatter
 from egparse.parsing.candidates import ArcFilter, candidate_arcs
 from egparse.parsing.label_candidates import ArcLabelDictionary, candidate_labels, with_correct
 from egparse.parsing.second_order.features import Codes, Parts, Templates, encode
+from egparse.parsing.tree_inference import scatter
 from egparse.structures.second_order import loopy
 from egparse.structures.second_order.arc_graph import lay_out
 from egparse.structures.trees import nonprojective, projective

@@ -14,7 +14,6 @@ import numpy as np
 from egparse.compilation import njit
 from egparse.compilation.copying import copy_numbers
 from egparse.learners.targets.annotated import NONE, not_all, some_of
-from egparse.parsing.arc_problem import Trees
 from egparse.parsing.label_candidates import NO_LABEL
 from egparse.parsing.second_order.decode import ANNEALING
 from egparse.parsing.second_order.features import (
@@ -26,6 +25,7 @@ from egparse.parsing.second_order.features import (
     sum_labels,
     visit_parts,
 )
+from egparse.parsing.tree_inference import Trees
 from egparse.structures.second_order import loopy
 from egparse.structures.second_order.annealing import find_tree
 from egparse.structures.second_order.arc_graph import mark_tree

@@ -21,7 +21,6 @@ from egparse.learners.learner import State
 from egparse.learners.offset_problem import scores_of
 from egparse.learners.targets.contract import set_completion
 from egparse.parsing.arc_parser import Parser, sentence_values
-from egparse.parsing.arc_problem import Trees
 from egparse.parsing.arc_training import (
     STEPS,
     GoldHeads,
@@ -56,6 +55,7 @@ from egparse.parsing.training_pieces import (
     training_pieces,
     values_of_pieces,
 )
+from egparse.parsing.tree_inference import Trees
 from egparse.storage.quantised_weights import quantise
 from egparse.types import Floats, Ints
 
