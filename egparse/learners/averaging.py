@@ -88,10 +88,15 @@ class WeightAverage:
 
     def _compute_average(self, weights: Arrays) -> Arrays:
         """w - u / T; u is formed in v, which it overwrites."""
-        self._form_moments()
+        self.form_moments()
         return [w - u / self.count for w, u in zip(weights, self._problem.vectors(), strict=True)]
 
-    def _form_moments(self) -> None:
+    @property
+    def moments(self) -> npt.NDArray[np.floating[Any]]:
+        """The m_i, flat over all parts; not a copy."""
+        return self._moments
+
+    def form_moments(self) -> None:
         """v <- u"""
         self._problem.reset()
         for i in range(len(self._problem.part_starts) - 1):
@@ -144,7 +149,7 @@ class ScaledWeightAverage(WeightAverage):
         self._average = None
 
     def _sum(self, weights: Arrays) -> Arrays:
-        self._form_moments()
+        self.form_moments()
         sums = [
             self._weight * v.astype(np.float64) - u
             for v, u in zip(weights, self._problem.vectors(), strict=True)

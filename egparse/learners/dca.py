@@ -153,7 +153,10 @@ class DCAState(UnscaledState):
 
 
 class DCA(LearnerBase[VectorProblem]):
-    """Online dual coordinate ascent on a problem; the problem holds w."""
+    """Online dual coordinate ascent on a problem; the problem holds w.
+
+    ``set_c`` lets it hold v = C w with another C, as shards of the examples do from round to round.
+    """
 
     name = "dual coordinate ascent"
 
@@ -177,7 +180,7 @@ class DCA(LearnerBase[VectorProblem]):
             EgparseError: a loss or weights that are not finite.
         """
         self._attend(state, i)
-        scores = self.problem.scores(i)
+        scores = self.problem.scores(i) * self.scale
         expected, changes = self._expected[: len(scores)], self._changes[: len(scores)]
         loss = self.loss.value(self.problem, i, scores, expected)
         gold = self.problem.gold(i)
@@ -192,11 +195,11 @@ class DCA(LearnerBase[VectorProblem]):
         step = self._step(i, scores, gradient, estimate)
         if step.gradient_norm == 0.0 and step.norm_change == 0.0:  # nothing has moved
             return self._skip(state, loss)
-        np.multiply(gradient, -step.eta, out=changes)
+        np.multiply(gradient, -step.eta / self.scale, out=changes)
         # C eta (L - eta |g|^2 / 2); where inference excludes the correct structure, the dual was
         # -inf before, and we count no increase
         gain = estimate - step.eta * step.gradient_norm / 2 if estimate < math.inf else 0.0
-        increase = self.config.c * step.eta * gain
+        increase = self.c * step.eta * gain
         self._record_step(state, i, changes, step.norm_change, increase)
         return increase
 
@@ -219,8 +222,7 @@ class DCA(LearnerBase[VectorProblem]):
         """
         tally, c = state.tally, self.config.c
         with self.model_weights(state):
-            loss = sum(self._loss(i) for i in range(self.n))
-            primal = loss + c / 2 * squared_norm(self.problem)
+            primal = self.sum_losses() + c / 2 * squared_norm(self.problem)
         if not math.isfinite(primal):
             raise EgparseError(f"{self.name}: expected a finite objective, got {primal}")
         details = {
@@ -239,8 +241,26 @@ class DCA(LearnerBase[VectorProblem]):
             return super().model_weights(state)
         return state.average.average_weights()
 
+    @property
+    def c(self) -> float:
+        """The C of the steps."""
+        return self._steps.c
+
+    @property
+    def scale(self) -> float:
+        """w = ``scale`` v."""
+        return self._steps.scale
+
+    def set_c(self, c: float) -> None:
+        """Go on with another C, on a problem that holds v = ``c`` w."""
+        self._steps.c, self._steps.scale = c, 1.0 / c
+
+    def sum_losses(self) -> float:
+        """The sum of the losses at the present weights."""
+        return sum(self._loss(i) for i in range(self.n))
+
     def _loss(self, i: int) -> float:
-        scores = self.problem.scores(i)
+        scores = self.problem.scores(i) * self.scale
         return self.loss.value(self.problem, i, scores, self._expected[: len(scores)])
 
     def _estimate_from_marginals(self, gold: Floats, expected: Floats) -> float:
@@ -264,17 +284,17 @@ class DCA(LearnerBase[VectorProblem]):
 
     def _step(self, i: int, scores: Floats, gradient: Floats, loss: float) -> Step:
         """w -= eta g for the best eta."""
-        c, longest = self.config.c, 1.0 / self.config.c
+        c, longest = self.c, 1.0 / self.c
         changes = self._changes[: len(gradient)]
-        np.multiply(gradient, -longest, out=changes)
+        np.multiply(gradient, -longest / self.scale, out=changes)
         # |w - g / C|^2 - |w|^2 = -2 w.g / C + |g|^2 / C^2,  w.g = s.(zbar - z)
-        norm_change = self.problem.add(i, changes)
+        norm_change = self.scale**2 * self.problem.add(i, changes)
         norm = max(0.0, c * (c * norm_change + 2.0 * float(scores @ gradient)))
         # eta = min(1/C, L / |g|^2)
         eta = min(longest, loss / norm) if norm > 0 else longest
         if eta < longest:
-            np.multiply(gradient, longest - eta, out=changes)
-            norm_change += self.problem.add(i, changes)
+            np.multiply(gradient, (longest - eta) / self.scale, out=changes)
+            norm_change += self.scale**2 * self.problem.add(i, changes)
         return Step(eta, norm, norm_change)
 
     def _solve(self, state: DCAState, i: int, loss: float) -> float:
@@ -296,7 +316,7 @@ class DCA(LearnerBase[VectorProblem]):
                 break
         changes[:] = self.problem.gold(i)
         changes -= stored
-        changes /= self.config.c
+        changes /= self.c * self.scale
         self._record_step(state, i, changes, norm_change, increase)
         return increase
 
@@ -322,7 +342,7 @@ class DCA(LearnerBase[VectorProblem]):
     def _record_step(
         self, state: DCAState, i: int, changes: Floats, norm_change: float, increase: float
     ) -> None:
-        """Bookkeeping after w += F_i' changes; overwrites ``changes``."""
+        """Bookkeeping after v += F_i' changes; overwrites ``changes``."""
         state.squared_norm += norm_change
         state.tally.dual_increase += increase
         state.total_increase += increase

@@ -170,6 +170,7 @@ LEARNERS: dict[str, Entry] = {
         "2010, Alg. 1-2)",
         continues=True,
         distributions=True,
+        shards=True,
     ),
     "sdca": Entry(
         "egparse.learners.builders:build_sdca",

@@ -11,11 +11,14 @@ import pytest
 from cluster.nodes import Nodes
 from learners.small_problems import sample_trees, sequences
 
+from egparse.learners.dca import DCAConfig
 from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.learners.problem import VectorProblem
 from egparse.learners.sdca import SDCAConfig
+from egparse.learners.shards.averaged import sharded
 from egparse.learners.shards.flat import FlatVector
 from egparse.learners.shards.learner import ShardedLearner, ShardsConfig
+from egparse.learners.shards.shard import LocalConfig
 from egparse.learners.shards.transport import Connect, in_turn
 
 if TYPE_CHECKING:
@@ -26,14 +29,14 @@ PASSES = 3
 
 def trained(
     make: Callable[[], VectorProblem],
-    config: EGConfig | SDCAConfig,
+    config: LocalConfig,
     connect: Connect,
     disturb: Callable[[int, Any], None] = lambda number, transport: None,
     passes: int = PASSES,
 ) -> tuple[list[Any], list[tuple[float, float]]]:
     """v after some passes, and primal and dual after each; ``disturb`` is called before them."""
     problem = make()
-    learner = ShardedLearner(problem, config, ShardsConfig(shards=2, rounds=4), connect)
+    learner = sharded(problem, config, ShardsConfig(shards=2, rounds=4), connect)
     state, found = learner.initialise(3.0), []
     for number in range(passes):
         disturb(number, learner.transport)
@@ -47,14 +50,16 @@ def same(one: tuple[Any, Any], other: tuple[Any, Any]) -> bool:
     return one[1] == other[1] and all(map(np.array_equal, one[0], other[0]))
 
 
-def test_a_worker_that_dies_is_replaced_and_nothing_changes(crew: Crew) -> None:
+@pytest.mark.parametrize("config", [EGConfig(c=1.0), DCAConfig(c=1.0)], ids=["eg", "dca"])
+def test_a_worker_that_dies_is_replaced_and_nothing_changes(
+    config: LocalConfig, crew: Crew
+) -> None:
     import ray
 
     def kill(number: int, transport: Any) -> None:
         if number:
             ray.kill(transport.workers[number % 2], no_restart=False)
 
-    config = EGConfig(c=1.0)
     disturbed = trained(sample_trees, config, crew, kill)
     assert same(disturbed, trained(sample_trees, config, in_turn))
 

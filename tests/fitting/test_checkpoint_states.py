@@ -14,12 +14,14 @@ from egparse.errors import EgparseError
 from egparse.fitting.checkpoints.learners import CHECKPOINTED, pack_learner, restore_learner
 from egparse.fitting.checkpoints.record_file import opened, write_record
 from egparse.fitting.checkpoints.states import CannotBeSaved, Packer, Unpacker
+from egparse.learners.dca import DCAConfig
 from egparse.learners.eg.online import EGConfig
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.problem import VectorProblem
 from egparse.learners.registry import LEARNERS, build
 from egparse.learners.sdca import SDCAConfig
-from egparse.learners.shards.learner import ShardedLearner, ShardsConfig
+from egparse.learners.shards.averaged import sharded
+from egparse.learners.shards.learner import ShardsConfig
 from egparse.learners.shards.shard import LocalConfig
 from egparse.learners.shards.transport import in_turn
 
@@ -99,12 +101,13 @@ def test_continuing_from_a_saved_state_changes_nothing(
         assert bits(second, continued) == bits(first, state)
 
 
-@pytest.mark.parametrize("config", [EGConfig(c=2.0), SDCAConfig(c=2.0)], ids=["eg", "sdca"])
+@pytest.mark.parametrize(
+    "config", [EGConfig(c=2.0), SDCAConfig(c=2.0), DCAConfig(c=2.0)], ids=["eg", "sdca", "dca"]
+)
 @pytest.mark.parametrize("structure", ["sequences", "trees"])
 def test_shards_continue_too(structure: str, config: LocalConfig, tmp_path: Path) -> None:
     first, second = (
-        ShardedLearner(problem_of(structure), config, ShardsConfig(shards=2), in_turn)
-        for _ in range(2)
+        sharded(problem_of(structure), config, ShardsConfig(shards=2), in_turn) for _ in range(2)
     )
     state = first.initialise(3.0)
     for _ in range(2):

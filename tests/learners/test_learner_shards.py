@@ -392,7 +392,7 @@ def test_what_shards_cannot_do_is_refused() -> None:
     for refused in (EGConfig(calibrate=0.1), EGConfig(search="proven")):
         with pytest.raises(ConfigError, match="calibrate = 0 and search"):
             local_config(refused)
-    with pytest.raises(ConfigError, match=r"several jobs \(eg-online, sdca\), got"):
+    with pytest.raises(ConfigError, match=r"several jobs \(eg-online, sdca, dca\), got"):
         local_config(object())
     for wrong in ({"shards": 0}, {"rounds": 0}, {"margin": 0.5}):
         with pytest.raises(ConfigError, match="at least 1"):

@@ -56,7 +56,7 @@ _ROUNDING = 1e-7
 """A fall of the dual below this fraction of the terms that it is made of is rounding: marginals are
 stored in float32.
 """
-_VISITS = 256
+VISITS = 256
 """Examples that a shard visits in a round in memory."""
 _EASING = 0.7
 """The factor by which sigma' may fall from round to round; it may rise at once."""
@@ -88,7 +88,8 @@ class ShardedState:
     """The driver's variables. ``values`` (K,) are the sums of the values of each shard; ``sigma``
     is the sigma' of the next round; ``news`` the numbers of the entries of v that have changed
     since the shards knew it (None: all). ``bytes`` counts what the shards sent, or would send;
-    ``rounds`` the rounds, of which ``undone`` were made again.
+    ``rounds`` the rounds, of which ``undone`` were made again. ``lower_bound`` of the optimum is
+    kept by ``ShardedDCA``.
     """
 
     c: float
@@ -102,6 +103,7 @@ class ShardedState:
     rounds: int = 0
     undone: int = 0
     bytes: int = 0
+    lower_bound: float = 0.0
 
     @property
     def scale(self) -> float:
@@ -181,15 +183,17 @@ class ShardedLearner:
         if not math.isfinite(primal):
             raise EgparseError(f"shards: expected a finite objective, got {primal}")
         dual = sum(own.value for own in sums) + sum(own.correction for own in sums) - half
-        details = {
+        effort = state.evaluations / max(1, self.n)
+        return Certificate(primal, dual, effort, state.c, self._details(state))
+
+    def _details(self, state: ShardedState) -> dict[str, float]:
+        return {
             "shards": float(self.shards),
             "sigma": state.sigma,
             "rounds": float(state.rounds),
             "undone": float(state.undone),
             "bytes": float(state.bytes),
         }
-        effort = state.evaluations / max(1, self.n)
-        return Certificate(primal, dual, effort, state.c, details)
 
     def model_weights(self, state: ShardedState) -> AbstractContextManager[None]:
         """Changes nothing: the present v is that of the model."""
@@ -279,10 +283,12 @@ class ShardedLearner:
         return self.local.round_fraction if isinstance(self.local, EGConfig) else 1.0
 
 
-def rounds_in_memory(problem: VectorProblem, shards: int) -> int:
-    """The rounds of a pass by shards that share memory, for which a round costs little."""
+def rounds_in_memory(problem: VectorProblem, shards: int, visits: int = VISITS) -> int:
+    """The rounds of a pass by shards that share memory, for which a round costs little; in each a
+    shard makes about so many ``visits``.
+    """
     n = len(problem.part_starts) - 1
-    return max(ShardsConfig.rounds, round(n / shards / _VISITS))
+    return max(ShardsConfig.rounds, round(n / shards / visits))
 
 
 def divide(problem: VectorProblem, shards: int) -> list[slice]:

@@ -66,9 +66,20 @@ class Report(NamedTuple):
 
 class Sums(NamedTuple):
     """Sums over the examples of a shard at w = v / C: the losses, the values of the dual, and the
-    corrections of the dual for the rounding of marginals.
+    corrections of the dual for the rounding of marginals; ``counts`` has what its learner counted
+    in the last pass.
     """
 
     loss: float
     value: float
     correction: float
+    counts: dict[str, float]
+
+
+class Moments(NamedTuple):
+    """What the average of v over the visits of a shard is short of v, times ``visits``, their
+    number; None and 0 without an average.
+    """
+
+    change: Change | None
+    visits: int

@@ -8,16 +8,18 @@ from typing import Any, Protocol
 import numpy as np
 
 from egparse.errors import ConfigError
+from egparse.learners.dca import DCAConfig
 from egparse.learners.eg.online import EGConfig
 from egparse.learners.problem import VectorProblem
 from egparse.learners.sdca import SDCAConfig
-from egparse.learners.shards.flat import FlatVector
+from egparse.learners.shards.flat import FlatVector, Moved
+from egparse.learners.shards.local_dca import LocalDCA
 from egparse.learners.shards.local_eg import LocalEG, check_eg
 from egparse.learners.shards.local_sdca import LocalSDCA
-from egparse.learners.shards.messages import Change, Report, Round, Sums
+from egparse.learners.shards.messages import Change, Moments, Report, Round, Sums
 from egparse.types import Floats, Longs
 
-LocalConfig = EGConfig | SDCAConfig
+LocalConfig = EGConfig | SDCAConfig | DCAConfig
 """The settings of a learner that can work on shards."""
 
 
@@ -67,9 +69,7 @@ class Shard:
     ) -> None:
         seed = np.random.SeedSequence([config.seed, number]).generate_state(1)[0]
         config = replace(config, seed=int(seed))
-        self.local: Local = (
-            LocalEG(problem, config) if isinstance(config, EGConfig) else LocalSDCA(problem, config)
-        )
+        self.local = _local(problem, config)
         self._u = FlatVector.of(problem)
         self._shares_v = known is not None
         self._known = self._u.like() if known is None else known
@@ -101,7 +101,15 @@ class Shard:
         self._learn(news)
         self._u.assign(self._known, 1.0)
         loss, correction = self.local.sums(c)
-        return Sums(loss, self.local.value, correction)
+        counts = self.local.counts if isinstance(self.local, LocalDCA) else {}
+        return Sums(loss, self.local.value, correction, counts)
+
+    def moments(self) -> Moments:
+        """What the average of v needs to know of this shard."""
+        visits = self.local.form_moments() if isinstance(self.local, LocalDCA) else 0
+        if not visits:
+            return Moments(None, 0)
+        return Moments(self._moved_from(0.0).change, visits)
 
     def state(self) -> dict[str, Any]:
         """All that changes in the course of rounds, but for v: a shard in another process that is
@@ -120,13 +128,25 @@ class Shard:
 
     def _report(self, factor: float, evaluations: int) -> Report:
         """What the last steps came to, which began at ``factor`` v."""
-        u, known = self._u, self._known
-        moved = (
-            u.whole_change_since(known, factor) if self._shares_v else u.change_since(known, factor)
-        )
+        moved = self._moved_from(factor)
         slope = moved.slope / factor if factor else 0.0
         value, gain = self.local.value, self.local.gain
         return Report(moved.change, moved.bytes, slope, moved.square, value, gain, evaluations)
+
+    def _moved_from(self, factor: float) -> Moved:
+        """What u differs by from ``factor`` v."""
+        u, known = self._u, self._known
+        return (
+            u.whole_change_since(known, factor) if self._shares_v else u.change_since(known, factor)
+        )
+
+
+def _local(problem: VectorProblem, config: LocalConfig) -> Local:
+    if isinstance(config, EGConfig):
+        return LocalEG(problem, config)
+    if isinstance(config, DCAConfig):
+        return LocalDCA(problem, config)
+    return LocalSDCA(problem, config)
 
 
 def local_config(config: object) -> LocalConfig:
@@ -137,9 +157,9 @@ def local_config(config: object) -> LocalConfig:
     """
     if isinstance(config, EGConfig):
         check_eg(config)
-    if isinstance(config, EGConfig | SDCAConfig):
+    if isinstance(config, EGConfig | SDCAConfig) or type(config) is DCAConfig:  # and not MIRA's
         return config
     raise ConfigError(
         "expected a learner whose dual variables can be divided among several jobs (eg-online, "
-        f"sdca), got {type(config).__name__}"
+        f"sdca, dca), got {type(config).__name__}"
     )
