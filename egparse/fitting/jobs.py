@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -45,6 +46,7 @@ class JobsWarning(UserWarning):
 
 _ONE = Jobs()
 _jobs: ContextVar[Jobs] = ContextVar("egparse_jobs", default=_ONE)
+_beside: ContextVar[bool] = ContextVar("egparse_beside", default=False)
 
 
 def present_jobs() -> Jobs:
@@ -52,6 +54,21 @@ def present_jobs() -> Jobs:
     run gives to threads is not divided once more.
     """
     return _jobs.get()
+
+
+def cpu_time() -> float:
+    """CPU seconds: of this process, or within ``beside_others`` of this thread."""
+    return time.thread_time() if _beside.get() else time.process_time()
+
+
+@contextmanager
+def beside_others() -> Iterator[None]:
+    """Within the block, this thread works beside others of the same run."""
+    before = _beside.set(True)
+    try:
+        yield
+    finally:
+        _beside.reset(before)
 
 
 @contextmanager

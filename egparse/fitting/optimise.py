@@ -5,7 +5,6 @@ keep the best predictor.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import (
@@ -25,6 +24,7 @@ import numpy.typing as npt
 from egparse.errors import EgparseError, NotFiniteError
 from egparse.fitting import interruption
 from egparse.fitting.config import StopConfig
+from egparse.fitting.jobs import cpu_time
 from egparse.fitting.progress import Iteration, Listener, Step
 from egparse.learners.learner import Learner, State
 from egparse.types import Singles
@@ -170,7 +170,7 @@ def optimise(
                 rating.resume(passes)
     try:
         for number in range(passes + 1, stop.iterations + 1):
-            begun = time.process_time()
+            begun = cpu_time()
             learner.iterate(state)
             certificate = learner.certificate(state)
             if not math.isfinite(certificate.primal) or math.isnan(certificate.dual):
@@ -197,7 +197,7 @@ def optimise(
                 certificate.relative_gap,
                 value,
                 better,
-                time.process_time() - begun,
+                cpu_time() - begun,
             )
             listener(record)
             # Far from the optimum the score fluctuates and does not predict that of later passes.

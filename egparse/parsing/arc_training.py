@@ -44,7 +44,7 @@ from egparse.parsing.training_pieces import (
 )
 from egparse.parsing.tree_inference import Trees
 from egparse.parsing.tree_mixtures import TreeMixture
-from egparse.sentences import MISSING_HEAD
+from egparse.sentences import MISSING_HEAD, Sentence
 from egparse.storage.quantised_weights import quantise
 from egparse.storage.ragged import Ragged
 from egparse.storage.scratch import active
@@ -90,6 +90,13 @@ class GoldHeads(NamedTuple):
     dev: Ints
     is_scored: bool
     mixtures: Sequence[TreeMixture | None] | None = None
+
+
+def gold_heads_of(train: Sequence[Ints], dev: Sequence[Sentence]) -> GoldHeads:
+    """The heads of the training sentences, and those of the development sentences."""
+    heads = [head for one in dev for head in one.heads or (MISSING_HEAD,) * len(one)]
+    known = np.array(heads, dtype=np.int32)
+    return GoldHeads(train, known, bool((known != MISSING_HEAD).any()))
 
 
 @dataclass(frozen=True)

@@ -27,16 +27,17 @@ from egparse.layers import EXPANDER, LEMMAS, MORPHOLOGY, SPLITTER, SUPERTAGS, TA
 from egparse.lemmas.lemmatiser import Lemmatiser
 from egparse.lemmas.task import LemmaTask
 from egparse.parsing.arc_parser import Parser
-from egparse.parsing.arc_training import ArcParserTask, GoldHeads, choose_trees
+from egparse.parsing.arc_training import ArcParserTask, GoldHeads, choose_trees, gold_heads_of
 from egparse.parsing.partial_trees import complete_by_parser, headed_sentences, known_heads
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.parsing.second_order.training import SecondOrderTask, check_second_order
 from egparse.pipeline.annotate import Predictors
 from egparse.pipeline.model import Model
-from egparse.sentences import MISSING_HEAD, Sentence
+from egparse.sentences import Sentence
 from egparse.splitting.paragraphs import SplitterParts
 from egparse.splitting.splitter import Splitter
 from egparse.splitting.training import SplitterTask
+from egparse.storage import scratch
 from egparse.tagging.joint.morphology import MorphologyTagger
 from egparse.tagging.joint.task import MorphologyTask, combinations_of, over
 from egparse.tagging.labeller import Labeller
@@ -46,6 +47,7 @@ from egparse.tagging.tagger import Tagger
 from egparse.tagging.tagger_task import TaggerTask
 from egparse.tokenising.expander import Expander
 from egparse.tokenising.tokeniser import Tokeniser
+from egparse.training.aside import Aside
 from egparse.training.checks import (
     check_for_corpus,
     check_sequences,
@@ -76,6 +78,8 @@ from egparse.types import Ints
 
 Predictor = TypeVar("Predictor", bound=Calibrated)
 _STATISTICS_FOLDS = 5
+_OF_TEXT = (TOKENISER, SPLITTER, EXPANDER, MORPHOLOGY)
+_RECORDS = (*_OF_TEXT, *TAG_LAYERS, LEMMAS, SUPERTAGS, "heads", "deprels")  # in this order
 
 
 class Trained(NamedTuple):
@@ -121,9 +125,13 @@ def train(
     """
     config = with_language(check_settings(config), sentences)
     corpus = divide(sentences, dev, config, layers_to_train)
-    run = prepared_run(corpus, config, listener, teachers, journal)
+    # a journal has one task after the other, and limited memory is for one at a time
+    alone = journal is not None or teachers is not None or scratch.active() is not None
+    aside = Aside(listener, allowed=not alone)
+    run = prepared_run(corpus, config, aside.hear, teachers, journal)
+    run.aside = aside
     with working_with(replace(present_jobs(), count=config.jobs)):
-        interrupted = run.until_interrupted(lambda task: fit(task, listener, journal))
+        interrupted = run.until_interrupted(lambda task: fit(task, aside.hear, journal))
     return Trained(run.model(interrupted), interrupted, corpus.held_out, corpus.dev)
 
 
@@ -171,7 +179,8 @@ class Run:
 
     ``base`` holds the predictors that training continues from, over the same columns; a layer of
     tags that is not trained is predicted by its tagger. One task learns the ``joint`` layers. The
-    words of both parts get the tags that later tasks see as the run proceeds.
+    words of both parts get the tags that later tasks see as the run proceeds. Tasks that none of
+    these reads may be learned ``aside``.
     """
 
     corpus: Corpus
@@ -183,6 +192,7 @@ class Run:
     joint: tuple[str, ...] = ()
     teachers: Teachers | None = None
     journal: Journal | None = None
+    aside: Aside = field(default_factory=Aside)
     taggers: dict[str, Tagger] = field(default_factory=dict)
     morphology: MorphologyTagger | None = None
     lemmatiser: Lemmatiser | None = None
@@ -229,7 +239,10 @@ class Run:
         """
         try:
             with interruption.deferred():
-                self.run(method)
+                try:
+                    self.run(method)
+                finally:
+                    self.aside.wait()
         except KeyboardInterrupt:
             if not self.taggers and self.morphology is None and self.parser is None:
                 raise
@@ -242,17 +255,13 @@ class Run:
         if heads is not None and self.config.parser.order == 2 and self._base_parser is None:
             trees = choose_trees(heads.train, self.config.parser)
             check_second_order(self.config.parser, trees, self.columns)
-        new = self.base is None  # a base keeps what it has for plain text
-        if new and learns_tokens(self.corpus.train, self.config):
-            self._tokenise(method)
-        if self.corpus.paragraphs is not None:
-            self._split(self.corpus.paragraphs, method)
-        if new and learns_multiword_tokens(self.corpus.train, self.config):
-            self._expand(method)
+        follows = heads is not None or bool(self.joint)
+        self.aside.start(lambda: self._learn_plain_text(method), beside=follows)
         if self.joint:
             self._tag_together(method)
         elif self.base_morphology is not None:
             self._see_together(self.base_morphology.predict(self.train.words), self.base_morphology)
+        self.aside.wait()
         for layer in TAG_LAYERS:
             if layer in self.joint:
                 continue
@@ -262,9 +271,20 @@ class Run:
                 tagger = self.base_taggers[layer]
                 self._see_tags(layer, tagger.predict(self.train.words), tagger)
         if LEMMAS in self.corpus.layers:
-            self._lemmatise(method)
+            task = self.lemma_task()
+            self.aside.start(lambda: self._lemmatise(task, method), beside=heads is not None)
         if heads is not None:
             self._parse(heads, method)
+
+    def _learn_plain_text(self, method: Method) -> None:
+        """Tokeniser, splitter and expander, which read no tags."""
+        new = self.base is None  # a base keeps what it has for plain text
+        if new and learns_tokens(self.corpus.train, self.config):
+            self._tokenise(method)
+        if self.corpus.paragraphs is not None:
+            self._split(self.corpus.paragraphs, method)
+        if new and learns_multiword_tokens(self.corpus.train, self.config):
+            self._expand(method)
 
     def _tokenise(self, method: Method) -> None:
         task = tokeniser_task(self.corpus.train, self.corpus.dev, self.config)
@@ -302,19 +322,29 @@ class Run:
 
     def _tag(self, layer: str, method: Method) -> None:
         task = self.tagger_task(layer)
+        if not self._is_read_later(layer):
+            beside = "heads" in self.corpus.layers
+            self.aside.start(lambda: self._learn_tagger(task, method), beside=beside)
+        elif (tagger := self._learn_tagger(task, method)) is not None:
+            predicted = self._jackknifed(task)
+            self._see_tags(layer, predicted, tagger)
+
+    def _learn_tagger(self, task: TaggerTask, method: Method) -> Tagger | None:
+        """The tagger as it was learned, without its temperature."""
         best = method(task)
         if best is None:
-            return
-        self.taggers[layer] = best.predictor
-        self.taggers[layer] = self._finished(task, best)
-        if self._is_read_later(layer):
-            predicted = self._jackknifed(task)
-            self._see_tags(layer, predicted, best.predictor)
+            return None
+        self.taggers[task.layer] = best.predictor
+        self.taggers[task.layer] = self._finished(task, best)
+        tagger: Tagger = best.predictor
+        return tagger
 
-    def _lemmatise(self, method: Method) -> None:
-        base = None if self.base is None else self.base.lemmatiser
-        settings, seed = self.config.lemmas, self.config.seed
-        task = LemmaTask(self.columns, self.train, self.dev, settings, seed, base)
+    def lemma_task(self) -> LemmaTask:
+        """The task of lemmas, on the words with the tags that they have so far."""
+        base, config = None if self.base is None else self.base.lemmatiser, self.config
+        return LemmaTask(self.columns, self.train, self.dev, config.lemmas, config.seed, base)
+
+    def _lemmatise(self, task: LemmaTask, method: Method) -> None:
         best = method(task)
         if best is not None:
             self.lemmatiser = best.predictor
@@ -394,18 +424,13 @@ class Run:
         if not headed.heads:
             raise EgparseError("expected a sentence with heads to train the parser on, got none")
         self._headed = headed.chosen
-        dev = [
-            head
-            for sentence in self.corpus.dev
-            for head in sentence.heads or (MISSING_HEAD,) * len(sentence)
-        ]
-        known = np.array(dev, dtype=np.int32)
-        return GoldHeads(headed.heads, known, bool((known != MISSING_HEAD).any()))
+        return gold_heads_of(headed.heads, self.corpus.dev)
 
     def _parse(self, heads: GoldHeads, method: Method) -> None:
         """Pruner and parser, then the labeller."""
         if self.columns.has_supertags:
             self._tag_super(method)
+        self.aside.wait()
         base = self._base_parser
         trees = choose_trees(heads.train, self.config.parser) if base is None else base.trees
         train = self.train if self._headed.all() else self.train.select(self._headed).part
@@ -540,7 +565,7 @@ class Run:
             **({"jobs": self.config.jobs} if self.config.jobs > 1 else {}),
             "cpu_seconds": round(time.process_time() - self._begun, 1),
             "stopped": INTERRUPTED if interrupted else "finished",
-            "tasks": self.records,
+            "tasks": {name: self.records[name] for name in _RECORDS if name in self.records},
             **record_of_classes(self.columns),
         }
         predictors = Predictors(

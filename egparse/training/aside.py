@@ -1,0 +1,82 @@
+"""Tasks that no later task reads, learned in one thread beside those that are."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from egparse.fitting.jobs import beside_others, present_jobs
+from egparse.fitting.progress import Iteration, Listener, Step, silent
+
+
+class _Work(threading.Thread):
+    """A work that begins when the one before it has ended, and not if that one failed. The thread
+    does not keep a process alive that ends otherwise.
+    """
+
+    def __init__(self, work: Callable[[], object], before: _Work | None) -> None:
+        super().__init__(name="egparse-aside", daemon=True)
+        self._work, self._before = work, before
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        """Do the work."""
+        try:
+            if self._before is not None:
+                self._before.join()
+                if self._before.error is not None:
+                    raise self._before.error
+            with beside_others():
+                self._work()
+        except BaseException as error:  # KeyboardInterrupt too: it is raised again by ``wait``
+            self.error = error
+
+
+class Aside:
+    """Works in a thread beside the main one, one after the other, where a run has several jobs in
+    this process; elsewhere, or where it is not ``allowed``, each is done at once.
+
+    What is learned does not depend on when, so models are the same as if each were done at once by
+    one job. ``hear`` is a listener that passes events on; those of works in the thread are kept
+    until ``wait``, so that their order is always the same.
+    """
+
+    def __init__(self, listener: Listener = silent, *, allowed: bool = False) -> None:
+        self._listener, self._allowed = listener, allowed
+        self._last: _Work | None = None
+        self._kept: list[Iteration | Step] = []
+        self._main = threading.get_ident()
+
+    def hear(self, event: Iteration | Step) -> None:
+        """Pass an event on, or keep it."""
+        if threading.get_ident() == self._main:
+            self._listener(event)
+        else:
+            self._kept.append(event)
+
+    def start(self, work: Callable[[], object], *, beside: bool) -> None:
+        """Do a work in the thread, or at once; ``beside`` says whether there is anything else to do
+        meanwhile.
+        """
+        jobs = present_jobs()
+        if not (self._allowed and beside and jobs.count > 1 and jobs.connect is None):
+            work()
+            return
+        self._last = _Work(work, self._last)
+        self._last.start()
+
+    def wait(self) -> None:
+        """Wait for all works, and pass their events on.
+
+        Raises:
+            BaseException: what a work has raised; those after it were not begun.
+        """
+        last, self._last = self._last, None
+        if last is None:
+            return
+        last.join()
+        kept, self._kept = self._kept, []
+        for event in kept:
+            self._listener(event)
+        if last.error is not None:
+            raise last.error

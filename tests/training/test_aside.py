@@ -1,0 +1,93 @@
+"""Tasks that are learned in a thread beside others: the same model as one after the other, events
+in a fixed order, and errors that arrive.
+"""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sample_treebank import SECOND_ORDER, quick, sample
+
+from egparse.errors import EgparseError
+from egparse.fitting.jobs import Jobs, working_with
+from egparse.fitting.progress import Iteration, Step
+from egparse.storage.model_file import read_header
+from egparse.training import run as training
+from egparse.training.aside import Aside
+from egparse.training.run import train
+
+
+@pytest.fixture
+def two_jobs() -> Any:
+    with working_with(Jobs(2)):
+        yield
+
+
+def test_works_are_done_in_order_and_events_are_passed_on_at_the_end(two_jobs: Any) -> None:
+    heard: list[Iteration | Step] = []
+    aside, go, threads = Aside(heard.append, allowed=True), threading.Event(), set[int]()
+
+    def work(name: str) -> None:
+        assert go.wait(30)
+        threads.add(threading.get_ident())
+        aside.hear(Step(name, 1, 0))
+
+    aside.start(lambda: work("first"), beside=True)
+    aside.start(lambda: work("second"), beside=True)
+    aside.hear(Step("main", 1, 0))
+    go.set()
+    aside.wait()
+    assert [one.task for one in heard] == ["main", "first", "second"]
+    assert threading.get_ident() not in threads
+    aside.wait()  # once more changes nothing
+    assert len(heard) == 3
+
+
+@pytest.mark.parametrize(
+    ("count", "allowed", "beside"), [(1, True, True), (2, False, True), (2, True, False)]
+)
+def test_elsewhere_works_are_done_at_once(count: int, allowed: bool, beside: bool) -> None:
+    done = list[int]()
+    with working_with(Jobs(count)):
+        Aside(allowed=allowed).start(lambda: done.append(threading.get_ident()), beside=beside)
+    assert done == [threading.get_ident()]
+
+
+@pytest.mark.parametrize("kind", [EgparseError, KeyboardInterrupt])
+def test_an_error_arrives_and_what_follows_is_not_begun(
+    kind: type[BaseException], two_jobs: Any
+) -> None:
+    aside, done = Aside(allowed=True), list[int]()
+
+    def fail() -> None:
+        raise kind("wrong")
+
+    aside.start(fail, beside=True)
+    aside.start(lambda: done.append(1), beside=True)
+    with pytest.raises(kind, match="wrong"):
+        aside.wait()
+    assert done == []
+    aside.wait()
+
+
+def test_the_model_and_the_events_are_those_of_one_after_the_other(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    config = quick(*SECOND_ORDER, "parser.trees=projective", "jobs=2", "jackknife.folds=2")
+    found = []
+    for allowed in (True, False):
+        heard: list[Iteration | Step] = []
+        with monkeypatch.context() as patch:
+            if not allowed:
+                patch.setattr(training, "Aside", lambda listener, allowed: Aside(listener))
+            model = train(sample("train")[:60], None, config, heard.append).model
+        model.save(tmp_path / "model.msgpack")
+        header = read_header(tmp_path / "model.msgpack")
+        # a task aside is learned by one job, whose certificate differs in the last digits
+        scores = {one.task: one.score for one in heard if isinstance(one, Iteration)}
+        found.append((header["payload_sha256"], list(model.record["tasks"]), scores))
+    assert found[0] == found[1]
+    assert {"tokeniser", "lemmas", "spans"} <= set(found[0][1])
