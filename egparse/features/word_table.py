@@ -4,6 +4,7 @@ templates may name.
 
 from __future__ import annotations
 
+import itertools
 from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -56,6 +57,23 @@ class Words(NamedTuple):
     def copy(self) -> Words:
         """The same words with values of their own, for ``Columns.put_tags``."""
         return self._replace(values=self.values.copy())
+
+    def runs(self, count: int) -> list[Words]:
+        """The words in ``count`` runs of sentences, or fewer, of about as many words each."""
+        starts, n = self.starts, self.n_sentences
+        wanted = np.searchsorted(starts, self.n_words * np.arange(1, count) / max(1, count))
+        bounds = np.unique([0, *wanted.tolist(), n]).tolist()
+        if len(bounds) <= 2:
+            return [self]
+        return [
+            Words(
+                starts[first : end + 1] - starts[first],
+                self.distinct,
+                self.form_ids[starts[first] : starts[end]],
+                self.values[starts[first] : starts[end]],
+            )
+            for first, end in itertools.pairwise(bounds)
+        ]
 
 
 class Columns:

@@ -15,6 +15,7 @@ from egparse.features.word_table import Columns, Words
 from egparse.fitting.choose_learner import build_learner, is_probabilistic
 from egparse.fitting.class_templates import with_classes
 from egparse.fitting.config import LearningConfig, ParserConfig, PrunerConfig
+from egparse.fitting.jobs import in_threads, present_jobs
 from egparse.fitting.optimise import Prepared, require_finite
 from egparse.fitting.task import Calibrated, Outcomes, Part
 from egparse.learners.learner import State
@@ -229,7 +230,7 @@ class ArcParserTask:
         """UAS in per cent; None without development trees."""
         if not self.heads.is_scored:
             return None
-        return lambda parser: attachment(self.heads.dev, parser.predict(self.dev.words))
+        return lambda parser: attachment(self.heads.dev, predicted_heads(parser, self.dev.words))
 
     def outcomes(self, predictor: Parser) -> Outcomes[Parser]:
         """Every word with a gold head counts."""
@@ -261,13 +262,23 @@ def arc_target(arcs: Shorts, mixture: TreeMixture) -> Floats:
     return target
 
 
+def predicted_heads(parser: HeadPredictor, words: Words) -> Ints:
+    """The heads of ``words`` by a parser; with several jobs, runs of sentences are parsed side by
+    side.
+    """
+    runs = words.runs(present_jobs().threads)
+    return np.concatenate(list(in_threads(parser.predict, runs)))
+
+
 def head_outcomes(predictor: AnyParser, dev: Part, heads: GoldHeads) -> Outcomes[AnyParser]:
     """The outcomes for the calibration of a parser of either order."""
 
     def probabilities(parser: AnyParser) -> Floats:
-        return parser.predict_with_probabilities(dev.words)[1]
+        runs = dev.words.runs(present_jobs().threads)
+        found = in_threads(parser.predict_with_probabilities, runs)
+        return np.concatenate([of_run.probabilities for of_run in found])
 
-    right = predictor.predict(dev.words) == heads.dev
+    right = predicted_heads(predictor, dev.words) == heads.dev
     return Outcomes(right, heads.dev != MISSING_HEAD, probabilities)
 
 

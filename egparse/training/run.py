@@ -27,7 +27,13 @@ from egparse.layers import EXPANDER, LEMMAS, MORPHOLOGY, SPLITTER, SUPERTAGS, TA
 from egparse.lemmas.lemmatiser import Lemmatiser
 from egparse.lemmas.task import LemmaTask
 from egparse.parsing.arc_parser import Parser
-from egparse.parsing.arc_training import ArcParserTask, GoldHeads, choose_trees, gold_heads_of
+from egparse.parsing.arc_training import (
+    ArcParserTask,
+    GoldHeads,
+    choose_trees,
+    gold_heads_of,
+    predicted_heads,
+)
 from egparse.parsing.partial_trees import complete_by_parser, headed_sentences, known_heads
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.parsing.second_order.training import SecondOrderTask, check_second_order
@@ -476,11 +482,8 @@ class Run:
     def _parse_second_order(self, arcs: ArcParserTask, method: Method) -> None:
         base = self._base_parser
         base = base if isinstance(base, SecondOrderParser) else None
-        pruner_task = replace(
-            arcs,
-            pruner=self.config.pruner,
-            base=None if base is None else base.pruner,
-        )
+        pruner_base = None if base is None else base.pruner
+        pruner_task = replace(arcs, pruner=self.config.pruner, base=pruner_base)
         pruned = method(pruner_task)
         if pruned is None:
             return
@@ -514,11 +517,7 @@ class Run:
         self.parser = self._finished(task, best, trees=best.predictor.trees, **facts)
 
     def _label(
-        self,
-        train: Part,
-        heads: GoldHeads,
-        parser: Parser | SecondOrderParser,
-        method: Method,
+        self, train: Part, heads: GoldHeads, parser: Parser | SecondOrderParser, method: Method
     ) -> None:
         known = known_heads(heads.train)
         task = LabellerTask(
@@ -526,7 +525,7 @@ class Run:
             train,
             np.concatenate(complete_by_parser(parser, train, heads.train)),
             self.dev,
-            DevelopmentTrees(parser.predict(self.dev.words), heads.dev),
+            DevelopmentTrees(predicted_heads(parser, self.dev.words), heads.dev),
             heads.is_scored,
             self.config.labeller,
             self.config.seed,

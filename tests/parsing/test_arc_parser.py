@@ -9,7 +9,9 @@ import pytest
 from sample_treebank import quick, quick_model, sample
 
 from egparse.features.word_table import Words
+from egparse.fitting.jobs import Jobs, working_with
 from egparse.parsing.arc_parser import Parser
+from egparse.parsing.arc_training import predicted_heads
 from egparse.training.run import train
 
 
@@ -49,3 +51,16 @@ def test_max_margin_scores_are_no_probabilities() -> None:
     parser = train(sample("train")[:20], None, config).model.parser
     assert parser is not None
     assert parser.mbr_scale == 0.0
+
+
+def test_several_jobs_parse_runs_of_sentences_to_the_same_heads() -> None:
+    parser, words = _parser_and_words()
+    wanted = parser.predict(words).tolist()
+    for count in (1, 2, 3, 1000):
+        runs = words.runs(count)
+        assert sum(run.n_words for run in runs) == words.n_words
+        assert len(runs) <= min(count, words.n_sentences)
+        with working_with(Jobs(count)):
+            assert predicted_heads(parser, words).tolist() == wanted
+    empty = quick_model().columns.words([])
+    assert [run.n_words for run in empty.runs(3)] == [0]

@@ -26,6 +26,7 @@ from egparse.parsing.arc_training import (
     GoldHeads,
     head_outcomes,
     mixtures_of_pieces,
+    predicted_heads,
 )
 from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, SUPERTAG, arc_column_names
 from egparse.parsing.label_candidates import (
@@ -227,7 +228,7 @@ class SecondOrderTask:
         """UAS in per cent; None without development trees."""
         if not self.heads.is_scored:
             return None
-        return lambda parser: attachment(self.heads.dev, parser.predict(self.dev.words))
+        return lambda parser: attachment(self.heads.dev, predicted_heads(parser, self.dev.words))
 
     def outcomes(self, predictor: SecondOrderParser) -> Outcomes[SecondOrderParser]:
         """Every word with a gold head counts."""
