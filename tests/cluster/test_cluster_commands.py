@@ -13,6 +13,7 @@ import pytest
 from cli.program import CORPORA, complaint, first_sentences, run
 from cli.test_cli_checkpoints import AFTER_WRITING, stopped
 from cluster.nodes import Nodes
+from hub.local_server import serving
 
 from egparse.pipeline.model import Model
 from egparse.storage.model_file import read_model
@@ -101,6 +102,52 @@ def test_the_cluster_parses_what_is_stored_elsewhere_and_writes_the_same_bytes(
     run("parse", model, *addresses, "--output", there, "--resume", *on(cluster))
     assert _without_names(there) == _without_names(here)
     assert [path.name for path in tmp_path.glob("there*")] == ["there.conllu"]
+
+
+AFTER_SAVING = """
+import os, signal, sys
+from egparse.bulk import passages, pieces
+from egparse.cli.annotating.resumable import Resumption
+passages.CHUNK, passages.CHARACTERS, pieces.SHARD = 900, 112, 1.0  # small inputs have many shards
+save, count = Resumption.save, int(sys.argv[1])
+def save_and_stop(self, saved, documents):
+    global count
+    save(self, saved, documents)
+    count -= 1
+    if not count:
+        os.kill(os.getpid(), signal.SIGKILL)
+Resumption.save = save_and_stop
+from egparse.cli.app import main
+main(sys.argv[2:])
+"""
+"""Ends itself after it has recorded so many shards."""
+
+
+def test_a_driver_of_annotation_that_is_killed_goes_on_at_the_same_shard(
+    cluster: Nodes, model: Path, tmp_path: Path
+) -> None:
+    text, whole, resumed = (tmp_path / name for name in ("text.txt", "whole", "resumed"))
+    text.write_text("Mary saw John.\n\nThe dog slept. It was late.\n\n" * 60, encoding="utf-8")
+    run("parse", model, text, "--output", whole)
+    command = ("parse", model, text, "--output", resumed, "--resume", *on(cluster))
+    died = stopped(AFTER_SAVING, 3, *command)
+    assert died.returncode == -signal.SIGKILL, died.stderr
+    assert not resumed.exists()
+    done = stopped(AFTER_SAVING, 0, *command)
+    assert done.returncode == 0, done.stderr
+    assert resumed.read_bytes() == whole.read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["resumed", "text.txt", "whole"]
+
+
+def test_the_cluster_parses_what_a_server_has(cluster: Nodes, model: Path, tmp_path: Path) -> None:
+    here, there = tmp_path / "here.conllu", tmp_path / "there.conllu"
+    run("parse", model, DEV, "--output", here)
+    with serving({"/corpus.conllu.gz": gzip.compress(DEV.read_bytes())}) as site:
+        run("parse", model, f"{site.base}/corpus.conllu.gz", "--output", there, *on(cluster))
+        missing = ("parse", model, f"{site.base}/no.conllu", "--output", tmp_path / "no")
+        assert f"{site.base}/no.conllu: cannot be read: " in complaint(*missing, *on(cluster))
+    assert _without_names(there) == _without_names(here)
+    assert not (tmp_path / "no").exists()
 
 
 def _without_names(path: Path) -> list[str]:
