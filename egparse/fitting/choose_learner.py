@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from egparse.errors import ConfigError
@@ -105,7 +106,9 @@ def build_learner(
             refuse_partial(jobs.count)
         if config.learner in GATHERED:
             return _gathering(config.learner, problem, common, options, jobs)
-        return _in_shards(problem, settings, jobs)
+        count = _shards_of(problem, settings, jobs)
+        if count > 1 or jobs.connect is not None:
+            return _in_shards(problem, settings, replace(jobs, count=count))
     learner = build(config.learner, problem, common, **options)
     if not is_partial:
         return learner
@@ -113,6 +116,18 @@ def build_learner(
 
     check_partial(config)
     return CompletingLearner(learner, cast("PartialProblem", parts), beta, offsets)
+
+
+def _shards_of(problem: VectorProblem, settings: object, jobs: Jobs) -> int:
+    """By how many shards a problem is learned: by fewer than there are jobs where rounds of so many
+    threads would take longer than their visits.
+    """
+    from egparse.learners.dca import DCAConfig
+    from egparse.learners.shards.averaged import most_in_memory
+
+    if jobs.connect is not None or not isinstance(settings, DCAConfig):
+        return jobs.count
+    return min(jobs.count, most_in_memory(problem))
 
 
 def _in_shards(problem: VectorProblem, config: object, jobs: Jobs) -> Learner:

@@ -17,7 +17,7 @@ from learners.test_learner_shards import DIGITS, PROBLEMS, C, optimum_of_one, pi
 from egparse.learners.dca import DCA, DCAConfig
 from egparse.learners.problem import VectorProblem
 from egparse.learners.sdca import SDCAConfig
-from egparse.learners.shards.averaged import ShardedDCA
+from egparse.learners.shards.averaged import ShardedDCA, most_in_memory
 from egparse.learners.shards.flat import FlatVector
 from egparse.learners.shards.learner import ShardedState, ShardsConfig
 from egparse.learners.shards.local_dca import LocalDCA
@@ -184,3 +184,14 @@ def test_a_shard_goes_on_from_its_state() -> None:
         with driver.model_weights(own):
             ends.append(read(driver.problem).tobytes())
     assert ends[0] == ends[1]
+
+
+def test_small_corpora_have_fewer_shards_than_there_are_threads() -> None:
+    class Sized:
+        def __init__(self, n: int) -> None:
+            self.part_starts = np.arange(n + 1)
+
+    def most(n: int) -> int:
+        return most_in_memory(Sized(n))  # type: ignore[arg-type]
+
+    assert [most(n) for n in (0, 400, 3072, 6143, 6144, 12_544, 100_000)] == [1, 1, 1, 1, 2, 4, 32]

@@ -35,6 +35,7 @@ VISITS = 768
 """Examples that a shard visits in a round in memory: fewer would be no better, and the table of a
 second-order parser is large (docs/decisions/training-jobs.md).
 """
+_LEAST_ROUNDS = 4
 
 
 class ShardedDCA(ShardedLearner):
@@ -118,3 +119,11 @@ def sharded(
     if isinstance(local, DCAConfig):
         return ShardedDCA(problem, local, config, connect)
     return ShardedLearner(problem, local, config, connect)
+
+
+def most_in_memory(problem: VectorProblem) -> int:
+    """The most shards that make so many visits in a pass that its rounds in memory take little time
+    beside them.
+    """
+    n = len(problem.part_starts) - 1
+    return max(1, n // (_LEAST_ROUNDS * VISITS))
