@@ -38,7 +38,7 @@ class LocalDCA:
 
     def __init__(self, problem: VectorProblem, config: DCAConfig) -> None:
         self.learner = DCA(problem, config)
-        self._now: DCAState
+        self._now: DCAState = self.learner.initialise()
         self._value = 0.0
         self._kept: tuple[Kept, LocalDCAState] | None = None
 
@@ -52,8 +52,6 @@ class LocalDCA:
 
     @state.setter
     def state(self, state: LocalDCAState) -> None:
-        if not hasattr(self, "_now"):
-            self.start(np.empty(0))
         now, average = self._now, self._now.average
         if average is not None:
             average.moments[:], average.count = state.moments, state.count
