@@ -1,5 +1,5 @@
 """Runs that fail in the middle, at any pass, and are resumed from their journal end as others do:
-with ensembles, partial annotation, a base, teachers, and learners that average.
+with ensembles, partial annotation, a base, teachers, several jobs, and learners that average.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from egparse.errors import EgparseError
 from egparse.fitting.checkpoints.journal import Journal
 from egparse.fitting.config import TrainConfig
 from egparse.fitting.progress import Iteration, Step
+from egparse.learners.shards import averaged as shards
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.run import Trained, train
 from egparse.training.teachers import Teachers
@@ -65,6 +66,15 @@ def from_teachers() -> Train:
     return partial(train, TRAIN, DEV, settings, teachers=Teachers([quick_model()]))
 
 
+def two_jobs() -> Train:
+    def train_in_shards(*arguments: Any, **options: Any) -> Trained:
+        with pytest.MonkeyPatch.context() as patch:  # although the corpus is small
+            patch.setattr(shards, "most_in_memory", lambda problem: 2)
+            return train(*arguments, **options)
+
+    return partial(train_in_shards, TRAIN, DEV, second_order("jobs=2", only("upos", "heads")))
+
+
 def averaged(name: str, *settings: str) -> Train:
     learners = (f"upos.learner={name}", f"parser.learner={name}", "parser.stop.iterations=3")
     layers = only("upos", "heads")
@@ -77,6 +87,7 @@ RUNS: dict[str, Callable[[], Train]] = {
     "base": from_base,
     "base in part": from_base_in_part,
     "teachers": from_teachers,
+    "two jobs": two_jobs,
     "perceptron": lambda: averaged("perceptron"),
     "sgd": lambda: averaged("sgd", "upos.options={averaged=true}"),
 }
