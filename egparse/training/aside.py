@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from egparse.fitting.jobs import beside_others, present_jobs
+from egparse.fitting.jobs import Jobs, beside_others, present_jobs, working_with
 from egparse.fitting.progress import Iteration, Listener, Step, silent
 
 
@@ -33,16 +33,16 @@ class _Work(threading.Thread):
 
 
 class Aside:
-    """Works in a thread beside the main one, one after the other, where a run has several jobs in
-    this process; elsewhere, or where it is not ``allowed``, each is done at once.
+    """Works that one job does where a run has several in this process: in a thread beside the main
+    one, one after the other, or if they are to take ``turns`` with others each at once. Models do
+    not depend on it, to the last digit of their records.
 
-    What is learned does not depend on when, so models are the same as if each were done at once by
-    one job. ``hear`` is a listener that passes events on; those of works in the thread are kept
-    until ``wait``, so that their order is always the same.
+    ``hear`` is a listener that passes events on; those of works in the thread are kept until
+    ``wait``, so that their order is always the same.
     """
 
-    def __init__(self, listener: Listener = silent, *, allowed: bool = False) -> None:
-        self._listener, self._allowed = listener, allowed
+    def __init__(self, listener: Listener = silent, *, turns: bool = True) -> None:
+        self._listener, self._turns = listener, turns
         self._last: _Work | None = None
         self._kept: list[Iteration | Step] = []
         self._main = threading.get_ident()
@@ -56,14 +56,17 @@ class Aside:
 
     def start(self, work: Callable[[], object], *, beside: bool) -> None:
         """Do a work in the thread, or at once; ``beside`` says whether there is anything else to do
-        meanwhile.
+        meanwhile, without which all jobs do it.
         """
         jobs = present_jobs()
-        if not (self._allowed and beside and jobs.count > 1 and jobs.connect is None):
+        if not (beside and jobs.count > 1 and jobs.connect is None):
             work()
-            return
-        self._last = _Work(work, self._last)
-        self._last.start()
+        elif self._turns:
+            with working_with(Jobs()):
+                work()
+        else:
+            self._last = _Work(work, self._last)
+            self._last.start()
 
     def wait(self) -> None:
         """Wait for all works, and pass their events on.

@@ -132,8 +132,8 @@ def train(
     config = with_language(check_settings(config), sentences)
     corpus = divide(sentences, dev, config, layers_to_train)
     # a journal has one task after the other, and limited memory is for one at a time
-    alone = journal is not None or teachers is not None or scratch.active() is not None
-    aside = Aside(listener, allowed=not alone)
+    turns = journal is not None or teachers is not None or scratch.active() is not None
+    aside = Aside(listener, turns=turns)
     run = prepared_run(corpus, config, aside.hear, teachers, journal)
     run.aside = aside
     with working_with(replace(present_jobs(), count=config.jobs)):

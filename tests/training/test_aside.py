@@ -12,7 +12,7 @@ import pytest
 from sample_treebank import SECOND_ORDER, quick, sample
 
 from egparse.errors import EgparseError
-from egparse.fitting.jobs import Jobs, working_with
+from egparse.fitting.jobs import Jobs, present_jobs, working_with
 from egparse.fitting.progress import Iteration, Step
 from egparse.storage.model_file import read_header
 from egparse.training import run as training
@@ -28,7 +28,7 @@ def two_jobs() -> Any:
 
 def test_works_are_done_in_order_and_events_are_passed_on_at_the_end(two_jobs: Any) -> None:
     heard: list[Iteration | Step] = []
-    aside, go, threads = Aside(heard.append, allowed=True), threading.Event(), set[int]()
+    aside, go, threads = Aside(heard.append, turns=False), threading.Event(), set[int]()
 
     def work(name: str) -> None:
         assert go.wait(30)
@@ -47,20 +47,25 @@ def test_works_are_done_in_order_and_events_are_passed_on_at_the_end(two_jobs: A
 
 
 @pytest.mark.parametrize(
-    ("count", "allowed", "beside"), [(1, True, True), (2, False, True), (2, True, False)]
+    ("count", "turns", "beside", "by"),
+    [(1, False, True, 1), (2, True, True, 1), (2, False, False, 2)],
 )
-def test_elsewhere_works_are_done_at_once(count: int, allowed: bool, beside: bool) -> None:
-    done = list[int]()
+def test_elsewhere_works_are_done_at_once(count: int, turns: bool, beside: bool, by: int) -> None:
+    done = list[tuple[int, int]]()
+
+    def work() -> None:
+        done.append((threading.get_ident(), present_jobs().count))
+
     with working_with(Jobs(count)):
-        Aside(allowed=allowed).start(lambda: done.append(threading.get_ident()), beside=beside)
-    assert done == [threading.get_ident()]
+        Aside(turns=turns).start(work, beside=beside)
+    assert done == [(threading.get_ident(), by)]
 
 
 @pytest.mark.parametrize("kind", [EgparseError, KeyboardInterrupt])
 def test_an_error_arrives_and_what_follows_is_not_begun(
     kind: type[BaseException], two_jobs: Any
 ) -> None:
-    aside, done = Aside(allowed=True), list[int]()
+    aside, done = Aside(turns=False), list[int]()
 
     def fail() -> None:
         raise kind("wrong")
@@ -78,16 +83,15 @@ def test_the_model_and_the_events_are_those_of_one_after_the_other(
 ) -> None:
     config = quick(*SECOND_ORDER, "parser.trees=projective", "jobs=2", "jackknife.folds=2")
     found = []
-    for allowed in (True, False):
+    for turns in (False, True):
         heard: list[Iteration | Step] = []
         with monkeypatch.context() as patch:
-            if not allowed:
-                patch.setattr(training, "Aside", lambda listener, allowed: Aside(listener))
+            if turns:
+                patch.setattr(training, "Aside", lambda listener, turns: Aside(listener))
             model = train(sample("train")[:60], None, config, heard.append).model
         model.save(tmp_path / "model.msgpack")
         header = read_header(tmp_path / "model.msgpack")
-        # a task aside is learned by one job, whose certificate differs in the last digits
-        scores = {one.task: one.score for one in heard if isinstance(one, Iteration)}
-        found.append((header["payload_sha256"], list(model.record["tasks"]), scores))
+        last = {one.task: one._replace(seconds=0.0) for one in heard if isinstance(one, Iteration)}
+        found.append((header["payload_sha256"], list(model.record["tasks"]), last))
     assert found[0] == found[1]
     assert {"tokeniser", "lemmas", "spans"} <= set(found[0][1])
