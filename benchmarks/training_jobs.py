@@ -28,8 +28,8 @@ from egparse.fitting.config import JackknifeConfig, SupertagsConfig, TrainConfig
 from egparse.fitting.jobs import Jobs, working_with
 from egparse.fitting.optimise import Best, Prepared
 from egparse.fitting.progress import Iteration
-from egparse.learners.shards import averaged
-from egparse.learners.shards.learner import VISITS, ShardsConfig, rounds_in_memory
+from egparse.learners.shards.averaged import visits_in_memory
+from egparse.learners.shards.learner import ShardsConfig, rounds_in_memory
 from egparse.learners.shards.transport import in_turn, on_threads
 from egparse.readers.whole_corpus import read_whole
 from egparse.training.division import divide, layers_to_train
@@ -108,7 +108,7 @@ class Measuring:
             prepared: Prepared[Any] = task.prepare()
         learner: Any = prepared.learner
         if way.jobs > 1:
-            visits = averaged.VISITS if isinstance(learner, averaged.ShardedDCA) else VISITS
+            visits = visits_in_memory(learner.local)
             rounds = way.rounds or rounds_in_memory(learner.problem, way.jobs, visits)
             learner.config = replace(learner.config, rounds=rounds, margin=way.margin)
         return prepared

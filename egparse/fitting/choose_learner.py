@@ -132,10 +132,9 @@ def _shards_of(problem: VectorProblem, settings: object, jobs: Jobs) -> int:
 
 def _in_shards(problem: VectorProblem, config: object, jobs: Jobs) -> Learner:
     """The learner of this configuration on shards of the problem."""
-    from egparse.learners.dca import DCAConfig
     from egparse.learners.eg.online import EGConfig
     from egparse.learners.problem import ViewedProblem
-    from egparse.learners.shards import averaged, learner
+    from egparse.learners.shards.averaged import sharded, visits_in_memory
     from egparse.learners.shards.divided_sums import OnlineEGWithDividedSums
     from egparse.learners.shards.learner import ShardsConfig, rounds_in_memory
     from egparse.learners.shards.shard import local_config
@@ -145,11 +144,10 @@ def _in_shards(problem: VectorProblem, config: object, jobs: Jobs) -> Learner:
     if jobs.connect is None and isinstance(own, EGConfig) and isinstance(problem, ViewedProblem):
         return OnlineEGWithDividedSums(problem, own, jobs.count)
     if jobs.connect is None:
-        visits = averaged.VISITS if isinstance(own, DCAConfig) else learner.VISITS
-        rounds = rounds_in_memory(problem, jobs.count, visits)
+        rounds = rounds_in_memory(problem, jobs.count, visits_in_memory(own))
         settings = ShardsConfig(shards=jobs.count, rounds=rounds)
     connect = on_threads if jobs.connect is None else jobs.connect
-    return averaged.sharded(problem, own, settings, connect)
+    return sharded(problem, own, settings, connect)
 
 
 def _gathering(

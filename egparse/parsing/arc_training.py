@@ -266,16 +266,19 @@ def predicted_heads(parser: HeadPredictor, words: Words) -> Ints:
     """The heads of ``words`` by a parser; with several jobs, runs of sentences are parsed side by
     side.
     """
-    runs = words.runs(present_jobs().threads)
-    return np.concatenate(list(in_threads(parser.predict, runs)))
+    return np.concatenate(_of_runs(parser.predict, words))
+
+
+def _of_runs(predict: Callable[[Words], Item], words: Words) -> list[Item]:
+    """The predictions for runs of sentences, one for each job."""
+    return list(in_threads(predict, words.runs(present_jobs().threads)))
 
 
 def head_outcomes(predictor: AnyParser, dev: Part, heads: GoldHeads) -> Outcomes[AnyParser]:
     """The outcomes for the calibration of a parser of either order."""
 
     def probabilities(parser: AnyParser) -> Floats:
-        runs = dev.words.runs(present_jobs().threads)
-        found = in_threads(parser.predict_with_probabilities, runs)
+        found = _of_runs(parser.predict_with_probabilities, dev.words)
         return np.concatenate([of_run.probabilities for of_run in found])
 
     right = predicted_heads(predictor, dev.words) == heads.dev

@@ -84,8 +84,8 @@ from egparse.types import Ints
 
 Predictor = TypeVar("Predictor", bound=Calibrated)
 _STATISTICS_FOLDS = 5
-_OF_TEXT = (TOKENISER, SPLITTER, EXPANDER, MORPHOLOGY)
-_RECORDS = (*_OF_TEXT, *TAG_LAYERS, LEMMAS, SUPERTAGS, "heads", "deprels")  # in this order
+_FIRST = (TOKENISER, SPLITTER, EXPANDER, MORPHOLOGY)
+_RECORDS = (*_FIRST, *TAG_LAYERS, LEMMAS, SUPERTAGS, "heads", "deprels")  # in this order
 
 
 class Trained(NamedTuple):

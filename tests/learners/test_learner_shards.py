@@ -232,6 +232,14 @@ def _variables(shard: Shard) -> list[Any]:
     return [getattr(state, name).tolist() for name in fields if hasattr(state, name)]
 
 
+def hand_over(learner: ShardedLearner, other: ShardedLearner) -> None:
+    """Give v and the states of all shards, pickled, to another learner."""
+    v = FlatVector.of(learner.problem).at(None)
+    for shard, copy in zip(learner.transport.shards, other.transport.shards, strict=True):  # type: ignore[attr-defined]
+        copy.set_state(pickle.loads(pickle.dumps(shard.state())), v)
+    FlatVector.of(other.problem).put(v)
+
+
 @learners
 def test_a_shard_goes_on_from_its_state(local: LocalConfig) -> None:
     first, second = sequences(), sequences()
@@ -239,9 +247,7 @@ def test_a_shard_goes_on_from_its_state(local: LocalConfig) -> None:
     other, copied = begun(second, local, 2, piped)
     learner.iterate(state)
     learner.certificate(state)
-    for shard, copy in zip(learner.transport.shards, other.transport.shards, strict=True):  # type: ignore[attr-defined]
-        copy.set_state(pickle.loads(pickle.dumps(shard.state())), FlatVector.of(first).at(None))
-    FlatVector.of(second).put(FlatVector.of(first).at(None))
+    hand_over(learner, other)
     copied = pickle.loads(pickle.dumps(state))
     for driver, own in ((learner, state), (other, copied)):
         driver.iterate(own)

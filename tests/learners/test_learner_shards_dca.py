@@ -12,13 +12,20 @@ from typing import Any
 import numpy as np
 import pytest
 from learners.small_problems import FAMILY, trees
-from learners.test_learner_shards import DIGITS, PROBLEMS, C, optimum_of_one, piped, problems
+from learners.test_learner_shards import (
+    DIGITS,
+    PROBLEMS,
+    C,
+    hand_over,
+    optimum_of_one,
+    piped,
+    problems,
+)
 
 from egparse.learners.dca import DCA, DCAConfig
 from egparse.learners.problem import VectorProblem
 from egparse.learners.sdca import SDCAConfig
 from egparse.learners.shards.averaged import ShardedDCA, most_in_memory
-from egparse.learners.shards.flat import FlatVector
 from egparse.learners.shards.learner import ShardedState, ShardsConfig
 from egparse.learners.shards.local_dca import LocalDCA
 from egparse.learners.shards.messages import Round
@@ -174,9 +181,7 @@ def test_a_shard_goes_on_from_its_state() -> None:
     other, _ = begun(second, connect=piped)
     learner.iterate(state)
     learner.certificate(state)
-    for shard, copy in zip(learner.transport.shards, other.transport.shards, strict=True):  # type: ignore[attr-defined]
-        copy.set_state(pickle.loads(pickle.dumps(shard.state())), FlatVector.of(first).at(None))
-    FlatVector.of(second).put(FlatVector.of(first).at(None))
+    hand_over(learner, other)
     copied = pickle.loads(pickle.dumps(state))
     ends = []
     for driver, own in ((learner, state), (other, copied)):

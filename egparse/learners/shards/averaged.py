@@ -9,10 +9,10 @@ so that after some passes the dual is
 and CoCoA+ applies as it does to other duals (``egparse.learners.shards.learner``): the value of a
 shard is the sum of its a_t b_t, and no round lowers the dual. The paper has one learner.
 
-The model is the average of the weights over all visits. Shards make their visits at the same time:
-the t-th visits of all have seen the same weights, v of the round's start and what each shard has
-added up to there. So the average of v is v less, for each shard, what the average over its own
-visits is short of.
+The model is the average of the weights over all visits. Shards make theirs at the same time. What
+is averaged is v of the round's start plus what every shard has added up to then, although a shard
+itself sees only what it has added. So the average of v is v less, for each shard, what the average
+over its own visits is short of.
 """
 
 from __future__ import annotations
@@ -25,17 +25,18 @@ from egparse.errors import EgparseError
 from egparse.learners.certificate import Certificate
 from egparse.learners.dca import DCAConfig
 from egparse.learners.problem import VectorProblem
-from egparse.learners.shards.learner import ShardedLearner, ShardedState, ShardsConfig
+from egparse.learners.shards.learner import VISITS, ShardedLearner, ShardedState, ShardsConfig
 from egparse.learners.shards.messages import Change, Moments, Sums
 from egparse.learners.shards.shard import LocalConfig
 from egparse.learners.shards.transport import Connect, on_threads
 from egparse.learners.vectors import squared_norm
 
-VISITS = 768
+_VISITS = 768
 """Examples that a shard visits in a round in memory: fewer would be no better, and the table of a
 second-order parser is large (docs/decisions/training-jobs.md).
 """
 _LEAST_ROUNDS = 4
+"""Rounds of a pass in memory with so many visits, below which there are fewer shards."""
 
 
 class ShardedDCA(ShardedLearner):
@@ -121,9 +122,14 @@ def sharded(
     return ShardedLearner(problem, local, config, connect)
 
 
+def visits_in_memory(local: LocalConfig) -> int:
+    """How many examples a shard in memory visits in a round."""
+    return _VISITS if isinstance(local, DCAConfig) else VISITS
+
+
 def most_in_memory(problem: VectorProblem) -> int:
     """The most shards that make so many visits in a pass that its rounds in memory take little time
     beside them.
     """
     n = len(problem.part_starts) - 1
-    return max(1, n // (_LEAST_ROUNDS * VISITS))
+    return max(1, n // (_LEAST_ROUNDS * _VISITS))
