@@ -80,9 +80,7 @@ def test_all_learners_are_listed() -> None:
     assert set(OF_ISSUE) <= set(listed)
 
 
-def test_an_entry_of_the_registry_is_all_that_a_learner_needs(
-    corpus: Path, tmp_path: Path
-) -> None:
+def test_an_entry_of_the_registry_is_all_that_a_learner_needs(corpus: Path, tmp_path: Path) -> None:
     model = tmp_path / "model.msgpack"
     arguments = ["train", str(corpus), "--learner", "mine", "--set", 'layers=["upos"]']
     arguments += ["--set", "tokeniser.train=false", "--set", "splitter.train=false"]
