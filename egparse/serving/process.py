@@ -72,7 +72,8 @@ def understood(models: ServedModels, parameters: Mapping[str, str]) -> Task:
     name = parameters.get("model", "")
     served = models.find(name)
     if served is None:
-        raise Refused(f"Requested model '{one_line(name)}' does not exist.")
+        expected = ", ".join(one.name for one in models)
+        raise Refused(f"Requested model '{one_line(name)}' does not exist; expected {expected}.")
     if "data" not in parameters:
         raise Refused("Required argument 'data' is missing.")
     tag, parse = (parameters.get(key, _NONE) != _NONE for key in ("tagger", "parser"))

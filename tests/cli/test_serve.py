@@ -159,7 +159,7 @@ def test_refusals_have_reasons(service: Service) -> None:
     missing = service.refused("/process", b"tagger=")
     assert missing == (400, "Required argument 'data' is missing.\n")
     unknown = service.refused("/process?model=nobody&data=")
-    assert unknown == (400, "Requested model 'nobody' does not exist.\n")
+    assert unknown == (400, "Requested model 'nobody' does not exist; expected model.\n")
     faulty = service.refused("/process", b"data=1%09x", **form)
     assert faulty[0] == 400
     assert faulty[1].startswith("Cannot read input data: data:1: expected 10 tab-separated")

@@ -53,12 +53,40 @@ def test_models_are_found_by_name_beginning_and_language() -> None:
     found = [models.find(name) for name in names]
     first, second, third = models
     assert found == [first, first, first, first, first, second, third]
-    for unknown in ("pt_bosque-ud-2", "p", "en", "PT", "pt_", "gsd"):
+    for unknown in ("pt_bosque-2", "p", "en", "PT", "pt_", "gsd"):
         assert models.find(unknown) is None
     assert models.as_json() == {
         "models": {one.name: ["tokenizer", "tagger", "parser"] for one in models},
         "default_model": "pt_bosque-ud-2.5",
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("portuguese-bosque-ud-2.12-230717", 1),
+        ("pt_bosque-ud-2.6-200830", 1),
+        ("portuguese-gsd-ud-2.5-191206", 0),
+        ("portuguese-gsd", 0),
+        ("portuguese-ud-2.0-170801", 0),
+        ("portuguese", 0),
+        ("por", 0),
+        ("ancient_greek-proiel-ud-2.5-191206", 2),
+        ("grc_proiel-ud-2.6-200830", 2),
+        ("ancient_greek", 2),
+        ("portuguese-pud-ud-2.12-230717", None),
+        ("ancient_greek-perseus-ud-2.12-230717", None),
+        ("french", None),
+        ("greek", None),
+        ("Portuguese", None),
+    ],
+)
+def test_names_of_udpipe_mean_the_model_of_that_language_and_treebank(
+    name: str, place: int | None
+) -> None:
+    models = served("pt_gsd", "pt_bosque", "grc_proiel")
+    found = models.find(name)
+    assert found is (None if place is None else list(models)[place])
 
 
 def test_a_model_says_what_it_can_do() -> None:
@@ -156,7 +184,7 @@ def test_outputs() -> None:
     ("parameters", "reason"),
     [
         ({}, "Required argument 'data' is missing."),
-        ({"data": "", "model": "x\ny"}, r"Requested model 'x\ny' does not exist."),
+        ({"data": "", "model": "x\ny"}, r"Requested model 'x\ny' does not exist; expected pt_"),
         ({"data": "", "input": "epe"}, "Unknown input format 'epe'; expected conllu, text,"),
         ({"data": "", "input": ""}, "Unknown input format ''"),
         ({"data": "", "output": "matxin"}, "Unknown output format 'matxin'; expected conllu, json"),
