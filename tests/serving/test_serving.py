@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -39,7 +40,12 @@ def served(*names: str) -> ServedModels:
 
 
 def reply(**parameters: str) -> str:
-    return str(process(understood(served("pt_bosque"), parameters))["result"])
+    steps = process(understood(served("pt_bosque"), parameters))
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return str(end.value["result"])
 
 
 def columns(conllu: str, *numbers: int) -> list[tuple[str, ...]]:
@@ -294,13 +300,13 @@ def body(data: bytes, more: bool = False) -> dict[str, Any]:
 
 
 def test_a_large_body_is_refused_whatever_its_length_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    refused = (413, "expected a request of at most 100 bytes")
+    refused = (413, b"expected a request of at most 100 bytes\n")
 
     def sent(count: int, *, more: bool) -> int:
         """Send so many pieces of 60 bytes; returns how many are not read."""
         in_pieces = [body(b"a" * 60, more=more or k < count - 1) for k in range(count)]
         status, _, said = anyio.run(lambda: asked("/process", in_pieces))
-        assert (status, json.loads(said)["error"]) == refused
+        assert (status, said) == refused
         return len(in_pieces)
 
     assert sent(5, more=False) == 0  # to its end, or the client would not hear why
@@ -315,13 +321,43 @@ def test_a_client_that_does_not_send_its_request_is_not_waited_for(
 ) -> None:
     monkeypatch.setattr(web, "UPLOAD_SECONDS", 0.01)
     status, _, said = anyio.run(lambda: asked("/process", [body(b"data=", more=True)]))
-    assert status == 408
-    assert json.loads(said) == {"error": "expected a request within 0 s"}
+    assert (status, said) == (408, b"expected a request that arrives faster\n")
 
 
 def test_a_client_that_goes_is_no_error() -> None:
     status, _, _ = anyio.run(lambda: asked("/process", [{"type": "http.disconnect"}]))
-    assert status == 400
+    assert status == 499  # in the log
+
+
+def test_work_ends_when_its_client_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def endless(task: object) -> Iterator[None]:
+        while True:
+            yield
+
+    monkeypatch.setattr(web, "process", endless)
+    messages = [body(b"data="), {"type": "http.disconnect"}]
+    status, _, _ = anyio.run(lambda: asked("/process", messages, **{"content-type": URL_ENCODED}))
+    assert status == 499
+
+
+def test_forms_are_read_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = []
+
+    def read(*arguments: object) -> dict[str, str]:
+        threads.append(threading.current_thread())
+        return {"data": ""}
+
+    monkeypatch.setattr(web, "parameters_of", read)
+    assert anyio.run(lambda: asked("/process", [body(b"")]))[0] == 200
+    assert threads != [threading.main_thread()]
+
+
+def test_a_client_has_a_share_of_the_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(web, "PLACES_OF_ONE", 0)
+    status, headers, said = anyio.run(lambda: asked("/process", [body(b"")]))
+    assert (status, said) == (503, b"too many requests at a time\n")
+    assert headers[b"content-type"] == b"text/plain; charset=utf-8"
+    assert anyio.run(lambda: asked("/models", []))[0] == 200
 
 
 def test_an_internal_error_says_nothing_of_the_inside(
@@ -334,7 +370,7 @@ def test_an_internal_error_says_nothing_of_the_inside(
     given = {"content-type": URL_ENCODED}
     with caplog.at_level(logging.INFO, "egparse.serving"):
         status, _, said = anyio.run(lambda: asked("/process", [body(b"data=")], **given))
-    assert (status, json.loads(said)) == (500, {"error": "internal error"})
+    assert (status, said) == (500, b"internal error\n")
     assert "RuntimeError: inside" in caplog.text
 
 
