@@ -62,7 +62,7 @@ def annotation_page(
         node(
             "html",
             {"lang": language} if language else {},
-            _head(title),
+            head(title),
             node(
                 "body",
                 {},
@@ -78,13 +78,14 @@ def annotation_page(
                     {"aria-label": "Sentences"},
                     node("ol", {}, *(_entry(view, with_entities) for view in views)),
                 ),
-                node("main", {}, *(_article(view, with_entities, words) for view in views)),
+                node("main", {}, *(article(view, with_entities, words) for view in views)),
             ),
         )
     )
 
 
-def _head(title: str) -> Element:
+def head(title: str) -> Element:
+    """The head of a page with its style, which loads nothing."""
     style = files("egparse.pages").joinpath("page.css").read_text(encoding="utf-8")
     return node(
         "head",
@@ -159,7 +160,10 @@ def _entry(view: View, with_entities: bool) -> Element:
     )
 
 
-def _article(view: View, with_entities: bool, words: int) -> Element:
+def article(view: View, with_entities: bool = False, words: int = MOST_WORDS) -> Element:
+    """A sentence of a page: its text with entities, and the tree of its first ``words`` words;
+    ``with_entities``: those of the other annotation are compared too.
+    """
     number, sentence, compared = view
     name = sentence.sentence_id
     texts = [mark(sentence)]
@@ -167,7 +171,7 @@ def _article(view: View, with_entities: bool, words: int) -> Element:
         other = mark(compared)
         other.attrib["class"] += " input"
         texts.append(other)
-    article = node(
+    element = node(
         "article",
         {"id": f"s{number}"},
         node(
@@ -183,7 +187,7 @@ def _article(view: View, with_entities: bool, words: int) -> Element:
     if layer or any(head >= 0 for head in sentence.heads):
         if words < len(sentence):
             cut = f"Drawn: the first {words:,} of {len(sentence):,} words."
-            article.append(node("p", {"class": "summary cut"}, cut))
+            element.append(node("p", {"class": "summary cut"}, cut))
         tree = draw(sentence, number, compared, words, layer)
         box = {
             "class": "tree",
@@ -191,9 +195,9 @@ def _article(view: View, with_entities: bool, words: int) -> Element:
             "role": "region",
             "aria-label": f"Tree of sentence {number}",
         }
-        article.append(node("div", {**box, "dir": tree.attrib["direction"]}, tree))
-    article.tail = "\n"
-    return article
+        element.append(node("div", {**box, "dir": tree.attrib["direction"]}, tree))
+    element.tail = "\n"
+    return element
 
 
 def _summary(view: View, with_entities: bool) -> Iterator[str]:

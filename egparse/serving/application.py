@@ -11,7 +11,7 @@ import json
 import logging
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -21,12 +21,13 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from egparse.errors import one_line
 from egparse.serving.forms import parameters_of
+from egparse.serving.page import POLICY, page
 from egparse.serving.process import Refused, process, understood
 from egparse.serving.served_models import ServedModels
 from egparse.serving.turns import Gone, Steps, Turns
@@ -49,6 +50,10 @@ _DROPPED = 64 << 20
 
 _GONE = 499
 """What the log says of a client that has closed the connection, as other servers' logs do."""
+
+
+Answer = Callable[[ServedModels, Mapping[str, str]], Steps[bytes]]
+"""What makes an answer of the parameters of a request."""
 
 
 class Limits(NamedTuple):
@@ -92,17 +97,25 @@ def application(models: ServedModels, limits: Limits, origins: Sequence[str] = (
     """The application that serves models. Web pages from ``origins`` may use it (``*``: any)."""
     places, turns = _Places(), Turns(limits.threads)
 
-    async def process_request(request: Request) -> Response:
+    async def answered(request: Request, answer: Answer) -> bytes:
         query = request.scope["query_string"]
         content_type = request.headers.get("content-type", "")
         with places.one(_client(request.scope)):
             body = await _body(request, limits.size)
-            reply = await turns.result(
-                _reply(models, query, content_type, body),
-                lambda: _left(request),
-                large=len(query) + len(body) > _SMALL,
-            )
-        return Response(reply, media_type="application/json")
+
+            def steps() -> Steps[bytes]:
+                parameters = parameters_of(query, content_type, body)
+                yield
+                return (yield from answer(models, parameters))
+
+            large = len(query) + len(body) > _SMALL
+            return await turns.result(steps(), lambda: _left(request), large=large)
+
+    async def process_request(request: Request) -> Response:
+        return Response(await answered(request, _reply), media_type="application/json")
+
+    async def show_page(request: Request) -> Response:
+        return HTMLResponse(await answered(request, page), headers=POLICY)
 
     async def list_models(request: Request) -> Response:
         return JSONResponse(models.as_json())
@@ -118,6 +131,7 @@ def application(models: ServedModels, limits: Limits, origins: Sequence[str] = (
     faults = (HTTPException, Refused, Gone, _Failed, Exception)
     app = Starlette(
         routes=[
+            Route("/", show_page, methods=both),
             Route("/process", process_request, methods=both),
             Route("/models", list_models, methods=both),
             Route("/health", health),
@@ -132,11 +146,9 @@ def application(models: ServedModels, limits: Limits, origins: Sequence[str] = (
     return _Logged(app)
 
 
-def _reply(models: ServedModels, query: bytes, content_type: str, body: bytes) -> Steps[bytes]:
+def _reply(models: ServedModels, parameters: Mapping[str, str]) -> Steps[bytes]:
     """The reply to a request of ``/process``, as JSON."""
-    task = understood(models, parameters_of(query, content_type, body))
-    yield
-    reply = yield from process(task)
+    reply = yield from process(understood(models, parameters))
     yield
     return json.dumps(reply, ensure_ascii=False, separators=(",", ":")).encode()
 
@@ -151,10 +163,11 @@ def _fault(error: Exception) -> tuple[int, str, Mapping[str, str] | None]:
         case Gone():
             return _GONE, "the client has closed the connection", None
         case HTTPException(status_code=404):
-            return 404, "expected /process, /models or /health", None
+            return 404, "expected /, /process, /models or /health", None
         case HTTPException():
-            expected = (error.headers or {}).get("Allow", "another request")
-            return error.status_code, f"expected {expected}", error.headers
+            methods = (error.headers or {}).get("Allow", "").split(", ")
+            allowed = ", ".join(sorted(methods))
+            return error.status_code, f"expected {allowed}", {"Allow": allowed}
         case _:
             return 500, "internal error", None
 

@@ -23,7 +23,7 @@ A request is worked on in steps of some hundred words, so that others can have t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from io import BytesIO, StringIO
 from typing import Any, NamedTuple
 
@@ -59,14 +59,15 @@ class Refused(Exception):
 
 
 class Task(NamedTuple):
-    """A request that has been understood."""
+    """A request that has been understood; ``probabilities`` names layers."""
 
     served: ServedModel
     data: str
     input: str
     tag: bool
     parse: bool
-    output: str
+    output: str = CONLLU
+    probabilities: Collection[str] = ()
 
 
 def understood(models: ServedModels, parameters: Mapping[str, str]) -> Task:
@@ -75,11 +76,7 @@ def understood(models: ServedModels, parameters: Mapping[str, str]) -> Task:
     Raises:
         Refused: a parameter is missing, or has a value that the service does not know.
     """
-    name = parameters.get("model", "")
-    served = models.find(name)
-    if served is None:
-        expected = ", ".join(one.name for one in models)
-        raise Refused(f"Requested model '{one_line(name)}' does not exist; expected {expected}.")
+    served = served_model(models, parameters)
     if "data" not in parameters:
         raise Refused("Required argument 'data' is missing.")
     tag, parse = (parameters.get(key, _NONE) != _NONE for key in ("tagger", "parser"))
@@ -89,6 +86,20 @@ def understood(models: ServedModels, parameters: Mapping[str, str]) -> Task:
         raise Refused("The required model does not contain a parser!")
     output = _known(_OUTPUTS, parameters.get("output", CONLLU), "output")
     return Task(served, parameters["data"], _input(parameters), tag, parse, output)
+
+
+def served_model(models: ServedModels, parameters: Mapping[str, str]) -> ServedModel:
+    """The model that a request names.
+
+    Raises:
+        Refused: there is none.
+    """
+    name = parameters.get("model", "")
+    served = models.find(name)
+    if served is None:
+        expected = ", ".join(one.name for one in models)
+        raise Refused(f"Requested model '{one_line(name)}' does not exist; expected {expected}.")
+    return served
 
 
 def process(task: Task) -> Steps[dict[str, Any]]:
@@ -152,7 +163,8 @@ def _options(value: str) -> list[str]:
 def _annotated(task: Task, sentences: list[Sentence]) -> list[Sentence]:
     model = task.served.model
     if task.tag:
-        return list((model if task.parse else task.served.tagger).annotate(sentences))
+        chosen = model if task.parse else task.served.tagger
+        return list(chosen.annotate(sentences, probabilities=task.probabilities))
     if not task.parse:
         return sentences
     return [

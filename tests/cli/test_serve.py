@@ -26,6 +26,7 @@ from cli.program import COMMAND, ENVIRONMENT, complaint, run
 
 TEXT = "The cat sat on the mat. It slept.\n\nA dog barked.\n"
 EVERYTHING = {"tokenizer": "", "tagger": "", "parser": ""}
+URL_ENCODED = "application/x-www-form-urlencoded"
 PATIENCE = 60.0
 """Seconds for what takes a few at most."""
 
@@ -156,7 +157,7 @@ def test_clients_at_the_same_time_get_their_own_replies(service: Service) -> Non
 
 
 def test_refusals_have_reasons(service: Service) -> None:
-    form = {"Content_Type": "application/x-www-form-urlencoded"}
+    form = {"Content_Type": URL_ENCODED}
     missing = service.refused("/process", b"tagger=")
     assert missing == (400, "Required argument 'data' is missing.\n")
     unknown = service.refused("/process?model=nobody&data=")
@@ -212,6 +213,18 @@ def test_what_is_no_request_does_no_harm(service: Service, expected: str) -> Non
             while connection.recv(1 << 16):
                 pass
     assert service.process_text(data=TEXT, **EVERYTHING) == expected
+
+
+def test_work_ends_with_its_client(service: Service) -> None:
+    body = urlencode({"data": TEXT * 10_000, **EVERYTHING}).encode()
+    host = urlsplit(service.address)
+    connection = http.client.HTTPConnection(str(host.hostname), host.port, timeout=PATIENCE)
+    connection.request("POST", "/process", body, {"Content-Type": URL_ENCODED})
+    connection.close()
+    until = time.monotonic() + PATIENCE
+    while "/process 499 " not in service.said:
+        assert time.monotonic() < until, service.said
+        time.sleep(0.05)
 
 
 def test_each_request_has_a_line_in_the_log(service: Service) -> None:

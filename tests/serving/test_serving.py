@@ -374,6 +374,14 @@ def test_an_internal_error_says_nothing_of_the_inside(
     assert "RuntimeError: inside" in caplog.text
 
 
+def test_the_page_lets_a_browser_load_nothing() -> None:
+    status, headers, page = anyio.run(lambda: asked("/", [body(b"")]))
+    assert status == 200
+    assert page.startswith(b"<!DOCTYPE html>")
+    assert headers[b"content-security-policy"].startswith(b"default-src 'none'; ")
+    assert b"script" not in headers[b"content-security-policy"]
+
+
 def test_web_pages_of_named_origins_may_ask() -> None:
     _, headers, _ = anyio.run(lambda: asked("/models", [], origin="https://a.example"))
     assert headers[b"access-control-allow-origin"] == b"https://a.example"
