@@ -45,14 +45,17 @@ class View(NamedTuple):
     compared: Sentence | None = None
 
 
-class _Options(NamedTuple):
+class Options(NamedTuple):
     """What is shown of each sentence: whether entities are compared, how many words are drawn, and
     which layers below them (None: the default).
     """
 
-    with_entities: bool
-    words: int
-    layers: Sequence[str] | None
+    with_entities: bool = False
+    words: int = MOST_WORDS
+    layers: Sequence[str] | None = None
+
+
+DEFAULTS = Options()
 
 
 def annotation_page(
@@ -71,12 +74,12 @@ def annotation_page(
     them; None stands for UPOS, or the first layer of tags that the sentence has instead.
     """
     with_entities = any(view.compared is not None and entities(view.compared) for view in views)
-    options = _Options(with_entities, words, layers)
+    options = Options(with_entities, words, layers)
     return html(
         node(
             "html",
             {"lang": language} if language else {},
-            _head(title),
+            head(title),
             node(
                 "body",
                 {},
@@ -92,13 +95,14 @@ def annotation_page(
                     {"aria-label": "Sentences"},
                     node("ol", {}, *(_entry(view, options) for view in views)),
                 ),
-                node("main", {}, *(_article(view, options) for view in views)),
+                node("main", {}, *(article(view, options) for view in views)),
             ),
         )
     )
 
 
-def _head(title: str) -> Element:
+def head(title: str) -> Element:
+    """The head of a page with its style, which loads nothing."""
     style = files("egparse.pages").joinpath("page.css").read_text(encoding="utf-8")
     return node(
         "head",
@@ -142,7 +146,7 @@ def _legend(views: Sequence[View]) -> Element:
     return node("div", {"class": "legend"}, *items)
 
 
-def _entry(view: View, options: _Options) -> Element:
+def _entry(view: View, options: Options) -> Element:
     """An entry of the list of sentences."""
     accuracy = expected_accuracy(view.sentence)
     differing = sum(_differences(view, options).values())
@@ -173,7 +177,8 @@ def _entry(view: View, options: _Options) -> Element:
     )
 
 
-def _article(view: View, options: _Options) -> Element:
+def article(view: View, options: Options = DEFAULTS) -> Element:
+    """A sentence of a page: its text with entities, and its tree."""
     number, sentence, compared = view
     name = sentence.sentence_id
     texts = [mark(sentence)]
@@ -181,7 +186,7 @@ def _article(view: View, options: _Options) -> Element:
         other = mark(compared)
         other.attrib["class"] += " input"
         texts.append(other)
-    article = node(
+    element = node(
         "article",
         {"id": f"s{number}"},
         node(
@@ -197,7 +202,7 @@ def _article(view: View, options: _Options) -> Element:
     if layers or any(head >= 0 for head in sentence.heads):
         if options.words < len(sentence):
             cut = f"Drawn: the first {options.words:,} of {len(sentence):,} words."
-            article.append(node("p", {"class": "summary cut"}, cut))
+            element.append(node("p", {"class": "summary cut"}, cut))
         tree = draw(sentence, number, compared, options.words, layers)
         box = {
             "class": "tree",
@@ -205,12 +210,12 @@ def _article(view: View, options: _Options) -> Element:
             "role": "region",
             "aria-label": f"Tree of sentence {number}",
         }
-        article.append(node("div", {**box, "dir": tree.attrib["direction"]}, tree))
-    article.tail = "\n"
-    return article
+        element.append(node("div", {**box, "dir": tree.attrib["direction"]}, tree))
+    element.tail = "\n"
+    return element
 
 
-def _summary(view: View, options: _Options) -> Iterator[str]:
+def _summary(view: View, options: Options) -> Iterator[str]:
     """Lines on the expected accuracy of the sentence, and on differences from the input."""
     sentence = view.sentence
     accuracy, word = expected_accuracy(sentence), least_certain_head(sentence)
@@ -231,7 +236,7 @@ def _summary(view: View, options: _Options) -> Iterator[str]:
         yield f"Differences from the input: {', '.join(parts) or 'none'}"
 
 
-def _differences(view: View, options: _Options) -> Mapping[tuple[str, str], int]:
+def _differences(view: View, options: Options) -> Mapping[tuple[str, str], int]:
     """The numbers of words with another head and another label (of any head), of other tags and
     lemmas below the words, and of entities that only one annotation has; the keys are names in
     singular and plural.

@@ -60,12 +60,17 @@ def _url_encoded(data: bytes, place: str) -> dict[str, str]:
 def _parts(content_type: str, body: bytes) -> dict[str, str]:
     found: list[tuple[bytes, bytes]] = []
 
+    def add(name: bytes | None, value: bytes | None) -> None:
+        if len(found) == _MOST:
+            raise Refused(f"Expected at most {_MOST} parameters in the body.")
+        found.append((name or b"", value or b""))
+
     def add_field(field: Field) -> None:
-        found.append((field.field_name or b"", field.value or b""))
+        add(field.field_name, field.value)
 
     def add_file(file: File) -> None:
         file.file_object.seek(0)
-        found.append((file.field_name or b"", file.file_object.read()))
+        add(file.field_name, file.file_object.read())
         file.close()
 
     headers: Mapping[str, bytes] = {"Content-Type": content_type.encode("latin-1")}
@@ -75,8 +80,6 @@ def _parts(content_type: str, body: bytes) -> dict[str, str]:
         raise Refused("Cannot parse the multipart/form-data payload.") from None
     if not found and body:
         raise Refused("Cannot parse the multipart/form-data payload.")
-    if len(found) > _MOST:
-        raise Refused(f"Expected at most {_MOST} parameters in the body.")
     try:
         return {name.decode("utf-8"): value.decode("utf-8") for name, value in found}
     except UnicodeDecodeError:

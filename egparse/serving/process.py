@@ -17,21 +17,24 @@
 
 What is not predicted is that of the input. Options after ``=`` or ``;`` that are not named here are
 ignored.
+
+A request is worked on in steps of some hundred words, so that others can have their turn between.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from io import BytesIO, StringIO
-from itertools import tee
 from typing import Any, NamedTuple
 
 from egparse.errors import EgparseError, EmptyCorpusError, one_line
+from egparse.pipeline.model import batches
 from egparse.pipeline.plain_text import PLAIN_FORMATS, SENTENCES, TEXT, read_plain
 from egparse.readers.corpus import read_corpus, write_corpus
 from egparse.sentences import Sentence
 from egparse.serving.served_models import ServedModel, ServedModels
-from egparse.writers.formats import FORMATS, document
+from egparse.serving.turns import Steps
+from egparse.writers.formats import FORMATS, Frame, piece
 
 CONLLU = "conllu"
 
@@ -43,6 +46,9 @@ _OUTPUTS = {name: name for name in (CONLLU, *FORMATS)} | {
 _GIVEN = frozenset([CONLLU, "horizontal", "vertical"])
 """Values of ``tokenizer`` that name an input format."""
 
+_STEP = 1000
+"""Words that are annotated at a time: with fewer, annotating takes longer on the whole."""
+
 _NONE = "none"
 _TREE = ("heads", "deprels")
 _NAME = "data"
@@ -53,14 +59,15 @@ class Refused(Exception):
 
 
 class Task(NamedTuple):
-    """A request that has been understood."""
+    """A request that has been understood; ``probabilities`` names layers."""
 
     served: ServedModel
     data: str
     input: str
     tag: bool
     parse: bool
-    output: str
+    output: str = CONLLU
+    probabilities: Collection[str] = ()
 
 
 def understood(models: ServedModels, parameters: Mapping[str, str]) -> Task:
@@ -69,10 +76,7 @@ def understood(models: ServedModels, parameters: Mapping[str, str]) -> Task:
     Raises:
         Refused: a parameter is missing, or has a value that the service does not know.
     """
-    name = parameters.get("model", "")
-    served = models.find(name)
-    if served is None:
-        raise Refused(f"Requested model '{one_line(name)}' does not exist.")
+    served = served_model(models, parameters)
     if "data" not in parameters:
         raise Refused("Required argument 'data' is missing.")
     tag, parse = (parameters.get(key, _NONE) != _NONE for key in ("tagger", "parser"))
@@ -84,23 +88,51 @@ def understood(models: ServedModels, parameters: Mapping[str, str]) -> Task:
     return Task(served, parameters["data"], _input(parameters), tag, parse, output)
 
 
-def process(task: Task) -> dict[str, Any]:
+def served_model(models: ServedModels, parameters: Mapping[str, str]) -> ServedModel:
+    """The model that a request names.
+
+    Raises:
+        Refused: there is none.
+    """
+    name = parameters.get("model", "")
+    served = models.find(name)
+    if served is None:
+        expected = ", ".join(one.name for one in models)
+        raise Refused(f"Requested model '{one_line(name)}' does not exist; expected {expected}.")
+    return served
+
+
+def process(task: Task) -> Steps[dict[str, Any]]:
     """The reply: ``model``, ``acknowledgements`` and ``result``.
 
     Raises:
         Refused: data that are not in the input format.
     """
-    try:
-        result = _written(_annotated(task), task.output)
-    except EmptyCorpusError:
-        result = _written([], task.output)
-    except EgparseError as error:
-        raise Refused(f"Cannot read input data: {error}") from None
+    frame = Frame(task.output)
+    pieces = []
+    for sentences in annotated(task):
+        pieces.append(frame.add(_written(sentences, task.output)))
+        yield
     return {
         "model": task.served.name,
         "acknowledgements": list(task.served.acknowledgements),
-        "result": result,
+        "result": b"".join([*pieces, frame.end()]).decode(),
     }
+
+
+def annotated(task: Task) -> Iterator[list[Sentence]]:
+    """The annotated sentences of a request, those of a step at a time.
+
+    Raises:
+        Refused: data that are not in the input format.
+    """
+    try:
+        for sentences in batches(_sentences(task), _STEP):
+            yield _annotated(task, sentences)
+    except EmptyCorpusError:
+        return
+    except EgparseError as error:
+        raise Refused(f"Cannot read input data: {error}") from None
 
 
 def _input(parameters: Mapping[str, str]) -> str:
@@ -128,19 +160,17 @@ def _options(value: str) -> list[str]:
     return [one.strip() for one in value.replace("=", ";").split(";") if one.strip()]
 
 
-def _annotated(task: Task) -> Iterator[Sentence]:
+def _annotated(task: Task, sentences: list[Sentence]) -> list[Sentence]:
     model = task.served.model
-    sentences = _sentences(task)
-    if not task.tag and not task.parse:
-        return sentences
     if task.tag:
-        return (model if task.parse else task.served.tagger).annotate(sentences)
-    read, kept = tee(sentences)
-    parsed = model.annotate(read, gold_tags=True)
-    return (
+        chosen = model if task.parse else task.served.tagger
+        return list(chosen.annotate(sentences, probabilities=task.probabilities))
+    if not task.parse:
+        return sentences
+    return [
         before.with_layers(**{layer: getattr(after, layer) for layer in _TREE})
-        for before, after in zip(kept, parsed, strict=True)
-    )
+        for before, after in zip(sentences, model.annotate(sentences, gold_tags=True), strict=True)
+    ]
 
 
 def _sentences(task: Task) -> Iterator[Sentence]:
@@ -155,9 +185,9 @@ def _sentences(task: Task) -> Iterator[Sentence]:
     )
 
 
-def _written(sentences: Iterable[Sentence], format: str) -> str:
+def _written(sentences: Iterable[Sentence], format: str) -> bytes:
     if format != CONLLU:
-        return document(sentences, format)
+        return piece(sentences, format).encode()
     text = StringIO()
     write_corpus(sentences, text, CONLLU)
-    return text.getvalue()
+    return text.getvalue().encode()

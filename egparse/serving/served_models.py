@@ -1,8 +1,9 @@
 """The models of a service under the names that requests may use.
 
 As in UDPipe's service, a model is asked for by its whole name or by a beginning of it that ends
-before a hyphen (here also before an underscore), and also by the code of its language; the first
-model is meant where several would do, and where none is named.
+before a hyphen (here also before an underscore), and also by its language; the first model is meant
+where several would do, and where none is named. The names of UDPipe's models (``en_ewt-ud-2.12``,
+``english-ewt-ud-2.5-191206``) mean the model of that language and treebank, whatever its version.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from egparse.hub.card_metadata import CardMetadata, metadata_of
 from egparse.hub.resolve import find_model
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
+from egparse.serving.languages import CODES
 
 _SEPARATOR = re.compile("[-_]")
 
@@ -75,7 +77,9 @@ class ServedModels:
 
     def find(self, name: str) -> ServedModel | None:
         """The model that a request means; an empty name is the default."""
-        return self._by_alias.get(name) if name else self.default
+        if not name:
+            return self.default
+        return self._by_alias.get(name) or self._by_alias.get(_plain(name))
 
     def as_json(self) -> Mapping[str, object]:
         """The reply to ``/models``."""
@@ -111,10 +115,27 @@ def load_models(names: Sequence[str | Path]) -> ServedModels:
 
 
 def _aliases(served: ServedModel) -> Iterator[str]:
-    for separator in _SEPARATOR.finditer(served.name):
-        if separator.start():
-            yield served.name[: separator.start()]
+    for name in (served.name, _plain(served.name)):
+        for separator in _SEPARATOR.finditer(name):
+            if separator.start():
+                yield name[: separator.start()]
+        yield name
     yield served.model.language
+    yield _plain(served.model.language)
+
+
+def _plain(name: str) -> str:
+    """A name with the code of its language, hyphens for underscores, and without what UDPipe's
+    names have from ``ud`` on: version and date.
+    """
+    words = _SEPARATOR.split(name)
+    if "ud" in words[1:]:
+        del words[words.index("ud", 1) :]
+    for size in range(len(words), 0, -1):
+        code = CODES.get("-".join(words[:size]))
+        if code is not None:
+            return "-".join((code, *words[size:]))
+    return "-".join(words)
 
 
 def _acknowledgements(facts: CardMetadata) -> list[str]:

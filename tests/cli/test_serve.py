@@ -26,6 +26,7 @@ from cli.program import COMMAND, ENVIRONMENT, complaint, run
 
 TEXT = "The cat sat on the mat. It slept.\n\nA dog barked.\n"
 EVERYTHING = {"tokenizer": "", "tagger": "", "parser": ""}
+URL_ENCODED = "application/x-www-form-urlencoded"
 PATIENCE = 60.0
 """Seconds for what takes a few at most."""
 
@@ -72,6 +73,7 @@ class Service:
         with pytest.raises(urllib.error.HTTPError) as refusal:
             self.get(path, data, **headers)
         with refusal.value as answer:
+            assert answer.headers["Content-Type"] == "text/plain; charset=utf-8"
             return answer.code, answer.read().decode()
 
 
@@ -155,27 +157,28 @@ def test_clients_at_the_same_time_get_their_own_replies(service: Service) -> Non
 
 
 def test_refusals_have_reasons(service: Service) -> None:
-    form = {"Content_Type": "application/x-www-form-urlencoded"}
+    form = {"Content_Type": URL_ENCODED}
     missing = service.refused("/process", b"tagger=")
     assert missing == (400, "Required argument 'data' is missing.\n")
     unknown = service.refused("/process?model=nobody&data=")
-    assert unknown == (400, "Requested model 'nobody' does not exist.\n")
+    assert unknown == (400, "Requested model 'nobody' does not exist; expected model.\n")
     faulty = service.refused("/process", b"data=1%09x", **form)
     assert faulty[0] == 400
     assert faulty[1].startswith("Cannot read input data: data:1: expected 10 tab-separated")
     assert service.refused("/process", b"data=%ff", **form)[0] == 400
     assert service.refused("/process", b"{}", Content_Type="application/json")[0] == 400
-    nowhere = (404, '{"error":"expected /process, /models or /health"}')
-    assert service.refused("/") == service.refused("/model") == nowhere
+    assert service.refused("/model") == (404, "expected /, /process, /models or /health\n")
     host = urlsplit(service.address)
     connection = http.client.HTTPConnection(str(host.hostname), host.port, timeout=PATIENCE)
     connection.request("DELETE", "/process")
-    assert connection.getresponse().status == 405
+    with connection.getresponse() as refusal:
+        assert (refusal.status, refusal.headers["Allow"]) == (405, "GET, HEAD, POST")
+        assert refusal.read() == b"expected GET, HEAD, POST\n"
     connection.close()
 
 
 def test_what_is_too_large_is_refused(service: Service) -> None:
-    limit = '{"error":"expected a request of at most 1048576 bytes"}'
+    limit = "expected a request of at most 1048576 bytes\n"
     assert service.refused("/process", b"data=" + b"a" * (1 << 20)) == (413, limit)
     fits = "a b " * 200_000  # without tagger: nothing but reading and writing
     result = service.process_text(data=fits, tokenizer="horizontal", output="horizontal")
@@ -210,6 +213,18 @@ def test_what_is_no_request_does_no_harm(service: Service, expected: str) -> Non
             while connection.recv(1 << 16):
                 pass
     assert service.process_text(data=TEXT, **EVERYTHING) == expected
+
+
+def test_work_ends_with_its_client(service: Service) -> None:
+    body = urlencode({"data": TEXT * 10_000, **EVERYTHING}).encode()
+    host = urlsplit(service.address)
+    connection = http.client.HTTPConnection(str(host.hostname), host.port, timeout=PATIENCE)
+    connection.request("POST", "/process", body, {"Content-Type": URL_ENCODED})
+    connection.close()
+    until = time.monotonic() + PATIENCE
+    while "/process 499 " not in service.said:
+        assert time.monotonic() < until, service.said
+        time.sleep(0.05)
 
 
 def test_each_request_has_a_line_in_the_log(service: Service) -> None:

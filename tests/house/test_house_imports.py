@@ -92,7 +92,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"compilation"}
     | {"hub", "storage", "pipeline", "training", "fitting", "splitting", "tokenising", "readers"}
     | {"evaluation", "features", "numpy", "spacy", "thinc", "__init__"},
-    "serving": {"errors", "sentences", "hub", "pipeline", "readers", "writers", "__init__"}
+    "serving": {"errors", "sentences", "hub", "pipeline", "readers", "writers", "pages", "__init__"}
     | {"starlette", "uvicorn", "python_multipart", "anyio"},
     "pages": RECORDS | {"readers", "writers", "spacy", "__init__"},
     "cluster": {"errors", "extras", "learners", "bulk", "pipeline", "ray"},

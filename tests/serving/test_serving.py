@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -39,7 +40,12 @@ def served(*names: str) -> ServedModels:
 
 
 def reply(**parameters: str) -> str:
-    return str(process(understood(served("pt_bosque"), parameters))["result"])
+    steps = process(understood(served("pt_bosque"), parameters))
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return str(end.value["result"])
 
 
 def columns(conllu: str, *numbers: int) -> list[tuple[str, ...]]:
@@ -53,12 +59,40 @@ def test_models_are_found_by_name_beginning_and_language() -> None:
     found = [models.find(name) for name in names]
     first, second, third = models
     assert found == [first, first, first, first, first, second, third]
-    for unknown in ("pt_bosque-ud-2", "p", "en", "PT", "pt_", "gsd"):
+    for unknown in ("pt_bosque-2", "p", "en", "PT", "pt_", "gsd"):
         assert models.find(unknown) is None
     assert models.as_json() == {
         "models": {one.name: ["tokenizer", "tagger", "parser"] for one in models},
         "default_model": "pt_bosque-ud-2.5",
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("portuguese-bosque-ud-2.12-230717", 1),
+        ("pt_bosque-ud-2.6-200830", 1),
+        ("portuguese-gsd-ud-2.5-191206", 0),
+        ("portuguese-gsd", 0),
+        ("portuguese-ud-2.0-170801", 0),
+        ("portuguese", 0),
+        ("por", 0),
+        ("ancient_greek-proiel-ud-2.5-191206", 2),
+        ("grc_proiel-ud-2.6-200830", 2),
+        ("ancient_greek", 2),
+        ("portuguese-pud-ud-2.12-230717", None),
+        ("ancient_greek-perseus-ud-2.12-230717", None),
+        ("french", None),
+        ("greek", None),
+        ("Portuguese", None),
+    ],
+)
+def test_names_of_udpipe_mean_the_model_of_that_language_and_treebank(
+    name: str, place: int | None
+) -> None:
+    models = served("pt_gsd", "pt_bosque", "grc_proiel")
+    found = models.find(name)
+    assert found is (None if place is None else list(models)[place])
 
 
 def test_a_model_says_what_it_can_do() -> None:
@@ -156,7 +190,7 @@ def test_outputs() -> None:
     ("parameters", "reason"),
     [
         ({}, "Required argument 'data' is missing."),
-        ({"data": "", "model": "x\ny"}, r"Requested model 'x\ny' does not exist."),
+        ({"data": "", "model": "x\ny"}, r"Requested model 'x\ny' does not exist; expected pt_"),
         ({"data": "", "input": "epe"}, "Unknown input format 'epe'; expected conllu, text,"),
         ({"data": "", "input": ""}, "Unknown input format ''"),
         ({"data": "", "output": "matxin"}, "Unknown output format 'matxin'; expected conllu, json"),
@@ -266,13 +300,13 @@ def body(data: bytes, more: bool = False) -> dict[str, Any]:
 
 
 def test_a_large_body_is_refused_whatever_its_length_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    refused = (413, "expected a request of at most 100 bytes")
+    refused = (413, b"expected a request of at most 100 bytes\n")
 
     def sent(count: int, *, more: bool) -> int:
         """Send so many pieces of 60 bytes; returns how many are not read."""
         in_pieces = [body(b"a" * 60, more=more or k < count - 1) for k in range(count)]
         status, _, said = anyio.run(lambda: asked("/process", in_pieces))
-        assert (status, json.loads(said)["error"]) == refused
+        assert (status, said) == refused
         return len(in_pieces)
 
     assert sent(5, more=False) == 0  # to its end, or the client would not hear why
@@ -287,13 +321,43 @@ def test_a_client_that_does_not_send_its_request_is_not_waited_for(
 ) -> None:
     monkeypatch.setattr(web, "UPLOAD_SECONDS", 0.01)
     status, _, said = anyio.run(lambda: asked("/process", [body(b"data=", more=True)]))
-    assert status == 408
-    assert json.loads(said) == {"error": "expected a request within 0 s"}
+    assert (status, said) == (408, b"expected a request that arrives faster\n")
 
 
 def test_a_client_that_goes_is_no_error() -> None:
     status, _, _ = anyio.run(lambda: asked("/process", [{"type": "http.disconnect"}]))
-    assert status == 400
+    assert status == 499  # in the log
+
+
+def test_work_ends_when_its_client_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def endless(task: object) -> Iterator[None]:
+        while True:
+            yield
+
+    monkeypatch.setattr(web, "process", endless)
+    messages = [body(b"data="), {"type": "http.disconnect"}]
+    status, _, _ = anyio.run(lambda: asked("/process", messages, **{"content-type": URL_ENCODED}))
+    assert status == 499
+
+
+def test_forms_are_read_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = []
+
+    def read(*arguments: object) -> dict[str, str]:
+        threads.append(threading.current_thread())
+        return {"data": ""}
+
+    monkeypatch.setattr(web, "parameters_of", read)
+    assert anyio.run(lambda: asked("/process", [body(b"")]))[0] == 200
+    assert threads != [threading.main_thread()]
+
+
+def test_a_client_has_a_share_of_the_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(web, "PLACES_OF_ONE", 0)
+    status, headers, said = anyio.run(lambda: asked("/process", [body(b"")]))
+    assert (status, said) == (503, b"too many requests at a time\n")
+    assert headers[b"content-type"] == b"text/plain; charset=utf-8"
+    assert anyio.run(lambda: asked("/models", []))[0] == 200
 
 
 def test_an_internal_error_says_nothing_of_the_inside(
@@ -306,8 +370,16 @@ def test_an_internal_error_says_nothing_of_the_inside(
     given = {"content-type": URL_ENCODED}
     with caplog.at_level(logging.INFO, "egparse.serving"):
         status, _, said = anyio.run(lambda: asked("/process", [body(b"data=")], **given))
-    assert (status, json.loads(said)) == (500, {"error": "internal error"})
+    assert (status, said) == (500, b"internal error\n")
     assert "RuntimeError: inside" in caplog.text
+
+
+def test_the_page_lets_a_browser_load_nothing() -> None:
+    status, headers, page = anyio.run(lambda: asked("/", [body(b"")]))
+    assert status == 200
+    assert page.startswith(b"<!DOCTYPE html>")
+    assert headers[b"content-security-policy"].startswith(b"default-src 'none'; ")
+    assert b"script" not in headers[b"content-security-policy"]
 
 
 def test_web_pages_of_named_origins_may_ask() -> None:
