@@ -182,11 +182,11 @@ def _tags(example: Example, attribute: str) -> list[str]:
 
 
 def _spans(example: Example) -> list[str]:
-    """The aligned tags of entities, ``_`` where there is none: spaCy says ``-``, which is a value of
-    other layers.
+    """The aligned tags of entities, ``_`` where there is none: for spaCy that is None, or ``-`` where
+    an entity does not end with a token.
     """
     tags = biluo_to_iob(example.get_aligned_ner())
-    return [MISSING if tag == "-" else tag for tag in tags]
+    return [MISSING if tag in (None, "-") else tag for tag in tags]
 
 
 def _head(token: int, head: int | None, positions: Mapping[int, int]) -> int:
