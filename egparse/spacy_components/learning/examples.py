@@ -182,8 +182,8 @@ def _tags(example: Example, attribute: str) -> list[str]:
 
 
 def _spans(example: Example) -> list[str]:
-    """The aligned tags of entities, ``_`` where there is none: for spaCy that is None, or ``-`` where
-    an entity does not end with a token.
+    """The aligned tags of entities, ``_`` where there is none: for spaCy that is None, or ``-``
+    where an entity does not end with a token.
     """
     tags = biluo_to_iob(example.get_aligned_ner())
     return [MISSING if tag in (None, "-") else tag for tag in tags]
