@@ -99,9 +99,9 @@ def predict(
         EgparseError: constraints that leave no sequence or no tree.
     """
     if "deprels" in layers and "heads" not in layers:
-        found = predict(model, words, (*layers, "heads"), given, {*asked} - {"heads"}, constraints)
-        return found._replace(
-            values={one: found.values[one] for one in found.values if one in layers}
+        whole = predict(model, words, (*layers, "heads"), given, {*asked} - {"heads"}, constraints)
+        return whole._replace(
+            values={one: whole.values[one] for one in whole.values if one in layers}
         )
     words, (tags, tag_probabilities, _) = predict_tags(
         model, words, layers, given, asked, constraints
