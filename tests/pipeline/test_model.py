@@ -87,7 +87,7 @@ def test_a_model_is_pickled_as_its_file(tmp_path: Path) -> None:
     assert replace(loaded, language="fr").to_bytes() != file
     path.write_bytes(file[:-1])
     assert loaded.to_bytes() == file
-    with pytest.raises(ModelFileError, match="^<bytes>: truncated"):
+    with pytest.raises(ModelFileError, match=r"^<bytes>: truncated"):
         Model.from_bytes(file[:-1])
 
 
