@@ -49,6 +49,9 @@ class CorpusError(EgparseError):
         where = f"sentence {name}: " if name else ""
         super().__init__(f"{path}:{line}: {where}expected {expected}, got {got}")
 
+    def __reduce__(self) -> tuple[type[CorpusError], tuple[str, int, str, str, str | None]]:
+        return type(self), (self.path, self.line, self.expected, self.got, self.sentence_id)
+
 
 class EmptyCorpusError(CorpusError):
     """A corpus file without a sentence."""

@@ -5,8 +5,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from io import StringIO
 from itertools import compress
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from egparse.errors import EgparseError
+from egparse.surface import blanks_after, is_text_of, places_in, range_of
+
+if TYPE_CHECKING:
+    from conllu import TokenList
 
 MISSING = "_"
 """The value of an empty cell, as in CoNLL-U."""
@@ -27,6 +34,7 @@ ROW_KEYS = {
 }
 """Field of ``Sentence`` -> its key in ``Sentence.rows``, in the order of the keys."""
 
+_TEXT = "# text ="
 _DOCUMENT_MARKS = ("# newdoc", "-DOCSTART-")
 
 
@@ -47,11 +55,11 @@ class Source:
 
 
 class SurfaceToken(NamedTuple):
-    """A token of the text that stands for several words, as French ``du`` for ``de`` and ``le``:
-    the line ``1-2`` of CoNLL-U.
+    """A token of the text, mostly one that stands for several words, as French ``du`` for ``de``
+    and ``le``: the line ``1-2`` of CoNLL-U.
 
     Its words are ``first`` to ``last``, positions from 0, both included. ``misc`` is its cell MISC,
-    which tells whether a blank follows the token; the MISC of its words does not.
+    which tells whether a blank follows the token; the MISC of several words does not.
     """
 
     first: int
@@ -109,19 +117,66 @@ class Sentence:
             return self.comments
         return self.source.lines[: self.source.word_lines[0]] if len(self) else ()
 
+    @property
+    def surface_tokens(self) -> list[SurfaceToken]:
+        """The tokens of the text: the multiword tokens, and each word outside of them."""
+        misc = self.misc or (MISSING,) * len(self)
+        tokens = [
+            SurfaceToken(place, place, form, cell)
+            for place, (form, cell) in enumerate(zip(self.forms, misc, strict=True))
+        ]
+        for token in reversed(self.tokens):
+            tokens[token.first : token.last + 1] = [token]
+        return tokens
+
+    @property
+    def text(self) -> str:
+        """The text in one line: that of the comment ``# text`` if it is the text of the tokens,
+        else the tokens with the blanks between them that MISC says, each run of blanks as one.
+        """
+        tokens = self.surface_tokens
+        for line in self.lines_before:
+            if line.startswith(_TEXT) and is_text_of(line[len(_TEXT) :], (t.form for t in tokens)):
+                return line[len(_TEXT) :].strip()
+        pieces = [form + (" " if blanks_after(misc) else "") for _, _, form, misc in tokens]
+        return "".join(pieces).strip()
+
     def with_layers(self, **layers: Sequence[str] | Sequence[int]) -> Sentence:
         """A copy in which the named columns are replaced."""
         return replace(self, **layers)  # type: ignore[arg-type]
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self, sentence: str | int | None = None) -> list[dict[str, Any]]:
         """One dictionary a word, for a data frame: ``pandas.DataFrame(sentence.rows())``.
 
-        Its keys are ``id`` (from 1), ``form``, then ``lemma``, ``upos``, ``xpos``, ``feats``,
-        ``spans``, ``head``, ``deprel`` and ``misc`` as far as the sentence has them, then
-        ``p_upos``, ``p_head`` and so on as far as it has probabilities. The values are those of the
-        columns; a missing probability is None.
+        Its keys are ``sentence``, ``id`` (from 1), ``form``, ``token``, ``start`` and ``end``, then
+        ``lemma``, ``upos``, ``xpos``, ``feats``, ``spans``, ``head``, ``deprel`` and ``misc`` as
+        far as the sentence has them, then ``p_upos``, ``p_head`` and so on as far as it has
+        probabilities. The values are those of the columns; a missing probability is None.
+
+        ``sentence`` is the argument, such as a number, or else the ID. ``token`` is the token of
+        the text that the word is, or is part of; ``start`` and ``end`` are where it stands, in
+        characters from 0: in the text that the sentence was found in, as ``TokenRange`` in MISC
+        says, or else in ``text``.
         """
-        columns: dict[str, Sequence[Any]] = {"id": range(1, len(self) + 1)}
+        tokens = self.surface_tokens
+        places = [place for token in tokens if (place := range_of(token.misc))]
+        if len(places) < len(tokens):
+            places = [*places_in(self.text, (token.form for token in tokens))]
+        of_words = [
+            (token.form, *place)
+            for token, place in zip(tokens, places, strict=True)
+            for _ in range(token.first, token.last + 1)
+        ]
+        name = self.sentence_id if sentence is None else sentence
+        columns: dict[str, Sequence[Any]] = {
+            "sentence": (name,) * len(self),
+            "id": range(1, len(self) + 1),
+            "form": self.forms,
+        }
+        columns |= {
+            key: [word[place] for word in of_words]
+            for place, key in enumerate(("token", "start", "end"))
+        }
         for field_name, key in ROW_KEYS.items():
             if values := getattr(self, field_name):
                 columns[key] = values
@@ -129,6 +184,64 @@ class Sentence:
             columns["p_" + ROW_KEYS[layer]] = values
         words = zip(*columns.values(), strict=True)
         return [dict(zip(columns, word, strict=True)) for word in words]
+
+    @classmethod
+    def from_conllu(cls, text: str) -> Sentence:
+        """The sentence of a text in CoNLL-U; several roots are allowed.
+
+        Raises:
+            CorpusError: a faulty sentence, or none.
+            EgparseError: several sentences, or no text.
+        """
+        from egparse import read_corpus
+
+        if not isinstance(text, str):
+            raise EgparseError(f"expected a text in CoNLL-U, got {type(text).__name__}")
+        options: Any = {"name": "<text>", "multiple_roots": True}
+        sentence, *others = read_corpus(StringIO(text), "conllu", **options)
+        if others:
+            raise EgparseError(
+                f"expected one sentence in CoNLL-U, got {1 + len(others)}; egparse.read_corpus "
+                "reads them"
+            )
+        return sentence
+
+    def to_conllu(self) -> str:
+        """The sentence in CoNLL-U with its comments and the empty line, as ``write_corpus`` writes
+        it.
+        """
+        from egparse import write_corpus
+
+        stream = StringIO()
+        write_corpus([self], stream, "conllu")
+        return stream.getvalue()
+
+    @classmethod
+    def from_token_list(cls, tokens: TokenList) -> Sentence:
+        """The sentence of a ``TokenList`` of the package ``conllu``, with all that it has.
+
+        Raises:
+            EgparseError: no such list, or one that is no sentence in CoNLL-U.
+        """
+        from conllu import TokenList
+        from conllu.exceptions import ParseException
+
+        if not isinstance(tokens, TokenList):
+            raise EgparseError(f"expected a TokenList of conllu, got {type(tokens).__name__}")
+        try:
+            text = tokens.serialize()
+        except (TypeError, ParseException) as error:
+            raise EgparseError(f"expected a TokenList that conllu can write: {error}") from error
+        return cls.from_conllu(text)
+
+    def to_token_list(self) -> TokenList:
+        """The sentence as a ``TokenList`` of the package ``conllu``, with all that it has."""
+        from conllu import parse
+
+        def comment(key: str, value: str | None) -> tuple[str, str | None]:
+            return key, value  # else conllu leaves out comments without a value
+
+        return parse(self.to_conllu(), metadata_parsers={"__fallback__": comment})[0]
 
 
 class Selectable(Sequence[Sentence]):

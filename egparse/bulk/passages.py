@@ -14,7 +14,8 @@ from itertools import chain
 from typing import IO, NamedTuple, TypeAlias, cast
 
 from egparse.errors import EmptyCorpusError
-from egparse.pipeline.model import Model, batches
+from egparse.pipeline.inputs import batches
+from egparse.pipeline.model import Model
 from egparse.pipeline.plain_text import PLAIN_FORMATS, TEXT, read_plain
 from egparse.pipeline.text_reader import TextPassage
 from egparse.readers.blocks import MAX_BLOCK, Block, pieces_of, read_blocks, too_long

@@ -98,11 +98,6 @@ def _class_name(value: tuple[Any, ...]) -> str:
     return f"{class_.__module__}.{class_.__qualname__}"
 
 
-def types_of(arguments: tuple[Any, ...]) -> tuple[ArgumentType, ...]:
-    """The types of all arguments of a call."""
-    return tuple([type_of(value) for value in arguments])
-
-
 def normalised(value: Any) -> Any:
     """An argument in the one form of its type that compiled kernels take: no subclass of arrays, no
     second name of a type of elements (``longlong`` for ``int64``), scalars of Python.

@@ -67,9 +67,6 @@ _NEEDS = {
     "BLEX": {"heads", "deprels", "lemmas"},
 }
 
-_COLUMNS = tuple(dict.fromkeys((*LAYERS, "lemmas")))
-"""The columns that metrics compare."""
-
 
 @dataclass(frozen=True, repr=False)
 class Report:
@@ -200,10 +197,10 @@ def evaluate(
 
 def annotated_layers(sentences: Iterable[Sentence]) -> set[str]:
     """The layers in which at least one word has a value; for spans, a tag other than ``O``."""
-    empty: dict[str, frozenset[str | int]] = dict.fromkeys(_COLUMNS, frozenset([MISSING]))
+    empty: dict[str, frozenset[str | int]] = dict.fromkeys(LAYERS, frozenset([MISSING]))
     empty["heads"] = frozenset([MISSING_HEAD])
     empty["spans"] = frozenset([MISSING, OUTSIDE])
-    sought, found = set(_COLUMNS), set[str]()
+    sought, found = set(LAYERS), set[str]()
     for sentence in sentences:
         found |= {one for one in sought if not empty[one].issuperset(getattr(sentence, one))}
         if found and not sought.isdisjoint(found):
@@ -236,10 +233,10 @@ def report_as_json(report: Report) -> dict[str, Any]:
 
 
 def _checked(layers: AbstractSet[str] | None) -> AbstractSet[str]:
-    unknown = sorted((layers or set()) - set(_COLUMNS))
+    unknown = sorted((layers or set()) - set(LAYERS))
     if unknown:
-        raise EgparseError(f"expected layers among {', '.join(_COLUMNS)}, got {', '.join(unknown)}")
-    return set(_COLUMNS) if layers is None else layers
+        raise EgparseError(f"expected layers among {', '.join(LAYERS)}, got {', '.join(unknown)}")
+    return set(LAYERS) if layers is None else layers
 
 
 def _needs(metric: str, annotated: AbstractSet[str]) -> AbstractSet[str]:

@@ -23,7 +23,7 @@ form.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -86,11 +86,6 @@ def apply(script: str, form: str) -> str | None:
     if before >= end:
         return None
     return cased(prefix + text[before:end] + suffix)
-
-
-def apply_all(scripts: Iterable[str], forms: Iterable[str]) -> list[str | None]:
-    """``apply`` of each script to its form; what recurs is looked up."""
-    return list(map(apply, scripts, forms))
 
 
 def is_script(text: str) -> bool:

@@ -26,7 +26,6 @@ from egparse.pages.differences import (
 from egparse.pages.entity_marks import entities, mark
 from egparse.pages.markup import html, node
 from egparse.sentences import Sentence
-from egparse.writers.surface import text_of_sentence
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """Browsers then load and run nothing: the page is complete."""
@@ -150,7 +149,7 @@ def _entry(view: View, options: Options) -> Element:
     """An entry of the list of sentences."""
     accuracy = expected_accuracy(view.sentence)
     differing = sum(_differences(view, options).values())
-    text = text_of_sentence(view.sentence)
+    text = view.sentence.text
     return node(
         "li",
         {},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from itertools import accumulate, pairwise
 from xml.etree.ElementTree import Element
 
@@ -11,7 +11,7 @@ from egparse.pages.dependency_drawing import runs_right_to_left
 from egparse.pages.markup import as_text, parsed, visible
 from egparse.schemes import Span, spans_of
 from egparse.sentences import MISSING, Sentence
-from egparse.writers.surface import text_of_sentence, text_of_tokens
+from egparse.surface import places_in
 
 _TEMPLATE = (
     '<mark class="entity" style="background: linear-gradient({bg}{alpha}, {bg}{alpha}), #fff">'
@@ -30,7 +30,7 @@ def mark(sentence: Sentence) -> Element:
     from spacy import displacy
 
     spans = entities(sentence)
-    text, places = running_text(sentence)
+    text, places = sentence.text, places_of_words(sentence)
     probabilities = [
         least([probability(sentence, "spans", word) for word in range(start, end)])
         for start, end, _ in spans
@@ -75,45 +75,22 @@ def entities(sentence: Sentence) -> list[Span]:
     return spans_of(["O" if tag == MISSING else tag for tag in sentence.spans])
 
 
-def running_text(sentence: Sentence) -> tuple[str, list[tuple[int, int]]]:
-    """The sentence as it was written, and start and end of each word in it.
+def places_of_words(sentence: Sentence) -> list[tuple[int, int]]:
+    """Start and end of each word in the text of its sentence.
 
-    This is the text of the source if it contains all tokens in order; otherwise the tokens with the
-    blanks that MISC says. A word of a multiword token has a place inside of it if its words spell
-    the token (``ca`` and ``n't``), and else that of the whole token (``de`` and ``le`` that of
-    ``du``).
+    A word of a multiword token has a place inside of it if its words spell the token (``ca`` and
+    ``n't``), and else that of the whole token (``de`` and ``le`` that of ``du``).
     """
+    tokens = sentence.surface_tokens
+    ranges = places_in(sentence.text, (token.form for token in tokens))
     places: list[tuple[int, int]] = []
-    for text in (text_of_sentence(sentence), text_of_tokens(sentence)):
-        places, end = [], 0
-        for words, form in _tokens(sentence):
-            start = text.find(form, end)
-            if start < 0 or text[end:start].strip():
-                break
-            end = start + len(form)
-            places += _places_of_words(words, form, start)
+    for token, (start, end) in zip(tokens, ranges, strict=True):
+        words = sentence.forms[token.first : token.last + 1]
+        if len(words) > 1 and sum(map(len, words)) == end - start and "".join(words) == token.form:
+            places += pairwise(accumulate(map(len, words), initial=start))
         else:
-            break
-    return text, places
-
-
-def _tokens(sentence: Sentence) -> Iterator[tuple[Sequence[str], str]]:
-    """The words of each token, and the token."""
-    done = 0
-    for token in sentence.tokens:
-        for form in sentence.forms[done : token.first]:
-            yield (form,), form
-        done = token.last + 1
-        yield sentence.forms[token.first : done], token.form
-    for form in sentence.forms[done:]:
-        yield (form,), form
-
-
-def _places_of_words(words: Sequence[str], token: str, start: int) -> list[tuple[int, int]]:
-    if "".join(words) != token:
-        return [(start, start + len(token))] * len(words)
-    ends = list(accumulate(map(len, words), initial=start))
-    return list(pairwise(ends))
+            places += [(start, end)] * len(words)
+    return places
 
 
 def _colours(types: Iterable[str]) -> dict[str, str]:

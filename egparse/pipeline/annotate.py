@@ -92,11 +92,17 @@ def predict(
     """Predict some layers of words, each from the words and from the tags of the layers before it.
 
     ``given[layer]``, shape (words,), holds tags that are kept and used by later layers, ``ABSENT``
-    where there are none; ``asked`` names the layers whose probabilities are requested.
+    where there are none; ``asked`` names the layers whose probabilities are requested. Labels of
+    arcs are those of the predicted heads, also where ``layers`` lacks the heads.
 
     Raises:
         EgparseError: constraints that leave no sequence or no tree.
     """
+    if "deprels" in layers and "heads" not in layers:
+        whole = predict(model, words, (*layers, "heads"), given, {*asked} - {"heads"}, constraints)
+        return whole._replace(
+            values={one: whole.values[one] for one in whole.values if one in layers}
+        )
     words, (tags, tag_probabilities, _) = predict_tags(
         model, words, layers, given, asked, constraints
     )

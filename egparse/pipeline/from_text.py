@@ -9,7 +9,7 @@ import numpy as np
 from egparse.evaluation.bootstrap import Units
 from egparse.sentences import Sentence
 from egparse.splitting.paragraphs import paragraphs_of, surface_tokens
-from egparse.tokenising.blanks import blanks_after
+from egparse.surface import blanks_after
 from egparse.types import Longs
 
 MIN_UNITS = 30

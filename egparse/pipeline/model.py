@@ -21,14 +21,10 @@ from egparse.features.word_table import Words
 from egparse.fitting.named_losses import probabilistic_layers
 from egparse.fitting.old_tables import config_table_of
 from egparse.layers import (
-    EXPANDER,
     LAYERS,
     LEMMAS,
-    MORPHOLOGY,
-    SPLITTER,
     SUPERTAGS,
     TAG_LAYERS,
-    TOKENISER,
 )
 from egparse.lemmas.lemmatiser import Lemmatiser
 from egparse.parsing.arc_parser import ScoredTree
@@ -45,8 +41,8 @@ from egparse.pipeline.constraints import (
     ResolvedConstraints,
     labels_below,
 )
+from egparse.pipeline.inputs import batches
 from egparse.pipeline.stored_parts import columns_of, parser_of
-from egparse.pipeline.strongest_features import strongest_attributes
 from egparse.pipeline.text import (
     given_numbers,
     given_tags,
@@ -55,11 +51,19 @@ from egparse.pipeline.text import (
     put_back,
 )
 from egparse.pipeline.text_reader import Reader, reader_of
+from egparse.pipeline.weights import sizes, strongest
 from egparse.sentences import Sentence
 from egparse.splitting.splitter import Splitter
 from egparse.storage.collector import collector_paused
 from egparse.storage.header import check_header
-from egparse.storage.model_file import read_model, write_model
+from egparse.storage.model_file import (
+    bytes_with_header,
+    file_parts,
+    header_digest,
+    read_model,
+    read_model_bytes,
+    write_model,
+)
 from egparse.storage.schema import (
     Allowance,
     Choice,
@@ -124,6 +128,13 @@ class ScoredSentence(NamedTuple):
     log_probability: float
 
 
+class _File(NamedTuple):
+    """The file that a model was loaded from, and the digest of its header."""
+
+    path: Path
+    digest: bytes
+
+
 @dataclass(frozen=True, repr=False)
 class Model(Predictors):
     """Predictors with the record of their training; immutable, so that threads may share it.
@@ -141,6 +152,7 @@ class Model(Predictors):
     probabilistic: tuple[str, ...] = ()
     tokeniser: Tokeniser | None = None
     expander: Expander | None = None
+    _file: _File | None = field(default=None, init=False, compare=False)
 
     def __repr__(self) -> str:
         words = self.record.get("words")
@@ -387,6 +399,31 @@ class Model(Predictors):
         Raises:
             ModelFileError: the file cannot be written.
         """
+        with collector_paused():
+            write_model(Path(path), *self._content(), check=_loadable(path))
+
+    def to_bytes(self) -> bytes:
+        """The model file as bytes: as it was loaded, if that file has not changed. A pickle of a
+        model holds them.
+        """
+        as_loaded = self._file and bytes_with_header(*self._file)
+        with collector_paused():
+            return as_loaded or b"".join(file_parts(*self._content(), _loadable("<bytes>")))
+
+    def __reduce__(self) -> tuple[Callable[[bytes], Model], tuple[bytes]]:
+        return Model.from_bytes, (self.to_bytes(),)
+
+    def __copy__(self) -> Model:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Model:
+        """The model itself, which does not change: ``nlp.resume_training`` copies those of all
+        components.
+        """
+        return self
+
+    def _content(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The header and the payload of the model file."""
         header = {
             "language": self.language,
             "layers": list(self.layers),
@@ -422,14 +459,7 @@ class Model(Predictors):
                 "tables": [table.to_payload() for table in lexicon.classes.tables],
                 "columns": list(lexicon.classes.names),
             }
-        with collector_paused():
-            write_model(Path(path), header, payload, check=_loadable(path))
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Model:
-        """The model itself, which does not change: ``nlp.resume_training`` copies those of all
-        components.
-        """
-        return self
+        return header, payload
 
     @classmethod
     def load(cls, path: Path | str, *, sha256: str | None = None) -> Model:
@@ -438,12 +468,31 @@ class Model(Predictors):
         Raises:
             ModelFileError: not a model, damaged, of a newer format, or of another digest.
         """
+        digest = header_digest(path)
         with collector_paused():
-            header, payload = read_model(Path(path), sha256=sha256)
-            try:
-                return cls._from_file(header, payload)
-            except _FAULTS as fault:
-                raise ModelFileError(f"{path}: {_described(fault)}") from fault
+            model = cls._checked(path, *read_model(path, sha256=sha256))
+        object.__setattr__(model, "_file", _File(Path(path).absolute(), digest))
+        return model
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Model:
+        """The model of ``to_bytes``.
+
+        Raises:
+            ModelFileError: no bytes of a model file, damaged, or of a newer format.
+        """
+        with collector_paused():
+            return cls._checked("<bytes>", *read_model_bytes(data))
+
+    @classmethod
+    def _checked(
+        cls, name: Path | str, header: Mapping[str, Any], payload: Mapping[str, Any]
+    ) -> Model:
+        """The model of a file."""
+        try:
+            return cls._from_file(header, payload)
+        except _FAULTS as fault:
+            raise ModelFileError(f"{name}: {_described(fault)}") from fault
 
     @classmethod
     def _from_file(cls, header: Mapping[str, Any], payload: Mapping[str, Any]) -> Model:
@@ -458,9 +507,9 @@ class Model(Predictors):
         read = stored.read(PAYLOAD)
         columns = columns_of(stored, read, labels)
         taggers = {}
-        for layer, stored in read["taggers"].items():
-            stored.require(layer in labels, "", "a layer with labels", "one without")
-            taggers[layer] = Tagger.from_payload(stored, columns.names, len(labels[layer]))
+        for layer, section in read["taggers"].items():
+            section.require(layer in labels, "", "a layer with labels", "one without")
+            taggers[layer] = Tagger.from_payload(section, columns.names, len(labels[layer]))
         joint = read["morphology"]
         morphology = joint and MorphologyTagger.from_payload(joint, columns.names, labels)
         if joint is not None:
@@ -501,56 +550,14 @@ class Model(Predictors):
         """The (attribute, label, weight) triples of greatest weight, by size; none for the parser
         and the tasks of plain text, whose features are hashed.
         """
-        model = self._sequence_models().get(layer)
-        if model is None or layer in (SPLITTER, TOKENISER, EXPANDER):
-            return []
-        if layer == LEMMAS and self.lemmatiser is not None:
-            return strongest_attributes(model, self.columns, self.lemmatiser.part_labels, count)
-        labels: Sequence[str | None] = self.columns.labels[layer].strings
-        if self.morphology is not None and layer in self.morphology.layers:
-            labels = self.morphology.part_labels(layer, self.columns.labels)
-        return strongest_attributes(model, self.columns, labels, count)
+        return strongest(self, layer, count)
 
     def sizes(self) -> dict[str, dict[str, int]]:
         """For each layer, the tasks of plain text, the supertagger, and the tagger of several
         layers in place of these (``morphology``): labels, attributes, weights, and the bytes of
         its weights in memory.
         """
-        sizes = {layer: model.size() for layer, model in self._sequence_models().items()}
-        joint = () if self.morphology is None else self.morphology.layers
-        if joint:
-            sizes[MORPHOLOGY] = sizes[joint[0]]
-        if self.parser is not None:
-            weights = self.parser.weights
-            sizes["heads"] = {
-                "labels": 0,
-                "attributes": weights.size,
-                "weights": int(np.count_nonzero(weights)),
-                "bytes": weights.nbytes,
-            }
-        of_text = [name for name in (TOKENISER, SPLITTER, EXPANDER) if name in sizes]
-        layers = [MORPHOLOGY if layer in joint else layer for layer in self.layers]
-        if self.supertagger is not None and "heads" in layers:
-            layers.insert(layers.index("heads"), SUPERTAGS)
-        return {layer: sizes[layer] for layer in dict.fromkeys((*of_text, *layers))}
-
-    def _sequence_models(self) -> dict[str, Any]:
-        models = {layer: tagger.model for layer, tagger in self.taggers.items()}
-        if self.morphology is not None:
-            models |= dict.fromkeys(self.morphology.layers, self.morphology.tagger.model)
-        if self.supertagger is not None:
-            models[SUPERTAGS] = self.supertagger.model
-        if self.lemmatiser is not None:
-            models[LEMMAS] = self.lemmatiser.model
-        if self.labeller is not None:
-            models["deprels"] = self.labeller.model
-        if self.splitter is not None:
-            models[SPLITTER] = self.splitter.model
-        if self.tokeniser is not None:
-            models[TOKENISER] = self.tokeniser.model
-        if self.expander is not None and self.expander.model is not None:
-            models[EXPANDER] = self.expander.model
-        return models
+        return sizes(self)
 
 
 def _check_layers(named: Sequence[str], probable: Sequence[str], held: Sequence[str]) -> None:
@@ -583,17 +590,3 @@ def _described(fault: Exception) -> str:
     not declared as a part of the file.
     """
     return str(fault) if isinstance(fault, Misfit) else f"config: {fault!r}"
-
-
-def batches(sentences: Iterable[Sentence], n_words: int) -> Iterator[list[Sentence]]:
-    """Lists of consecutive sentences with about ``n_words`` words each."""
-    batch: list[Sentence] = []
-    size = 0
-    for sentence in sentences:
-        batch.append(sentence)
-        size += len(sentence)
-        if size >= n_words:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch

@@ -45,7 +45,6 @@ from egparse.schemes import OUTSIDE, find_tag_fault, to_iob2
 from egparse.sentences import MISSING, Sentence, Source, SurfaceToken
 
 _OPENING_MARKS = ("# newdoc", "# newpar")
-_NO_BLANK = "SpaceAfter=No"
 
 SPANS_KEY = "NE"
 """The key of span tags in MISC, as in ``NE=B-LOC``."""
@@ -368,15 +367,5 @@ def _comments(sentence: Sentence) -> list[str]:
     comments += [line for line in given if not line.startswith(_OPENING_MARKS)]
     has_text = any(line.startswith("# text =") for line in given)
     if (sentence.misc or sentence.tokens) and not has_text:
-        comments.append(f"# text = {escape(_text(sentence))}")
+        comments.append(f"# text = {escape(sentence.text)}")
     return comments
-
-
-def _text(sentence: Sentence) -> str:
-    """The tokens with blanks between them, except after SpaceAfter=No."""
-    misc = sentence.misc or (MISSING,) * len(sentence)
-    tokens = list(zip(sentence.forms, misc, strict=True))
-    for first, last, form, token_misc in reversed(sentence.tokens):
-        tokens[first : last + 1] = [(form, token_misc)]
-    pieces = [form if _NO_BLANK in cell.split("|") else form + " " for form, cell in tokens]
-    return "".join(pieces).removesuffix(" ")

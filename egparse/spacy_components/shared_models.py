@@ -7,8 +7,6 @@ from __future__ import annotations
 import functools
 import inspect
 import logging
-import os
-import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,7 +20,7 @@ from egparse.errors import EgparseError, ModelFileError
 from egparse.hub.model_paths import SUFFIX
 from egparse.pipeline.model import Model
 from egparse.storage.atomic import write_atomically
-from egparse.storage.model_file import MAGIC
+from egparse.storage.model_file import HEADER_DIGEST, MAGIC, header_digest
 
 logger = logging.getLogger("spacy.egparse")
 
@@ -37,9 +35,6 @@ def _log_compilation() -> None:
 
 
 variants.listeners.append(lambda _kernel: _log_compilation())
-
-_CHECKSUM = slice(len(MAGIC) + 4, len(MAGIC) + 4 + 32)
-"""The SHA-256 of the header in a model file; the header holds the SHA-256 of the rest."""
 
 _LOADED: WeakValueDictionary[bytes, SharedModel] = WeakValueDictionary()
 
@@ -73,21 +68,23 @@ class SharedModel:
     def save(self, path: Path) -> None:
         """Write the model file, atomically."""
         self.model.save(path)
-        self.checksum = _checksum_of(path)
-        _LOADED.setdefault(self.checksum, self)
+        self._is_now(header_digest(path))
 
     def to_bytes(self) -> bytes:
         """The model file."""
-        with tempfile.TemporaryDirectory(prefix="egparse-") as folder:
-            path = Path(folder) / "model"
-            self.save(path)
-            return path.read_bytes()
+        data = self.model.to_bytes()
+        self._is_now(data[HEADER_DIGEST])
+        return data
+
+    def _is_now(self, checksum: bytes) -> None:
+        self.checksum = checksum
+        _LOADED.setdefault(checksum, self)
 
     def is_in(self, path: Path) -> bool:
         """Whether a file holds this model."""
         try:
-            return self.checksum is not None and _checksum_of(path) == self.checksum
-        except (OSError, EgparseError):
+            return self.checksum is not None and header_digest(path) == self.checksum
+        except EgparseError:
             return False
 
 
@@ -97,7 +94,7 @@ def load(path: Path) -> SharedModel:
     Raises:
         ModelFileError: not a model, damaged, or of a newer format.
     """
-    checksum = _checksum_of(path)
+    checksum = header_digest(path)
     known = _LOADED.get(checksum)
     if known is not None:
         return known
@@ -106,13 +103,11 @@ def load(path: Path) -> SharedModel:
 
 def _of_file(data: bytes) -> SharedModel:
     """The model of the bytes of a model file; see ``load``."""
-    known = _LOADED.get(data[_CHECKSUM])
+    checksum = data[HEADER_DIGEST]
+    known = _LOADED.get(checksum)
     if known is not None:
         return known
-    with tempfile.TemporaryDirectory(prefix="egparse-") as folder:
-        path = Path(folder) / "model"
-        path.write_bytes(data)
-        return load(path)
+    return _LOADED.setdefault(checksum, SharedModel(Model.from_bytes(data), checksum))
 
 
 _REFERENCE = b"egparse model with the checksum "
@@ -124,7 +119,7 @@ def to_bytes(shared: SharedModel) -> bytes:
     component.
     """
     for other in _siblings(util.to_dict, "serialized"):
-        if shared.checksum is not None and other[_CHECKSUM] == shared.checksum:
+        if shared.checksum is not None and other[HEADER_DIGEST] == shared.checksum:
             return _REFERENCE + shared.checksum
     return shared.to_bytes()
 
@@ -143,7 +138,7 @@ def from_bytes(data: bytes) -> SharedModel:
     if known is not None:
         return known
     for other in _siblings(util.from_dict, "msg"):
-        if other[_CHECKSUM] == checksum:
+        if other[HEADER_DIGEST] == checksum:
             return _of_file(other)
     raise ModelFileError(
         "expected the model of another component in the same bytes, got none; nlp.from_bytes reads "
@@ -186,20 +181,6 @@ def resolve(name: str) -> Path:
     from egparse.hub.resolve import find_model
 
     return find_model(name)
-
-
-def _checksum_of(path: Path) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            start = file.read(_CHECKSUM.stop)
-    except OSError as error:
-        raise ModelFileError(
-            f"{path}: expected a readable file, got: {os.strerror(error.errno or 0)}"
-        ) from error
-    if len(start) < _CHECKSUM.stop or not start.startswith(MAGIC):
-        Model.load(path)  # raises an error that explains what is wrong
-        raise ModelFileError(f"{path}: expected a model file")
-    return start[_CHECKSUM]
 
 
 FILE = "model.msgpack"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from egparse.sentences import MISSING, Sentence
+from egparse.sentences import Sentence
 from egparse.splitting.columns import Paragraph
 from egparse.types import Mask
 
@@ -85,10 +85,7 @@ def as_text(paragraphs: Sequence[Sequence[Sentence]]) -> list[SplitParagraph]:
 
 def surface_tokens(sentence: Sentence) -> list[tuple[str, str]]:
     """The form and the MISC column of each token of a sentence; a multiword token is one."""
-    tokens = list(zip(sentence.forms, sentence.misc or (MISSING,) * len(sentence), strict=True))
-    for first, last, form, misc in reversed(sentence.tokens):
-        tokens[first : last + 1] = [(form, misc)]
-    return tokens
+    return [(token.form, token.misc) for token in sentence.surface_tokens]
 
 
 def _opens_paragraph(sentence: Sentence) -> bool:

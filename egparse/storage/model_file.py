@@ -34,7 +34,7 @@ import stat
 import struct
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from io import BufferedReader
+from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -85,6 +85,10 @@ takes 3 bytes on disk and 64 in memory; a model has some 200,000, of 7 bytes and
 MAX_DIMENSIONS = 32
 
 _PROLOGUE = struct.Struct("<8sI32s")
+
+HEADER_DIGEST = slice(_PROLOGUE.size - 32, _PROLOGUE.size)
+"""Where the SHA-256 of the header stands in a file; the header holds that of the payload."""
+
 _ARRAY_START = struct.Struct("<8sQ")
 
 _FOREIGN_STARTS = {
@@ -113,12 +117,30 @@ def write_model(
 ) -> None:
     """Write a model file atomically (see ``atomic``).
 
-    ``header`` is plain data (configuration, label sets, training record, creation info);
-    ``payload`` may hold numpy arrays of ``DTYPES`` at any depth. Tuples are read back as lists,
-    numpy scalars as Python's. Before anything is written, ``check`` gets both as they will be read.
+    Content is that of ``file_parts``. Before anything is written, ``check`` gets header and payload
+    as they will be read.
 
     Raises:
         ModelFileError: the file cannot be written.
+        ValueError: content that the format cannot hold.
+    """
+    parts = file_parts(header, payload, check)
+    with _faults_of(path, "written"):
+        if Path(path).exists():  # else /dev/null would be replaced too
+            _require_regular(Path(path).stat().st_mode)
+        write_atomically(path, *parts)
+
+
+def file_parts(
+    header: Mapping[str, Any], payload: Mapping[str, Any], check: Check | None = None
+) -> tuple[bytes, bytes, bytes]:
+    """The parts that a model file consists of.
+
+    ``header`` is plain data (configuration, label sets, training record, creation info);
+    ``payload`` may hold numpy arrays of ``DTYPES`` at any depth. Tuples are read back as lists,
+    numpy scalars as Python's. ``check`` gets both as they will be read.
+
+    Raises:
         ValueError: content that the format cannot hold.
     """
     body, payload_again = _packed(payload, arrays=True)
@@ -136,11 +158,7 @@ def write_model(
         raise ValueError(f"expected a header of at most {MAX_HEADER_BYTES} bytes, got {len(head)}")
     if check is not None:
         check(header_again, payload_again)
-    prologue = _PROLOGUE.pack(MAGIC, len(head), hashlib.sha256(head).digest())
-    with _faults_of(path, "written"):
-        if Path(path).exists():  # else /dev/null would be replaced too
-            _require_regular(Path(path).stat().st_mode)
-        write_atomically(path, prologue, head, body)
+    return _PROLOGUE.pack(MAGIC, len(head), hashlib.sha256(head).digest()), head, body
 
 
 def read_model(
@@ -158,11 +176,36 @@ def read_model(
     with _faults_of(path, "read"), _opened(path) as (file, file_size):
         if sha256 is not None:
             _require_digest(file, sha256)
-        header = _read_header(file, file_size)
-        body = _read(file, header["payload_length"])
-        if hashlib.sha256(body).hexdigest() != header["payload_sha256"]:
-            raise _Fault("altered: its payload does not match its checksum")
-        return header, _unpacked(body, arrays=True)
+        return _read_content(file, file_size)
+
+
+def read_model_bytes(data: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The header and the payload of the bytes of a model file; see ``read_model``."""
+    with _faults_of("<bytes>", "read"):
+        return _read_content(BytesIO(data), len(data))
+
+
+def header_digest(path: str | Path) -> bytes:
+    """The SHA-256 of the header of a model file, which holds that of the payload.
+
+    Raises:
+        ModelFileError: as ``read_model``, but the payload is not read.
+    """
+    with _faults_of(path, "read"), _opened(path) as (file, file_size):
+        _read_header(file, file_size)
+        file.seek(0)
+        return file.read(_PROLOGUE.size)[HEADER_DIGEST]
+
+
+def bytes_with_header(path: str | Path, digest: bytes) -> bytes | None:
+    """The bytes of a model file, None if it is not whole or its header has another digest."""
+    try:
+        data = Path(path).read_bytes()
+        file = BytesIO(data)
+        _read_body(file, _read_header(file, len(data)))
+    except (OSError, _Fault):
+        return None
+    return data if data[HEADER_DIGEST] == digest else None
 
 
 def read_header(path: str | Path) -> dict[str, Any]:
@@ -251,6 +294,19 @@ def _read_header(file: BinaryIO, file_size: int) -> dict[str, Any]:
     header = _unpacked(head, arrays=False)
     _check_header(header, file_size - _PROLOGUE.size - length)
     return header
+
+
+def _read_body(file: BinaryIO, header: Mapping[str, Any]) -> bytes:
+    """Read and check the payload, which ``file`` is positioned at."""
+    body = _read(file, header["payload_length"])
+    if hashlib.sha256(body).hexdigest() != header["payload_sha256"]:
+        raise _Fault("altered: its payload does not match its checksum")
+    return body
+
+
+def _read_content(file: BinaryIO, file_size: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    header = _read_header(file, file_size)
+    return header, _unpacked(_read_body(file, header), arrays=True)
 
 
 def _kind_of(start: bytes) -> str:

@@ -29,8 +29,8 @@ from egparse.storage.schema import (
     ascend_within,
     starts_of,
 )
+from egparse.surface import SPACE_AFTER_NO
 from egparse.tagging.sequence_model import SequenceModel, keys_at
-from egparse.tokenising.blanks import SPACE_AFTER_NO
 from egparse.tokenising.expansion_lexicon import (
     LONGEST_AFFIX,
     ONE_WORD,

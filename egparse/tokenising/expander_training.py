@@ -22,9 +22,9 @@ from egparse.layers import EXPANDER
 from egparse.sentences import Sentence
 from egparse.splitting.columns import COLUMNS
 from egparse.splitting.paragraphs import surface_tokens
+from egparse.surface import SPACE_AFTER_NO
 from egparse.tagging.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence
 from egparse.tagging.sequence_model import without_small_weights
-from egparse.tokenising.blanks import SPACE_AFTER_NO
 from egparse.tokenising.expander import MAX_SCRIPTS, Expander, decisions_at
 from egparse.tokenising.expansion_lexicon import ONE_WORD, ExpansionLexicon, Labels
 from egparse.tokenising.expansion_scripts import choose_scripts, is_script

@@ -1,7 +1,7 @@
 """Reading plain text by a tokeniser: sentences of tokens from which the text can be given back.
 
 The tokens with their blanks (``SpaceAfter``, ``SpacesAfter``, ``SpacesBefore`` in MISC, see
-``egparse.tokenising.blanks``) are the text, character for character, unless it has no tokens at
+``egparse.surface``) are the text, character for character, unless it has no tokens at
 all. ``TokenRange`` in MISC says where a token stands in the text, in characters from 0.
 
 A blank line ends a paragraph, and with it a sentence. Text is read paragraph by paragraph, and
@@ -32,11 +32,10 @@ from egparse.readers.docs import (
 from egparse.readers.encodings import UTF_8
 from egparse.sentences import Sentence
 from egparse.splitting.columns import Paragraph
-from egparse.tokenising.blanks import SPACE_AFTER_NO, SPACES_AFTER, SPACES_BEFORE, escaped
+from egparse.surface import SPACE_AFTER_NO, SPACES_AFTER, SPACES_BEFORE, TOKEN_RANGE, escaped
 from egparse.tokenising.tokeniser import Tokeniser, Tokens, forms_of
 from egparse.types import Mask
 
-TOKEN_RANGE = "TokenRange="
 NEW_DOCUMENT, NEW_PARAGRAPH = "# newdoc", "# newpar"
 
 Expand = Callable[[Sequence[Sentence]], Iterable[Sentence]]

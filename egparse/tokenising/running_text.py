@@ -9,7 +9,7 @@ import numpy as np
 
 from egparse.sentences import Sentence
 from egparse.splitting.paragraphs import paragraphs_of, surface_tokens
-from egparse.tokenising.blanks import blanks_after
+from egparse.surface import blanks_after
 from egparse.types import Longs
 
 PARAGRAPH_END = "\n\n"

@@ -18,10 +18,10 @@ from egparse.layers import TOKENISER
 from egparse.sentences import Sentence
 from egparse.splitting.characters import character_tables
 from egparse.splitting.paragraphs import surface_tokens
+from egparse.surface import SPACE_AFTER_NO
 from egparse.tagging.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence
 from egparse.tagging.sequence_model import without_small_weights
 from egparse.tokenising.addresses import addresses_are_tokens
-from egparse.tokenising.blanks import SPACE_AFTER_NO
 from egparse.tokenising.columns import COLUMNS, columns_of
 from egparse.tokenising.lexicon import Lexicon, hashes_of_tokens
 from egparse.tokenising.pieces import (

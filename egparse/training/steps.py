@@ -132,7 +132,8 @@ class StepLearner:
         """Make one step for some layers of the model; returns the loss of each layer that has
         learned, in nats, summed over the sentences, each at its visit.
 
-        A sentence that lacks a value of a layer for some word is not used for that layer.
+        A sentence that lacks a value of a layer for some word is not used for that layer; labels of
+        arcs need heads.
 
         Raises:
             EgparseError: weights that are no longer finite.
@@ -317,7 +318,7 @@ class StepLearner:
     def _parse(self, part: Part, layers: Sequence[str]) -> dict[str, float]:
         parser = self.predictors.parser
         assert parser is not None
-        part = _annotated(part, layers := [one for one in layers if one in ("heads", "deprels")])
+        part = _annotated(part, ["heads", "deprels"] if "deprels" in layers else ["heads"])
         if not part.sentences:
             return {}
         losses = {}
@@ -594,4 +595,4 @@ def _has(sentence: Sentence, layer: str) -> bool:
         return False
     if layer == "heads":
         return MISSING_HEAD not in values
-    return layer == "feats" or (MISSING not in values and "-" not in values)
+    return layer == "feats" or MISSING not in values

@@ -5,14 +5,14 @@ DEPS, which ``Sentence`` does not have.
 ``id``         ``# sent_id``; null without one
 ``newdoc``     the ID in ``# newdoc id``, empty without one; absent if no document begins here
 ``newpar``     likewise, for paragraphs
-``text``       ``# text``, else the tokens with the blanks between them
+``text``       the text of the sentence, as ``Sentence.text`` has it
 ``start``      where the sentence starts and ends in the text of the input, in characters from 0;
 ``end``        absent if not known
 ``comments``   the other lines of comments, with ``#``; absent if there are none
 ``tokens``     the multiword tokens: ``first`` and ``last``, IDs of words; ``form``; ``misc``; and
                ``start`` and ``end`` if known; absent if there are none
-``words``      the words, each with the keys of ``Sentence.rows``: ``id`` from 1, ``form``,
-               ``lemma``, ``upos``, ``xpos``, ``feats``, ``head``, ``deprel``, ``misc``; ``spans``
+``words``      the words, each with keys of ``Sentence.rows``: ``id`` from 1, ``form``, ``lemma``,
+               ``upos``, ``xpos``, ``feats``, ``head``, ``deprel``, ``misc``; ``spans``
                if the sentence has entities or chunks; ``p_upos`` and so on as far as it has
                probabilities; and ``start`` and ``end`` if known
 =============  =====================================================================================
@@ -29,11 +29,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
-from egparse.writers.surface import text_of_sentence
+from egparse.surface import range_of
 
 _COMMENT = re.compile(r"#\s*(sent_id|text|newdoc|newpar)\b(?:\s+id)?\s*(?:=\s*(.*))?$")
-_RANGE = re.compile(r"(?:^|\|)TokenRange=(\d+):(\d+)(?:\||$)")
 _NEVER_MISSING = ("id", "form")
+_OF_TOKENS = ("sentence", "token", "start", "end")
 _NOTHING: dict[str, Any] = dict.fromkeys(
     ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "misc")
 )
@@ -55,7 +55,7 @@ def as_json(sentence: Sentence) -> dict[str, Any]:
                 others.append(line)
         elif found[1] in ("newdoc", "newpar"):
             made[found[1]] = (found[2] or "").strip()
-    made["text"] = text_of_sentence(sentence)
+    made["text"] = sentence.text
     tokens = [
         {
             "first": token.first + 1,
@@ -82,7 +82,9 @@ def as_json(sentence: Sentence) -> dict[str, Any]:
 def _words(sentence: Sentence) -> Iterator[dict[str, Any]]:
     for row in sentence.rows():
         found = _NOTHING | {
-            key: value if key in _NEVER_MISSING else _value(value) for key, value in row.items()
+            key: value if key in _NEVER_MISSING else _value(value)
+            for key, value in row.items()
+            if key not in _OF_TOKENS
         }
         if row["form"] == MISSING and row.get("lemma") == MISSING:  # the word is an underscore
             found["lemma"] = MISSING
@@ -95,5 +97,5 @@ def _value(value: str | float | None) -> str | float | None:
 
 
 def _place(misc: str) -> dict[str, int]:
-    found = _RANGE.search(misc)
-    return {} if found is None else {"start": int(found[1]), "end": int(found[2])}
+    found = range_of(misc)
+    return {} if found is None else dict(zip(("start", "end"), found, strict=True))

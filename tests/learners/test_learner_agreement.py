@@ -82,10 +82,10 @@ def agree_log_linear(
 
 
 def agree_max_margin(problem: VectorProblem, c: float) -> None:
-    config = LearnerConfig(beta=MARGIN[0], gamma=MARGIN[1], c=c)
     """The optimum lies between the dual of EG and the primal of the cutting plane; EG's own primal
     has kinks to jump to and fro at.
     """
+    config = LearnerConfig(beta=MARGIN[0], gamma=MARGIN[1], c=c)
     primal, dual = best("cutting-plane", problem, config, 2e-4, 500)
     _, eg_dual = best("eg-online", problem, config, 5e-4, 300)
     assert primal - dual <= 2e-4 * abs(dual)

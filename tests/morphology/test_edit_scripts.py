@@ -15,7 +15,6 @@ from properties import examples
 
 from egparse.morphology.edit_scripts import (
     apply,
-    apply_all,
     is_script,
     longest_common_substring,
     script_of,
@@ -97,11 +96,6 @@ def test_other_texts_are_no_scripts(text: str) -> None:
     assert not is_script(text)
     with pytest.raises(ValueError, match="expected an edit script such as"):
         apply(text, "form")
-
-
-def test_many_are_applied_as_one_by_one() -> None:
-    scripts, forms = ["l", "l-3+y", "u", "l-3+y"], ["A", "Cities", "b", "ies"]
-    assert apply_all(scripts, forms) == ["a", "city", "B", None]
 
 
 def test_the_common_substring_is_the_longest_and_the_leftmost() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from egparse.pages.annotation_page import View, annotation_page
 from egparse.pages.dependency_drawing import draw
-from egparse.pages.entity_marks import mark, running_text
+from egparse.pages.entity_marks import mark
 from egparse.readers.conllu import SPANS_KEY
 from egparse.readers.corpus import read_corpus
 from egparse.sentences import Sentence
@@ -68,7 +68,7 @@ def below(drawing: Element) -> list[list[str | None]]:
     ],
 )
 def test_a_sentence_is_shown_as_it_was_written(conllu: str, text: str) -> None:
-    assert running_text(sentence_of(conllu))[0] == text
+    assert text_of(mark(sentence_of(conllu).with_layers(spans=()))) == text
 
 
 def test_entities_are_marked_in_the_text_as_it_was_written() -> None:

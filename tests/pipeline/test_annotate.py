@@ -72,6 +72,16 @@ def test_tags_are_the_first_layers_of_the_whole_prediction() -> None:
     np.testing.assert_array_equal(some.values["upos"], whole.values["upos"])
 
 
+def test_labels_of_arcs_alone_are_those_of_the_whole_prediction() -> None:
+    model = quick_model()
+    some = {"upos", "xpos", "feats", "spans", "deprels"}
+    alone = predict(model, words(), some, {}, {"deprels"})
+    whole = predict(model, words(), model.layers, {}, {"deprels"})
+    assert set(alone.values) == some
+    assert np.array_equal(alone.values["deprels"], whole.values["deprels"])
+    assert np.array_equal(alone.probabilities["deprels"], whole.probabilities["deprels"])
+
+
 def test_given_tags_are_kept_and_those_after_them_see_them() -> None:
     upos = gold("upos")
     partly = np.where(np.arange(len(upos)) % 2 == 0, upos, ABSENT).astype(np.int32)

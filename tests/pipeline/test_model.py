@@ -4,6 +4,8 @@ again.
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -20,7 +22,8 @@ from egparse.evaluation.scores import total
 from egparse.fitting.config_files import check_config
 from egparse.fitting.progress import Iteration, Step
 from egparse.hub.resolve import load
-from egparse.pipeline.model import Model, batches
+from egparse.pipeline.inputs import batches
+from egparse.pipeline.model import Model
 from egparse.readers.docs import read_text
 from egparse.readers.trees import find_tree_fault
 from egparse.sentences import Sentence
@@ -69,6 +72,34 @@ def test_what_is_saved_is_what_is_loaded(tmp_path: Path) -> None:
     assert loaded.record["sentences"] == 60
     assert loaded.strongest("upos", 3) == model.strongest("upos", 3)
     assert loaded.sizes() == model.sizes()
+
+
+def test_a_model_is_pickled_as_its_file(tmp_path: Path) -> None:
+    model, path = quick_model(), tmp_path / "a.msgpack"
+    model.save(path)
+    loaded, file = Model.load(path), path.read_bytes()
+    expected = list(model.annotate(sample("test")))
+    for one in (model, loaded, replace(loaded)):
+        copied = pickle.loads(pickle.dumps(one))
+        assert list(copied.annotate(sample("test"))) == expected
+        assert one.to_bytes() == copied.to_bytes() == file
+        assert copy.copy(one) is copy.deepcopy(one) is one
+    assert replace(loaded, language="fr").to_bytes() != file
+    path.write_bytes(file[:-1])
+    assert loaded.to_bytes() == file
+    with pytest.raises(ModelFileError, match=r"^<bytes>: truncated"):
+        Model.from_bytes(file[:-1])
+
+
+def test_the_bytes_of_the_file_that_a_model_was_loaded_from_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    quick_model().save("a.msgpack")
+    loaded = Model.load("a.msgpack")
+    monkeypatch.chdir("/")
+    monkeypatch.setattr(Model, "_content", None)  # nothing is packed anew
+    assert loaded.to_bytes() == (tmp_path / "a.msgpack").read_bytes()
 
 
 def test_equal_seeds_give_equal_bytes(tmp_path: Path) -> None:

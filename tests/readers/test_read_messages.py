@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import pickle
 
 import pytest
 from readers.samples import row
@@ -48,3 +49,9 @@ def test_every_error_is_one_line() -> None:
     assert said.endswith("xxx is the fault")
     assert len(said) < 2100
     assert one_line("Café, 語, 😀") == "Café, 語, 😀"
+
+
+def test_a_fault_passes_between_processes() -> None:
+    fault = CorpusError(NASTY, 3, "ten cells", "two", "s-1")
+    copied = pickle.loads(pickle.dumps(fault))
+    assert (type(copied), str(copied), vars(copied)) == (CorpusError, str(fault), vars(fault))

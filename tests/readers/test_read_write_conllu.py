@@ -107,7 +107,7 @@ def test_without_a_source() -> None:
     assert format_sentence(sentence) == "\n".join(
         [
             "# sent_id = 7",
-            "# text = ab ",
+            "# text = ab",
             "1\ta\tx\t_\t_\t_\t2\t_\t_\tSpaceAfter=No|NE=B-A",
             "2\tb\ty\t_\t_\t_\t0\t_\t_\t_",
             "3\t_\tz\t_\t_\t_\t_\t_\t_\t_",

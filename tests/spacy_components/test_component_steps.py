@@ -13,7 +13,7 @@ from sample_treebank import sample
 from spacy.cli.init_config import fill_config
 from spacy.cli.train import train as spacy_train
 from spacy.language import Language
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 from spacy_components.conftest import ALL, blank
 from spacy_components.test_component_training import (
@@ -26,7 +26,7 @@ from spacy_components.test_component_training import (
 from spacy_components.texts import TEXTS, said
 
 from egparse.errors import EgparseError
-from egparse.spacy_components.learning.examples import complete_sentences
+from egparse.spacy_components.learning.examples import complete_sentences, sentences_of
 
 
 def everything(nlp: Language) -> list[object]:
@@ -221,6 +221,15 @@ def test_sentences_whose_words_do_not_match_are_those_of_the_gold() -> None:
     assert all(-1 not in sentence.heads for sentence in found.sentences)
     forms = {sentence.forms for sentence in sample("train")[:30]}
     assert sum(one.forms in forms for one in found.sentences) >= 30 - len(examples)
+
+
+def test_entities_that_are_not_annotated_are_missing_and_hyphens_are_words() -> None:
+    nlp = spacy.blank("en")
+    gold = Doc(nlp.vocab, words=["Ann", "-", "left"], lemmas=["Ann", "-", "leave"])
+    gold.set_ents([Span(gold, 0, 1, "PER")], missing=[gold[1:3]], default="outside")
+    (found,) = sentences_of(Example(nlp.make_doc("Ann - left"), gold))
+    assert found.spans == ("B-PER", "_", "_")
+    assert found.lemmas == ("Ann", "-", "leave")
 
 
 def test_a_parser_is_trained_where_tokens_do_not_match() -> None:

@@ -12,7 +12,7 @@ from egparse.fitting.progress import silent
 from egparse.fitting.task import fit
 from egparse.sentences import Sentence
 from egparse.splitting.paragraphs import surface_tokens
-from egparse.tokenising.blanks import blanks_after, blanks_before
+from egparse.surface import SPACES_BEFORE, blanks_after, unescaped
 from egparse.tokenising.running_text import running_text
 from egparse.tokenising.tokeniser import Tokeniser
 from egparse.tokenising.training import TokeniserTask
@@ -28,7 +28,12 @@ def small_tokeniser() -> Tokeniser:
 def text_of(sentences: Iterable[Sentence]) -> str:
     """The tokens with the blanks around them."""
     return "".join(
-        blanks_before(misc) + form + blanks_after(misc)
+        _blanks_before(misc) + form + blanks_after(misc)
         for sentence in sentences
         for form, misc in surface_tokens(sentence)
     )
+
+
+def _blanks_before(misc: str) -> str:
+    values = [one for one in misc.split("|") if one.startswith(SPACES_BEFORE)]
+    return unescaped("".join(values).removeprefix(SPACES_BEFORE))

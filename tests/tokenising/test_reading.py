@@ -15,8 +15,8 @@ from egparse.errors import CorpusError
 from egparse.readers import docs
 from egparse.readers.conllu import format_sentence, read_conllu
 from egparse.sentences import Sentence
+from egparse.surface import blanks_after, escaped, unescaped
 from egparse.tokenising import reading as module
-from egparse.tokenising.blanks import blanks_after, blanks_before, escaped, unescaped
 from egparse.tokenising.reading import TOKEN_RANGE, Reading, TextReader
 
 ODD = "ab.Z'1 \n\r\t-,\u00a0\u200b\u2028\x85\x0b|\\_=\u00e9\u6f22\U0001f600\u200d\ufe0f\x00\x07@:/"
@@ -118,8 +118,7 @@ def test_blanks_in_misc(blanks: str) -> None:
     assert unescaped(value) == blanks
     assert not set(value) & set(" \t\r\n|")
     assert blanks_after(f"A=1|SpacesAfter={value}|B=2") == blanks
-    assert blanks_before(f"SpacesBefore={value}|B=2") == blanks
-    assert (blanks_after("_"), blanks_after("SpaceAfter=No"), blanks_before("_")) == (" ", "", "")
+    assert (blanks_after("_"), blanks_after("SpaceAfter=No")) == (" ", "")
 
 
 def test_documents_paragraphs_and_ids() -> None:

@@ -109,6 +109,20 @@ def test_a_sentence_is_used_for_the_layers_that_it_has() -> None:
     assert learner.update([], LAYERS) == {}
 
 
+def test_a_hyphen_is_a_value() -> None:
+    hyphen = Sentence(
+        forms=("well", "-", "known"), lemmas=("well", "-", "known"), xpos=("RB", "-", "VBN")
+    )
+    assert set(StepLearner(quick_model()).update([hyphen], LAYERS)) == {"xpos", "lemmas"}
+
+
+def test_labels_of_arcs_are_learned_only_from_sentences_with_heads() -> None:
+    learner = StepLearner(quick_model())
+    whole, headless = sample("train")[60], replace(sample("train")[61], heads=())
+    assert learner.update([headless], ("deprels",)) == {}
+    assert set(learner.update([whole, headless], ("deprels",))) == {"deprels"}
+
+
 def test_new_words_and_labels_are_learned() -> None:
     learner = StepLearner(quick_model())
     strange = Sentence(

@@ -103,7 +103,6 @@ def sentences_of(example: Example) -> Iterator[Sentence]:
     heads, deps = [], []
     if gold.has_annotation("DEP"):
         heads, deps = example.get_aligned_parse(projectivize=False)  # type: ignore[no-untyped-call]
-    has_spans = gold.has_annotation("ENT_IOB")
     yield from _sentences(
         doc,
         _Annotation(
@@ -114,7 +113,7 @@ def sentences_of(example: Example) -> Iterator[Sentence]:
             _tags(example, "LEMMA"),
             heads,
             deps,
-            biluo_to_iob(example.get_aligned_ner()) if has_spans else (),
+            _spans(example) if gold.has_annotation("ENT_IOB") else (),
         ),
     )
 
@@ -182,6 +181,14 @@ def _tags(example: Example, attribute: str) -> list[str]:
     return [value or MISSING for value in example.get_aligned(attribute, as_string=True)]
 
 
+def _spans(example: Example) -> list[str]:
+    """The aligned tags of entities, ``_`` where there is none: for spaCy that is None, or ``-``
+    where an entity does not end with a token.
+    """
+    tags = biluo_to_iob(example.get_aligned_ner())
+    return [MISSING if tag in (None, "-") else tag for tag in tags]
+
+
 def _head(token: int, head: int | None, positions: Mapping[int, int]) -> int:
     if head is None:
         return MISSING_HEAD
@@ -192,8 +199,6 @@ def is_complete(sentence: Sentence, layers: Sequence[str]) -> bool:
     """Whether every word has its tags, and the sentence a tree; lemmas may be missing."""
     tags = [layer for layer in ("upos", "xpos", "spans", "deprels") if layer in layers]
     if any(not getattr(sentence, layer) or MISSING in getattr(sentence, layer) for layer in tags):
-        return False
-    if "spans" in layers and "-" in sentence.spans:
         return False
     if "heads" not in layers:
         return True

@@ -20,7 +20,7 @@ from egparse.pipeline.model import Model
 from egparse.sentences import MISSING, Sentence
 from egparse.spacy_components.model_holder import ModelHolder
 from egparse.spacy_components.tokens.multiword import put_words, register
-from egparse.tokenising.blanks import SPACE_AFTER_NO
+from egparse.surface import SPACE_AFTER_NO
 from egparse.tokenising.tokeniser import Tokens
 
 
