@@ -28,7 +28,7 @@ from io import BytesIO, StringIO
 from typing import Any, NamedTuple
 
 from egparse.errors import EgparseError, EmptyCorpusError, one_line
-from egparse.pipeline.model import batches
+from egparse.pipeline.inputs import batches
 from egparse.pipeline.plain_text import PLAIN_FORMATS, SENTENCES, TEXT, read_plain
 from egparse.readers.corpus import read_corpus, write_corpus
 from egparse.sentences import Sentence
