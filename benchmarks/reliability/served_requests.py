@@ -22,7 +22,6 @@ import random
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -31,10 +30,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import urlencode
 
 from findings import finish, parser_for, percentile
 from processes import cpu_seconds_of, memory_of
+from service import PATIENCE, Service, form
 from texts import paragraphs_of
 
 from egparse.hub.resolve import find_model
@@ -48,11 +47,8 @@ LONG = 60_000
 TAKEN = 1.0
 """Seconds after which a request that was sent whole has been taken."""
 
-PATIENCE = 300.0
 GROWTH = 1.3
 """Of memory from an early moment on, at most: long requests come and go."""
-
-URL_ENCODED = "application/x-www-form-urlencoded"
 
 
 class Asked(NamedTuple):
@@ -122,35 +118,6 @@ def texts_of(options: argparse.Namespace) -> tuple[list[Asked], list[Asked]]:
         return Asked(text, output.getvalue())
 
     return [asked(text) for text in short], [asked(text) for text in long]
-
-
-class Service:
-    """A process that serves a model."""
-
-    def __init__(self, model: str, folder: Path) -> None:
-        self._log = folder / "log"
-        command = [sys.executable, "-m", "egparse", "serve", model, "--port", "0"]
-        with self._log.open("wb") as said:
-            self.process = subprocess.Popen(command, stderr=said)
-        end = time.monotonic() + PATIENCE
-        while " at http://" not in self.said:
-            if self.process.poll() is not None or time.monotonic() > end:
-                raise RuntimeError(f"the service does not start: {self.said[-500:]}")
-            time.sleep(0.1)
-        self.port = int(self.said.partition(" at http://127.0.0.1:")[2].split()[0])
-
-    def __enter__(self) -> Service:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
-
-    @property
-    def said(self) -> str:
-        """The log so far."""
-        return self._log.read_text(encoding="utf-8")
 
 
 class Load:
@@ -341,20 +308,6 @@ class Load:
                     self._seen.fail(f"/health: {type(error).__name__}: {error}")
             connection.close()
             time.sleep(0.2)
-
-
-def form(text: str, draw: random.Random) -> tuple[bytes, str]:
-    """A form with a text, URL-encoded or in several parts, and its type."""
-    parameters = {"data": text, "tokenizer": "", "tagger": "", "parser": ""}
-    if draw.random() < 0.5:
-        return urlencode(parameters).encode(), URL_ENCODED
-    boundary = f"{draw.getrandbits(128):032x}"
-    parts = [
-        f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
-        for name, value in parameters.items()
-    ]
-    body = "".join(parts) + f"--{boundary}--\r\n"
-    return body.encode(), f"multipart/form-data; boundary={boundary}"
 
 
 if __name__ == "__main__":
