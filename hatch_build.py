@@ -49,6 +49,25 @@ def get_requires_for_build_wheel(config_settings: dict[str, Any] | None = None) 
     ]
 
 
+def prepare_metadata_for_build_wheel(
+    metadata_directory: str, config_settings: dict[str, Any] | None = None
+) -> str:
+    """Write the metadata of the wheel (PEP 517), for which nothing is compiled.
+
+    hatchling has this function, but not where pip calls it, as a hook may change what it writes;
+    pip would build the whole wheel instead, and compile while it says that it prepares metadata.
+    The hook below changes none of it.
+    """
+    from hatchling.builders.wheel import WheelBuilder
+
+    builder = WheelBuilder(os.getcwd())
+    folder = Path(metadata_directory, f"{builder.artifact_project_id}.dist-info")
+    folder.mkdir(exist_ok=True)
+    metadata = builder.config.core_metadata_constructor(builder.metadata)
+    folder.joinpath("METADATA").write_text(metadata, encoding="utf-8")
+    return folder.name
+
+
 def _extent() -> str:
     """For which processors to compile: here, all or none."""
     extent = os.environ.get("EGPARSE_BUILD_KERNELS", "here")

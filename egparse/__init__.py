@@ -1,4 +1,4 @@
-"""egparse: taggers and dependency parsers trained by online exponentiated gradient.
+"""egparse: tokenisers, taggers, lemmatisers and dependency parsers that learn from a corpus.
 
 Importing the package costs next to nothing: each name of ``__all__`` is imported when it is first
 asked for.

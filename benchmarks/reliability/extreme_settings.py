@@ -25,6 +25,7 @@ from egparse.api import train
 from egparse.errors import EgparseError
 from egparse.fitting.learner_options import OPTIONS
 from egparse.fitting.settings import Setting, range_of, settings
+from egparse.learners.registry import LEARNERS
 from egparse.pipeline.model import Model
 from egparse.readers.corpus import read_corpus
 from egparse.sentences import Sentence
@@ -61,9 +62,9 @@ def drawn(chance: random.Random, known: list[Setting]) -> dict[str, object]:
     for setting in chance.sample(known, chance.randint(1, 5)):
         name = setting.key.rpartition(".")[2]
         if name == "learner":
-            learner = chance.choice(list(OPTIONS))
+            learner = chance.choice(list(LEARNERS))
             chosen[setting.key] = learner
-            options = OPTIONS[learner]
+            options = OPTIONS.get(learner, {})
             if options and chance.random() < 0.5:
                 option = chance.choice(list(options))
                 value = chance.choice(extremes(range_of(options[option])))

@@ -70,10 +70,11 @@ def egparse(
         ),
     ] = False,
 ) -> None:
-    """Taggers and dependency parsers, trained by online exponentiated gradient.
+    """Tokenisers, taggers, lemmatisers and dependency parsers that learn from a corpus.
 
-    A model has every layer that its training corpus annotates: part-of-speech tags, morphological
-    features, entities, dependency trees and their labels, and sentence boundaries.
+    A model has every layer that its training corpus annotates: tokens and sentences of plain text,
+    part-of-speech tags, morphological features, lemmas, entities, dependency trees and their
+    labels.
     """
 
 

@@ -233,7 +233,7 @@ EngineOption: TypeAlias = Annotated[
     Engine,
     typer.Option(
         "--engine",
-        help="Work on this machine, or on a cluster by Ray (pip install 'egparse\\[ray]').",
+        help="Work on this machine, or on a cluster by Ray (pip install 'egparse[ray]').",
     ),
 ]
 

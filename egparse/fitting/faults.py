@@ -12,6 +12,7 @@ from egparse.fitting.config import LearningConfig
 from egparse.fitting.learner_options import OPTIONS
 from egparse.fitting.settings import Setting, range_of, settings
 from egparse.layers import LAYERS
+from egparse.learners.registry import LEARNERS
 from egparse.similar import did_you_mean
 
 _SHOWN = 60
@@ -102,12 +103,12 @@ def check_learner(section: str, config: LearningConfig, name: str) -> None:
     the option cannot have.
     """
     learner, key = config.learner, f"{name}: {section}"
-    if learner not in OPTIONS:
+    if learner not in LEARNERS:
         raise ConfigError(
-            f"{key}.learner: expected a learner among {', '.join(OPTIONS)}, got {shown(learner)}"
-            + did_you_mean(learner, OPTIONS)
+            f"{key}.learner: expected a learner among {', '.join(LEARNERS)}, got {shown(learner)}"
+            + did_you_mean(learner, LEARNERS)
         )
-    known = OPTIONS[learner]
+    known = OPTIONS.get(learner, {})
     for option, value in config.options.items():
         if option not in known:
             listed = ", ".join(known) or "none"

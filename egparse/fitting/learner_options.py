@@ -66,7 +66,6 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "subproblem": Literal["linearised", "exact"],
         "below_zero": Literal["estimate", "skip"],
     },
-    "sdca": {},
     "mira": {
         "averaged": bool,
         "k": Annotated[int, Interval(ge=1, le=100)],
@@ -111,9 +110,6 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "refresh": Count,
         "averaged": bool,
     },
-    "gis": {},
-    "iis": {},
-    "scgis": {},
     "cd": {
         "gamma": Annotated[float, Interval(ge=1e-9, lt=0.5)],
         "beta": Annotated[float, Interval(ge=1e-9, lt=1)],
@@ -123,12 +119,10 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "beta": Annotated[float, Interval(ge=1e-9, lt=1)],
     },
     "tron": {"forcing": Annotated[float, Interval(ge=1e-6, lt=1)]},
-    "dual-cd": {},
     "hmm": {"smoothing": Rate, "transition_smoothing": Rate},
     "naive-bayes": {"smoothing": Rate, "transition_smoothing": Rate},
-    "kernel-perceptron": {},
 }
-"""Learner -> its options, each with the type of its values."""
+"""Learner -> its options, each with the type of its values, as far as it has some."""
 
 
 def with_own_types(learner: str, options: Mapping[str, Any]) -> dict[str, Any]:

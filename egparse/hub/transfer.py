@@ -89,7 +89,7 @@ class Transfer:
             refused = response.status_code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
             if size and (refused or (partial and not continues)):
                 self._forget()  # the partial file may be of another version
-                return self._receive(url)
+                raise _ConnectionLost(f"expected bytes from {size:,} on, got others")
             if response.status_code != HTTPStatus.OK and not continues:
                 raise DownloadError(
                     f"{url}: expected a file, got {response.status_code} {response.reason}"

@@ -21,11 +21,12 @@ from egparse.pages.differences import (
     differs_in_label,
     differs_in_tag,
     label_of,
-    shown_layer,
+    shown_layers,
 )
-from egparse.pages.entity_marks import entities, mark, running_text, source_text
+from egparse.pages.entity_marks import entities, mark
 from egparse.pages.markup import html, node
 from egparse.sentences import Sentence
+from egparse.writers.surface import text_of_sentence
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """Browsers then load and run nothing: the page is complete."""
@@ -44,6 +45,19 @@ class View(NamedTuple):
     compared: Sentence | None = None
 
 
+class Options(NamedTuple):
+    """What is shown of each sentence: whether entities are compared, how many words are drawn, and
+    which layers below them (None: the default).
+    """
+
+    with_entities: bool = False
+    words: int = MOST_WORDS
+    layers: Sequence[str] | None = None
+
+
+DEFAULTS = Options()
+
+
 def annotation_page(
     views: Sequence[View],
     *,
@@ -51,13 +65,16 @@ def annotation_page(
     facts: Sequence[str] = (),
     language: str | None = None,
     words: int = MOST_WORDS,
+    layers: Sequence[str] | None = None,
 ) -> str:
     """A complete HTML page, which loads nothing.
 
     ``facts`` are lines below the title, ``language`` is a code such as ``en``. Of each sentence the
-    first ``words`` words are drawn.
+    first ``words`` words are drawn, with their values in ``layers`` (of ``WORD_LAYERS``) below
+    them; None stands for UPOS, or the first layer of tags that the sentence has instead.
     """
     with_entities = any(view.compared is not None and entities(view.compared) for view in views)
+    options = Options(with_entities, words, layers)
     return html(
         node(
             "html",
@@ -76,9 +93,9 @@ def annotation_page(
                 node(
                     "nav",
                     {"aria-label": "Sentences"},
-                    node("ol", {}, *(_entry(view, with_entities) for view in views)),
+                    node("ol", {}, *(_entry(view, options) for view in views)),
                 ),
-                node("main", {}, *(article(view, with_entities, words) for view in views)),
+                node("main", {}, *(article(view, options) for view in views)),
             ),
         )
     )
@@ -129,11 +146,11 @@ def _legend(views: Sequence[View]) -> Element:
     return node("div", {"class": "legend"}, *items)
 
 
-def _entry(view: View, with_entities: bool) -> Element:
+def _entry(view: View, options: Options) -> Element:
     """An entry of the list of sentences."""
     accuracy = expected_accuracy(view.sentence)
-    differing = sum(_differences(view, with_entities).values())
-    text = source_text(view.sentence) or running_text(view.sentence)[0]
+    differing = sum(_differences(view, options).values())
+    text = text_of_sentence(view.sentence)
     return node(
         "li",
         {},
@@ -160,14 +177,12 @@ def _entry(view: View, with_entities: bool) -> Element:
     )
 
 
-def article(view: View, with_entities: bool = False, words: int = MOST_WORDS) -> Element:
-    """A sentence of a page: its text with entities, and the tree of its first ``words`` words;
-    ``with_entities``: those of the other annotation are compared too.
-    """
+def article(view: View, options: Options = DEFAULTS) -> Element:
+    """A sentence of a page: its text with entities, and its tree."""
     number, sentence, compared = view
     name = sentence.sentence_id
     texts = [mark(sentence)]
-    if with_entities and compared is not None and entities(compared) != entities(sentence):
+    if options.with_entities and compared is not None and entities(compared) != entities(sentence):
         other = mark(compared)
         other.attrib["class"] += " input"
         texts.append(other)
@@ -181,14 +196,14 @@ def article(view: View, with_entities: bool = False, words: int = MOST_WORDS) ->
             *([node("bdi", {"class": "id"}, name)] if name and name != str(number) else []),
         ),
         *texts,
-        *(node("p", {"class": "summary"}, line) for line in _summary(view, with_entities)),
+        *(node("p", {"class": "summary"}, line) for line in _summary(view, options)),
     )
-    layer = shown_layer(sentence)
-    if layer or any(head >= 0 for head in sentence.heads):
-        if words < len(sentence):
-            cut = f"Drawn: the first {words:,} of {len(sentence):,} words."
+    layers = shown_layers(sentence, options.layers)
+    if layers or any(head >= 0 for head in sentence.heads):
+        if options.words < len(sentence):
+            cut = f"Drawn: the first {options.words:,} of {len(sentence):,} words."
             element.append(node("p", {"class": "summary cut"}, cut))
-        tree = draw(sentence, number, compared, words, layer)
+        tree = draw(sentence, number, compared, options.words, layers)
         box = {
             "class": "tree",
             "tabindex": "0",
@@ -200,7 +215,7 @@ def article(view: View, with_entities: bool = False, words: int = MOST_WORDS) ->
     return element
 
 
-def _summary(view: View, with_entities: bool) -> Iterator[str]:
+def _summary(view: View, options: Options) -> Iterator[str]:
     """Lines on the expected accuracy of the sentence, and on differences from the input."""
     sentence = view.sentence
     accuracy, word = expected_accuracy(sentence), least_certain_head(sentence)
@@ -215,28 +230,33 @@ def _summary(view: View, with_entities: bool) -> Iterator[str]:
     if view.compared is not None:
         parts = [
             f"{count} {name if count == 1 else plural}"
-            for (name, plural), count in _differences(view, with_entities).items()
+            for (name, plural), count in _differences(view, options).items()
             if count
         ]
         yield f"Differences from the input: {', '.join(parts) or 'none'}"
 
 
-def _differences(view: View, with_entities: bool) -> Mapping[tuple[str, str], int]:
-    """The numbers of words with another head, another label (of any head) and another tag, and of
-    entities that only one annotation has; the keys are names in singular and plural.
+def _differences(view: View, options: Options) -> Mapping[tuple[str, str], int]:
+    """The numbers of words with another head and another label (of any head), of other tags and
+    lemmas below the words, and of entities that only one annotation has; the keys are names in
+    singular and plural.
     """
     _, sentence, compared = view
-    words, layer = range(len(sentence)), shown_layer(sentence)
+    words, layers = range(len(sentence)), shown_layers(sentence, options.layers)
+    differing = {
+        layer: sum(differs_in_tag(sentence, compared, word, layer) for word in words)
+        for layer in layers
+    }
+    lemmas = differing.pop("lemmas", 0)
     spans = (
         set(entities(sentence)) ^ set(entities(compared))
-        if with_entities and compared is not None
+        if options.with_entities and compared is not None
         else ()
     )
     return {
         ("head", "heads"): sum(differs_in_head(sentence, compared, word) for word in words),
         ("label", "labels"): sum(differs_in_label(sentence, compared, word) for word in words),
-        ("tag", "tags"): sum(
-            layer is not None and differs_in_tag(sentence, compared, word, layer) for word in words
-        ),
+        ("tag", "tags"): sum(differing.values()),
+        ("lemma", "lemmas"): lemmas,
         ("entity on one side", "entities on one side"): len(spans),
     }

@@ -1,7 +1,8 @@
 """A sentence's words, tags and arcs as SVG, with probabilities by shade and on hover.
 
 displaCy places words, arcs and labels. Added to its drawing are probabilities, the arc from the
-root, and differences from another annotation of the sentence. Of a long sentence the first words
+root, tags and lemmas in lines below the words, multiword tokens as brackets below these, and
+differences from another annotation of the sentence. Of a long sentence the first words
 are drawn: displaCy's time grows with the sum of the lengths of arcs, and browsers draw no image of
 millions of pixels. Arcs to them from heads beyond are drawn as arrows from above, as that from the
 root, but dashed.
@@ -18,7 +19,7 @@ from xml.etree.ElementTree import Element
 
 from egparse.pages.certainty import opacity, probability, shown
 from egparse.pages.differences import (
-    TAG_LAYERS,
+    WORD_LAYERS,
     differs_in_head,
     differs_in_label,
     differs_in_tag,
@@ -26,7 +27,7 @@ from egparse.pages.differences import (
     tag_of,
 )
 from egparse.pages.markup import as_text, node, parsed, visible
-from egparse.sentences import MISSING, MISSING_HEAD, Sentence
+from egparse.sentences import MISSING, MISSING_HEAD, Sentence, SurfaceToken
 
 MOST_WORDS = 500
 """Words of a sentence that are drawn, unless more are asked for."""
@@ -36,7 +37,15 @@ LONGEST_FORM = 20
 
 _WORD_SPACING = 26
 """Pixels from the ends of arcs to the base line of the words."""
-_ROOM_BELOW = 36
+_ROOM_BELOW = 12
+_FIRST_LINE, _LINE = 24, 16
+"""Pixels from the base line of the words to that of the first line below them, and from one such
+line to the next.
+"""
+_BRACKET, _BRACKET_TEXT = 7, 18
+"""Pixels from the top of a bracket below a multiword token to its foot, and to the base line of the
+token.
+"""
 _COLUMN_WIDTH, _LETTER_WIDTH = 9, 7
 """Pixels of a column of a form, and of a letter of a tag or label."""
 _GAP, _ARC_GAP = 16, 32
@@ -73,26 +82,32 @@ def draw(
     number: int,
     compared: Sentence | None = None,
     words: int = MOST_WORDS,
-    layer: str | None = None,
+    layers: Sequence[str] = (),
 ) -> Element:
-    """The drawing of the first ``words`` words of a sentence, with the tags of a ``layer`` if it is
-    given; ``number`` makes the identifiers unique on the page.
+    """The drawing of the first ``words`` words of a sentence, with their values in some ``layers``
+    of ``WORD_LAYERS`` below them; ``number`` makes the identifiers unique on the page.
 
     Heads and labels that differ from those of ``compared`` are marked, and its arcs are drawn too.
     """
     words = min(words, len(sentence))
     arcs = [*_arcs(sentence, words), *_other_arcs(sentence, compared, words)]
     drawn = [arc for arc in arcs if 0 < arc.head <= words]
-    svg = _displacy(sentence, drawn, words, layer)
+    below = [_lines(sentence, layers, word) for word in range(words)]
+    svg = _displacy(sentence, drawn, words, [text for lines in below for _, text in lines])
     for element in svg.iter():
         element.tail = None  # blanks between elements would move words off their centres
     tokens, groups = svg.findall("text"), svg.findall("g")
-    ends = float(tokens[0].attrib["y"]) - _WORD_SPACING
+    base = float(tokens[0].attrib["y"])
+    ends = base - _WORD_SPACING
     levels = _levels(groups)
     top = ends - ((1 + max(levels, default=0)) * _LEVEL if arcs else 0)
-    centres = [
-        _finish_word(token, sentence, word, compared, layer) for word, token in enumerate(tokens)
-    ]
+    first_lines, bottom = _first_lines(layers, below, base)
+    centres = []
+    for word, (token, lines) in enumerate(zip(tokens, below, strict=True)):
+        centres.append(_finish_word(token, sentence, word, compared))
+        for layer, y in first_lines.items():
+            values = [text for name, text in lines if name == layer]
+            _add_lines(token, sentence, word, compared, layer, values, y)
     for place, (group, arc, level) in enumerate(zip(groups, drawn, levels, strict=True)):
         _finish_arc(group, f"s{number}-a{place}", ends - level * _LEVEL)
         _annotate_arc(group, sentence, arc, compared)
@@ -105,7 +120,9 @@ def draw(
             if arc.head:
                 annotated.attrib["class"] += " beyond"
             svg.append(annotated)
-    _fit(svg, centres, top, ends + _WORD_SPACING + _ROOM_BELOW, right)
+    brackets = [token for token in sentence.tokens if token.first < words]
+    svg.extend(_bracket(sentence, token, centres, bottom) for token in brackets)
+    _fit(svg, centres, top, bottom + _BRACKET_TEXT * bool(brackets) + _ROOM_BELOW, right)
     return svg
 
 
@@ -136,18 +153,16 @@ def _other_arcs(sentence: Sentence, compared: Sentence | None, words: int) -> It
             yield _Arc(word, compared.heads[word], label_of(compared, word), of_input=True)
 
 
-def _displacy(sentence: Sentence, arcs: list[_Arc], words: int, layer: str | None) -> Element:
-    """The drawing by displaCy: a ``text`` for each word and a ``g`` for each arc.
+def _displacy(sentence: Sentence, arcs: list[_Arc], words: int, below: Sequence[str]) -> Element:
+    """The drawing by displaCy: a ``text`` for each word and a ``g`` for each arc, with room for
+    the texts that are to stand ``below`` the words.
 
-    displaCy escapes forms, but neither tags nor labels.
+    displaCy escapes forms, but not labels.
     """
     from spacy import displacy
 
     forms = [_shortened(form) for form in islice(sentence.forms, words)]
-    tags = [tag_of(sentence, layer, word) if layer else "" for word in range(words)]
-    word_table = [
-        {"text": form, "tag": as_text(tag)} for form, tag in zip(forms, tags, strict=True)
-    ]
+    word_table = [{"text": form, "tag": ""} for form in forms]
     arc_table = [
         {
             "start": min(arc.word, arc.head - 1),
@@ -159,7 +174,7 @@ def _displacy(sentence: Sentence, arcs: list[_Arc], words: int, layer: str | Non
     ]
     direction = "rtl" if runs_right_to_left(sentence) else "ltr"
     drawing = {"words": word_table, "arcs": arc_table, "settings": {"direction": direction}}
-    distance = _distance(forms, tags, arcs)
+    distance = _distance(forms, below, arcs)
     spacing = float(_ARROW_SPACING)
     while True:
         options = {
@@ -181,14 +196,14 @@ def _displacy(sentence: Sentence, arcs: list[_Arc], words: int, layer: str | Non
         spacing = limit
 
 
-def _distance(forms: Sequence[str], tags: Sequence[str], arcs: Sequence[_Arc]) -> int:
-    """Pixels from word to word: room for the widest form and tag, and for labels of arcs between
-    neighbours.
+def _distance(forms: Sequence[str], below: Sequence[str], arcs: Sequence[_Arc]) -> int:
+    """Pixels from word to word: room for the widest form, the widest text below the words, and for
+    labels of arcs between neighbours.
 
     An even number, so that half of it is whole.
     """
     columns = max(map(_columns, forms)) * _COLUMN_WIDTH + _GAP
-    letters = max(map(len, tags)) * _LETTER_WIDTH + _GAP
+    letters = max(map(_columns, below), default=0) * _LETTER_WIDTH + _GAP
     label = max((len(arc.label) for arc in arcs), default=0) * _LETTER_WIDTH + _ARC_GAP
     return 2 * round(max(_NARROWEST, columns, letters, label) / 2)
 
@@ -210,22 +225,83 @@ def _path(group: Element) -> Element:
     return group.findall("path")[0]
 
 
-def _finish_word(
-    token: Element, sentence: Sentence, word: int, compared: Sentence | None, layer: str | None
-) -> float:
-    """Shade the tag of a word and show all of its tags on hover; returns the centre of the word."""
+def _lines(sentence: Sentence, layers: Sequence[str], word: int) -> list[tuple[str, str]]:
+    """Layer and text of each line below a word: each feature has its line."""
+    found = []
+    for layer in layers:
+        value = tag_of(sentence, layer, word)
+        if layer != "feats":
+            found.append((layer, _shortened(value)))
+        elif value != MISSING:
+            found += [(layer, feature) for feature in value.split("|")]
+    return found
+
+
+def _first_lines(
+    layers: Sequence[str], below: Sequence[Sequence[tuple[str, str]]], base: float
+) -> tuple[dict[str, float], float]:
+    """The base line of the first line of each layer, where words have the base line ``base``, and
+    where the lines end.
+    """
+    y, found = base + _FIRST_LINE, {}
+    for layer in layers:
+        found[layer] = y
+        y += _LINE * max([name for name, _ in lines].count(layer) for lines in below)
+    return found, y - _LINE / 2
+
+
+def _finish_word(token: Element, sentence: Sentence, word: int, compared: Sentence | None) -> float:
+    """Show all tags of a word on hover; returns the centre of the word."""
     form, tag = token.findall("tspan")
-    if layer is not None:
-        tag.set("fill-opacity", f"{opacity(probability(sentence, layer, word)):.2f}")
-        if differs_in_tag(sentence, compared, word, layer):
-            token.set("class", "displacy-token wrong")
+    token.remove(tag)
     token.insert(0, node("title", {}, "\n".join(_word_lines(sentence, word, compared))))
     return float(form.attrib["x"])
 
 
+def _add_lines(
+    token: Element,
+    sentence: Sentence,
+    word: int,
+    compared: Sentence | None,
+    layer: str,
+    lines: Sequence[str],
+    y: float,
+) -> None:
+    """Write a word's value in a layer below the word, shaded, and marked if it differs."""
+    differs = differs_in_tag(sentence, compared, word, layer)
+    attributes = {
+        "class": "displacy-tag wrong" if differs else "displacy-tag",
+        "x": token.findall("tspan")[0].attrib["x"],
+        "fill-opacity": f"{opacity(probability(sentence, layer, word)):.2f}",
+    }
+    for place, line in enumerate(lines):
+        token.append(node("tspan", {**attributes, "y": f"{y + place * _LINE:g}"}, line))
+
+
+def _bracket(
+    sentence: Sentence, token: SurfaceToken, centres: Sequence[float], top: float
+) -> Element:
+    """A bracket below the words of a multiword token, with the token."""
+    ends = centres[token.first], centres[min(token.last, len(centres) - 1)]
+    reach = abs(centres[1] - centres[0]) / 3 if len(centres) > 1 else _NARROWEST / 3
+    left, right = min(ends) - reach, max(ends) + reach
+    words = " ".join(map(_isolated, sentence.forms[token.first : token.last + 1]))
+    return node(
+        "g",
+        {"class": "multiword"},
+        node("title", {}, f"{_isolated(token.form)} = {words}"),
+        node("path", {"d": f"M{left:g},{top:g} v{_BRACKET} H{right:g} v-{_BRACKET}"}),
+        node(
+            "text",
+            {"x": f"{(left + right) / 2:g}", "y": f"{top + _BRACKET + _BRACKET_TEXT:g}"},
+            _shortened(token.form),
+        ),
+    )
+
+
 def _word_lines(sentence: Sentence, word: int, compared: Sentence | None) -> Iterator[str]:
     yield sentence.forms[word]
-    for layer, name in TAG_LAYERS.items():
+    for layer, name in WORD_LAYERS.items():
         tag = tag_of(sentence, layer, word)
         if tag != MISSING:
             line = f"{name} {tag}" + _in_brackets(probability(sentence, layer, word))

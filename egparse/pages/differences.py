@@ -5,11 +5,18 @@ Words count from 0.
 
 from __future__ import annotations
 
-from egparse.layers import LAYERS, WORD_TAGS
-from egparse.sentences import MISSING, MISSING_HEAD, Sentence
+from collections.abc import Sequence
+from itertools import islice
 
-TAG_LAYERS = {name: LAYERS[name].title for name in WORD_TAGS}
-"""The layers of tags -> their names."""
+from egparse.layers import LAYERS, WORD_TAGS
+from egparse.sentences import MISSING, MISSING_HEAD, ROW_KEYS, Sentence
+
+WORD_LAYERS = {
+    name: layer.title if layer.kind == "tag" else ROW_KEYS[name]
+    for name, layer in LAYERS.items()
+    if layer.kind in ("tag", "lemma")
+}
+"""The layers with one value a word, tags and lemmas -> what a value is called."""
 
 
 def label_of(sentence: Sentence, word: int) -> str:
@@ -35,22 +42,26 @@ def differs_in_label(sentence: Sentence, compared: Sentence | None, word: int) -
 
 
 def differs_in_tag(sentence: Sentence, compared: Sentence | None, word: int, layer: str) -> bool:
-    """Whether both annotations have a tag for the word in a layer, and different ones."""
+    """Whether both annotations have a value for the word in a layer, and different ones."""
     if compared is None:
         return False
     first, other = tag_of(sentence, layer, word), tag_of(compared, layer, word)
     return MISSING not in (first, other) and first != other
 
 
-def shown_layer(sentence: Sentence) -> str | None:
-    """The layer of tags that is drawn below the words: the first with any tag."""
+def shown_layers(sentence: Sentence, asked: Sequence[str] | None = None) -> tuple[str, ...]:
+    """The layers that are drawn below the words: those of ``asked`` in which some word has a value,
+    or else the first layer of tags in which one has.
+    """
     known = (
-        layer for layer in TAG_LAYERS if any(tag != MISSING for tag in getattr(sentence, layer))
+        layer
+        for layer in (WORD_TAGS if asked is None else asked)
+        if any(value != MISSING for value in getattr(sentence, layer))
     )
-    return next(known, None)
+    return tuple(islice(known, 1) if asked is None else known)
 
 
 def tag_of(sentence: Sentence, layer: str, word: int) -> str:
-    """The tag of a word in a layer, ``MISSING`` if it has none."""
+    """The value of a word in a layer of ``WORD_LAYERS``, ``MISSING`` if it has none."""
     tags = getattr(sentence, layer)
     return str(tags[word]) if tags else MISSING

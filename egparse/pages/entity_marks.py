@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, pairwise
 from xml.etree.ElementTree import Element
 
 from egparse.pages.certainty import least, opacity, probability, shown
@@ -10,12 +11,12 @@ from egparse.pages.dependency_drawing import runs_right_to_left
 from egparse.pages.markup import as_text, parsed, visible
 from egparse.schemes import Span, spans_of
 from egparse.sentences import MISSING, Sentence
+from egparse.writers.surface import text_of_sentence, text_of_tokens
 
 _TEMPLATE = (
     '<mark class="entity" style="background: linear-gradient({bg}{alpha}, {bg}{alpha}), #fff">'
     '{text}<span class="type">{label}</span></mark>'
 )
-_TEXT = "# text = "
 _SAME_AS = {"PER": "PERSON", "MISC": "NORP", "NP": "PERSON", "VP": "ORG", "PP": "GPE"}
 """Types of other corpora -> types of displaCy with the same colour."""
 _OTHER_COLOURS = ("#bfe1d9", "#f0d0ff", "#e4e7d2", "#ffeb80", "#9cc9cc", "#ff8197")
@@ -34,15 +35,21 @@ def mark(sentence: Sentence) -> Element:
         least([probability(sentence, "spans", word) for word in range(start, end)])
         for start, end, _ in spans
     ]
-    entity_table = [
-        {
-            "start": places[span.start][0],
-            "end": places[span.end - 1][1],
-            "label": as_text(span.type),
-            "params": {"alpha": f"{round(255 * opacity(value)):02x}"},
-        }
-        for span, value in zip(spans, probabilities, strict=True)
-    ]
+    entity_table, marked_to = [], 0
+    for span, value in zip(spans, probabilities, strict=True):
+        # two entities may share a multiword token: it is marked for the first of them
+        start = max(marked_to, places[span.start][0])
+        while text[start : start + 1].isspace():
+            start += 1
+        marked_to = max(start, places[span.end - 1][1])
+        entity_table.append(
+            {
+                "start": start,
+                "end": marked_to,
+                "label": as_text(span.type),
+                "params": {"alpha": f"{round(255 * opacity(value)):02x}"},
+            }
+        )
     direction = "rtl" if runs_right_to_left(sentence) else "ltr"
     marked = parsed(
         displacy.render(
@@ -69,38 +76,44 @@ def entities(sentence: Sentence) -> list[Span]:
 
 
 def running_text(sentence: Sentence) -> tuple[str, list[tuple[int, int]]]:
-    """The sentence as text, and start and end of each word in it.
+    """The sentence as it was written, and start and end of each word in it.
 
-    This is the text of the source if it contains all words in order. Otherwise (the words of ``du``
-    are ``de`` and ``le``), the words are joined with blanks, except at SpaceAfter=No.
+    This is the text of the source if it contains all tokens in order; otherwise the tokens with the
+    blanks that MISC says. A word of a multiword token has a place inside of it if its words spell
+    the token (``ca`` and ``n't``), and else that of the whole token (``de`` and ``le`` that of
+    ``du``).
     """
-    text = source_text(sentence) or ""
     places: list[tuple[int, int]] = []
-    end = 0
-    for form in sentence.forms:
-        start = end
-        while text[start : start + 1].isspace():
-            start += 1
-        end = start + len(form)
-        if text[start:end] != form:
-            return _joined(sentence)
-        places.append((start, end))
+    for text in (text_of_sentence(sentence), text_of_tokens(sentence)):
+        places, end = [], 0
+        for words, form in _tokens(sentence):
+            start = text.find(form, end)
+            if start < 0 or text[end:start].strip():
+                break
+            end = start + len(form)
+            places += _places_of_words(words, form, start)
+        else:
+            break
     return text, places
 
 
-def source_text(sentence: Sentence) -> str | None:
-    """The text in the CoNLL-U comment ``# text``, if there is one."""
-    lines = sentence.source.lines if sentence.source else ()
-    return next((line.removeprefix(_TEXT) for line in lines if line.startswith(_TEXT)), None)
+def _tokens(sentence: Sentence) -> Iterator[tuple[Sequence[str], str]]:
+    """The words of each token, and the token."""
+    done = 0
+    for token in sentence.tokens:
+        for form in sentence.forms[done : token.first]:
+            yield (form,), form
+        done = token.last + 1
+        yield sentence.forms[token.first : done], token.form
+    for form in sentence.forms[done:]:
+        yield (form,), form
 
 
-def _joined(sentence: Sentence) -> tuple[str, list[tuple[int, int]]]:
-    text, places = "", []
-    for word, form in enumerate(sentence.forms):
-        places.append((len(text), len(text) + len(form)))
-        spaced = not sentence.misc or "SpaceAfter=No" not in sentence.misc[word].split("|")
-        text += form + (" " if spaced else "")
-    return text, places
+def _places_of_words(words: Sequence[str], token: str, start: int) -> list[tuple[int, int]]:
+    if "".join(words) != token:
+        return [(start, start + len(token))] * len(words)
+    ends = list(accumulate(map(len, words), initial=start))
+    return list(pairwise(ends))
 
 
 def _colours(types: Iterable[str]) -> dict[str, str]:

@@ -132,6 +132,10 @@ _FOREIGN = (
     (b"Rar!\x1a\x07", "a rar archive: unpack it first"),
     (b"\x1f\x9d", "data that compress has compressed: uncompress them first"),
     (b"%PDF-", "a PDF file: convert it to text first"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a file of an office program: convert it to text first"),
+    (b"\x89PNG\r\n\x1a\n", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
     (b"\x89egp\r\n\x1a\n", "a model file, to which an input is missing"),
 )
 """Signatures of files that are neither text nor compressed text, and what they are."""

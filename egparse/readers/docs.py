@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from egparse.errors import CorpusError, EgparseError
+from egparse.errors import EgparseError
 from egparse.readers.blocks import name_of, open_file, pieces_of
 from egparse.readers.compression import decompressed
-from egparse.readers.encodings import UTF_8, as_text
+from egparse.readers.encodings import UTF_8, as_text, checked_text
 from egparse.sentences import MISSING, Sentence
 from egparse.types import Mask
 
@@ -193,21 +193,7 @@ def texts_of(
     if isinstance(first, bytes):
         yield from as_text(decompressed(chain([first], pieces), path), encoding, path)
     else:
-        yield from _checked(chain([first], pieces), path)
-
-
-def _checked(texts: Iterable[str], path: str) -> Iterator[str]:
-    """The same texts, of which spaCy can process every character."""
-    line = 1
-    for text in texts:
-        try:
-            text.encode("utf-8")
-        except UnicodeEncodeError as error:
-            line += text.count("\n", 0, error.start)
-            got = f"the lone surrogate {text[error.start]!a}"
-            raise CorpusError(path, line, "UTF-8 text", got) from error
-        line += text.count("\n")
-        yield text
+        yield from checked_text(chain([first], pieces), path)
 
 
 def _paragraphs(texts: Iterable[str]) -> Iterator[str]:

@@ -5,7 +5,8 @@ not fit.
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from encodings import normalize_encoding
 from encodings.aliases import aliases
 from itertools import chain
 
@@ -20,10 +21,24 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_NO_TEXT = {"idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape"}
+_NO_TEXT = frozenset(
+    (
+        *("base64_codec", "bz2_codec", "hex_codec", "quopri_codec", "rot_13", "uu_codec"),
+        *("zlib_codec", "idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape"),
+    )
+)
+"""Python's codecs of bytes, of names of hosts and of literals."""
+
 _USUAL = ("utf-8", "utf-16", "utf-32", "latin-1", "iso-8859-1", "windows-1252", "ascii")
 _SEEN = 200
 """Bytes at the beginning of a file that show UTF-16 without a mark."""
+
+_BINARY_SEEN = 1000
+_CONTROLS = bytes({*range(32)} - set(b"\t\n\v\f\r\x1a\x1b"))
+_MOST_CONTROLS = 1 / 20
+"""A beginning that is not UTF-8 and has more control characters is that of no text: random bytes
+have twice as many.
+"""
 
 
 def checked_encoding(name: str) -> str:
@@ -31,20 +46,31 @@ def checked_encoding(name: str) -> str:
     anyway.
 
     Raises:
-        ConfigError: Python has no such encoding.
+        ConfigError: Python has no such encoding, or one of something else than text.
     """
     try:
-        "a".encode(name)  # raises LookupError for codecs of bytes too, such as base64
         found = codecs.lookup(name).name
     except (LookupError, ValueError):  # ValueError: a null character or a surrogate in the name
-        found = ""
-    if not found or found in _NO_TEXT:
-        python = {value.replace("_", "-") for value in (*aliases, *aliases.values())}
+        similar = {one for pair in aliases.items() if pair[1] not in _NO_TEXT for one in pair}
+        dashed = sorted({one.replace("_", "-") for one in similar} - {name.lower()})
         raise ConfigError(
             f"encoding: expected one that Python knows, such as utf-8, utf-16 or latin-1, got "
-            f"{name!r}{did_you_mean(name.lower(), [*_USUAL, *sorted(python)])}"
+            f"{name!r}{did_you_mean(name.lower(), [*_USUAL, *dashed])}"
+        ) from None
+    if not _is_of_text(found):
+        raise ConfigError(
+            f"encoding: expected one of text, such as utf-8, utf-16 or latin-1, got {name!r}, "
+            "which is something else"
         )
     return UTF_8 if found in (UTF_8, "utf-8-sig") else found
+
+
+def _is_of_text(name: str) -> bool:
+    try:
+        "a".encode(name)
+    except (LookupError, ValueError):
+        return False
+    return normalize_encoding(name) not in _NO_TEXT
 
 
 def as_utf8(pieces: Iterator[bytes], encoding: str, path: str) -> Iterator[bytes]:
@@ -58,7 +84,7 @@ def as_utf8(pieces: Iterator[bytes], encoding: str, path: str) -> Iterator[bytes
     name = checked_encoding(encoding)
     if name == UTF_8:
         return _checked_beginning(pieces, path)
-    return (text.encode(UTF_8, "surrogatepass") for text in _decoded(pieces, name, path))
+    return (text.encode() for text in checked_text(_decoded(pieces, name, path), path))
 
 
 def as_text(pieces: Iterator[bytes], encoding: str, path: str) -> Iterator[str]:
@@ -66,7 +92,25 @@ def as_text(pieces: Iterator[bytes], encoding: str, path: str) -> Iterator[str]:
     name = checked_encoding(encoding)
     if name == UTF_8:
         return _decoded(_checked_beginning(pieces, path), "utf-8-sig", path)
-    return _decoded(pieces, name, path)
+    return checked_text(_decoded(pieces, name, path), path)
+
+
+def checked_text(texts: Iterable[str], path: str) -> Iterator[str]:
+    """The same texts, in which every character is one.
+
+    Raises:
+        CorpusError: a lone surrogate.
+    """
+    line = 1
+    for text in texts:
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            line += text.count("\n", 0, error.start)
+            got = f"the lone surrogate {text[error.start]!a}"
+            raise CorpusError(path, line, "UTF-8 text", got) from error
+        line += text.count("\n")
+        yield text
 
 
 def byte_fault(line: bytes, place: int) -> str:
@@ -112,7 +156,21 @@ def _checked_beginning(pieces: Iterator[bytes], path: str) -> Iterator[bytes]:
         if len(zeros) > 1 and not any(zeros) and all(letters):
             got = f"what looks like UTF-16: say --encoding {name}"
             raise CorpusError(path, 1, "UTF-8 text", got)
+    if _is_binary(first[:_BINARY_SEEN]):
+        raise CorpusError(path, 1, "text", "what looks like a binary file")
     yield from chain([first], pieces)
+
+
+def _is_binary(start: bytes) -> bool:
+    """Whether a file begins with bytes of no text, in whatever encoding."""
+    controls = len(start) - len(start.translate(None, delete=_CONTROLS))
+    if controls <= len(start) * _MOST_CONTROLS:
+        return False
+    try:
+        codecs.getincrementaldecoder(UTF_8)().decode(start)
+    except UnicodeDecodeError:
+        return True
+    return False
 
 
 def _decoded(pieces: Iterator[bytes], encoding: str, path: str) -> Iterator[str]:
@@ -121,15 +179,19 @@ def _decoded(pieces: Iterator[bytes], encoding: str, path: str) -> Iterator[str]
     for piece in chain(pieces, [None]):
         state = decoder.getstate()
         try:
-            text = decoder.decode(piece or b"", piece is None)
-        except UnicodeDecodeError as error:
-            decoder.setstate(state)
-            fitting = max(0, error.start - len(state[0]))
-            before = decoder.decode((piece or b"")[:fitting])
-            line, begun = _after(before, line, begun)
-            got = "an end inside a character" if piece is None else _described(error, begun)
-            name = "UTF-8" if encoding == "utf-8-sig" else encoding
-            raise CorpusError(path, line, f"{name} text", got) from error
+            try:
+                text = decoder.decode(piece or b"", piece is None)
+            except UnicodeDecodeError as error:
+                decoder.setstate(state)
+                fitting = max(0, error.start - len(state[0]))
+                before = decoder.decode((piece or b"")[:fitting])
+                line, begun = _after(before, line, begun)
+                got = "an end inside a character" if piece is None else _described(error, begun)
+                name = "UTF-8" if encoding == "utf-8-sig" else encoding
+                raise CorpusError(path, line, f"{name} text", got) from error
+        except UnicodeError as error:  # of UTF-16 and UTF-32, whose order of bytes is not known
+            got = f"no byte order mark: say --encoding {encoding}-le or {encoding}-be"
+            raise CorpusError(path, line, f"{encoding} text", got) from error
         if text:  # an empty piece would mean the end
             yield text
         line, begun = _after(text, line, begun)

@@ -79,17 +79,22 @@ def pieces(compressed: bytes) -> Iterator[bytes]:
         ValueError: the data is not compressed, or it does not end with its last byte.
     """
     stream, data = zlib.decompressobj(), memoryview(compressed)
+    taken = 0
+    rest: bytes | memoryview = b""
+    is_full = False
     try:
-        for first in range(0, len(data), _PIECE):
-            rest: bytes | memoryview = data[first : first + _PIECE]
-            plain = None
-            while rest or (plain is not None and len(plain) == _PIECE):
-                plain = stream.decompress(rest, _PIECE)
-                rest = stream.unconsumed_tail
-                yield plain
+        while not stream.eof:
+            if not rest and not is_full:  # after a full piece zlib may hold back bytes
+                if taken == len(data):
+                    break
+                rest = data[taken : taken + _PIECE]
+                taken += len(rest)
+            plain = stream.decompress(rest, _PIECE)
+            rest, is_full = stream.unconsumed_tail, len(plain) == _PIECE
+            yield plain
     except zlib.error as error:
         raise ValueError(f"expected compressed bytes, got {error}") from error
-    if not stream.eof or stream.unused_data:
+    if not stream.eof or stream.unused_data or taken < len(data):
         raise ValueError("expected compressed bytes, got another end")
 
 

@@ -25,6 +25,7 @@ MIN_BITS, MAX_BITS = 8, 28
 """
 
 _STEPS = 127
+_SMALLEST = 1e-30  # its steps, and 1 / it, are normal numbers in single precision
 _MOST_EACH = 2  # weights for a byte of the file, in larger tables
 
 
@@ -52,17 +53,22 @@ def pack_weights(weights: Singles, *, deflated_up_to: int = 1 << 23) -> dict[str
 def unpack_weights(stored: Mapping[str, Any]) -> Singles:
     """The weights, (n,), from the content that ``pack_weights`` returned.
 
+    Content is refused that ``pack_weights`` would not make of these weights again: a model that is
+    loaded and saved stays the same.
+
     Raises:
-        ValueError: the number of weights is no power of two or too large, or there are not as many
-            bytes as the content states.
+        ValueError: the number of weights is no power of two or too large, there are not as many
+            bytes as the content states, or the largest weight is not the one that it states.
     """
-    count, values = int(stored["count"]), _values(float(stored["largest"]))
+    count, largest = int(stored["count"]), float(stored["largest"])
     if count & (count - 1) or not 1 << MIN_BITS <= count <= 1 << MAX_BITS:
         raise ValueError(
             f"expected a power of two of weights, 2^{MIN_BITS} to 2^{MAX_BITS}, got {count}"
         )
-    weights = np.empty(count, dtype=np.float32)
-    done = 0
+    if largest != 0.0 and not (largest >= _SMALLEST and largest == float(np.float32(largest))):
+        raise ValueError(f"expected a largest weight of single precision, got {largest}")
+    values, weights = _values(largest), np.empty(count, dtype=np.float32)
+    done = most = 0
     for plain in pieces(stored["deflated"]):
         if done + len(plain) > count:
             raise ValueError(f"expected {count} bytes, got more")
@@ -70,15 +76,19 @@ def unpack_weights(stored: Mapping[str, Any]) -> Singles:
         # "clip" takes each value at once; bytes are within range in any mode
         np.take(values, steps, out=weights[done : done + len(plain)], mode="clip")
         done += len(plain)
+        signed = steps.view(np.int8)
+        most = max(most, int(signed.max(initial=0)), -int(signed.min(initial=0)))
     if done != count:
         raise ValueError(f"expected {count} bytes, got {done}")
+    if most != (_STEPS if largest else 0):
+        raise ValueError(f"expected the largest weight, {largest}, among them, got others")
     return weights
 
 
 def _rounded(weights: Singles) -> tuple[Bytes, float]:
     """The byte of each weight, and the largest absolute weight."""
     largest = float(np.max(np.abs(weights), initial=0.0))
-    if largest == 0.0:
+    if largest < _SMALLEST:
         return np.zeros(len(weights), dtype=np.int8), 0.0
     root = np.sqrt(np.abs(weights) * np.float32(1.0 / largest))
     return np.copysign(np.rint(_STEPS * root), weights).astype(np.int8), largest

@@ -25,6 +25,7 @@ from egparse.fitting.progress import Iteration, Listener, Step, silent
 from egparse.fitting.task import Calibrated, Task, fit
 from egparse.layers import (
     EXPANDER,
+    LEMMAS,
     MORPHOLOGY,
     SPLITTER,
     SUPERTAGS,
@@ -48,6 +49,7 @@ TASKS = (
     *WORD_TAGS,
     MORPHOLOGY,
     "spans",
+    LEMMAS,
     "pruner",
     "parser",
     "labeller",
@@ -278,7 +280,7 @@ class _Tuning:
         alone = [one for one in TAG_LAYERS if one in self._layers and one not in self._joint]
         for layer in reversed([*self._joint, *alone]):
             later = alone[alone.index(layer) + 1 :] if layer in alone else alone
-            see = [one for one in later if one in self._paths or one in seen]
+            see = [one for one in (*later, LEMMAS) if one in self._paths or one in seen]
             if (trees and layer != "spans") or layer in named_columns(see, self._config):
                 seen.add(section_of(layer, self._joint))
         return seen

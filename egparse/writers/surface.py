@@ -14,16 +14,21 @@ _MARKS = ("# newpar", "# newdoc")
 
 
 def text_of_sentence(sentence: Sentence) -> str:
-    """The text in its comment, or else its tokens with the blanks that MISC says, but that line
-    ends and several blanks become one.
-    """
+    """The text in its comment, or else that of its tokens."""
     for line in sentence.lines_before:
         if line.startswith(_TEXT):
             return line[len(_TEXT) :].strip()
+    return text_of_tokens(sentence)
+
+
+def text_of_tokens(sentence: Sentence) -> str:
+    """The tokens of a sentence with the blanks that MISC says, but that line ends and several
+    blanks become one.
+    """
     parts = []
     for form, misc in surface_tokens(sentence):
         parts += [form, " " if blanks_after(misc) else ""]
-    return "".join(parts).strip()
+    return "".join(parts).removesuffix(" ")
 
 
 def text_lines(sentence: Sentence) -> str:

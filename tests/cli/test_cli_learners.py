@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
-from cli.program import CONFIGS, CORPORA, complaint, first_sentences, run
+from cli.program import CONFIGS, CORPORA, complaint, first_sentences, run, run_python
 
 from egparse.learners.registry import LEARNERS
 
@@ -17,6 +17,56 @@ OF_ISSUE = (
     "n-slack", "frank-wolfe", "gis", "iis", "scgis", "cd", "hmm", "naive-bayes",
     "kernel-perceptron",
 )  # fmt: skip
+
+
+MINE = """
+import math
+from dataclasses import dataclass
+
+from egparse.cli.app import main
+from egparse.learners.base import LearnerBase, UnscaledState
+from egparse.learners.certificate import Certificate
+from egparse.learners.registry import LEARNERS, Entry
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    step: float = 1.0
+
+
+class Mine(LearnerBase):
+    def __init__(self, problem, config):
+        super().__init__(problem)
+        self.config = config
+
+    def initialise(self, gold_theta=3.0):
+        self.problem.reset()
+        return UnscaledState()
+
+    def iterate(self, state):
+        for i in range(self.n):
+            scores = self.problem.scores(i)
+            best = scores.copy()
+            self.problem.argmax(i, scores, best)
+            self.problem.add(i, self.config.step * (self.problem.gold(i) - best))
+
+    def certificate(self, state):
+        return Certificate(0.0, -math.inf, 1.0, 0.0, {})
+
+
+def config(config, options):
+    return Config(**options)
+
+
+def build(problem, common, options):
+    return Mine(problem, config(common, options))
+
+
+LEARNERS["mine"] = Entry(
+    "__main__:build", "__main__:config", "an example", probabilities=False, loss="perceptron"
+)
+"""
+"""A learner as CONTRIBUTING describes it, and its entry in the registry."""
 
 
 @pytest.fixture
@@ -28,6 +78,17 @@ def test_all_learners_are_listed() -> None:
     listed = [line.split()[0] for line in run("train", "--list-learners").stdout.splitlines()[1:]]
     assert listed == list(LEARNERS)
     assert set(OF_ISSUE) <= set(listed)
+
+
+def test_an_entry_of_the_registry_is_all_that_a_learner_needs(corpus: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model.msgpack"
+    arguments = ["train", str(corpus), "--learner", "mine", "--set", 'layers=["upos"]']
+    arguments += ["--set", "tokeniser.train=false", "--set", "splitter.train=false"]
+    arguments += ["--set", "upos.stop.iterations=3", "--output", str(model), "--quiet"]
+    done = run_python(f"{MINE}\nmain({arguments})")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(run("evaluate", model, corpus, "--bootstrap", 0, "--json").stdout)
+    assert found["UPOS"] > 80
 
 
 def test_a_counted_tagger_is_trained_saved_and_evaluated(corpus: Path, tmp_path: Path) -> None:

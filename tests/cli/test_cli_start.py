@@ -15,13 +15,16 @@ from egparse.pipeline.plain_text import PLAIN_FORMATS
 from egparse.readers.detection import FORMATS
 
 COMMANDS = (
-    "train", "evaluate", "parse", "visualize", "inspect", "models", "download", "package", "tune",
-    "classes", "settings", "experiment",
+    "train", "evaluate", "parse", "visualize", "serve", "inspect", "models", "download", "package",
+    "tune", "classes", "settings", "warm", "experiment",
 )  # fmt: skip
 
 
-def test_help_names_every_command_and_fits_a_terminal() -> None:
+def test_help_names_every_command_and_layer_and_fits_a_terminal() -> None:
     done = run("--help")
+    text = " ".join(done.stdout.split())
+    layers = ("tokens", "part-of-speech tags", "morphological features", "lemmas", "entities")
+    assert all(layer in text for layer in (*layers, "sentences", "dependency trees"))
     assert all(f"  {command} " in done.stdout for command in COMMANDS)
     assert max(map(len, done.stdout.splitlines())) <= 80
 
@@ -31,6 +34,7 @@ def test_each_command_explains_itself_with_examples(command: str) -> None:
     text = run(command, "--help").stdout
     assert f"Usage: egparse {command}" in text
     assert re.search(f"Examples:\n    egparse {command}[ \n]", text)
+    assert "\\[" not in text  # what is copied from it has to work
     _, _, description = text.partition("\n\n")
     assert "..." not in description.partition("Options:")[0]
 

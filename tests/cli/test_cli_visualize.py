@@ -91,10 +91,8 @@ def drawings(page: str) -> list[ElementTree.Element]:
 
 def arcs(drawing: ElementTree.Element, kind: str = "") -> list[ElementTree.Element]:
     """The groups of arcs, all or those of a kind."""
-    groups = drawing.findall("g")
-    return [
-        group for group in groups if not kind or group.attrib["class"] == f"displacy-arrow {kind}"
-    ]
+    wanted = {"displacy-arrow", kind} - {""}
+    return [group for group in drawing.findall("g") if wanted <= {*group.attrib["class"].split()}]
 
 
 def titles(drawing: ElementTree.Element) -> list[list[str]]:
@@ -248,6 +246,19 @@ def test_what_a_corpus_says_stays_text(write: Any) -> None:
     assert sorted(label or "" for label in labels) == ["", '"&<root>{x}', "a\"b'"]
     first, second, _ = titles(drawing)
     assert ["head 0.500"] in (first[1:], second[1:])  # what is no probability is not taken for one
+
+
+def test_the_layers_below_the_words_are_chosen(trained: Trained) -> None:
+    page = run("visualize", trained.dev, "--limit", 1, "--layers", "all").stdout
+    (rows,) = rows_of(trained.dev.read_text(encoding="utf-8").partition("\n\n")[0])
+    (drawing,) = drawings(page)
+    shown_below = [
+        [line.text for line in token.findall("tspan")[1:]] for token in drawing.findall("text")
+    ]
+    expected = [[*(cell for cell in (row[3], row[4], row[2])), *row[5].split("|")] for row in rows]
+    assert shown_below == [[cell for cell in cells if cell != "_"] for cells in expected]
+    said = run("visualize", trained.dev, "--layers", "upos,lemma", status=2).stderr
+    assert "got 'lemma'; did you mean lemmas?" in " ".join(said.split())
 
 
 def test_right_to_left(write: Any) -> None:

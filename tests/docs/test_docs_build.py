@@ -57,6 +57,11 @@ def test_every_command_and_option_is_on_its_page(site: Path) -> None:
             assert all(spelling in page for spelling in option.opts), (name, option.opts)
 
 
+def test_no_table_shows_the_escape_of_a_vertical_bar(site: Path) -> None:
+    for page in ("command-line.html", "settings.html"):
+        assert "\\|" not in text_of(site / page)
+
+
 def test_every_setting_is_on_its_page(site: Path) -> None:
     page = text_of(site / "settings.html")
     for setting in egparse.settings():

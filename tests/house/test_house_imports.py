@@ -94,7 +94,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"evaluation", "features", "numpy", "spacy", "thinc", "__init__"},
     "serving": {"errors", "sentences", "hub", "pipeline", "readers", "writers", "pages", "__init__"}
     | {"starlette", "uvicorn", "python_multipart", "anyio"},
-    "pages": RECORDS | {"readers", "spacy", "__init__"},
+    "pages": RECORDS | {"readers", "writers", "spacy", "__init__"},
     "cluster": {"errors", "extras", "learners", "bulk", "pipeline", "ray"},
     "experiments": PREDICTORS
     | {"fitting", "tagging", "parsing", "splitting", "pipeline", "training", "evaluation"}

@@ -178,6 +178,19 @@ def test_what_cannot_be_continued_is_sent_again(site: Site, tmp_path: Path, chan
     assert names(tmp_path / "own") == [NAME, NAME + ".sha256"]
 
 
+def test_a_transfer_ends_where_what_was_received_can_neither_be_continued_nor_removed(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.faults = ["cut"] * transfer.ATTEMPTS
+    with pytest.raises(DownloadError):
+        fetch(entry_of(site), tmp_path / "own")
+    monkeypatch.setattr(transfer.Transfer, "_forget", lambda _: None)
+    site.version = '"2"'
+    with pytest.raises(DownloadError, match="expected bytes from [0-9,]+ on, got others"):
+        fetch(entry_of(site), tmp_path / "own")
+    assert len(site.requests) == 2 * transfer.ATTEMPTS
+
+
 def test_a_missing_file_is_named(site: Site, tmp_path: Path) -> None:
     entry = entry_of(site)
     del site.files["/" + NAME]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -110,17 +111,17 @@ def test_a_missing_layer_costs_nothing_a_word() -> None:
     assert most < 10_000
 
 
-def test_the_layer_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_layers_are_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The search reads all tags of a sentence that has none."""
     calls = 0
-    shown_layer = page_module.shown_layer
+    shown_layers = page_module.shown_layers
 
-    def counted(sentence: Sentence) -> str | None:
+    def counted(sentence: Sentence, asked: Sequence[str] | None) -> tuple[str, ...]:
         nonlocal calls
         calls += 1
-        return shown_layer(sentence)
+        return shown_layers(sentence, asked)
 
-    monkeypatch.setattr(page_module, "shown_layer", counted)
-    assert not hasattr(dependency_drawing, "shown_layer")
+    monkeypatch.setattr(page_module, "shown_layers", counted)
+    assert not hasattr(dependency_drawing, "shown_layers")
     annotation_page([View(1, chain(50))], title="t")
     assert calls == 2  # for the drawing and for the number of differences

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import encodings
 import gzip
 import io
+import pkgutil
+import re
+from collections.abc import Callable
+from itertools import product
 
+import numpy as np
 import pytest
 from readers.samples import FULL
 
-from egparse.errors import ConfigError, CorpusError
+from egparse.errors import ConfigError, CorpusError, EgparseError
 from egparse.readers.corpus import read_corpus
 from egparse.readers.docs import read_text
 from egparse.readers.encodings import as_text, as_utf8, checked_encoding
@@ -51,8 +57,6 @@ def test_python_knows_encodings_by_many_names() -> None:
     [
         ("latin-l", "; did you mean latin-1?"),
         ("utf-61", "; did you mean utf-16?"),
-        ("base64", ""),
-        ("idna", ""),
         ("", ""),
         ("a\0b", ""),
         ("klingon-0", ""),
@@ -68,6 +72,40 @@ def test_unknown_encodings_are_refused(name: str, hint: str) -> None:
         assert said.endswith(hint)
     with pytest.raises(ConfigError):
         read_corpus(io.BytesIO(b""), encoding=name)
+
+
+@pytest.mark.parametrize(
+    "name", ["base64", "rot13", "hex", "zlib", "uu", "idna", "punycode", "unicode_escape"]
+)
+def test_codecs_of_something_else_than_text_are_refused(name: str) -> None:
+    expected = "encoding: expected one of text, such as utf-8, utf-16 or latin-1"
+    with pytest.raises(ConfigError, match=f"{expected}, got '{name}', which is something else"):
+        checked_encoding(name)
+
+
+CODECS = sorted(one.name for one in pkgutil.iter_modules(encodings.__path__))
+
+
+@pytest.mark.parametrize("name", CODECS)
+def test_every_codec_of_python_decodes_or_says_in_one_line_why_not(name: str) -> None:
+    random = np.random.default_rng(5)
+    inputs = [
+        b"Hello.\n",
+        b"+2AA-\n+\xff",
+        bytes(range(256)),
+        b"\xff\xfe\x00\xd8\n",
+        b"\x1b$B",
+        b"",
+    ]
+    inputs += [random.bytes(size) for size in (1, 2, 3, 60, 300)]
+    for data, step, decoded in product(inputs, (1, 7, 1000), (as_text, as_utf8)):
+        pieces = (data[k : k + step] for k in range(0, len(data), step))
+        said = ""
+        try:
+            list(decoded(pieces, name, "f"))
+        except EgparseError as error:
+            said = str(error)
+        assert re.fullmatch(r"|f:[0-9]+: expected .*|encoding: expected one .*", said)
 
 
 @pytest.mark.parametrize("slow", [False, True])
@@ -91,6 +129,17 @@ def test_unknown_encodings_are_refused(name: str, hint: str) -> None:
             "2: expected utf-16-be text, got the byte 0xdc in place of character 4",
         ),
         (b"caf\xe9", "ascii", "1: expected ascii text, got the byte 0xe9 in place of character 4"),
+        (
+            b"One.\ntwo.",
+            "utf-16",
+            "1: expected utf-16 text, got no byte order mark: say --encoding utf-16-le or",
+        ),
+        (
+            "One.".encode("utf-32-le"),
+            "utf-32",
+            "1: expected utf-32 text, got no byte order mark: say --encoding utf-32-le or",
+        ),
+        (b"One.\nA +2AA- b", "utf-7", r"2: expected UTF-8 text, got the lone surrogate '\ud800'"),
     ],
 )
 def test_bytes_that_do_not_fit_have_a_place(
@@ -130,3 +179,33 @@ def test_text_is_the_same_by_both_ways() -> None:
     data = TEXT.encode("utf-16")
     as_bytes = b"".join(as_utf8(iter([data[:3], data[3:]]), "utf-16", "f"))
     assert as_bytes.decode() == "".join(as_text(iter([data]), "utf-16", "f")) == TEXT
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "a PNG image"),
+        (b"\xff\xd8\xff\xe0\x00\x10JFIF", "a JPEG image"),
+        (b"GIF89a\x01\x00\x01\x00\x80", "a GIF image"),
+        (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "a PDF file: convert it to text first"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0", "a file of an office program: convert it to text"),
+        (b"PK\x03\x04\x14\x00\x06\x00", "a zip archive: unpack it first"),
+        (b"\x7fELF\x02\x01\x01\x00\x00\x00\x00\xc3\xff", "what looks like a binary file"),
+        (np.random.default_rng(1).bytes(3000), "what looks like a binary file"),
+    ],
+)
+def test_what_is_no_text_is_said_to_be_none(
+    data: bytes, said: str, compress: Callable[[bytes], bytes]
+) -> None:
+    assert text_fault(compress(data)).startswith(f"a.txt:1: expected text, got {said}")
+    with pytest.raises(CorpusError, match="expected text, got"):
+        list(read_corpus(io.BytesIO(compress(data))))
+
+
+def test_a_text_with_some_control_characters_is_a_text() -> None:
+    data = "Œuvre\x00 \x07 \x1b[31m".encode() + bytes(range(32))
+    assert list(read_text(io.BytesIO(data)))
+    assert text_fault(b"\x00 A caf\xe9 " + 60 * b"there ").startswith(
+        "a.txt:1: expected UTF-8 text"
+    )

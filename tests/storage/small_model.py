@@ -61,12 +61,18 @@ def other_model() -> tuple[dict[str, Any], dict[str, Any]]:
 
 @cache
 def _small_model() -> tuple[dict[str, Any], dict[str, Any]]:
-    return read_model(SMALL)
+    header, payload = read_model(SMALL)
+    for parser in (payload["parser"], payload["parser"]["pruner"]):
+        steps = plain(parser["weights"]).copy()  # from which the largest weight was cut away
+        steps[np.argmax(np.abs(steps))] = 127
+        parser["weights"]["deflated"] = zlib.compress(steps.tobytes())
+    return header, payload
 
 
 def plain(stored: dict[str, Any]) -> np.ndarray[Any, Any]:
     """A compressed array."""
-    return np.frombuffer(zlib.decompress(stored["deflated"]), dtype=stored["type"])
+    dtype = stored.get("type", "int8")  # tables of weights are of bytes
+    return np.frombuffer(zlib.decompress(stored["deflated"]), dtype=dtype)
 
 
 def packed(array: np.ndarray[Any, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 import zlib
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from egparse.storage.compressed_arrays import (
     decompress_array,
     decompress_bytes,
     lists_by_string,
+    pieces,
 )
 
 ARRAYS = st.sampled_from([np.int8, np.uint8, np.uint16, np.uint64]).flatmap(
@@ -87,3 +89,20 @@ def test_a_bomb_takes_no_more_than_it_claims() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1_000_000
+
+
+CHUNK = 1 << 16
+"""Bytes that are decompressed at a time."""
+
+
+@pytest.mark.parametrize("size", [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 200_000])
+@pytest.mark.parametrize("level", [0, 1, 6])
+def test_bytes_come_in_pieces_and_nothing_follows_them(size: int, level: int) -> None:
+    plain = np.random.default_rng(0).integers(0, 4, size, dtype=np.uint8).tobytes()
+    for content in (plain, bytes(size)):
+        compressed = zlib.compress(content, level)
+        assert b"".join(pieces(compressed)) == content
+        wrong = [compressed[:-1], *(compressed + more for more in (b"j", b"junk", bytes(CHUNK)))]
+        for data in wrong:
+            with pytest.raises(ValueError, match="got another end"):
+                list(islice(pieces(data), size + 10))  # none of them goes on for ever

@@ -22,6 +22,12 @@ def test_quantised_weights_come_back(count: int) -> None:
     np.testing.assert_array_equal(unpack_weights(pack_weights(weights)), weights)
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-25, 1e-29, 1e-38, 1e-45, 1e8])
+def test_weights_that_were_read_are_stored_as_they_were(scale: float) -> None:
+    stored = pack_weights(weights_of(1 << 12) * np.float32(scale))
+    assert pack_weights(unpack_weights(stored)) == stored
+
+
 def test_a_table_of_zeros_comes_back() -> None:
     assert not unpack_weights(pack_weights(np.zeros(1 << 17, dtype=np.float32))).any()
 
@@ -49,6 +55,14 @@ def test_a_large_table_that_is_nearly_empty_stays_in_proportion_to_its_memory() 
         ({"deflated": zlib.compress(bytes(256)) + b"0"}, "got another end"),
         ({"deflated": b"no"}, "expected compressed bytes"),
         ({"deflated": b""}, "got another end"),
+        ({"largest": 0.0}, "expected the largest weight, 0.0, among them, got others"),
+        ({"largest": 0.1}, "expected a largest weight of single precision, got 0.1"),
+        ({"largest": 1e-40}, "expected a largest weight of single precision, got 1e-40"),
+        ({"deflated": zlib.compress(bytes(256))}, "expected the largest weight, [0-9.]+, among"),
+        (
+            {"deflated": zlib.compress(b"\x80" + bytes(255))},
+            "expected the largest weight, [0-9.]+,",
+        ),
     ],
 )
 def test_what_is_no_table_is_refused(change: dict[str, Any], complaint: str) -> None:

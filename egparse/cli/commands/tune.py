@@ -68,6 +68,7 @@ class TuneTask(StrEnum):
     FEATS = "feats"
     MORPHOLOGY = "morphology"
     SPANS = "spans"
+    LEMMAS = "lemmas"
     PRUNER = "pruner"
     PARSER = "parser"
     LABELLER = "labeller"
@@ -157,7 +158,7 @@ def tune_cli(
         typer.Option(
             "--task",
             metavar="TASK",
-            help="upos, xpos, feats, morphology, spans, pruner, parser, labeller, "
+            help="upos, xpos, feats, morphology, spans, lemmas, pruner, parser, labeller, "
             "tokeniser, splitter or expander; may be repeated.",
             show_default=False,
         ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice, tee
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -29,6 +29,7 @@ from egparse.cli.options import (
 )
 from egparse.cli.terminal import completion
 from egparse.errors import EgparseError
+from egparse.similar import did_you_mean
 
 if TYPE_CHECKING:
     from egparse.cli.annotating.source import Input
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 EPILOG = examples(
     "egparse visualize model.msgpack letter.txt --output letter.html",
     "echo 'The cat sat on the mat.' | egparse visualize model.msgpack - > cat.html",
-    "egparse visualize corpus.conllu --output corpus.html",
+    "egparse visualize corpus.conllu --layers upos,feats --output corpus.html",
     "egparse visualize model.msgpack dev.conllu --compare --output differences.html",
     "egparse visualize model.msgpack large.txt --least-certain --limit 20 > doubt.html",
 )
@@ -67,6 +68,7 @@ def visualize(
     model_name: str = "",
     limit: int = LIMIT,
     words: int = WORDS,
+    layers: Sequence[str] | None = None,
     least_certain: bool = False,
     compare: bool = False,
     gold_tags: bool = False,
@@ -74,8 +76,9 @@ def visualize(
     """Draw what a model predicts for the source; without a model, draw the annotated source itself.
 
     The page shows the first ``limit`` sentences (0: all) or, with ``least_certain``, those with the
-    lowest expected accuracy of heads, and draws the first ``words`` words of each. With ``compare``
-    it marks where the model differs from the source.
+    lowest expected accuracy of heads, and draws the first ``words`` words of each, with their
+    values in ``layers`` below them (None: UPOS, or the first layer of tags instead). With
+    ``compare`` it marks where the model differs from the source.
 
     Raises:
         EgparseError: the source is faulty or empty, or is plain text where a corpus is needed; or
@@ -104,6 +107,7 @@ def visualize(
         facts=facts,
         language=model.language if model else None,
         words=words,
+        layers=layers,
     )
     return Visualized(page, shown, partial=read != len(chosen) or cut > 0)
 
@@ -137,6 +141,15 @@ def visualize_cli(
             "--words", metavar="N", min=1, help="Number of words of a sentence that are drawn."
         ),
     ] = WORDS,
+    layers: Annotated[
+        str | None,
+        typer.Option(
+            "--layers",
+            metavar="LAYERS",
+            help="Layers below the words: some of upos, xpos, feats and lemmas, with commas "
+            "between them, or all (default: upos, or the first of them that is annotated).",
+        ),
+    ] = None,
     least_certain: Annotated[
         bool,
         typer.Option(
@@ -166,6 +179,7 @@ def visualize_cli(
     with reported():
         from egparse.cli.annotating.source import Input
 
+        below = None if layers is None else _layers(layers)
         model, input = model_and_input(first, second)
         if model is None and (compare or gold_tags):
             option = "--compare" if compare else "--gold-tags"
@@ -181,6 +195,7 @@ def visualize_cli(
                 model_name=model.name if model else "",
                 limit=limit,
                 words=words,
+                layers=below,
                 least_certain=least_certain,
                 compare=compare,
                 gold_tags=gold_tags,
@@ -189,6 +204,27 @@ def visualize_cli(
                 stream.write(found.page)
         if not quiet and (output is not None or found.partial):
             say(found.shown)
+
+
+def _layers(given: str) -> tuple[str, ...]:
+    """The layers of the option ``--layers``.
+
+    Raises:
+        typer.BadParameter: an unknown one.
+    """
+    from egparse.pages.differences import WORD_LAYERS
+
+    if given == "all":
+        return tuple(sorted(WORD_LAYERS, key="feats".__eq__))  # last, as it takes several lines
+    layers = tuple(dict.fromkeys(layer.strip() for layer in given.split(",")))
+    for layer in layers:
+        if layer not in WORD_LAYERS:
+            raise typer.BadParameter(
+                f"expected all, or some of {', '.join(WORD_LAYERS)}, got {layer!r}"
+                + did_you_mean(layer, WORD_LAYERS),
+                param_hint="'--layers'",
+            )
+    return layers
 
 
 def _found(model: Path) -> Path:

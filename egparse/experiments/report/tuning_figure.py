@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from egparse.training.tune import TunedTask
 
 _SCORES = {
-    **dict.fromkeys(("upos", "xpos", "feats"), "development accuracy (%)"),
+    **dict.fromkeys(("upos", "xpos", "feats", "lemmas"), "development accuracy (%)"),
     "morphology": "development words all right (%)",
     **dict.fromkeys(("pruner", "parser"), "development UAS (%)"),
     "labeller": "development LAS (%)",
