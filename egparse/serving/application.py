@@ -143,6 +143,7 @@ def application(models: ServedModels, limits: Limits, origins: Sequence[str] = (
         if origins
         else [],
     )
+    app.router.redirect_slashes = False  # to an address that the request has named
     return _Logged(app)
 
 

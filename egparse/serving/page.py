@@ -37,9 +37,9 @@ _COLUMNS = {
     "lemma": "lemma",
     "upos": "UPOS",
     "xpos": "XPOS",
-    "feats": "FEATS",
     "head": "head",
     "deprel": "label",
+    "feats": "FEATS",
 }
 """Columns of ``Sentence.rows`` that are shown, and their titles."""
 
@@ -149,6 +149,6 @@ def _cell(column: str, value: object) -> Element:
     if column in _NUMBERS:
         return node("td", {"class": "number"}, str(value))
     if column == "feats":
-        features = "" if value == MISSING else str(value).replace("|", " | ")
+        features = "" if value == MISSING else str(value).replace("|", "\N{NO-BREAK SPACE}| ")
         return node("td", {"class": column}, features)
     return node("td", {}, str(value))

@@ -47,7 +47,7 @@ def server_of(app: ASGIApp) -> uvicorn.Server:
     """A server of the application."""
     config = uvicorn.Config(
         app,
-        http=_Connection,
+        http=Connection,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -67,7 +67,7 @@ class _Server(uvicorn.Server):
         self.should_exit = True
 
 
-class _Connection(H11Protocol):
+class Connection(H11Protocol):
     """A connection that is closed if its client neither sends a request nor takes a reply.
 
     ``uvicorn`` waits for headers as long as a client likes, also between two requests once a byte
@@ -83,7 +83,7 @@ class _Connection(H11Protocol):
         self._wait()
         if len(self.connections) > CONNECTIONS:
             silent = [
-                one for one in self.connections if isinstance(one, _Connection) and one._is_silent()
+                one for one in self.connections if isinstance(one, Connection) and one._is_silent()
             ]
             min(silent, key=lambda one: one._since)._end()
 
@@ -105,9 +105,10 @@ class _Connection(H11Protocol):
             self._timer.cancel()
         self._since = self.loop.time()
         self._untaken = self.transport.get_write_buffer_size()
-        self._timer = self.loop.call_later(HEAD_SECONDS, self._judge)
+        self._timer = self.loop.call_later(HEAD_SECONDS, self.judge)
 
-    def _judge(self) -> None:
+    def judge(self) -> None:
+        """Close the connection if its client has done nothing in its time."""
         untaken = self.transport.get_write_buffer_size()
         if 0 < untaken < self._untaken:
             self._wait()

@@ -62,7 +62,7 @@ def test_words_tags_and_tree_of_a_text_are_shown() -> None:
     assert texts(article, ".//th")[:4] == ["", "word", "lemma", "UPOS"]
     rows = [texts(row, "td") for row in article.iterfind(".//tbody/tr")]
     assert [row[1] for row in rows] == list(sentence.forms) == ["O", "gato", "dorme", "."]
-    assert [row[-2:] for row in rows] == [
+    assert [row[-3:-1] for row in rows] == [
         [str(head), deprel] for head, deprel in zip(sentence.heads, sentence.deprels, strict=True)
     ]
     assert len(article.findall(".//svg//text[@class='displacy-token']")) == 4

@@ -277,7 +277,9 @@ async def asked(
     async def receive() -> dict[str, Any]:
         if not messages:
             await anyio.sleep_forever()
-        return messages.pop(0)
+        message = messages.pop(0)
+        await anyio.sleep(message.get("seconds", 0))
+        return message
 
     async def send(message: Any) -> None:
         sent.append(message)
@@ -322,6 +324,14 @@ def test_a_client_that_does_not_send_its_request_is_not_waited_for(
     monkeypatch.setattr(web, "UPLOAD_SECONDS", 0.01)
     status, _, said = anyio.run(lambda: asked("/process", [body(b"data=", more=True)]))
     assert (status, said) == (408, b"expected a request that arrives faster\n")
+
+
+def test_a_client_has_more_time_for_a_longer_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(web, "UPLOAD_SECONDS", 0.05)
+    monkeypatch.setattr(web, "UPLOAD_SPEED", 0.1)
+    slow = [body(b"data=", more=True), body(b"") | {"seconds": 0.1}]
+    status, _, _ = anyio.run(lambda: asked("/process", slow, **{"content-type": URL_ENCODED}))
+    assert status == 200
 
 
 def test_a_client_that_goes_is_no_error() -> None:

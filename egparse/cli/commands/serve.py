@@ -74,9 +74,9 @@ def serve_cli(
     """Serve models over HTTP, as UDPipe's service does.
 
     /process annotates the parameter data, /models lists the models, /health replies while the
-    service runs. Ctrl-C and SIGTERM stop it: requests that it has taken are still answered. There
-    is neither encryption nor a password: to serve other machines, put it behind a web server that
-    has them.
+    service runs, and / is a page to type a text and see its trees. Ctrl-C and SIGTERM stop it:
+    requests that it has taken are still answered. There is neither encryption nor a password: to
+    serve other machines, put it behind a web server that has them.
 
     It needs packages that are installed by pip install 'egparse[serve]'.
     """
