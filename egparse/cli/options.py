@@ -45,9 +45,13 @@ PLAIN = frozenset(
 
 
 class OutputFormat(StrEnum):
-    """What ``parse`` writes: CoNLL-U, and the formats of ``writers``."""
+    """What ``parse`` writes: the formats of corpora, and those of ``writers``."""
 
     CONLLU = "conllu"
+    CONLLX = "conllx"
+    CONLL2000 = "conll2000"
+    CONLL2002 = "conll2002"
+    CONLL2003 = "conll2003"
     JSON = "json"
     JSONL = "jsonl"
     TEXT = "text"
@@ -137,8 +141,9 @@ OutputFormatOption: TypeAlias = Annotated[
     typer.Option(
         "--output-format",
         metavar="FORMAT",
-        help="conllu, json, jsonl (a sentence a line), text, horizontal or vertical (default: "
-        "conllu, or the format of an input that is another corpus).",
+        help="conllu, conllx, conll2000, conll2002, conll2003, json, jsonl (a sentence a line), "
+        "text, horizontal or vertical (default: conllu, or the format of an input that is another "
+        "corpus).",
     ),
 ]
 

@@ -39,7 +39,10 @@ def test_each_level_can_be_given(trained: Trained) -> None:
     assert parsed("The\ncat.\n\nIt\n", "vertical") == [["The", "cat."], ["It"]]
 
 
-@pytest.mark.parametrize("format", ["conllu", "json", "jsonl", "text", "horizontal", "vertical"])
+@pytest.mark.parametrize(
+    "format",
+    ["conllu", "conllx", "conll2003", "json", "jsonl", "text", "horizontal", "vertical"],
+)
 def test_the_output_does_not_depend_on_the_input_or_the_jobs(
     trained: Trained, text: Path, tmp_path: Path, format: str
 ) -> None:
@@ -53,6 +56,21 @@ def test_the_output_does_not_depend_on_the_input_or_the_jobs(
     run("parse", trained.model, text, "--output", parsed, "--quiet")
     again = run("parse", trained.model, parsed, *asked).stdout
     assert again == whole
+
+
+def test_older_formats_have_the_trees_tags_and_spans(trained: Trained, text: Path) -> None:
+    rows = [
+        line.split("\t")
+        for line in run("parse", trained.model, text).stdout.splitlines()
+        if line[:1].isdigit()
+    ]
+    written = run("parse", trained.model, text, "--output-format", "conllx").stdout
+    assert [line.split("\t")[:8] for line in written.split("\n") if line] == [r[:8] for r in rows]
+    for format, spans in (("conll2000", 1), ("conll2002", 1), ("conll2003", 2)):
+        written = run("parse", trained.model, text, "--output-format", format).stdout
+        cells = [line.split(" ") for line in written.split("\n") if line]
+        assert [own[:2] for own in cells] == [[row[1], row[4]] for row in rows]
+        assert {len(own) - 2 for own in cells} == {spans}
 
 
 def test_json_has_what_conllu_has(trained: Trained, text: Path) -> None:

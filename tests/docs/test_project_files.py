@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from house.package import ROOT
 
 import egparse
+from egparse.layers import LAYERS
 
 MAX_README_LINES = 120
 MAX_WIDTH = 100
@@ -71,6 +73,25 @@ def test_prose_is_not_wide(page: Path) -> None:
 def test_the_readme_is_short() -> None:
     lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
     assert len(lines) <= MAX_README_LINES
+
+
+def test_the_site_begins_as_the_readme_does() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8").partition("\n## ")[0]
+    first_page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8").partition("\n## ")[0]
+    assert first_page == readme.replace("](docs/", "](")
+
+
+def test_the_readme_has_the_scores_of_the_model_that_is_shipped() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    row = next(line for line in text.splitlines() if line.startswith("| **egparse**, `en_ewt`"))
+    scores = json.loads((ROOT / "models" / "en_ewt-raw-text.json").read_text(encoding="utf-8"))
+    shown = [f"{scores[metric]:.2f}" for metric in ("UPOS", "Lemmas", "UAS", "LAS")]
+    assert [cell for cell in row.split(" | ") if cell in shown] == shown
+
+
+def test_every_key_of_a_probability_is_explained() -> None:
+    page = (ROOT / "docs" / "how-to" / "probabilities.md").read_text(encoding="utf-8")
+    assert {layer.probability_key for layer in LAYERS.values()} <= {*re.findall(r"`(\w+)`", page)}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
