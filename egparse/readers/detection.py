@@ -51,7 +51,8 @@ def detect_format(blocks: Iterable[Block], name: str) -> str:
        means CoNLL-U.
     3. Ten tab-separated columns, the first of which holds an ID, mean CoNLL-U if the block has
        comments, multiword tokens, empty nodes, ``head:relation`` in DEPS, ``key=value`` in MISC or
-       only universal tags in UPOS; CoNLL-X otherwise.
+       only universal tags in UPOS, or if a block after it has one of the first three; CoNLL-X
+       otherwise.
     4. Four or five columns, the last of which holds span tags, mean CoNLL-2003.
     5. Two columns, the last of which holds span tags, mean CoNLL-2002. Three mean CoNLL-2000 with
        types of chunks and CoNLL-2002 with other types, by the first block with a span.
@@ -63,17 +64,24 @@ def detect_format(blocks: Iterable[Block], name: str) -> str:
     if suffix is not None:
         return suffix
     first: Block | None = None
+    ten_columns = False
     for block in islice(blocks, _MAX_BLOCKS):
         first = first or block
         if is_conllu_comment(block.lines[0]):
             return "conllu"
         rows = [line.split("\t") for line in block.lines if line[0] != "#"]
         if rows and _is_first(rows[0]):
-            return _ten_columns(block, rows)
+            if _has_conllu_lines(block, rows) or not (ten_columns or _may_be_conllx(rows)):
+                return "conllu"
+            ten_columns = True
+        if ten_columns:
+            continue
         for part in strip_block(block):
             format = _columns(part)
             if format is not None:
                 return format
+    if ten_columns:
+        return "conllx"
     if first is None:
         raise EmptyCorpusError(name, 1, "at least one sentence", "nothing")
     if first.undecodable:
@@ -90,13 +98,17 @@ def _is_first(cells: Sequence[str]) -> bool:
     return len(cells) == WIDTH and (first_id in ("1", "0.1") or first_id.startswith("1-"))
 
 
-def _ten_columns(block: Block, rows: Sequence[Sequence[str]]) -> str:
-    if len(rows) < len(block.lines) or not all(row[ID].isdigit() for row in rows):
-        return "conllu"
+def _has_conllu_lines(block: Block, rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a block has comments, multiword tokens or empty nodes."""
+    return len(rows) < len(block.lines) or not all(row[ID].isdigit() for row in rows)
+
+
+def _may_be_conllx(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the columns do not show CoNLL-U."""
     rows = [row for row in rows if len(row) == WIDTH]
     if any(":" in row[DEPS] or "=" in row[MISC] for row in rows):
-        return "conllu"
-    return "conllu" if all(row[UPOS] in _UNIVERSAL_TAGS for row in rows) else "conllx"
+        return False
+    return not all(row[UPOS] in _UNIVERSAL_TAGS for row in rows)
 
 
 def _columns(block: Block) -> str | None:

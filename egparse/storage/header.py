@@ -20,6 +20,7 @@ from egparse.layers import (
     TOKENISER,
     WORD_TAGS,
 )
+from egparse.sentences import MISSING
 from egparse.storage.model_file import read_header
 from egparse.storage.schema import (
     Choice,
@@ -117,5 +118,13 @@ def check_header(header: Mapping[str, Any]) -> None:
     Raises:
         Misfit: content that the declaration does not allow.
     """
-    Stored(header).read(HEADER)
+    read = Stored(header).read(HEADER)
+    for layer, labels in read["labels"].items():
+        expected = ""
+        if not all(map(str.strip, labels)):
+            expected = "labels that are not blank"
+        elif MISSING in labels and layer in read["layers"] and layer != "feats":
+            expected = f"labels other than {MISSING}, which means that a value is missing"
+        if expected:
+            raise Misfit(f"labels.{layer}", expected, "such a one")
     Stored({key: header[key] for key in ("record", "config")}).read(Plain())

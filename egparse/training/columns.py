@@ -5,7 +5,7 @@ forms.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from egparse.classes.columns import MAX_COLUMNS, ClassColumns, columns_in
 from egparse.classes.sources import read_tables
 from egparse.errors import ConfigError
 from egparse.evaluation.report import annotated_layers as layers_with_values
+from egparse.evaluation.words import place_of
 from egparse.features.form_statistics import COLUMNS as STATISTICS
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.forms import OBSERVABLES, Lexicon
@@ -81,6 +82,7 @@ def build_columns(
         for layer in (*inputs, *layers)
         if LAYERS[layer].kind in LABELLED
     }
+    check_labels(labels, layers, sentences)
     if supertags is not None:
         labels[SUPERTAGS] = supertags
     counted = any(name in named for name in STATISTICS)
@@ -91,6 +93,37 @@ def build_columns(
         count_forms(sentences) if counted else None,
         fine_tags_of(sentences, layers, labels),
     )
+
+
+def check_labels(
+    labels: Mapping[str, Vocabulary], layers: Sequence[str], sentences: Sequence[Sentence]
+) -> None:
+    """Check that the labels of each layer can be written to a corpus.
+
+    Raises:
+        ConfigError: a label of blanks; the first sentence that has it is named. Or ``_`` among the
+            labels to predict, which means that a value is missing.
+    """
+    for layer, known in labels.items():
+        blank = next((label for label in known.strings if not label.strip()), None)
+        if blank is not None:
+            place = next(
+                (
+                    place_of(sentence, number)
+                    for number, sentence in enumerate(sentences)
+                    if blank in getattr(sentence, layer)
+                ),
+                "base",
+            )
+            raise ConfigError(
+                f"{place}: expected a label or _ in {LAYERS[layer].title} of every word, got "
+                f"{blank!a}"
+            )
+        if layer in layers and layer != "feats" and MISSING in known.values:
+            raise ConfigError(
+                f"{LAYERS[layer].title}: expected a layer that was no input with missing values of "
+                "the base, got one"
+            )
 
 
 def read_classes(

@@ -20,6 +20,7 @@ from egparse.layers import LABELLED, LAYERS, TAG_LAYERS
 from egparse.sentences import MISSING, Sentence
 from egparse.training.columns import (
     annotated_layers,
+    check_labels,
     class_columns,
     count_forms,
     fine_tags_of,
@@ -64,6 +65,7 @@ def extend_columns(
                 if layer == "feats" or layer in (*inputs, *new_inputs) or tag != MISSING
             )
             labels[layer] = _extended(labels.get(layer, Vocabulary(())), seen)
+    check_labels({name: labels[name] for name in labels if name in LAYERS}, layers, sentences)
     statistics = base.statistics
     if statistics is None and any(name in named for name in STATISTICS):
         statistics = count_forms(sentences)

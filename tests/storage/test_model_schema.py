@@ -329,6 +329,24 @@ UPOS = "taggers.upos.model"
             "labels.upos: expected texts that differ from each other, got some twice",
         ),
         ("header.labels.upos", lambda *_: [], "labels.upos: expected a list of at least 1, got 0"),
+        *(
+            (f"header.labels.{layer}.3", lambda *_, to=label: to, f"labels.{layer}: {expected}")
+            for layer in ("upos", "xpos", "feats", "deprels")
+            for label, expected in (
+                ("", "expected labels that are not blank, got such a one"),
+                (" ", "expected labels that are not blank, got such a one"),
+                ("\u2028\u00a0", "expected labels that are not blank, got such a one"),
+            )
+        ),
+        *(
+            (
+                f"header.labels.{layer}.3",
+                lambda *_: "_",
+                f"labels.{layer}: expected labels other than _, which means that a value is "
+                "missing, got such a one",
+            )
+            for layer in ("upos", "xpos", "deprels")
+        ),
         (
             "header.labels.spans.4",
             lambda *_: "L-PER",

@@ -139,3 +139,17 @@ def test_values_made_in_python_are_checked_in_training() -> None:
     section = replace(quick().upos, min_count=10**12)
     with pytest.raises(ConfigError, match=r"upos\.min_count: expected an integer from 1 to 1e9"):
         egparse.train(sample("train")[:5], [], upos=section)
+
+
+@pytest.mark.parametrize(
+    ("layer", "title"), [("upos", "UPOS"), ("xpos", "XPOS"), ("deprels", "dependency labels")]
+)
+def test_labels_of_blanks_are_refused(layer: str, title: str) -> None:
+    first, second, *others = sample("train")[:20]
+    labels = ("\u00a0", *getattr(second, layer)[1:])
+    corpus = [first, replace(second, **{layer: labels}), *others]
+    with pytest.raises(ConfigError) as caught:
+        train(corpus, None, quick())
+    place = f"{second.source.path}:{second.source.first_line}: sentence {second.sentence_id}"
+    said = f"{place}: expected a label or _ in {title} of every word, got '\\xa0'"
+    assert str(caught.value) == said
