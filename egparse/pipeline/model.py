@@ -546,7 +546,7 @@ class Model(Predictors):
             models["deprels"] = self.labeller.model
         if self.splitter is not None:
             models[SPLITTER] = self.splitter.model
-        if self.tokeniser is not None:
+        if self.tokeniser is not None and self.tokeniser.model is not None:
             models[TOKENISER] = self.tokeniser.model
         if self.expander is not None and self.expander.model is not None:
             models[EXPANDER] = self.expander.model

@@ -45,12 +45,17 @@ def paragraphs_of(sentences: Sequence[Sentence]) -> list[list[Sentence]]:
     return paragraphs
 
 
+def is_treebank(sentences: Sequence[Sentence]) -> bool:
+    """Whether the tokens of sentences are those of running text: the format is one of treebanks."""
+    return all(one.source is None or one.source.format in _RUNNING_TEXT for one in sentences)
+
+
 def is_running_text(sentences: Sequence[Sentence]) -> bool:
     """Whether a splitter can be trained: the format is one of treebanks, and enough sentences start
     inside a paragraph.
     """
-    known = all(one.source is None or one.source.format in _RUNNING_TEXT for one in sentences)
-    return known and len(sentences) - len(paragraphs_of(sentences)) >= MIN_SENTENCES
+    enough = len(sentences) - len(paragraphs_of(sentences)) >= MIN_SENTENCES
+    return is_treebank(sentences) and enough
 
 
 def pieces_of(paragraphs: Sequence[Sequence[Sentence]], longest: int) -> list[Sequence[Sentence]]:

@@ -45,6 +45,17 @@ class Links(NamedTuple):
     close: UInt8s
     blank: UInt8s
 
+    def settled(self) -> Links:
+        """The same links, where a token ends at a blank, and nowhere else, instead of a decision."""
+        close, blank = self.close.copy(), self.blank.copy()
+        close[close == OPEN], blank[blank == OPEN] = NEVER, ALWAYS
+        return Links(close, blank)
+
+    @property
+    def decide(self) -> bool:
+        """Whether any decision is open."""
+        return bool((self.close == OPEN).any() or (self.blank == OPEN).any())
+
 
 EVERYWHERE = Links(
     np.full((N_KINDS, N_KINDS), OPEN, dtype=np.uint8),
@@ -188,7 +199,9 @@ def learned_links(codes: UInt32s, token_starts: Longs, least: float) -> Links:
 
     Of n places between two kinds of characters, tokens start at b. The decision is open if both
     (b + 1/2) / (n + 1) and (n - b + 1/2) / (n + 1) are at least ``least``: also for kinds that were
-    seldom or never seen together.
+    seldom or never seen together. What holds at all places of a text is not open for any: where no
+    token starts without a blank before it, none ever does, and where a token ends at each blank,
+    all blanks end tokens.
     """
     pieces = pieces_of(codes, EVERYWHERE)
     starts = np.zeros(len(codes) + 1, dtype=np.bool_)
@@ -196,12 +209,13 @@ def learned_links(codes: UInt32s, token_starts: Longs, least: float) -> Links:
     kinds = character_tables(codes).kinds
     first = kinds[pieces.codes[pieces.bounds[:-1]]] if len(pieces) else np.zeros(0, dtype=np.uint8)
     tables = []
-    for gap in (CLOSE, BLANK):
+    for gap, usual in ((CLOSE, NEVER), (BLANK, ALWAYS)):
         at = np.flatnonzero(pieces.gaps == gap)
         pairs = first[at - 1].astype(np.int64) * N_KINDS + first[at]
         n = np.bincount(pairs, minlength=N_KINDS**2)
         b = np.bincount(pairs[starts[pieces.begins[at]]], minlength=N_KINDS**2)
-        table = np.full(N_KINDS**2, OPEN, dtype=np.uint8)
+        is_usual = not (b if usual == NEVER else n - b).any()
+        table = np.full(N_KINDS**2, usual if is_usual else OPEN, dtype=np.uint8)
         table[(b + 0.5) / (n + 1) < least] = NEVER
         table[(n - b + 0.5) / (n + 1) < least] = ALWAYS
         tables.append(table.reshape(N_KINDS, N_KINDS))
