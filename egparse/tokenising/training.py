@@ -37,6 +37,7 @@ from egparse.tokenising.running_text import RunningText
 from egparse.tokenising.tokeniser import N_LABELS, Tokeniser, Tokens
 from egparse.types import Floats, UInt8s, UInt32s
 
+
 class _Learned(NamedTuple):
     """What a text teaches before its CRF: its pieces, with 1 where a token starts, (pieces,), what
     is decided between them, and the tokens of several pieces.
