@@ -45,9 +45,10 @@ class RulesWarning(UserWarning):
     """Rules of no language stand in for those of a language, which need another package."""
 
 
-MAX_WORDS = 300
+MAX_WORDS = 120
 """A longer sentence is cut in the second half of so many words: after its last clause punctuation,
-else at its last blank.
+else at its last blank. One sentence in 2,000 of treebanks is longer, and a parser's time for a word
+grows with the length: 28, 48 and 78 microseconds in sentences of 20, 60 and 120 words, 450 of 300.
 """
 
 MAX_CHARACTERS = 100_000

@@ -34,6 +34,11 @@ CLOSE, BLANK, WIDE, PARAGRAPH = 0, 1, 2, 3
 the beginning of the text.
 """
 
+MOST_ALIKE = 32
+"""Longer runs of one character are in one token: no treebank has any that are several, and a word
+for each character of a line of brackets would cost thirty times the work of words.
+"""
+
 _LINE_END = 10
 
 
@@ -46,7 +51,7 @@ class Links(NamedTuple):
     blank: UInt8s
 
     def settled(self) -> Links:
-        """The same links, where a token ends at a blank, and nowhere else, instead of a decision."""
+        """The same links, but tokens end at blanks alone where there was a decision."""
         close, blank = self.close.copy(), self.blank.copy()
         close[close == OPEN], blank[blank == OPEN] = NEVER, ALWAYS
         return Links(close, blank)
@@ -103,11 +108,23 @@ def pieces_of(codes: UInt32s, links: Links) -> Pieces:
 
 
 def pieces_of_text(text: str, links: Links, whole_addresses: bool) -> tuple[UInt32s, Pieces]:
-    """The code points and the pieces of a text; with ``whole_addresses`` each address is one."""
+    """The code points and the pieces of a text. A run of more than ``MOST_ALIKE`` equal characters
+    is in one, and with ``whole_addresses`` each address is one.
+    """
     codes = as_codes(text)
     pieces = pieces_of(codes, links)
-    addresses = list(addresses_in(text)) if whole_addresses else []
-    return codes, _joined(pieces, addresses) if addresses else pieces
+    whole = [run for run in _runs_alike(codes) if not text[run[0]].isspace()]
+    if whole_addresses:
+        whole += addresses_in(text)
+    return codes, _joined(pieces, whole) if whole else pieces
+
+
+def _runs_alike(codes: UInt32s) -> list[tuple[int, int]]:
+    """The start and end of each run of more than ``MOST_ALIKE`` equal characters."""
+    ends = np.append(np.flatnonzero(codes[1:] != codes[:-1]) + 1, len(codes))
+    starts = np.append(0, ends[:-1])
+    long = ends - starts > MOST_ALIKE
+    return list(zip(starts[long].tolist(), ends[long].tolist(), strict=True))
 
 
 def _joined(pieces: Pieces, ranges: Sequence[tuple[int, int]]) -> Pieces:

@@ -15,6 +15,7 @@ from egparse.tokenising.pieces import (
     BLANK,
     CLOSE,
     EVERYWHERE,
+    MOST_ALIKE,
     NEVER,
     OPEN,
     PARAGRAPH,
@@ -160,6 +161,16 @@ def test_an_address_is_one_piece() -> None:
         "x", ":", "www.a-b.org/c", ".", "y",
     ]  # fmt: skip
     assert len(pieces_of_text(text, EVERYWHERE, False)[1]) == 17
+
+
+@pytest.mark.parametrize("character", ["(", "#", "\u6f22", "\U0001f602", "\u0e46"])
+def test_a_long_run_of_one_character_is_in_one_piece(character: str) -> None:
+    """However long: the work for a character has a bound."""
+    short, long = character * MOST_ALIKE, character * (MOST_ALIKE + 1)
+    text = f"a {short} {long}b {long * 100}"
+    pieces = pieces_of_text(text, EVERYWHERE, True)[1]
+    assert strings(text, pieces) == ["a", *short, long, "b", long * 100]
+    assert len(pieces_of_text(" " * 1000 + "\n" * 1000, EVERYWHERE, True)[1]) == 0
 
 
 def test_addresses_are_tokens_if_the_corpus_has_them_so() -> None:
