@@ -77,6 +77,24 @@ def with_language(config: TrainConfig, sentences: Sequence[Sentence], say: Say) 
     return replace(config, language=found.code)
 
 
+def say_what_tokens_are(config: TrainConfig, sentences: Sequence[Sentence], say: Say) -> None:
+    """Say where plain text will not be split into tokens as a corpus with blanks splits it."""
+    from egparse.readers.docs import split_words
+    from egparse.training.text import blanks_of_corpus, learns_tokens
+
+    if not learns_tokens(sentences, config):
+        why = "as set" if not config.tokeniser.train else "as the corpus is no running text"
+        say(f"tokens       by spaCy's rules for {config.language}, {why}")
+        split_words("", config.language)  # warns if they need a package that is not installed
+        return
+    blanks = blanks_of_corpus(sentences)
+    if blanks.close < config.tokeniser.least_rate * blanks.tokens:
+        say(
+            f"tokens       between blanks, as {blanks.close:,} of {blanks.tokens:,} tokens are "
+            "marked SpaceAfter=No; tokeniser.train=false takes spaCy's rules"
+        )
+
+
 def held_out(sentences: int, share: float) -> str:
     """What is said where no development part is named, for so many sentences in all."""
     from egparse.training.folds import held_out_of

@@ -25,16 +25,17 @@ def silence(text: str) -> None:
 
 @contextmanager
 def warnings_shown(quiet: bool) -> Iterator[None]:
-    """Within the block, write each warning of a long sentence, of DEPS or of jobs once, as one
-    line; none if ``quiet``.
+    """Within the block, write each warning of a long sentence, of rules for words, of DEPS or of
+    jobs once, as one line; none if ``quiet``.
 
     Other warnings are shown as usual.
     """
     from egparse.fitting.jobs import JobsWarning
     from egparse.parsing.long_sentences import LongSentenceWarning
+    from egparse.readers.docs import RulesWarning
     from egparse.readers.enhanced import DepsWarning
 
-    ours = (LongSentenceWarning, DepsWarning, JobsWarning)
+    ours = (LongSentenceWarning, RulesWarning, DepsWarning, JobsWarning)
     usual = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:

@@ -356,6 +356,7 @@ class SplitterConfig(WordLabelConfig):
     )
     c: Constant = 4.0
     anneal_from: NonNegative = 12.0
+    stop: StopConfig = StopConfig(iterations=60)
 
 
 @dataclass(frozen=True, kw_only=True)

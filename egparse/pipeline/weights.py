@@ -62,7 +62,7 @@ def _sequence_models(model: Model) -> dict[str, Any]:
         models["deprels"] = model.labeller.model
     if model.splitter is not None:
         models[SPLITTER] = model.splitter.model
-    if model.tokeniser is not None:
+    if model.tokeniser is not None and model.tokeniser.model is not None:
         models[TOKENISER] = model.tokeniser.model
     if model.expander is not None and model.expander.model is not None:
         models[EXPANDER] = model.expander.model

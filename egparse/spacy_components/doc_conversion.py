@@ -23,7 +23,6 @@ from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
 from spacy.tokens import Doc, Span, Token
 from spacy.vocab import Vocab
 
-from egparse.readers.docs import SPACE_AFTER_NO
 from egparse.schemes import OUTSIDE as NO_SPAN
 from egparse.schemes import to_iob2
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
@@ -38,6 +37,7 @@ from egparse.spacy_components.label_tables import (
     to_spacy,
 )
 from egparse.spacy_components.tokens.words import with_words
+from egparse.surface import SPACE_AFTER_NO
 
 _STARTS, _CONTINUES = 1, -1
 """spaCy's codes of SENT_START."""

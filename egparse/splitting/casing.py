@@ -28,22 +28,29 @@ class CasingCounts:
     def __init__(self, lower: Ints, small: Mask, capital: Mask, starts: Mask) -> None:
         self._lower = lower
         self._small, self._capital = small & ~starts, capital & ~starts
-        self._counts = tuple(
-            np.bincount(lower[seen], minlength=MAX_VALUE + 1)
-            for seen in (self._small, self._capital)
-        )
 
-    def of_corpus(self) -> Ints:
-        """The value of each word of the corpus, without its own occurrence; (words,)."""
-        small, capital = (
-            counts[self._lower] - seen
-            for counts, seen in zip(self._counts, (self._small, self._capital), strict=True)
-        )
-        return _casings(small, capital).astype(np.int32) + FIRST_VALUE
+    def of_corpus(self, fold_of: Longs) -> Ints:
+        """The value of each word of the corpus, (words,), as the other folds have it.
+
+        Without its own occurrence alone a word would be seen inside of sentences once less where
+        it stands inside than where it starts one, which new text does not tell.
+        """
+        values = np.empty(len(self._lower), dtype=np.int32)
+        for fold in range(int(fold_of.max(initial=-1)) + 1):
+            here = fold_of == fold
+            values[here] = casings_of(self._lower[here], self._table(~here))
+        return values
 
     def table(self) -> UInt8s:
         """The casing of any word by its column ``lower``; (MAX_VALUE + 1,)."""
-        return _casings(*self._counts)
+        return self._table(np.ones(len(self._lower), dtype=np.bool_))
+
+    def _table(self, among: Mask) -> UInt8s:
+        small, capital = (
+            np.bincount(self._lower[seen & among], minlength=MAX_VALUE + 1)
+            for seen in (self._small, self._capital)
+        )
+        return _casings(small, capital)
 
 
 def casings_of(lower: Ints, table: UInt8s) -> Ints:

@@ -19,12 +19,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from egparse.errors import ConfigError
+from egparse.readers.docs import NEUTRAL
 from egparse.sentences import Sentence
 from egparse.similar import did_you_mean
 from egparse.splitting.paragraphs import as_text
-
-NEUTRAL = "xx"
-"""spaCy's code for rules of no language."""
 
 _SAMPLE = 300
 """Sentences, from the whole corpus: 10 ms of work, and enough for the accuracy of the rules."""

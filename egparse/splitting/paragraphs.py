@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.sentences import Sentence
+from egparse.surface import SPACE_AFTER_NO
 from egparse.splitting.columns import Paragraph
 from egparse.types import Mask
 
@@ -16,7 +17,6 @@ MIN_SENTENCES = 30
 
 _MARKS = ("# newpar", "# newdoc")
 _RUNNING_TEXT = ("conllu", "conllx")
-_NO_BLANK = "SpaceAfter=No"
 
 
 class SplitterParts(NamedTuple):
@@ -45,12 +45,17 @@ def paragraphs_of(sentences: Sequence[Sentence]) -> list[list[Sentence]]:
     return paragraphs
 
 
+def is_treebank(sentences: Sequence[Sentence]) -> bool:
+    """Whether the tokens of sentences are those of running text: the format is one of treebanks."""
+    return all(one.source is None or one.source.format in _RUNNING_TEXT for one in sentences)
+
+
 def is_running_text(sentences: Sequence[Sentence]) -> bool:
     """Whether a splitter can be trained: the format is one of treebanks, and enough sentences start
     inside a paragraph.
     """
-    known = all(one.source is None or one.source.format in _RUNNING_TEXT for one in sentences)
-    return known and len(sentences) - len(paragraphs_of(sentences)) >= MIN_SENTENCES
+    enough = len(sentences) - len(paragraphs_of(sentences)) >= MIN_SENTENCES
+    return is_treebank(sentences) and enough
 
 
 def pieces_of(paragraphs: Sequence[Sequence[Sentence]], longest: int) -> list[Sequence[Sentence]]:
@@ -115,11 +120,11 @@ def _words_in_text(sentence: Sentence) -> Iterator[tuple[str, bool]]:
     done = 0
     for first, last, form, token_misc in sentence.tokens:
         for k in range(done, first):
-            yield sentence.forms[k], _NO_BLANK not in misc[k]
+            yield sentence.forms[k], SPACE_AFTER_NO not in misc[k]
         if "".join(sentence.forms[first : last + 1]) == form:
             yield from ((word, False) for word in sentence.forms[first:last])
             form = sentence.forms[last]
-        yield form, _NO_BLANK not in token_misc
+        yield form, SPACE_AFTER_NO not in token_misc
         done = last + 1
     for k in range(done, len(sentence)):
-        yield sentence.forms[k], _NO_BLANK not in misc[k]
+        yield sentence.forms[k], SPACE_AFTER_NO not in misc[k]

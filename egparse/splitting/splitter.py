@@ -83,14 +83,32 @@ class Splitter:
 
     def split(self, paragraphs: Sequence[Paragraph]) -> list[Mask]:
         """``starts`` of many paragraphs, faster than one by one."""
-        masks: list[Mask] = []
+        return self.split_leaning(paragraphs, (0.0,))[0]
+
+    def split_leaning(
+        self, paragraphs: Sequence[Paragraph], leanings: Sequence[float]
+    ) -> list[list[Mask]]:
+        """``split`` of the splitters that lean towards starts by so many nats, for each number."""
+        masks: list[list[Mask]] = [[] for _ in leanings]
         for batch in _batches(paragraphs):
             values, places = self._columns(batch)
-            labels = self.model.choose(values, places, _candidates(len(values)))
-            starts = labels == 1
-            starts[_first_words(places)] = True  # whatever the scores say
-            masks += [starts] if len(batch) == 1 else np.split(starts, places[1:-1])
+            candidates = _candidates(len(values))
+            scores = self.model.unary_scores(values, places, candidates)
+            for by, of_all in zip(leanings, masks, strict=True):
+                starts = self.leaning(by).model.choose_by(scores, places, candidates) == 1
+                starts[_first_words(places)] = True  # whatever the scores say
+                of_all += [starts] if len(batch) == 1 else np.split(starts, places[1:-1])
         return masks
+
+    def leaning(self, by: float) -> Splitter:
+        """The same splitter, to whom each start but that of a paragraph scores so many nats
+        more.
+        """
+        if not by:
+            return self
+        transitions = self.model.transitions.copy()
+        transitions[:, 1] += np.float32(by)
+        return replace(self, model=replace(self.model, transitions=transitions))
 
     def probabilities(self, forms: Sequence[str], spaced: Sequence[bool]) -> Floats:
         """The probability that a sentence starts at each word of a paragraph, shape (words,); 1 at

@@ -34,6 +34,11 @@ CLOSE, BLANK, WIDE, PARAGRAPH = 0, 1, 2, 3
 the beginning of the text.
 """
 
+MOST_ALIKE = 32
+"""Longer runs of one character are in one token: no treebank has any that are several, and a word
+for each character of a line of brackets would cost thirty times the work of words.
+"""
+
 _LINE_END = 10
 
 
@@ -44,6 +49,17 @@ class Links(NamedTuple):
 
     close: UInt8s
     blank: UInt8s
+
+    def settled(self) -> Links:
+        """The same links, but tokens end at blanks alone where there was a decision."""
+        close, blank = self.close.copy(), self.blank.copy()
+        close[close == OPEN], blank[blank == OPEN] = NEVER, ALWAYS
+        return Links(close, blank)
+
+    @property
+    def decide(self) -> bool:
+        """Whether any decision is open."""
+        return bool((self.close == OPEN).any() or (self.blank == OPEN).any())
 
 
 EVERYWHERE = Links(
@@ -92,11 +108,23 @@ def pieces_of(codes: UInt32s, links: Links) -> Pieces:
 
 
 def pieces_of_text(text: str, links: Links, whole_addresses: bool) -> tuple[UInt32s, Pieces]:
-    """The code points and the pieces of a text; with ``whole_addresses`` each address is one."""
+    """The code points and the pieces of a text. A run of more than ``MOST_ALIKE`` equal characters
+    is in one, and with ``whole_addresses`` each address is one.
+    """
     codes = as_codes(text)
     pieces = pieces_of(codes, links)
-    addresses = list(addresses_in(text)) if whole_addresses else []
-    return codes, _joined(pieces, addresses) if addresses else pieces
+    whole = [run for run in _runs_alike(codes) if not text[run[0]].isspace()]
+    if whole_addresses:
+        whole += addresses_in(text)
+    return codes, _joined(pieces, whole) if whole else pieces
+
+
+def _runs_alike(codes: UInt32s) -> list[tuple[int, int]]:
+    """The start and end of each run of more than ``MOST_ALIKE`` equal characters."""
+    ends = np.append(np.flatnonzero(codes[1:] != codes[:-1]) + 1, len(codes))
+    starts = np.append(0, ends[:-1])
+    long = ends - starts > MOST_ALIKE
+    return list(zip(starts[long].tolist(), ends[long].tolist(), strict=True))
 
 
 def _joined(pieces: Pieces, ranges: Sequence[tuple[int, int]]) -> Pieces:
@@ -188,7 +216,9 @@ def learned_links(codes: UInt32s, token_starts: Longs, least: float) -> Links:
 
     Of n places between two kinds of characters, tokens start at b. The decision is open if both
     (b + 1/2) / (n + 1) and (n - b + 1/2) / (n + 1) are at least ``least``: also for kinds that were
-    seldom or never seen together.
+    seldom or never seen together. What holds at all places of a text is not open for any: where no
+    token starts without a blank before it, none ever does, and where a token ends at each blank,
+    all blanks end tokens.
     """
     pieces = pieces_of(codes, EVERYWHERE)
     starts = np.zeros(len(codes) + 1, dtype=np.bool_)
@@ -196,12 +226,13 @@ def learned_links(codes: UInt32s, token_starts: Longs, least: float) -> Links:
     kinds = character_tables(codes).kinds
     first = kinds[pieces.codes[pieces.bounds[:-1]]] if len(pieces) else np.zeros(0, dtype=np.uint8)
     tables = []
-    for gap in (CLOSE, BLANK):
+    for gap, usual in ((CLOSE, NEVER), (BLANK, ALWAYS)):
         at = np.flatnonzero(pieces.gaps == gap)
         pairs = first[at - 1].astype(np.int64) * N_KINDS + first[at]
         n = np.bincount(pairs, minlength=N_KINDS**2)
         b = np.bincount(pairs[starts[pieces.begins[at]]], minlength=N_KINDS**2)
-        table = np.full(N_KINDS**2, OPEN, dtype=np.uint8)
+        is_usual = not (b if usual == NEVER else n - b).any()
+        table = np.full(N_KINDS**2, usual if is_usual else OPEN, dtype=np.uint8)
         table[(b + 0.5) / (n + 1) < least] = NEVER
         table[(n - b + 0.5) / (n + 1) < least] = ALWAYS
         tables.append(table.reshape(N_KINDS, N_KINDS))

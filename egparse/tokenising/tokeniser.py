@@ -14,7 +14,7 @@ from egparse.features.index import KeyIndex
 from egparse.features.tag_dictionary import all_labels
 from egparse.splitting.characters import N_KINDS
 from egparse.storage.compressed_arrays import compress_array
-from egparse.storage.schema import Array, Flag, Packed, Record, Section, Stored
+from egparse.storage.schema import Array, Flag, Maybe, Packed, Record, Section, Stored
 from egparse.tagging.sequence_model import SequenceModel, keys_at
 from egparse.tokenising.columns import COLUMNS, columns_of
 from egparse.tokenising.lexicon import Lexicon
@@ -34,14 +34,14 @@ N_LABELS = 2
 
 STORED_TOKENISER = Record(
     {
-        "model": Section(),
+        "model": Maybe(Section()),
         "addresses": Flag(),
         "close": Array("uint8", (N_KINDS, N_KINDS), below=ALWAYS + 1),
         "blank": Array("uint8", (N_KINDS, N_KINDS), below=ALWAYS + 1),
         "lexicon": Packed(("uint64",), "tokens", takes=16),
     }
 )
-"""A tokeniser in a model file."""
+"""A tokeniser in a model file; without a model all links are settled."""
 
 _BLOCK = 1 << 13
 """Decisions whose features are looked up at a time, to bound the memory."""
@@ -59,11 +59,12 @@ class Tokens(NamedTuple):
 
 @dataclass(frozen=True)
 class Tokeniser:
-    """A CRF over places between pieces (``egparse.tokenising.pieces``); immutable, so that threads
-    may share it. With ``whole_addresses`` addresses of web pages and of mail are tokens.
+    """A CRF over places between pieces (``egparse.tokenising.pieces``), None where no link is open;
+    immutable, so that threads may share it. With ``whole_addresses`` addresses of web pages and of
+    mail are tokens.
     """
 
-    model: SequenceModel
+    model: SequenceModel | None
     links: Links
     lexicon: Lexicon
     whole_addresses: bool = True
@@ -71,10 +72,12 @@ class Tokeniser:
     @property
     def temperature(self) -> float:
         """The temperature of the probabilities."""
-        return self.model.temperature
+        return 1.0 if self.model is None else self.model.temperature
 
     def with_temperature(self, temperature: float) -> Tokeniser:
         """The same tokeniser with probabilities from scores divided by a temperature."""
+        if self.model is None:
+            return self
         return replace(self, model=self.model.with_temperature(temperature))
 
     def tokens(self, text: str) -> Tokens:
@@ -84,9 +87,10 @@ class Tokeniser:
         codes, pieces = pieces_of_text(text, self.links, self.whole_addresses)
         starts = pieces.links == ALWAYS
         rows = np.flatnonzero(pieces.links == OPEN)
-        if len(rows):
+        if self.model is not None and len(rows):
             candidates = all_labels(len(rows), N_LABELS)
-            scores = self._scores(pieces, columns_of(pieces, codes, self.lexicon), rows)
+            values = columns_of(pieces, codes, self.lexicon)
+            scores = _scores(self.model, pieces, values, rows)
             starts[rows] = self.model.choose_by(scores, chains_of(rows), candidates) == 1
         return tokens_of(pieces, starts)
 
@@ -94,29 +98,19 @@ class Tokeniser:
         """The probability that a token starts with each piece whose link is open, given the columns
         of all.
         """
+        assert self.model is not None
         rows = np.flatnonzero(pieces.links == OPEN)
         return self.model.probabilities_by(
-            self._scores(pieces, values, rows),
+            _scores(self.model, pieces, values, rows),
             chains_of(rows),
             all_labels(len(rows), N_LABELS),
             np.ones(len(rows), dtype=np.int32),
         )
 
-    def _scores(self, pieces: Pieces, values: Ints, rows: Longs) -> Floats:
-        paragraphs = paragraphs_of(pieces)
-        scores = np.empty(N_LABELS * len(rows))
-        for first in range(0, len(rows), _BLOCK):
-            some = rows[first : first + _BLOCK]
-            keys = keys_at(self.model.templates, some, values, paragraphs)
-            scores[N_LABELS * first : N_LABELS * (first + len(some))] = self.model.score(
-                keys, all_labels(len(some), N_LABELS)
-            )
-        return scores
-
     def to_payload(self) -> dict[str, Any]:
         """Plain data for the model file."""
         return {
-            "model": self.model.to_payload(),
+            "model": None if self.model is None else self.model.to_payload(),
             "addresses": self.whole_addresses,
             "close": self.links.close,
             "blank": self.links.blank,
@@ -139,13 +133,29 @@ class Tokeniser:
         )
         stored.require(bool(fits), "lexicon", expected, "others")
         stored.require(index.is_spread(), "lexicon", "hashes of tokens", "some that collide")
-        model = SequenceModel.from_payload(read["model"], COLUMNS, N_LABELS)
+        model = read["model"] and SequenceModel.from_payload(read["model"], COLUMNS, N_LABELS)
+        links = Links(read["close"].copy(), read["blank"].copy())
+        decides = model is not None or not links.decide
+        stored.require(decides, "model", "one that decides where links are open", "none")
         return cls(
             model,
-            Links(read["close"].copy(), read["blank"].copy()),
+            links,
             Lexicon(index, np.zeros(0, dtype=np.int32)),
             read["addresses"],
         )
+
+
+def _scores(model: SequenceModel, pieces: Pieces, values: Ints, rows: Longs) -> Floats:
+    """The scores of both labels of the pieces ``rows``."""
+    paragraphs = paragraphs_of(pieces)
+    scores = np.empty(N_LABELS * len(rows))
+    for first in range(0, len(rows), _BLOCK):
+        some = rows[first : first + _BLOCK]
+        keys = keys_at(model.templates, some, values, paragraphs)
+        scores[N_LABELS * first : N_LABELS * (first + len(some))] = model.score(
+            keys, all_labels(len(some), N_LABELS)
+        )
+    return scores
 
 
 def tokens_of(pieces: Pieces, starts: Mask) -> Tokens:

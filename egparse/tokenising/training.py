@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,10 +17,7 @@ from egparse.fitting.config import LearningConfig, TokeniserConfig
 from egparse.fitting.optimise import Prepared
 from egparse.fitting.task import Outcomes
 from egparse.layers import TOKENISER
-from egparse.sentences import Sentence
 from egparse.splitting.characters import character_tables
-from egparse.splitting.paragraphs import surface_tokens
-from egparse.surface import SPACE_AFTER_NO
 from egparse.tagging.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence
 from egparse.tagging.sequence_model import without_small_weights
 from egparse.tokenising.addresses import addresses_are_tokens
@@ -26,6 +25,7 @@ from egparse.tokenising.columns import COLUMNS, columns_of
 from egparse.tokenising.lexicon import Lexicon, hashes_of_tokens
 from egparse.tokenising.pieces import (
     OPEN,
+    Links,
     Pieces,
     as_codes,
     chains_of,
@@ -35,30 +35,28 @@ from egparse.tokenising.pieces import (
 )
 from egparse.tokenising.running_text import RunningText
 from egparse.tokenising.tokeniser import N_LABELS, Tokeniser, Tokens
-from egparse.types import Floats, UInt8s
-
-MIN_CLOSE = 30
-"""A tokeniser is trained on at least so many tokens without a blank after them."""
-
-_RUNNING_TEXT = ("conllu", "conllx")
+from egparse.types import Floats, UInt8s, UInt32s
 
 
-def marks_blanks(sentences: Sequence[Sentence]) -> bool:
-    """Whether a tokeniser can be trained: the corpus is a treebank that says of enough tokens that
-    no blank follows them.
+class _Learned(NamedTuple):
+    """What a text teaches before its CRF: its pieces, with 1 where a token starts, (pieces,), what
+    is decided between them, and the tokens of several pieces.
     """
-    known = all(one.source is None or one.source.format in _RUNNING_TEXT for one in sentences)
-    close = 0
-    for sentence in sentences:
-        close += sum(SPACE_AFTER_NO in misc for _, misc in surface_tokens(sentence))
-        if close >= MIN_CLOSE:
-            return known
-    return False
+
+    codes: UInt32s
+    pieces: Pieces
+    gold: UInt8s
+    links: Links
+    lexicon: Lexicon
+    whole_addresses: bool
 
 
 @dataclass(frozen=True)
 class TokeniserTask:
-    """The task of finding the tokens of a text; ``dev`` without tokens gives no score."""
+    """The task of finding the tokens of a text; ``dev`` without tokens gives no score.
+
+    A text in which blanks alone part tokens has nothing to decide (``without_model``).
+    """
 
     train: RunningText
     dev: RunningText
@@ -70,6 +68,23 @@ class TokeniserTask:
     base = None
     keeps_last = False
 
+    @cached_property
+    def _learned(self) -> _Learned:
+        text, starts, ends = self.train.text, self.train.starts, self.train.ends
+        links = learned_links(as_codes(text), starts, self.config.least_rate)
+        whole = addresses_are_tokens(text, starts, ends)
+        codes, pieces = pieces_of_text(text, links, whole)
+        gold = gold_starts(pieces, self.train)
+        lexicon = Lexicon.of(hashes_of_tokens(pieces, character_tables(codes).small, gold))
+        return _Learned(codes, pieces, gold, links, lexicon, whole)
+
+    def without_model(self) -> Tokeniser | None:
+        """The tokeniser, if the text leaves nothing to decide; else None."""
+        _, pieces, _, links, lexicon, whole = self._learned
+        if (pieces.links == OPEN).any():
+            return None
+        return Tokeniser(None, links.settled(), lexicon, whole)
+
     def prepare(self, config: LearningConfig | None = None) -> Prepared[Tokeniser]:
         """Learn links and lexicon, index attributes, lay out weights.
 
@@ -79,13 +94,7 @@ class TokeniserTask:
         settings = self.config if config is None else config
         assert isinstance(settings, TokeniserConfig)
         require_fit(self.name, settings)
-        text, starts, ends = self.train.text, self.train.starts, self.train.ends
-        links = learned_links(as_codes(text), starts, settings.least_rate)
-        whole = addresses_are_tokens(text, starts, ends)
-        codes, pieces = pieces_of_text(text, links, whole)
-        gold = gold_starts(pieces, self.train)
-        small = character_tables(codes).small
-        lexicon = Lexicon.of(hashes_of_tokens(pieces, small, gold))
+        codes, pieces, gold, links, lexicon, whole = self._learned
         values = columns_of(pieces, codes, lexicon, gold)
         chosen = pieces.links == OPEN
         rows = np.flatnonzero(chosen)

@@ -294,8 +294,8 @@ class Run:
 
     def _tokenise(self, method: Method) -> None:
         task = tokeniser_task(self.corpus.train, self.corpus.dev, self.config)
-        best = method(task)
-        if best is not None:
+        self.tokeniser = task.without_model()
+        if self.tokeniser is None and (best := method(task)) is not None:
             self.tokeniser = best.predictor
             self.tokeniser = self._finished(task, best, left_out=task.train.left_out)
 

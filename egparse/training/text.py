@@ -3,34 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from egparse.fitting.config import TrainConfig
 from egparse.sentences import Sentence
 from egparse.splitting.paragraphs import (
     SplitterParts,
     is_running_text,
+    is_treebank,
     paragraphs_of,
     pieces_of,
+    surface_tokens,
 )
+from egparse.surface import SPACE_AFTER_NO
 from egparse.tokenising.expander_training import ExpanderTask, has_multiword_tokens
 from egparse.tokenising.running_text import running_text
-from egparse.tokenising.training import TokeniserTask, marks_blanks
+from egparse.tokenising.training import TokeniserTask
 from egparse.training.folds import hold_out
 
 _PIECES = 40
 
 
 def learns_tokens(sentences: Sequence[Sentence], config: TrainConfig) -> bool:
-    """Whether a tokeniser is trained: the corpus says where blanks are, and the settings ask for
-    one.
-    """
-    return config.tokeniser.train and marks_blanks(sentences)
+    """Whether a tokeniser is trained: the corpus is a treebank, and the settings ask for one."""
+    return config.tokeniser.train and is_treebank(sentences)
+
+
+class BlanksOfCorpus(NamedTuple):
+    """How many tokens a corpus has, and how many of them no blank follows."""
+
+    tokens: int
+    close: int
+
+
+def blanks_of_corpus(sentences: Sequence[Sentence]) -> BlanksOfCorpus:
+    """What a corpus says of blanks."""
+    cells = [misc for sentence in sentences for _, misc in surface_tokens(sentence)]
+    return BlanksOfCorpus(len(cells), sum(SPACE_AFTER_NO in misc for misc in cells))
 
 
 def tokeniser_task(
     train: Sequence[Sentence], dev: Sequence[Sentence], config: TrainConfig
 ) -> TokeniserTask:
-    """The task of a corpus with blanks."""
+    """The task of a treebank."""
     texts = running_text(train), running_text(dev)
     return TokeniserTask(*texts, config.tokeniser, config.seed)
 

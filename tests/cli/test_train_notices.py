@@ -8,6 +8,7 @@ import pytest
 from cli.program import CONFIGS, CORPORA, complaint, first_sentences, run
 
 from egparse.pipeline.model import Model
+from egparse.readers import docs
 
 QUICK = (
     "--config",
@@ -66,6 +67,47 @@ def test_a_language_that_fits_much_worse_is_warned_of(tmp_path: Path) -> None:
     assert Model.load(tmp_path / "m").language == "de"
     done = run("train", nameless, "-o", tmp_path / "n", *QUICK, "--language", "en")
     assert "warning" not in done.stderr
+
+
+def test_what_a_corpus_does_not_teach_of_tokens_is_said(nameless: Path, tmp_path: Path) -> None:
+    done = run("train", nameless, "-o", tmp_path / "m", *QUICK)
+    assert "tokens  " not in done.stderr
+    speech = tmp_path / "speech.conllu"
+    speech.write_text(nameless.read_text("utf-8").replace("SpaceAfter=No", "_"), encoding="utf-8")
+    done = run("train", speech, "-o", tmp_path / "n", *QUICK, "--language", "vi")
+    said = line_of(done.stderr, "tokens ")
+    assert said.startswith("tokens       between blanks, as 0 of ")
+    assert said.endswith(" are marked SpaceAfter=No; tokeniser.train=false takes spaCy's rules")
+    text = tmp_path / "a.txt"
+    text.write_text("Well, [gap]", encoding="utf-8")
+    rows = run("parse", tmp_path / "n", text).stdout
+    assert "\tWell,\t" in rows
+    assert "\t[gap]\t" in rows
+
+
+def test_rules_that_need_another_package_are_replaced_and_that_is_said(
+    nameless: Path, tmp_path: Path
+) -> None:
+    options = ("-o", tmp_path / "m", *QUICK, "--set", "tokeniser.train=false", "--language", "vi")
+    done = run("train", nameless, *options)
+    assert line_of(done.stderr, "tokens ") == "tokens       by spaCy's rules for vi, as set"
+    text = tmp_path / "a.txt"
+    text.write_text("Well, sure.", encoding="utf-8")
+    docs._RULES.of.clear()  # as in another process
+    parsed = run("parse", tmp_path / "m", text)
+    for said in (done.stderr, parsed.stderr):
+        assert said.count("language 'vi': spaCy's rules need another package (Pyvi not") == 1
+    assert "\tsure\t" in parsed.stdout
+
+
+def test_columns_that_are_no_running_text_teach_no_tokens(tmp_path: Path) -> None:
+    corpus = tmp_path / "mine.txt"
+    corpus.write_text("Well RB B-X\n, , O\nsure JJ B-X\n. . O\n\n" * 5, encoding="utf-8")
+    options = ("--format", "conll2000", "--language", "en", "--set", 'layers=["xpos"]')
+    done = run("train", corpus, "-o", tmp_path / "m", "--config", CONFIGS / "quick.toml", *options)
+    said = line_of(done.stderr, "tokens ")
+    assert said == "tokens       by spaCy's rules for en, as the corpus is no running text"
+    assert Model.load(tmp_path / "m").tokeniser is None
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ import spacy
 from sample_treebank import sample
 
 from egparse.readers.corpus import read_corpus
+from egparse.readers.docs import NEUTRAL
 from egparse.sentences import Sentence, Source
 from egparse.splitting import language
 from egparse.splitting.language import (
-    NEUTRAL,
     Found,
     better_language,
     check_language,

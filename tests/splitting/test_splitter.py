@@ -5,6 +5,7 @@ come.
 from __future__ import annotations
 
 import io
+import random
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -21,12 +22,14 @@ from sample_treebank import quick, quick_model, sample
 from egparse.errors import ConfigError
 from egparse.evaluation import ud
 from egparse.evaluation.scores import Score, total
+from egparse.features.vocabulary import FIRST_VALUE
 from egparse.fitting.progress import silent
 from egparse.fitting.task import calibrated, fit
 from egparse.pipeline.model import Model
 from egparse.readers.conllu import read_conllu
 from egparse.readers.docs import read_text
 from egparse.sentences import Sentence, Source
+from egparse.splitting.casing import CasingCounts
 from egparse.splitting.columns import Paragraph
 from egparse.splitting.paragraphs import (
     MIN_SENTENCES,
@@ -225,6 +228,49 @@ def test_any_input_has_starts_and_the_first_word_is_one(forms: list[str]) -> Non
 
 
 words = st.lists(st.tuples(st.text(max_size=6), st.booleans()), max_size=12)
+
+
+def speech(count: int, seed: int) -> list[Sentence]:
+    """Sentences without punctuation; of the words that often start one, a third does."""
+    rng = random.Random(seed)
+    sentences = []
+    for _ in range(count):
+        words = [f"w{rng.randrange(30)}" for _ in range(rng.randrange(3, 8))]
+        for _ in range(2):
+            words.insert(rng.randrange(1, len(words)), rng.choice("abc"))
+        sentences.append(Sentence((rng.choice("abc"), *words)))
+    return sentences
+
+
+def test_where_starts_are_rare_and_uncertain_the_most_probable_sequence_has_too_few() -> None:
+    gold = as_text([speech(150, 3)])
+    settings = "splitter.stop.iterations=30", 'splitter.templates=["bias", "lower[0]"]'
+
+    def score(dev: list[list[Sentence]]) -> Score:
+        parts = SplitterParts([speech(150, 1)], dev)
+        splitter = fit(task_of(parts, *settings), silent).predictor
+        masks = splitter.split([one.paragraph for one in gold])
+        return score_sentences([one.starts for one in gold], masks)
+
+    without, leaning = score([]), score([speech(150, 2)])
+    assert without.system < 0.1 * without.gold
+    assert 0.5 * leaning.gold < leaning.system < 2 * leaning.gold
+    assert leaning.correct > without.correct
+
+
+def test_training_knows_no_more_of_the_casing_of_words_than_new_text_tells() -> None:
+    """A word that stood inside of a sentence once, and started one once, is seen alike in both
+    places: its occurrence inside would else be left out of its counts there, and only there.
+    """
+    lower = np.array([7, 7, 8, 8, 8], dtype=np.int32)
+    starts = np.array([True, False, False, False, True])
+    small = np.ones(5, dtype=np.bool_)
+    counts = CasingCounts(lower, small, ~small, starts)
+    folds = np.array([0, 0, 0, 1, 1])
+    found = counts.of_corpus(folds).tolist()
+    assert found[0] == found[1] == FIRST_VALUE  # not seen in the other fold
+    assert found[2:] == [FIRST_VALUE + 1] * 3  # seen once in the other fold
+    assert counts.table()[[7, 8, 9]].tolist() == [1, 1, 0]
 
 
 @examples(60)

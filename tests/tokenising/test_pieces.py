@@ -15,6 +15,7 @@ from egparse.tokenising.pieces import (
     BLANK,
     CLOSE,
     EVERYWHERE,
+    MOST_ALIKE,
     NEVER,
     OPEN,
     PARAGRAPH,
@@ -72,7 +73,11 @@ def test_links_are_learned_from_counts(text: str, data: st.DataObject) -> None:
     begins = pieces.begins[np.array(starts, dtype=np.int64)]
     links = learned_links(as_codes(text), begins, 0.2)
     kinds = character_tables(as_codes(text)).kinds
-    for gap, table in ((CLOSE, links.close), (BLANK, links.blank)):
+    for gap, table, usual in ((CLOSE, links.close, NEVER), (BLANK, links.blank, ALWAYS)):
+        outcomes = {k in starts for k in range(1, len(pieces)) if pieces.gaps[k] == gap}
+        if outcomes <= {usual == ALWAYS}:
+            assert (table == usual).all()
+            continue
         for left in range(N_KINDS):
             for right in range(N_KINDS):
                 places = [
@@ -156,6 +161,16 @@ def test_an_address_is_one_piece() -> None:
         "x", ":", "www.a-b.org/c", ".", "y",
     ]  # fmt: skip
     assert len(pieces_of_text(text, EVERYWHERE, False)[1]) == 17
+
+
+@pytest.mark.parametrize("character", ["(", "#", "\u6f22", "\U0001f602", "\u0e46"])
+def test_a_long_run_of_one_character_is_in_one_piece(character: str) -> None:
+    """However long: the work for a character has a bound."""
+    short, long = character * MOST_ALIKE, character * (MOST_ALIKE + 1)
+    text = f"a {short} {long}b {long * 100}"
+    pieces = pieces_of_text(text, EVERYWHERE, True)[1]
+    assert strings(text, pieces) == ["a", *short, long, "b", long * 100]
+    assert len(pieces_of_text(" " * 1000 + "\n" * 1000, EVERYWHERE, True)[1]) == 0
 
 
 def test_addresses_are_tokens_if_the_corpus_has_them_so() -> None:

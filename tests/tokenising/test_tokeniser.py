@@ -31,7 +31,7 @@ from egparse.tokenising.lexicon import LONGEST, NO_GOLD, Lexicon, hashes_of_toke
 from egparse.tokenising.pieces import EVERYWHERE, OPEN, as_codes, pieces_of, pieces_of_text
 from egparse.tokenising.running_text import RunningText, running_text
 from egparse.tokenising.tokeniser import Tokeniser, forms_of
-from egparse.tokenising.training import TokeniserTask, marks_blanks, score_tokens
+from egparse.tokenising.training import TokeniserTask, score_tokens
 from egparse.training.run import train
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "ud"
@@ -54,7 +54,8 @@ def learned(train_part: list[Sentence], dev: list[Sentence]) -> Tokeniser:
     return fit(task, silent).predictor
 
 
-def tokens_in(text: str, tokeniser: Tokeniser) -> list[str]:
+def tokens_in(text: str, tokeniser: Tokeniser | None) -> list[str]:
+    assert tokeniser is not None
     return forms_of(text, tokeniser.tokens(text))
 
 
@@ -234,15 +235,59 @@ def test_a_model_keeps_it(tmp_path: Path) -> None:
     assert Model.load(path).tokeniser is None
 
 
-def test_a_switch_leaves_it_out_and_so_does_a_corpus_without_blanks() -> None:
+def test_a_switch_leaves_it_out() -> None:
     model = train(
         sample("train")[:80], None, quick('layers=["upos"]', "tokeniser.train=false")
     ).model
     assert model.tokeniser is None
-    assert marks_blanks(sample("train"))
-    spaced = corpus([[("a", "_"), (".", "_")]] * 100)
-    assert not marks_blanks(spaced)
-    assert not marks_blanks([])
+
+
+SPEECH = corpus([[("så", "_"), ("[gap]", "_"), ("ta'kk", "_"), (".", "_")]] * 40)
+
+
+def test_a_corpus_whose_tokens_stand_between_blanks_teaches_that(tmp_path: Path) -> None:
+    tagged = [one.with_layers(upos=("ADV", "X", "INTJ", "PUNCT")) for one in SPEECH]
+    model = train(tagged, None, quick('layers=["upos"]', 'language="vi"')).model
+    assert model.tokeniser is not None
+    assert model.tokeniser.model is None  # nothing is decided
+    path = tmp_path / "model.msgpack"
+    model.save(path)
+    loaded = Model.load(path)
+    assert loaded.tokeniser is not None
+    # also between kinds of characters that the corpus never has side by side
+    text = "så [gap], x-1 http://a.org/ 'A' \U0001f469\u200d\U0001f467.\n漢字 (ta'kk)"
+    assert tokens_in(text, loaded.tokeniser) == text.split()
+    assert loaded.tokeniser.with_temperature(2.0).temperature == 1.0
+
+
+def test_the_least_that_a_corpus_says_is_learned() -> None:
+    """A token without a blank after it, of the only sentence or of many, and no sentence at all."""
+    once = corpus([[("ja", "SpaceAfter=No"), (".", "_")]])
+    assert tokens_in("ja. ja", learned(once, [])) == ["ja", ".", "ja"]
+    rarely = learned([*SPEECH, *once * 3], [])
+    assert tokens_in("så [gap]. så", rarely)[-1] == "så"
+    nothing = TokeniserTask(running_text([]), running_text([]), TokeniserConfig(), 1)
+    assert tokens_in("a. b", nothing.without_model()) == ["a.", "b"]
+
+
+def test_words_of_several_syllables() -> None:
+    """As in Vietnamese: a blank between any two syllables, and none missing."""
+    rng = random.Random(3)
+    syllables = ["".join(rng.choices("bcdfghlmn", k=2)) + rng.choice("aeiou") for _ in range(60)]
+    words = [" ".join(rng.choices(syllables, k=rng.choice((1, 2, 2, 3)))) for _ in range(120)]
+
+    def sentences(count: int) -> list[Sentence]:
+        return corpus(
+            [
+                [*((rng.choice(words), "_") for _ in range(rng.randrange(3, 12))), (".", "_")]
+                for _ in range(count)
+            ]
+        )
+
+    dev = sentences(60)
+    gold = running_text(dev)
+    found = learned(sentences(300), dev).tokens(gold.text)
+    assert score_tokens(gold, found).f1 > 95
 
 
 def test_a_learner_that_learns_no_sequences_is_refused() -> None:
@@ -261,6 +306,7 @@ def test_a_learner_that_learns_no_sequences_is_refused() -> None:
         ("close", np.full((14, 14), 3, dtype=np.uint8), "close"),
         ("blank", np.zeros((2, 2), dtype=np.uint8), "blank"),
         ("addresses", "yes", "addresses"),
+        ("model", None, "model"),
     ],
 )
 def test_faulty_content_is_refused(field: str, value: object, message: str) -> None:

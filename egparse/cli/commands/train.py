@@ -120,6 +120,8 @@ def train(
     if dev_read is None and base is None and config.hold_out > 0:
         say(corpora.held_out(len(read.sentences), config.hold_out))
     config = corpora.with_language(config, read.sentences, say)
+    if base is None:  # which keeps what it has for plain text
+        corpora.say_what_tokens_are(config, read.sentences, say)
     announce_compilation(say)
     from egparse.training import run as training
 

@@ -10,11 +10,11 @@ from typing import NamedTuple
 from spacy.tokens import Doc
 from spacy.training import Example, biluo_to_iob
 
-from egparse.readers.docs import SPACE_AFTER_NO
 from egparse.readers.trees import find_tree_fault
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence, Source
 from egparse.spacy_components.documents import BLANK_LINE, read
 from egparse.spacy_components.label_tables import from_spacy
+from egparse.surface import SPACE_AFTER_NO
 
 _PARAGRAPH = Source("<examples>", 1, ("# newpar",), (1,))
 """The source of a sentence that begins a paragraph, as the training of splitters knows it."""
