@@ -129,6 +129,7 @@ def beyond(dictionary: list[Any]) -> list[Any]:
             "morphology.numbers: expected combinations that differ, got some twice",
         ),
         ("single_features", 1, "morphology.single_features: expected"),
+        ("agreement", 1, "morphology.agreement: expected true or false, got 1"),
         (
             "tagger.model.transitions",
             lambda own: own[:-1, :-1].copy(),

@@ -14,6 +14,7 @@ from egparse.features.word_table import Columns
 from egparse.fitting.config import MorphologyConfig
 from egparse.fitting.task import Outcomes, Part
 from egparse.layers import MORPHOLOGY
+from egparse.tagging.joint.agreement import MUCH_OPEN, bits_open
 from egparse.tagging.joint.morphology import Combinations, MorphologyTagger
 from egparse.tagging.tagger import Tagger
 from egparse.tagging.tagger_task import TaggerTask
@@ -40,7 +41,11 @@ def combinations_of(
     single = config.single_features == "always"
     if config.single_features == "auto" and "feats" in layers:
         single = len(columns.labels["feats"]) > MANY_BUNDLES * part.words.n_words
-    return Combinations.of(layers, labels, single)
+    found = Combinations.of(layers, labels, single)
+    agreement = config.agreement == "always"
+    if config.agreement == "auto":
+        agreement = bits_open(found.find(labels), found.classes(columns.labels)) > MUCH_OPEN
+    return found._replace(agreement=agreement)
 
 
 def over(base: MorphologyTagger, combinations: Combinations, columns: Columns) -> MorphologyTagger:
