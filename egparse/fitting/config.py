@@ -164,8 +164,8 @@ class MorphologyConfig(TaggerConfig):
     )
     agreement: Literal["auto", "always", "never"] = setting(
         "auto",
-        "whether bigrams are of case, gender and number too, not of UPOS and XPOS alone; auto: "
-        "where these two leave more than two bits a word of FEATS open",
+        "whether bigrams are of UPOS, case, gender and number, and not of UPOS and XPOS; auto: "
+        "where UPOS leaves more than 1.5 bits a word of the three features open",
     )
     full_row_min_count: Natural = setting(
         5,

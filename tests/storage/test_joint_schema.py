@@ -174,6 +174,14 @@ def test_fewer_combinations_than_the_tagger_has_are_refused(tmp_path: Path) -> N
     assert fault.startswith("morphology.tagger.")
 
 
+def test_agreement_without_bundles_is_refused(tmp_path: Path) -> None:
+    def change(_header: Section, _payload: Section, joint: Section) -> None:
+        joint |= {"layers": ["upos", "xpos"], "agreement": True}
+
+    fault = fault_of(tmp_path, change)
+    assert fault == "morphology.agreement: expected false without feats, got True"
+
+
 def test_a_layer_with_two_taggers_is_refused(tmp_path: Path) -> None:
     def change(_header: Section, payload: Section, joint: Section) -> None:
         payload["taggers"]["upos"] = payload["taggers"]["spans"]

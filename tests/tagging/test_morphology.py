@@ -100,12 +100,14 @@ def test_combinations_have_equal_parts_where_they_share_tags_and_features(
 
 @examples(60)
 @given(rows)
-def test_with_agreement_bigrams_see_case_gender_and_number(own: list[tuple[int, int, int]]) -> None:
+def test_with_agreement_bigrams_see_upos_case_gender_and_number(
+    own: list[tuple[int, int, int]],
+) -> None:
     coarse = Combinations.of(LAYERS, table(own), False)
     bundles = ("_", "Case=Nom|Person=3", "Case=Nom|Number[psor]=Sing", "Gender=Fem|Number=Sing")
     labels = {**LABELS, "feats": Vocabulary(bundles)}
     seen = ("", "Case=Nom", "Case=Nom", "Gender=Fem|Number=Sing")
-    keys = [(upos, xpos, seen[feats]) for upos, xpos, feats in coarse.numbers.tolist()]
+    keys = [(upos, seen[feats]) for upos, _, feats in coarse.numbers.tolist()]
     classes = coarse._replace(agreement=True).division(labels, NEVER).classes
     for c, d in itertools.combinations(range(len(keys)), 2):
         assert (classes[c] == classes[d]) == (keys[c] == keys[d])

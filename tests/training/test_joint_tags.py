@@ -87,26 +87,26 @@ def test_a_corpus_with_too_many_combinations_gets_a_tagger_for_each_layer() -> N
 
 
 @pytest.mark.parametrize(
-    ("bundles", "has_fine_xpos", "setting", "expected"),
+    ("feats", "setting", "expected"),
     [
-        (3, False, "auto", False),  # 1.6 bits a word
-        (5, False, "auto", True),  # 2.3 bits
-        (5, True, "auto", False),
-        (5, True, "always", True),
-        (5, False, "never", False),
+        (["Case=1", "Case=2"], "auto", False),  # 1 bit a word
+        (["Case=1", "Case=2", "Case=3"], "auto", True),  # 1.6 bits
+        (["Case=1|Person=1", "Case=2|Person=2", "Case=3|Person=3"], "never", False),
+        (["Person=1", "Person=2", "Person=3"], "auto", False),  # none of agreement
+        (["Case=1", "Case=2"], "always", True),
     ],
 )
-def test_bigrams_see_what_words_agree_in_where_xpos_leaves_it_open(
-    bundles: int, has_fine_xpos: bool, setting: str, expected: bool
+def test_bigrams_see_what_words_agree_in_where_upos_leaves_much_of_it_open(
+    feats: list[str], setting: str, expected: bool
 ) -> None:
-    feats = [f"Case={k}" for k in range(bundles)]
-    xpos = feats if has_fine_xpos else ["N"] * bundles
-    sentence = Sentence(["a"] * bundles, upos=["NOUN"] * bundles, xpos=xpos, feats=feats)
+    tags = ["N"] * len(feats)
+    sentence = Sentence(tags, upos=tags, xpos=feats, feats=feats)
     config = read_config({"morphology": {"agreement": setting}})
     columns = build_columns([sentence], TAGS, config, TAGS)
     part = Part([sentence], columns.words([sentence.forms]))
     combinations = combinations_of(columns, part, TAGS, config.morphology)
     assert combinations.agreement == expected
+    assert not combinations_of(columns, part, TAGS[:2], config.morphology).agreement
 
 
 def test_a_model_whose_bigrams_see_agreement_is_stored_and_continued(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What neighbouring words agree in, and how much of it UPOS and XPOS leave open."""
+"""What neighbouring words agree in, and how much of it their coarse tags leave open."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from egparse.types import Ints, Longs, UInt16s
 AGREEMENT = frozenset({"Case", "Gender", "Number"})
 """The features in which neighbouring words agree, in most languages that have them."""
 
-MUCH_OPEN = 2.0
-"""Bits a word. Where UPOS and XPOS leave more of the features open, bigrams are of those in which
-words agree too (docs/decisions/joint-tags.md).
+MUCH_OPEN = 1.5
+"""Bits a word. Where UPOS leaves more of these features open, bigrams see them instead of XPOS
+(docs/decisions/joint-tags.md).
 """
 
 
@@ -20,11 +20,11 @@ def agreeing(bundle: str) -> str:
     return "|".join(one for one in bundle.split("|") if one.partition("=")[0] in AGREEMENT)
 
 
-def bits_open(combinations: Ints, classes: UInt16s) -> float:
-    """The conditional entropy, in bits, of the combination of a word (words,), given its class;
-    combination ``c`` is in ``classes[c]``.
+def bits_open(coarse: Ints, fine: UInt16s) -> float:
+    """The conditional entropy, in bits, of the fine class of a word, given its coarse class; both
+    are of shape (words,), and words of the same fine class have the same coarse class.
     """
-    return _entropy(np.bincount(combinations)) - _entropy(np.bincount(classes[combinations]))
+    return _entropy(np.bincount(fine)) - _entropy(np.bincount(coarse))
 
 
 def _entropy(counts: Longs) -> float:

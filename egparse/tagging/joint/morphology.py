@@ -4,8 +4,9 @@ that training has seen, so that they always agree.
 A combination scores the sum of its parts: the tag of each layer and, where many bundles of features
 are rare, each single feature of the bundle (Mueller et al. 2013, "Efficient higher-order CRFs for
 morphological tagging", section 4, add the scores of sub-tags to those of the tag). Bigrams are
-those of UPOS and XPOS together and, where these say little about it, of what words agree in. Unlike
-there the candidates of a word come from a tag dictionary and not from a chain of lower order.
+those of UPOS and XPOS together or, where words agree in much, of UPOS and what they agree in.
+Unlike there the candidates of a word come from a tag dictionary and not from a chain of lower
+order.
 """
 
 from __future__ import annotations
@@ -71,8 +72,9 @@ class Combinations(NamedTuple):
     """The combinations of tags that a joint tagger knows: combination ``c`` has the label
     ``numbers[c, k]`` in the layer ``layers[k]``.
 
-    With ``single_features`` each feature of a bundle has weights of its own. Bigrams are of all
-    layers but FEATS, of which they have with ``agreement`` the features in which words agree.
+    With ``single_features`` each feature of a bundle has weights of its own. Bigrams are of the
+    tags of all layers but FEATS; with ``agreement`` of those of the first layer and of the features
+    in which words agree.
     """
 
     layers: tuple[str, ...]
@@ -135,19 +137,15 @@ class Combinations(NamedTuple):
 
     def classes(self, labels: Mapping[str, Vocabulary]) -> UInt16s:
         """The class of each combination in bigrams."""
-        keys = self.numbers.copy()
-        if "feats" in self.layers:
-            place = self.layers.index("feats")
-            keys[:, place] = self._agreements(labels["feats"])[keys[:, place]]
+        seen = [k for k, layer in enumerate(self.layers) if layer != "feats"]
+        keys = self.numbers[:, seen]
+        if self.agreement:
+            texts = [*map(agreeing, labels["feats"].strings), ""]  # the last one: no bundle
+            agreements = np.unique(texts, return_inverse=True)[1]
+            keys = np.stack([self.numbers[:, 0], agreements[self.numbers[:, -1]]], axis=1)
         numbers: dict[tuple[int, ...], int] = {}
         found = [numbers.setdefault(tuple(key), len(numbers)) for key in keys.tolist()]
         return np.array(found, dtype=np.uint16)
-
-    def _agreements(self, bundles: Vocabulary) -> Ints:
-        """The number of what bigrams see of each bundle, last of none."""
-        numbers: dict[str, int] = {}
-        seen = map(agreeing if self.agreement else lambda _: "", (*bundles.strings, ""))
-        return np.array([numbers.setdefault(own, len(numbers)) for own in seen], dtype=np.int32)
 
     def parts(self, labels: Mapping[str, Vocabulary]) -> Iterator[list[Part]]:
         """The parts of each combination: a tag for each layer, then single features."""
@@ -308,6 +306,10 @@ class MorphologyTagger:
         stored.require(list(layers) == in_order, "layers", f"{', '.join(in_order)}", "others")
         stored.require(
             all(layer in labels for layer in layers), "layers", "layers with labels", "others"
+        )
+        has_bundles = "feats" in layers
+        stored.require(
+            has_bundles or not read["agreement"], "agreement", "false without feats", True
         )
         shape = f"1 to {MOST_COMBINATIONS} combinations of {len(layers)} tags"
         fits = 0 < len(numbers) <= MOST_COMBINATIONS and numbers.shape[1] == len(layers)

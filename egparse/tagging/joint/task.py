@@ -42,10 +42,12 @@ def combinations_of(
     if config.single_features == "auto" and "feats" in layers:
         single = len(columns.labels["feats"]) > MANY_BUNDLES * part.words.n_words
     found = Combinations.of(layers, labels, single)
-    agreement = config.agreement == "always"
-    if config.agreement == "auto":
-        agreement = bits_open(found.find(labels), found.classes(columns.labels)) > MUCH_OPEN
-    return found._replace(agreement=agreement)
+    if "feats" not in layers or config.agreement == "never":
+        return found
+    agreeing = found._replace(agreement=True)
+    fine = agreeing.classes(columns.labels)[found.find(labels)]
+    is_open = bits_open(labels[layers[0]], fine) > MUCH_OPEN
+    return agreeing if is_open or config.agreement == "always" else found
 
 
 def over(base: MorphologyTagger, combinations: Combinations, columns: Columns) -> MorphologyTagger:
