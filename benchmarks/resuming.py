@@ -2,13 +2,13 @@
 was not, and what checkpoints cost.
 
 Usage: python benchmarks/resuming.py TRAIN.conllu DEV.conllu [--sentences N] [--kills K]
-[--pairs P] [--minutes M] [--seed S] [--set KEY=VALUE ...]
+[--signals NAME ...] [--pairs P] [--minutes M] [--seed S] [--set KEY=VALUE ...]
 
 A run over the first N sentences, with N / 5 for development, is made as it is, then runs that write
-a checkpoint after every pass and are killed (SIGKILL) after a random time, each up to half as long
-as the whole run, and resumed until they end, until there were K kills. Models and histories are
-compared but for CPU times. The cost is the ratio of CPU seconds with --checkpoint M and without, in
-P alternating pairs. Prints one JSON object.
+a checkpoint after every pass and get a signal, one of those named at random (SIGKILL), after a
+random time, each up to half as long as the whole run, and are resumed until they end, until there
+were K kills. Models and histories are compared but for CPU times. The cost is the ratio of CPU
+seconds with --checkpoint M and without, in P alternating pairs. Prints one JSON object.
 """
 
 from __future__ import annotations
@@ -19,16 +19,20 @@ import os
 import platform
 import random
 import resource
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from egparse.storage.model_file import read_model
+
+NAMES = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP")
 
 
 class Run(NamedTuple):
@@ -45,8 +49,14 @@ class Training:
     def __init__(self, folder: Path, arguments: list[str]) -> None:
         self.folder, self.arguments = folder, arguments
 
-    def run(self, name: str, *options: str, kill_after: float | None = None) -> Run:
-        """One process, killed after some seconds if it lives so long.
+    def run(
+        self,
+        name: str,
+        *options: str,
+        kill_after: float | None = None,
+        number: int = signal.SIGKILL,
+    ) -> Run:
+        """One process, which gets a signal after some seconds if it lives so long.
 
         Raises:
             RuntimeError: it failed.
@@ -55,14 +65,30 @@ class Training:
         command = [sys.executable, "-m", "egparse", "train", *self.arguments, *output, *options]
         one = dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
         before, begun = cpu_seconds(), time.monotonic()
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=os.environ | one) as process:
+        expected, said = {0}, self.folder / "said"
+        with (
+            said.open("wb") as errors,
+            subprocess.Popen(
+                command,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                env=os.environ | one,
+                preexec_fn=take_signals,
+            ) as process,
+        ):
             try:
                 status = process.wait(kill_after)
             except subprocess.TimeoutExpired:
-                process.kill()
+                process.send_signal(number)
                 status = process.wait()
-        if status not in (0, -9):
-            raise RuntimeError(f"expected exit status 0, got {status}")
+                expected |= {-number, 128 + number}
+        text = said.read_text(encoding="utf-8", errors="replace")
+        if status == 1 and "KeyboardInterrupt" in text and "egparse/" not in text:
+            return Run(
+                False, cpu_seconds() - before, time.monotonic() - begun
+            )  # Python's own start
+        if status not in expected:
+            raise RuntimeError(f"expected exit status {sorted(expected)}, got {status}: {text}")
         return Run(status == 0, cpu_seconds() - before, time.monotonic() - begun)
 
     def result(self, name: str) -> tuple[Any, bytes, Any]:
@@ -101,21 +127,36 @@ def cpu_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def kill_again_and_again(training: Training, plain: Run, kills: int, seed: int) -> dict[str, Any]:
+def take_signals() -> None:
+    """Let signals do what they usually do, also below a shell that ignores some."""
+    for name in ("SIGTERM", "SIGINT", "SIGHUP"):
+        signal.signal(signal.Signals[name], signal.SIG_DFL)
+
+
+def kill_again_and_again(
+    training: Training, plain: Run, kills: int, signals: Sequence[str], seed: int
+) -> dict[str, Any]:
     """What became of runs that were killed so often."""
     rng, wanted = random.Random(seed), training.result("plain")
     killed, number, equal, largest = Counter[str](), 0, [], 0
+    sent = Counter[str]()
     while killed.total() < kills:
         number += 1
         name = f"killed{number}"
         options = ["--checkpoint", "0", "--resume"]
-        while not training.run(name, *options, kill_after=rng.uniform(0, plain.wall / 2)).ended:
+        while True:
+            moment, chosen = rng.uniform(0, plain.wall / 2), rng.choice(signals)
+            signalled = signal.Signals[chosen]
+            if training.run(name, *options, kill_after=moment, number=signalled).ended:
+                break
             last, size = training.checkpoint(name)
             killed[last] += 1
+            sent[chosen] += 1
             largest = max(largest, size)
         equal.append(training.result(name) == wanted)
     return {
         "kills": killed.total(),
+        "killed_by": dict(sorted(sent.items())),
         "killed_after": dict(sorted(killed.items())),
         "runs": len(equal),
         "equal_runs": sum(equal),
@@ -130,6 +171,7 @@ def main() -> None:
     parser.add_argument("dev", type=Path)
     parser.add_argument("--sentences", type=int, default=500)
     parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--signals", nargs="+", choices=NAMES, default=NAMES[:1])
     parser.add_argument("--pairs", type=int, default=3)
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--seed", type=int, default=1)
@@ -143,7 +185,7 @@ def main() -> None:
         training = Training(folder, [str(corpus), "--dev", str(dev), *settings])
         training.run("warm")  # compiles kernels that are new
         plain = training.run("plain")
-        killed = kill_again_and_again(training, plain, options.kills, options.seed)
+        killed = kill_again_and_again(training, plain, options.kills, options.signals, options.seed)
         ratios = []
         for number in range(options.pairs):
             without = training.run(f"without{number}").cpu

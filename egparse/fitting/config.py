@@ -162,6 +162,11 @@ class MorphologyConfig(TaggerConfig):
         "whether single features of a bundle have weights; auto: where the corpus has more than "
         "one bundle for a hundred words",
     )
+    agreement: Literal["auto", "always", "never"] = setting(
+        "auto",
+        "whether bigrams are of UPOS, case, gender and number, and not of UPOS and XPOS; auto: "
+        "where UPOS leaves more than 1.5 bits a word of the three features open",
+    )
     full_row_min_count: Natural = setting(
         5,
         "attributes seen this often have a weight for every UPOS and XPOS tag (of at most 64), "

@@ -59,7 +59,7 @@ LEAST_HELD_OUT = 50
 _OF_TAGGER = ("templates", "class_templates", "bigrams", "order", "pads")
 _FIXED = {
     **dict.fromkeys(("upos", "xpos", "feats"), _OF_TAGGER),
-    MORPHOLOGY: (*_OF_TAGGER, "joint", "single_features"),
+    MORPHOLOGY: (*_OF_TAGGER, "joint", "single_features", "agreement"),
     "lemmas": ("templates", "class_templates", "candidates", "longest_suffix"),
     "spans": (*_OF_TAGGER, "scheme"),
     "pruner": ("bits",),

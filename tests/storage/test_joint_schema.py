@@ -129,6 +129,7 @@ def beyond(dictionary: list[Any]) -> list[Any]:
             "morphology.numbers: expected combinations that differ, got some twice",
         ),
         ("single_features", 1, "morphology.single_features: expected"),
+        ("agreement", 1, "morphology.agreement: expected true or false, got 1"),
         (
             "tagger.model.transitions",
             lambda own: own[:-1, :-1].copy(),
@@ -171,6 +172,14 @@ def test_fewer_combinations_than_the_tagger_has_are_refused(tmp_path: Path) -> N
     """Then its classes, parts or candidates are fewer than those that it was trained with."""
     fault = fault_of(tmp_path, put("numbers", lambda own: own[: len(own) // 4].copy()))
     assert fault.startswith("morphology.tagger.")
+
+
+def test_agreement_without_bundles_is_refused(tmp_path: Path) -> None:
+    def change(_header: Section, _payload: Section, joint: Section) -> None:
+        joint |= {"layers": ["upos", "xpos"], "agreement": True}
+
+    fault = fault_of(tmp_path, change)
+    assert fault == "morphology.agreement: expected false without feats, got True"
 
 
 def test_a_layer_with_two_taggers_is_refused(tmp_path: Path) -> None:

@@ -98,6 +98,21 @@ def test_combinations_have_equal_parts_where_they_share_tags_and_features(
         assert (division.classes[c] == division.classes[d]) == same
 
 
+@examples(60)
+@given(rows)
+def test_with_agreement_bigrams_see_upos_case_gender_and_number(
+    own: list[tuple[int, int, int]],
+) -> None:
+    coarse = Combinations.of(LAYERS, table(own), False)
+    bundles = ("_", "Case=Nom|Person=3", "Case=Nom|Number[psor]=Sing", "Gender=Fem|Number=Sing")
+    labels = {**LABELS, "feats": Vocabulary(bundles)}
+    seen = ("", "Case=Nom", "Case=Nom", "Gender=Fem|Number=Sing")
+    keys = [(upos, seen[feats]) for upos, _, feats in coarse.numbers.tolist()]
+    classes = coarse._replace(agreement=True).division(labels, NEVER).classes
+    for c, d in itertools.combinations(range(len(keys)), 2):
+        assert (classes[c] == classes[d]) == (keys[c] == keys[d])
+
+
 def test_large_tag_sets_and_long_bundles_get_no_weights_for_what_was_not_seen() -> None:
     many = tuple(f"T{k}" for k in range(MOST_FULL + 1))
     long = "|".join(f"F{k}=1" for k in range(MOST_FEATURES + 1))

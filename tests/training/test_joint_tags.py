@@ -19,10 +19,12 @@ from egparse.fitting.config import TrainConfig
 from egparse.fitting.config_files import read_config
 from egparse.fitting.joint_tags import joint_layers, section_of
 from egparse.fitting.progress import Iteration
+from egparse.fitting.task import Part
 from egparse.learners.eg.path import PathConfig
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.tagging.joint.task import over
+from egparse.tagging.joint.task import combinations_of, over
+from egparse.training.columns import build_columns
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.joint import layers_together
 from egparse.training.run import train
@@ -82,6 +84,41 @@ def test_a_corpus_with_too_many_combinations_gets_a_tagger_for_each_layer() -> N
     always = read_config({"morphology": {"joint": "always"}})
     with pytest.raises(ConfigError, match=r"morphology\.joint: expected 'auto' or 'never' for a"):
         layers_together(always, sentences, ("upos", "xpos"))
+
+
+@pytest.mark.parametrize(
+    ("feats", "setting", "expected"),
+    [
+        (["Case=1", "Case=2"], "auto", False),  # 1 bit a word
+        (["Case=1", "Case=2", "Case=3"], "auto", True),  # 1.6 bits
+        (["Case=1|Person=1", "Case=2|Person=2", "Case=3|Person=3"], "never", False),
+        (["Person=1", "Person=2", "Person=3"], "auto", False),  # none of agreement
+        (["Case=1", "Case=2"], "always", True),
+    ],
+)
+def test_bigrams_see_what_words_agree_in_where_upos_leaves_much_of_it_open(
+    feats: list[str], setting: str, expected: bool
+) -> None:
+    tags = ["N"] * len(feats)
+    sentence = Sentence(tags, upos=tags, xpos=feats, feats=feats)
+    config = read_config({"morphology": {"agreement": setting}})
+    columns = build_columns([sentence], TAGS, config, TAGS)
+    part = Part([sentence], columns.words([sentence.forms]))
+    combinations = combinations_of(columns, part, TAGS, config.morphology)
+    assert combinations.agreement == expected
+    assert not combinations_of(columns, part, TAGS[:2], config.morphology).agreement
+
+
+def test_a_model_whose_bigrams_see_agreement_is_stored_and_continued(tmp_path: Path) -> None:
+    settings = ("morphology.agreement=always", "hold_out=0", "layers=['upos','xpos','feats']")
+    model = train(OLD[:20], None, quick_joint(*settings)).model
+    model.save(tmp_path / "m")
+    again = Model.load(tmp_path / "m")
+    assert list(again.annotate(NEW)) == list(model.annotate(NEW))
+    longer = gone_on(again, NEW[:20], layers=list(TAGS))
+    assert longer.morphology is not None
+    assert longer.morphology.combinations.agreement
+    assert accuracy(longer, NEW[:20], "feats") > accuracy(model, NEW[:20], "feats")
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,11 @@ def warm(*, all_processors: bool = False, jobs: int | None = None, quiet: bool =
     """Compile the kernels of everyday use that are not there; returns how many were compiled.
 
     Raises:
-        EgparseError: the folder for compiled kernels cannot be written to.
+        EgparseError: the folder for compiled kernels cannot be written to, or a process that
+            compiles was killed.
     """
+    from concurrent.futures.process import BrokenProcessPool
+
     from egparse.compilation import kernel, places, processors, variants
     from egparse.compilation.compiler import ahead
 
@@ -39,14 +42,20 @@ def warm(*, all_processors: bool = False, jobs: int | None = None, quiet: bool =
     tell(f"processor  {', '.join(levels)}")
     tell(f"kernels    {len(known)} of everyday use, {len(known) - len(missing)} of them compiled")
     if missing:
+        folder = places.user_folder()
         try:
-            folder = places.claim_user_folder()
-        except OSError as error:
+            places.claim_user_folder()
+            _compile(missing, levels, jobs, quiet)
+        except BrokenProcessPool:
             raise EgparseError(
-                f"egparse warm: {error.filename}: {error.strerror}; EGPARSE_KERNELS names another "
-                "folder"
+                "egparse warm: a process that compiles was killed, perhaps for lack of memory; "
+                "--jobs 1 takes less"
+            ) from None
+        except OSError as error:  # that of a write to an open file has no name
+            raise EgparseError(
+                f"egparse warm: {error.filename or folder}: {error.strerror}; EGPARSE_KERNELS "
+                "names another folder"
             ) from error
-        _compile(missing, levels, jobs, quiet)
         tell(f"compiled   {len(missing)}, in {folder}")
     return len(missing)
 

@@ -4,8 +4,9 @@ that training has seen, so that they always agree.
 A combination scores the sum of its parts: the tag of each layer and, where many bundles of features
 are rare, each single feature of the bundle (Mueller et al. 2013, "Efficient higher-order CRFs for
 morphological tagging", section 4, add the scores of sub-tags to those of the tag). Bigrams are
-those of UPOS and XPOS together. Unlike there the candidates of a word come from a tag dictionary
-and not from a chain of lower order.
+those of UPOS and XPOS together or, where words agree in much, of UPOS and what they agree in.
+Unlike there the candidates of a word come from a tag dictionary and not from a chain of lower
+order.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from egparse.features.vocabulary import Vocabulary
 from egparse.features.word_table import Words
 from egparse.layers import WORD_TAGS
 from egparse.storage.schema import Array, Choice, Flag, ListOf, Record, Section, Stored
+from egparse.tagging.joint.agreement import agreeing
 from egparse.tagging.tagger import LabelsWithProbabilities, Tagger
 from egparse.types import Floats, Ints, UInt16s
 
@@ -47,8 +49,10 @@ STORED_MORPHOLOGY = Record(
         "layers": ListOf(Choice(WORD_TAGS), 2, len(WORD_TAGS)),
         "numbers": Array("uint16", (None, None)),
         "single_features": Flag(),
+        "agreement": Flag(),
         "tagger": Section(),
-    }
+    },
+    absent={"agreement": False},  # where it is false, as in files of egparse 0.1.0
 )
 """A joint tagger in a model file: see ``MorphologyTagger``."""
 
@@ -68,12 +72,15 @@ class Combinations(NamedTuple):
     """The combinations of tags that a joint tagger knows: combination ``c`` has the label
     ``numbers[c, k]`` in the layer ``layers[k]``.
 
-    With ``single_features`` each feature of a bundle has weights of its own.
+    With ``single_features`` each feature of a bundle has weights of its own. Bigrams are of the
+    tags of all layers but FEATS; with ``agreement`` of those of the first layer and of the features
+    in which words agree.
     """
 
     layers: tuple[str, ...]
     numbers: Ints
     single_features: bool
+    agreement: bool = False
 
     @classmethod
     def of(
@@ -126,16 +133,19 @@ class Combinations(NamedTuple):
             layer for layer in self.layers if layer != "feats" and len(labels[layer]) <= MOST_FULL
         }
         full = [full_from if part.kind in few else NEVER for part in numbers]
-        coarse = [k for k, layer in enumerate(self.layers) if layer != "feats"]
-        classes: dict[tuple[int, ...], int] = {}
-        class_of = [
-            classes.setdefault(tuple(row), len(classes)) for row in self.numbers[:, coarse].tolist()
-        ]
-        return Division(
-            LabelParts.of(lists),
-            np.array(full, dtype=np.int32),
-            np.array(class_of, dtype=np.uint16),
-        )
+        return Division(LabelParts.of(lists), np.array(full, dtype=np.int32), self.classes(labels))
+
+    def classes(self, labels: Mapping[str, Vocabulary]) -> UInt16s:
+        """The class of each combination in bigrams."""
+        seen = [k for k, layer in enumerate(self.layers) if layer != "feats"]
+        keys = self.numbers[:, seen]
+        if self.agreement:
+            texts = [*map(agreeing, labels["feats"].strings), ""]  # the last one: no bundle
+            agreements = np.unique(texts, return_inverse=True)[1]
+            keys = np.stack([self.numbers[:, 0], agreements[self.numbers[:, -1]]], axis=1)
+        numbers: dict[tuple[int, ...], int] = {}
+        found = [numbers.setdefault(tuple(key), len(numbers)) for key in keys.tolist()]
+        return np.array(found, dtype=np.uint16)
 
     def parts(self, labels: Mapping[str, Vocabulary]) -> Iterator[list[Part]]:
         """The parts of each combination: a tag for each layer, then single features."""
@@ -276,6 +286,7 @@ class MorphologyTagger:
             "layers": list(self.layers),
             "numbers": self.numbers,
             "single_features": self.combinations.single_features,
+            **({"agreement": True} if self.combinations.agreement else {}),
             "tagger": self.tagger.to_payload(),
         }
 
@@ -296,6 +307,10 @@ class MorphologyTagger:
         stored.require(
             all(layer in labels for layer in layers), "layers", "layers with labels", "others"
         )
+        has_bundles = "feats" in layers
+        stored.require(
+            has_bundles or not read["agreement"], "agreement", "false without feats", True
+        )
         shape = f"1 to {MOST_COMBINATIONS} combinations of {len(layers)} tags"
         fits = 0 < len(numbers) <= MOST_COMBINATIONS and numbers.shape[1] == len(layers)
         stored.require(fits, "numbers", shape, f"an array of shape {numbers.shape}")
@@ -305,7 +320,7 @@ class MorphologyTagger:
             stored.require(highest < len(labels[layer]), "numbers", expected, highest)
         distinct = len(set(map(tuple, numbers.tolist()))) == len(numbers)
         stored.require(distinct, "numbers", "combinations that differ", "some twice")
-        combinations = Combinations(layers, numbers, read["single_features"])
+        combinations = Combinations(layers, numbers, read["single_features"], read["agreement"])
         try:
             division = combinations.division(labels, NEVER)
         except TooManyParts as error:

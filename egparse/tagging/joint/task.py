@@ -14,6 +14,7 @@ from egparse.features.word_table import Columns
 from egparse.fitting.config import MorphologyConfig
 from egparse.fitting.task import Outcomes, Part
 from egparse.layers import MORPHOLOGY
+from egparse.tagging.joint.agreement import MUCH_OPEN, bits_open
 from egparse.tagging.joint.morphology import Combinations, MorphologyTagger
 from egparse.tagging.tagger import Tagger
 from egparse.tagging.tagger_task import TaggerTask
@@ -40,7 +41,13 @@ def combinations_of(
     single = config.single_features == "always"
     if config.single_features == "auto" and "feats" in layers:
         single = len(columns.labels["feats"]) > MANY_BUNDLES * part.words.n_words
-    return Combinations.of(layers, labels, single)
+    found = Combinations.of(layers, labels, single)
+    if "feats" not in layers or config.agreement == "never":
+        return found
+    agreeing = found._replace(agreement=True)
+    fine = agreeing.classes(columns.labels)[found.find(labels)]
+    is_open = bits_open(labels[layers[0]], fine) > MUCH_OPEN
+    return agreeing if is_open or config.agreement == "always" else found
 
 
 def over(base: MorphologyTagger, combinations: Combinations, columns: Columns) -> MorphologyTagger:

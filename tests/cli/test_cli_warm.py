@@ -1,0 +1,46 @@
+"""``egparse warm`` where kernels cannot be compiled."""
+
+from __future__ import annotations
+
+import errno
+import os
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+
+import pytest
+
+from egparse.cli.commands.warm import warm
+from egparse.compilation import places, variants
+from egparse.compilation.compiler import build
+from egparse.errors import EgparseError
+
+pytestmark = pytest.mark.compiled_only
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        (
+            OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)),
+            "egparse warm: {folder}: No space left on device; EGPARSE_KERNELS names another folder",
+        ),
+        (
+            BrokenProcessPool("a process was terminated abruptly"),
+            "egparse warm: a process that compiles was killed, perhaps for lack of memory; "
+            "--jobs 1 takes less",
+        ),
+    ],
+)
+def test_what_ends_the_compilation_is_said_in_one_line(
+    fault: Exception, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def compile_all(*_: object) -> None:
+        raise fault
+
+    monkeypatch.setattr(build, "compile_all", compile_all)
+    monkeypatch.setattr(variants, "find", lambda *_: None)
+    for name in ("user_folder", "claim_user_folder"):
+        monkeypatch.setattr(places, name, lambda: tmp_path)
+    with pytest.raises(EgparseError) as caught:
+        warm(quiet=True)
+    assert str(caught.value) == expected.format(folder=tmp_path)
