@@ -13,9 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import os
+from egparse.features.sequence import Division, LabelParts
+MODE = int(os.environ.get("X_MODE", "1"))
 from egparse.features.tag_dictionary import Candidates
 from egparse.sentences import MISSING, Sentence, SurfaceToken
-from egparse.splitting.columns import COLUMNS, Paragraph, paragraph_columns
+from egparse.splitting.columns import Paragraph
+from egparse.tokenising.expander_columns import COLUMNS, expander_columns
 from egparse.storage.compressed_arrays import compress_lists, lists_by_string
 from egparse.storage.schema import (
     Flag,
@@ -235,6 +239,23 @@ class Expander:
         return cls(ExpansionLexicon(scripts, *lists), model, read["spacing"])
 
 
+def division_of(decided: int, grades: int) -> Division:
+    """parts."""
+    parts = []
+    size = decided
+    for n in range(decided):
+        for e in range(grades):
+            own = [n]
+            if grades > 1 and MODE >= 1:
+                own.append(decided + (n > 0) * grades + e)
+            if grades > 1 and MODE >= 2:
+                own.append(decided + 2 * grades + n * grades + e)
+            parts.append(own)
+    n_parts = 1 + max(map(max, parts))
+    full = np.full(n_parts, 1, dtype=np.int32)
+    return Division(LabelParts.of(parts), full, np.zeros(len(parts), dtype=np.uint16))
+
+
 def decisions_at(
     sentences: Sequence[Sentence],
     places: Sequence[tuple[int, int, Labels]],
@@ -251,7 +272,7 @@ def decisions_at(
         cells = sentence.misc[first : place + reach + 1] or (MISSING,) * len(forms)
         windows.append(Paragraph(forms, [SPACE_AFTER_NO not in cell for cell in cells]))
         before.append(place - first)
-    values, starts = paragraph_columns(windows, spacing=spacing)
+    values, starts = expander_columns(windows, spacing)
     rows = starts[:-1] + np.array(before, dtype=np.int64)
     return Decisions(values, starts, rows, candidates_of([labels for *_, labels in places]))
 

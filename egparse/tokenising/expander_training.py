@@ -20,14 +20,15 @@ from egparse.fitting.optimise import Prepared
 from egparse.fitting.task import Outcomes
 from egparse.layers import EXPANDER
 from egparse.sentences import Sentence
-from egparse.splitting.columns import COLUMNS
 from egparse.splitting.paragraphs import surface_tokens
 from egparse.tagging.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence
 from egparse.tagging.sequence_model import without_small_weights
 from egparse.tokenising.blanks import SPACE_AFTER_NO
-from egparse.tokenising.expander import MAX_SCRIPTS, Expander, decisions_at
+from egparse.tokenising.expander import MAX_SCRIPTS, Expander, decisions_at, division_of
+from egparse.tokenising.expander_columns import COLUMNS
 from egparse.tokenising.expansion_lexicon import ONE_WORD, ExpansionLexicon, Labels
 from egparse.tokenising.expansion_scripts import choose_scripts, is_script
+from egparse.tokenising.known_words import KnownWords, frequency_of
 from egparse.types import Floats
 
 _UNLIKE = -1
@@ -125,7 +126,8 @@ class ExpanderTask:
                 decisions.starts,
                 np.array(learned.gold, dtype=np.int32),
                 decisions.candidates,
-                learned.decided,
+                learned.decided * learned.lexicon.grades,
+                division_of(learned.decided, learned.lexicon.grades),
                 chosen=chosen,
             ),
             SequenceSettings(
@@ -197,7 +199,12 @@ def _learn(tokens: TokenSentences, config: ExpanderConfig) -> _Learned:
             seen[form][script] += 1
     counts = Counter(script for of_tokens in by_token for script in of_tokens if script)
     frequent = sorted(counts, key=lambda script: (-counts[script], script))[:MAX_SCRIPTS]
-    lexicon = _lexicon(frequent, seen, config.least_rate)
+    counts_of = _word_counts(tokens)
+    total: Counter[str] = Counter()
+    for one in counts_of.values():
+        total.update(one)
+    known = KnownWords.of(total)
+    lexicon = _lexicon(frequent, seen, config.least_rate, known)
     competing = {
         label
         for lists in (lexicon.by_form, lexicon.by_affix)
@@ -206,12 +213,19 @@ def _learn(tokens: TokenSentences, config: ExpanderConfig) -> _Learned:
         if len(labels) > 1
     }
     ordered = sorted(frequent, key=lambda script: frequent.index(script) + 1 not in competing)
-    lexicon = _lexicon(ordered, seen, config.least_rate)
+    lexicon = _lexicon(ordered, seen, config.least_rate, known)
     decided = 1 + len(competing - {ONE_WORD})
     numbers = {script: label for label, script in enumerate(("", *ordered))}
     candidates = {
         form: _candidates(
-            form, {numbers[one]: n for one, n in of_form.items()}, lexicon, decided, config
+            form,
+            {numbers.get(one, ONE_WORD): n for one, n in of_form.items()},
+            lexicon,
+            decided,
+            config,
+            lambda word, own=counts_of[form.lower()]: frequency_of(
+                total[word.lower()] - own[word.lower()]
+            ),
         )
         for form, of_form in seen.items()
     }
@@ -219,23 +233,33 @@ def _learn(tokens: TokenSentences, config: ExpanderConfig) -> _Learned:
     for number, (sentence, of_tokens) in enumerate(zip(tokens.sentences, by_token, strict=True)):
         for place, (form, script) in enumerate(zip(sentence.forms, of_tokens, strict=True)):
             labels = candidates[form]
-            if len(labels) > 1 and numbers[script] in labels:
+            right = [one for one in labels if one // lexicon.grades == numbers.get(script, 0)]
+            if len(labels) > 1 and right:
                 places.append((number, place, labels))
-                gold.append(numbers[script])
+                gold.append(right[0])
     if not places:  # nothing to learn from what affixes suggest
-        lexicon = ExpansionLexicon(ordered, lexicon.by_form, {})
+        lexicon = ExpansionLexicon(ordered, lexicon.by_form, {}, lexicon.slots, None)
     return _Learned(lexicon, places, gold, decided)
 
 
 def _lexicon(
-    scripts: Sequence[str], seen: dict[str, Counter[str]], least_rate: float
+    scripts: Sequence[str], seen: dict[str, Counter[str]], least_rate: float, known: KnownWords
 ) -> ExpansionLexicon:
     numbers = {script: label for label, script in enumerate(("", *scripts))}
     labels = {
         form: Counter({numbers.get(script, ONE_WORD): n for script, n in counts.items()})
         for form, counts in seen.items()
     }
-    return ExpansionLexicon.learn(scripts, labels, least_rate)
+    return ExpansionLexicon.learn(scripts, labels, least_rate, known)
+
+
+def _word_counts(tokens: TokenSentences) -> dict[str, Counter[str]]:
+    """How often each lower-cased form had each word."""
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for sentence, expanded in zip(*tokens, strict=True):
+        for place, form in enumerate(sentence.forms):
+            counts[form.lower()].update(w.lower() for w in expanded.get(place, (form,)))
+    return counts
 
 
 def _candidates(
@@ -244,14 +268,16 @@ def _candidates(
     lexicon: ExpansionLexicon,
     decided: int,
     config: ExpanderConfig,
+    frequency,
 ) -> Labels:
     """The labels between which training decides for a form: those that it had and, if it is rare,
     also those that it would have if it were not known.
     """
     labels = set(seen)
-    if sum(seen.values()) < config.frequent:
+    if rare := sum(seen.values()) < config.frequent:
         labels.update(lexicon.by_affixes(form))
-    return tuple(sorted(label for label in labels if label < decided))
+    labels = tuple(sorted(label for label in labels if label < decided))
+    return lexicon.graded(form, labels, frequency if rare else None)
 
 
 def _open_places(

@@ -10,6 +10,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from egparse.tokenising.expansion_scripts import expand
+from egparse.tokenising.expansion_slots import Slots
+from egparse.tokenising.known_words import N_FREQUENCIES, KnownWords
+import os
+UNION = os.environ.get("X_UNION", "1") == "1"
+CLOSED = os.environ.get("X_CLOSED", "1") == "1"
 
 ONE_WORD = 0
 """The label of a token that is one word; label k > 0 stands for script k - 1."""
@@ -36,7 +41,11 @@ class ExpansionLexicon:
         scripts: Sequence[str],
         by_form: Mapping[str, Labels],
         by_affix: Mapping[str, Labels],
+        slots: Slots | None = None,
+        known: KnownWords | None = None,
     ) -> None:
+        self.slots, self.known = slots, known
+        self.grades = 1 if known is None else 1 + N_FREQUENCIES
         self.scripts, self.by_form, self.by_affix = tuple(scripts), dict(by_form), dict(by_affix)
         self._by_lower: dict[str, Labels] = {}
         for form in sorted(by_form, key=lambda form: form != form.lower()):
@@ -50,6 +59,7 @@ class ExpansionLexicon:
         scripts: Sequence[str],
         seen: Mapping[str, Counter[int]],
         least_rate: float,
+        known: KnownWords | None = None,
     ) -> ExpansionLexicon:
         """The lexicon of a corpus, from how often each form had each label.
 
@@ -57,10 +67,18 @@ class ExpansionLexicon:
         and at least a share ``least_rate`` of all forms with it.
         """
         by_affix = _learn_affixes(seen, least_rate)
+        slots = Slots.learn(
+            (scripts[label - 1], form)
+            for form, counts in seen.items()
+            for label in counts
+            if label != ONE_WORD
+        )
+        if not CLOSED:
+            slots.closed = {}
         several = {
             form: tuple(sorted(counts)) for form, counts in seen.items() if set(counts) - {0}
         }
-        lexicon = cls(scripts, several, by_affix)
+        lexicon = cls(scripts, several, by_affix, slots, known)
         plain = {
             form: (ONE_WORD,)
             for form, counts in seen.items()
@@ -68,20 +86,39 @@ class ExpansionLexicon:
             and counts.total() >= _SURE
             and lexicon.candidates(form) != (ONE_WORD,)
         }
-        return cls(scripts, {**several, **plain}, by_affix)
+        return cls(scripts, {**several, **plain}, by_affix, slots, known)
 
     def candidates(self, form: str) -> Labels:
         """The labels that a token may have."""
         labels = self._found.get(form)
         if labels is None:
-            labels = self.by_form.get(form)
-            if labels is None:
-                labels = self._by_lower.get(form.lower())
-                labels = self.by_affixes(form) if labels is None else self._fitting(form, labels)
+            numbers = self.by_form.get(form)
+            if numbers is None:
+                numbers = self._by_lower.get(form.lower())
+                if numbers is not None:
+                    labels = self.graded(form, self._fitting(form, numbers), None)
+                else:
+                    frequency = None if self.known is None else self.known.frequency
+                    labels = self.graded(form, self.by_affixes(form), frequency)
+            else:
+                labels = self.graded(form, numbers, None)
             if len(self._found) >= _CACHED:
                 self._found.clear()
             self._found[form] = labels
         return labels
+
+    def graded(self, form, numbers, frequency):
+        """labels."""
+        if frequency is None or len(numbers) == 1 or self.grades == 1:
+            return tuple(n * self.grades for n in numbers)
+        labels = []
+        for n in numbers:
+            stem = form
+            if n != ONE_WORD:
+                script = self.scripts[n - 1]
+                stem = self.slots.stem(script, expand(script, form))
+            labels.append(n * self.grades + (0 if stem is None else 1 + frequency(stem)))
+        return tuple(labels)
 
     def by_affixes(self, form: str) -> Labels:
         """The labels that a token may have whose form is not known: those of its longest known
@@ -91,23 +128,30 @@ class ExpansionLexicon:
             return (ONE_WORD,)
         found: set[int] = set()
         for affixes in _affixes(form.lower()):
-            found.update(next((self.by_affix[a] for a in affixes if a in self.by_affix), ()))
-        return self._fitting(form, tuple(sorted(found))) if found else (ONE_WORD,)
+            if UNION:
+                found.update(*(self.by_affix[a] for a in affixes if a in self.by_affix))
+            else:
+                found.update(next((self.by_affix[a] for a in affixes if a in self.by_affix), ()))
+        return self._fitting(form, tuple(sorted(found)), True) if found else (ONE_WORD,)
 
     def words(self, form: str, label: int) -> tuple[str, ...]:
         """The words of a token with a label."""
-        if label == ONE_WORD:
+        number = label // self.grades
+        if number == ONE_WORD:
             return (form,)
-        return expand(self.scripts[label - 1], form) or (form,)
+        return expand(self.scripts[number - 1], form) or (form,)
 
-    def _fitting(self, form: str, labels: Labels) -> Labels:
+    def _fitting(self, form: str, labels: Labels, unseen: bool = False) -> Labels:
         """The labels whose scripts apply to a form."""
-        fitting = tuple(
-            label
-            for label in labels
-            if label == ONE_WORD or expand(self.scripts[label - 1], form) is not None
-        )
-        return fitting or (ONE_WORD,)
+        fitting = []
+        for label in labels:
+            if label != ONE_WORD:
+                script = self.scripts[label - 1]
+                words = expand(script, form)
+                if words is None or (unseen and self.slots and not self.slots.fit(script, words)):
+                    continue
+            fitting.append(label)
+        return tuple(fitting) or (ONE_WORD,)
 
 
 def _learn_affixes(seen: Mapping[str, Counter[int]], least_rate: float) -> dict[str, Labels]:
