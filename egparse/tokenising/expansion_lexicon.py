@@ -97,7 +97,7 @@ class ExpansionLexicon:
                 numbers = self._fitting(form, numbers)
             if numbers is None:
                 numbers = self.by_affixes(form)
-                frequency = self.slots and self.slots.known.frequency
+                frequency = None if self.slots is None else self.slots.known.frequency
             labels = self.graded(form, numbers, frequency)
             if len(self._found) >= _CACHED:
                 self._found.clear()

@@ -50,7 +50,7 @@ class Slots:
 
         A slot is closed if most of the forms that have it share its word with another one (leave
         one out). A slot that is the stem for most of its forms is open, however often stems recur;
-        the stem of a script is the slot with most different words.
+        the stem of a script is the slot with most different words, or the longest ones.
         """
         by_script: defaultdict[str, set[tuple[str, ...]]] = defaultdict(set)
         for script, form in expansions:
@@ -62,7 +62,7 @@ class Slots:
             of_slots = list(zip(slots_of(script), zip(*expanded, strict=True), strict=True))
             for slot, words in of_slots:
                 counts[slot].update(words)
-            stem, words = max(of_slots, key=lambda one: len(set(one[1])))
+            stem, words = max(of_slots, key=lambda one: (len(set(one[1])), len("".join(one[1]))))
             as_stem[stem] += len(words) if len(set(words)) > 1 else 0
         closed = {}
         for slot, of_slot in sorted(counts.items()):
