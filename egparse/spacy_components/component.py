@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -121,9 +122,8 @@ class EgparsePipe(LearningPipe, Pipe):
         """The words and sentences of Docs, split where need be by the model's splitter, with
         attributes that they hold.
         """
-        return read(
-            docs, self.required_model.splitter, attributes=attributes, keep_starts=keep_starts
-        )
+        splitter = self.required_model.plain_text.splitter
+        return read(docs, splitter, attributes=attributes, keep_starts=keep_starts)
 
     def given_tags(self, batch: Batch) -> dict[str, Ints]:
         """The tags that a batch read with ``TAG_ATTRIBUTES`` brings, as label numbers of words;
@@ -141,19 +141,19 @@ class EgparsePipe(LearningPipe, Pipe):
         each multiword token.
         """
         model, spans = self.required_model, self.tables.spans
+        predicted = partial(
+            predict_forms,
+            model,
+            layers=self.layers,
+            asked=self.asked,
+            n_words=self.n_words,
+            constrain=model.fixed_by_exceptions,
+        )
         of_words = expanded(batch)
         if of_words is None:
-            sentences = batch.sentences()
-            return predict_forms(model, sentences, self.layers, given, self.asked, self.n_words)
+            return predicted(batch.sentences(), given=given)
         labels = model.columns.labels
-        found = predict_forms(
-            model,
-            of_words.sentences(),
-            self.layers,
-            of_words.given(given, labels),
-            self.asked,
-            self.n_words,
-        )
+        found = predicted(of_words.sentences(), given=of_words.given(given, labels))
         of_words.keep(found, labels)
         return of_words.on_tokens(found, None if spans is None else spans.codes == OUTSIDE)
 

@@ -589,6 +589,7 @@ class Run:
             splitter=self.splitter,
             tokeniser=self.tokeniser,
             expander=self.expander,
+            exceptions=read_exceptions(self.config.exceptions, self.config.language),
             probabilistic=tuple(
                 layer
                 for layer in predictors.layers
