@@ -45,20 +45,20 @@ class ExceptedTokeniser:
         matches = self.exceptions.in_text.matches(text)
         if not matches:
             return found
-        starts, ends = found.starts.tolist(), found.ends.tolist()
         begins, stops = [one.start for one in matches], [one.end for one in matches]
-        firsts = np.searchsorted(found.ends, begins, side="right").tolist()
-        lasts = (np.searchsorted(found.starts, stops, side="left") - 1).tolist()
-        kept = np.ones(len(starts), dtype=np.bool_)
+        firsts = np.searchsorted(found.ends, begins, side="right")
+        lasts = np.searchsorted(found.starts, stops, side="left") - 1
+        outer = zip(found.starts[firsts].tolist(), found.ends[lasts].tolist(), strict=True)
+        kept = np.ones(len(found.starts), dtype=np.bool_)
         places: list[tuple[int, int]] = []
         before = 0  # where the match before ends
-        for number, (match, first, last) in enumerate(zip(matches, firsts, lasts, strict=True)):
-            kept[first : last + 1] = False
-            places.append(_stripped(text, max(before, starts[first]), match.start))
+        for number, (match, (start, end)) in enumerate(zip(matches, outer, strict=True)):
+            kept[firsts[number] : lasts[number] + 1] = False
+            places.append(_stripped(text, max(before, start), match.start))
             places += match.tokens
             before = match.end
-            if number + 1 == len(matches) or begins[number + 1] >= ends[last]:
-                places.append(_stripped(text, match.end, ends[last]))
+            if number + 1 == len(matches) or begins[number + 1] >= end:
+                places.append(_stripped(text, match.end, end))
         return _merged(found, kept, [place for place in places if place[0] < place[1]])
 
 
@@ -154,11 +154,15 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
 def _merged(found: Tokens, kept: Mask, places: Sequence[tuple[int, int]]) -> Tokens:
     """The kept tokens, and others at some places."""
     more = np.array(places, dtype=np.int64)
-    starts = np.concatenate([found.starts[kept], more[:, 0]])
-    ends = np.concatenate([found.ends[kept], more[:, 1]])
-    order = np.argsort(starts, kind="stable")
-    opens = np.isin(starts, found.starts[found.opens])
-    return Tokens(starts[order], ends[order], opens[order])
+    before = np.searchsorted(found.starts, more[:, 0], side="right") - 1
+    opens = found.opens[before] & (found.starts[before] == more[:, 0])
+    starts, ends = found.starts[kept], found.ends[kept]
+    at = np.searchsorted(starts, more[:, 0])
+    return Tokens(
+        np.insert(starts, at, more[:, 0]),
+        np.insert(ends, at, more[:, 1]),
+        np.insert(found.opens[kept], at, opens),
+    )
 
 
 class PlainText(NamedTuple):

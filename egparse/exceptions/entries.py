@@ -3,7 +3,8 @@
 A file of exceptions is CoNLL-U, each of its sentences an exception. Tokens have blanks between them
 as MISC says; a multiword token gives the words of a token. Cells of LEMMA, UPOS, XPOS and FEATS
 that are not ``_`` are fixed where the exception matches. ``SentenceEnd=No`` in the MISC of a token:
-no sentence ends with it. ``Norm=`` is the NORM of a token in spaCy.
+no sentence ends with it. ``Case=Exact`` there: the exception matches only as it is written.
+``Norm=`` is the NORM of a token in spaCy.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ VALUED = (LEMMAS, *WORD_TAGS)
 MOST_TOKENS, LONGEST_FORM = 50, 200
 
 _TEXT = "# text = "
-_SENTENCE_END, _NORM = "SentenceEnd=", "Norm="
+EXACT_CASE, NORM = "Case=Exact", "Norm="
+_SENTENCE_END = "SentenceEnd="
 
 
 class Token(NamedTuple):
@@ -55,6 +57,14 @@ class Entry(NamedTuple):
     tokens: tuple[Token, ...]
     values: tuple[Mapping[str, str], ...]
     lines: tuple[str, ...]
+    any_case: bool = True
+
+    @property
+    def text(self) -> str:
+        """The text that it matches, with its wildcard."""
+        return "".join(
+            token.form.filled(token.form.wildcard) + " " * token.spaced for token in self.tokens
+        )
 
     @property
     def words(self) -> tuple[Pattern, ...]:
@@ -71,7 +81,7 @@ class Entry(NamedTuple):
         as a capital and in capitals.
         """
         text = "".join(token.form.before + token.form.after for token in self.tokens)
-        if text != text.lower():
+        if text != text.lower() or not self.any_case:
             return [self]
         capitals = tuple(token.in_capitals() for token in self.tokens)
         first, *others = self.tokens
@@ -118,7 +128,7 @@ def _entry(sentence: Sentence) -> Entry:
                 SPACE_AFTER_NO not in entries,
                 words,
                 _may_end(sentence, at, entries),
-                next((one[len(_NORM) :] for one in entries if one.startswith(_NORM)), ""),
+                next((one[len(NORM) :] for one in entries if one.startswith(NORM)), ""),
             )
         )
         strange = {word.wildcard for word in words} - {"", pattern.wildcard}
@@ -129,7 +139,9 @@ def _entry(sentence: Sentence) -> Entry:
     _check_wildcards(sentence, tokens)
     _check_text(sentence, [form for form, _ in surface], tokens)
     assert sentence.source is not None
-    return Entry(tuple(tokens), tuple(_values(sentence)), tuple(sentence.source.lines))
+    any_case = not any(EXACT_CASE in misc.split("|") for _, misc in surface)
+    lines = tuple(sentence.source.lines)
+    return Entry(tuple(tokens), tuple(_values(sentence)), lines, any_case)
 
 
 def _pattern(sentence: Sentence, word: int, form: str) -> Pattern:

@@ -86,6 +86,10 @@ class Exceptions:
                 known.append(entry._replace(values=values))
         return FixedValues(known) if known else None
 
+    def to_bytes(self) -> bytes:
+        """A file of them in CoNLL-U."""
+        return "".join(f"{block}\n\n" for block in self.to_payload()).encode()
+
     def to_payload(self) -> list[str]:
         """Plain data for the model file."""
         return ["\n".join(entry.lines) for entry in self.entries]
