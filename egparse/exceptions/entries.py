@@ -76,6 +76,16 @@ class Entry(NamedTuple):
         """Whether a token has a wildcard."""
         return any(token.form.wildcard for token in self.tokens)
 
+    def multiword_tokens(self, start: int) -> list[tuple[int, int]]:
+        """The first and last words of its multiword tokens if its words begin at ``start``."""
+        places = []
+        for token in self.tokens:
+            end = start + len(token.words)
+            if len(token.words) > 1:
+                places.append((start, end - 1))
+            start = end
+        return places
+
     def casings(self) -> list[Entry]:
         """The exception as it is written; if it has no capital letters, also with its first letter
         as a capital and in capitals.

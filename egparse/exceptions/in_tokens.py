@@ -42,13 +42,16 @@ class SequenceSearch:
                 else:
                     self._alone.append((rank, 0, cased))
                     regexes.append(forms[0].regex)
+        self._known = frozenset(self._by_form)
         self._any_alone = re.compile("|".join(dict.fromkeys(regexes)))
 
-    def find(self, forms: Sequence[str]) -> list[Found]:
-        """The exceptions in a sequence, in order; they do not overlap."""
-        if self._by_form.keys().isdisjoint(forms) and not self._alone:
+    def find(
+        self, forms: Sequence[str], fits: Callable[[Found], bool] = lambda found: True
+    ) -> list[Found]:
+        """The exceptions in a sequence that fit, in order; they do not overlap."""
+        if self._known.isdisjoint(forms) and not self._alone:
             return []
-        found = sorted(self._all(forms), key=lambda one: one[0])
+        found = sorted((one for one in self._all(forms) if fits(one[1])), key=lambda one: one[0])
         taken = bytearray(len(forms))
         kept = []
         for _, one in found:

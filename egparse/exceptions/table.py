@@ -12,8 +12,9 @@ from typing import IO, Any
 from egparse.errors import CorpusError
 from egparse.exceptions.entries import Entry, entries_of, read_entries
 from egparse.exceptions.in_text import TextSearch
-from egparse.exceptions.in_tokens import SequenceSearch
+from egparse.exceptions.in_tokens import Found, SequenceSearch
 from egparse.layers import LEMMAS
+from egparse.sentences import SurfaceToken
 from egparse.storage.schema import Stored, Strings
 
 AUTO, NONE = "auto", "none"
@@ -114,15 +115,24 @@ class Exceptions:
 
 
 class FixedValues:
-    """The values that exceptions fix, for the words of sentences."""
+    """The values that exceptions fix, for the words of sentences: where its words stand, and its
+    multiword tokens too.
+    """
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._search = SequenceSearch(entries, lambda entry: entry.words)
 
-    def of(self, forms: Sequence[str]) -> dict[str, dict[int, str]]:
-        """The fixed values of a sentence, by layer and by word, which counts from 1."""
+    def of(self, forms: Sequence[str], tokens: Sequence[SurfaceToken]) -> dict[str, dict[int, str]]:
+        """The fixed values of a sentence with some multiword tokens, by layer and by word, which
+        counts from 1.
+        """
         fixed: dict[str, dict[int, str]] = {}
-        for start, entry, _ in self._search.find(forms):
+        places = {(token.first, token.last) for token in tokens}
+
+        def fits(found: Found) -> bool:
+            return places.issuperset(found.entry.multiword_tokens(found.start))
+
+        for start, entry, _ in self._search.find(forms, fits):
             for word, values in enumerate(entry.values, start + 1):
                 for layer, value in values.items():
                     fixed.setdefault(layer, {})[word] = value

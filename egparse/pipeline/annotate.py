@@ -36,8 +36,8 @@ ABSENT = -2
 """In place of a label number: no label is given."""
 
 
-Constrain = Callable[[Sequence[Sequence[str]], Mapping[str, Ints]], ResolvedConstraints | None]
-"""The constraints of sentences of forms, of whose words some tags are given."""
+Constrain = Callable[[slice, Mapping[str, Ints]], ResolvedConstraints | None]
+"""The constraints of some sentences, of whose words some tags are given."""
 
 
 @dataclass(frozen=True)
@@ -214,15 +214,14 @@ def predict_forms(
     constrain: Constrain | None = None,
 ) -> Prediction:
     """The layers of sentences of forms, about ``n_words`` words at a time; see ``predict``.
-    ``constrain`` gives the constraints of sentences with given tags.
+    ``constrain`` gives the constraints of some of the sentences, whose given tags it gets.
     """
     parts = []
     for chosen, words in _chunks(sentences, n_words):
-        some, tags = sentences[chosen], {layer: labels[words] for layer, labels in given.items()}
-        constraints = None if constrain is None else constrain(some, tags)
-        parts.append(
-            predict(model, _numbered(model.columns, some), layers, tags, asked, constraints)
-        )
+        numbered = _numbered(model.columns, sentences[chosen])
+        tags = {layer: labels[words] for layer, labels in given.items()}
+        constraints = None if constrain is None else constrain(chosen, tags)
+        parts.append(predict(model, numbered, layers, tags, asked, constraints))
     if len(parts) == 1:
         return parts[0]
     predicted = [layer for layer in model.layers if layer in layers]

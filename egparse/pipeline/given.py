@@ -50,27 +50,27 @@ def given_constraints(
 def excepted(
     each: Sequence[Constraints] | None,
     fixed: FixedValues,
-    sentences: Sequence[Sequence[str]],
+    batch: Sequence[Sentence],
     layers: Collection[str],
     given: Mapping[str, Ints],
 ) -> Sequence[Constraints] | None:
-    """The constraints ``each`` of sentences of forms, over the values that exceptions fix for the
-    words without a ``given`` tag; None if there are none.
+    """The constraints ``each`` of a batch, over the values that exceptions fix for the words
+    without a ``given`` tag; None if there are none.
     """
     found: list[Constraints] = []
     begin, nothing = -1, Constraints()  # as if words counted from 0 on
-    for forms in sentences:
+    for sentence in batch:
         values = {
             layer: {
                 word: value
                 for word, value in words.items()
                 if layer not in given or given[layer][begin + word] == ABSENT
             }
-            for layer, words in fixed.of(forms).items()
+            for layer, words in fixed.of(sentence.forms, sentence.tokens).items()
             if layer in layers
         }
         found.append(Constraints(values) if values else nothing)
-        begin += len(forms)
+        begin += len(sentence)
     if not any(found):
         return each
     if each is None:

@@ -212,12 +212,11 @@ class Model(Predictors):
         number: int,
     ) -> Iterator[Sentence]:
         """One batch of sentences with the layers filled; its first is the ``number``-th."""
-        forms = [sentence.forms for sentence in batch]
-        words = self.columns.words(forms)
+        words = self.columns.words([sentence.forms for sentence in batch])
         tags = kept_tags(batch, self.layers if gold_tags else ())
         given = given_numbers(batch, self.columns, tags, self.layers)
         if self._fixed_values is not None:
-            each = excepted(each, self._fixed_values, forms, self.layers, given)
+            each = excepted(each, self._fixed_values, batch, self.layers, given)
         constraints = None
         if each is not None and any(each):
             constraints = resolved(self, BatchConstraints(batch, each, number))
@@ -243,11 +242,10 @@ class Model(Predictors):
                 f"k best trees: expected a model with a parser, got one of {', '.join(self.layers)}"
             )
         for batch in batches(sentences, BATCH_WORDS):
-            forms = [sentence.forms for sentence in batch]
-            words = self.columns.words(forms)
+            words = self.columns.words([sentence.forms for sentence in batch])
             tags = kept_tags(batch, self.layers if gold_tags else ())
             given = given_numbers(batch, self.columns, tags, self.layers)
-            fixed = self.fixed_by_exceptions(forms, given)
+            fixed = self.fixed_by_exceptions(batch, given)
             words, prediction = predict_tags(self, words, self.layers, given, (), fixed)
             strings = label_strings(self.columns.labels, prediction, tags, fixed)
             if self.lemmatiser is not None:
@@ -314,13 +312,12 @@ class Model(Predictors):
         return self.exceptions.values({name: {*labels[name].strings} for name in labels})
 
     def fixed_by_exceptions(
-        self, sentences: Sequence[Sequence[str]], given: Mapping[str, Ints]
+        self, batch: Sequence[Sentence], given: Mapping[str, Ints]
     ) -> ResolvedConstraints | None:
-        """The values that exceptions fix in sentences of forms, for words without a given tag."""
+        """The values that exceptions fix in some sentences, for words without a given tag."""
         if self._fixed_values is None:
             return None
-        each = excepted(None, self._fixed_values, sentences, self.layers, given)
-        batch = [Sentence(forms) for forms in sentences]
+        each = excepted(None, self._fixed_values, batch, self.layers, given)
         return None if each is None else resolved(self, BatchConstraints(batch, each))
 
     def require_probabilities(self, probabilities: bool | Collection[str] = True) -> frozenset[str]:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from itertools import repeat
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +16,8 @@ from spacy.vocab import Vocab
 
 from egparse.layers import LAYERS, WORD_TAGS
 from egparse.pipeline.annotate import Prediction, predict_forms
+from egparse.pipeline.constraints import ResolvedConstraints
+from egparse.sentences import Sentence, SurfaceToken
 from egparse.spacy_components.documents import Batch, read
 from egparse.spacy_components.label_tables import OUTSIDE
 from egparse.spacy_components.learning.component import LearningPipe
@@ -141,21 +143,37 @@ class EgparsePipe(LearningPipe, Pipe):
         each multiword token.
         """
         model, spans = self.required_model, self.tables.spans
-        predicted = partial(
-            predict_forms,
-            model,
-            layers=self.layers,
-            asked=self.asked,
-            n_words=self.n_words,
-            constrain=model.fixed_by_exceptions,
-        )
         of_words = expanded(batch)
         if of_words is None:
-            return predicted(batch.sentences(), given=given)
+            return self._predicted(batch.sentences(), repeat(()), given)
         labels = model.columns.labels
-        found = predicted(of_words.sentences(), given=of_words.given(given, labels))
+        found = self._predicted(
+            of_words.sentences(), of_words.tokens(), of_words.given(given, labels)
+        )
         of_words.keep(found, labels)
         return of_words.on_tokens(found, None if spans is None else spans.codes == OUTSIDE)
+
+    def _predicted(
+        self,
+        sentences: Sequence[Sequence[str]],
+        tokens: Iterable[Sequence[SurfaceToken]],
+        given: Mapping[str, Ints],
+    ) -> Prediction:
+        """The layers of sentences of forms with some multiword tokens."""
+        model = self.required_model
+        excepted = None
+        if model.exceptions is not None:
+            batch = [
+                Sentence(forms, tokens=several)
+                for forms, several in zip(sentences, tokens, strict=False)
+            ]
+
+            def excepted(chosen: slice, tags: Mapping[str, Ints]) -> ResolvedConstraints | None:
+                return model.fixed_by_exceptions(batch[chosen], tags)
+
+        return predict_forms(
+            *(model, sentences, self.layers, given, self.asked, self.n_words), constrain=excepted
+        )
 
     @property
     def layers(self) -> tuple[str, ...]:
