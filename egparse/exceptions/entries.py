@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import IO, NamedTuple
 
 from egparse.errors import CorpusError
-from egparse.exceptions.patterns import EMOJI, LETTERS, Pattern, pattern_of
+from egparse.exceptions.patterns import LETTERS, NUMBER, Pattern, pattern_of
 from egparse.layers import LEMMAS, WORD_TAGS
 from egparse.readers.conllu import read_conllu
 from egparse.sentences import MISSING, Sentence
@@ -169,12 +169,13 @@ def _check_wildcards(sentence: Sentence, tokens: list[Token]) -> None:
     if len(wild) > 1:
         got = " and ".join(_shown(token.form) for _, token in wild)
         raise _fault(sentence, 0, "at most one wildcard in an exception", got)
-    for k, (before, wildcard, after) in ((k, token.form) for k, token in wild):
-        if k or before or wildcard == EMOJI:
-            continue
-        beside = after or (len(tokens) > 1 and not tokens[0].spaced)
-        if (len(tokens) == 1 and not after) or (wildcard == LETTERS and not beside):
-            raise _fault(sentence, 0, f"text directly after {wildcard}", "none")
+    for k, token in wild:
+        before, wildcard, after = token.form
+        if wildcard == NUMBER and (before or after or not 0 < k == len(tokens) - 1):
+            raise _fault(sentence, 0, f"{NUMBER} as the last of several tokens", "another place")
+        beside = after or (len(tokens) > 1 and not token.spaced)
+        if wildcard == LETTERS and not (k or before or beside):
+            raise _fault(sentence, 0, f"text directly after {LETTERS}", "none")
 
 
 def _check_text(sentence: Sentence, forms: list[str], tokens: list[Token]) -> None:

@@ -23,7 +23,7 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.exceptions.entries import Entry
-from egparse.exceptions.patterns import EMOJI, EMOJI_STARTS, LETTERS
+from egparse.exceptions.patterns import EMOJI, EMOJI_STARTS, LETTERS, NUMBER
 from egparse.splitting.characters import DIGIT, EXTENDS, JOINS, character_tables
 from egparse.tokenising.pieces import as_codes
 from egparse.types import Longs, Mask, UInt8s, UInt32s
@@ -41,9 +41,12 @@ Japanese.
 """
 
 _ALONE, _LONGER, _INSIDE = 1, 2, 4
-"""What a table says of a character: an exception may begin with it alone; with it and one or two
-more; also inside of a word.
+"""What a table says of a character: an exception may begin with it alone; with it and more; also
+inside of a word.
 """
+
+_MOST = 5
+"""Characters that a beginning is looked up by, at most."""
 
 _SIZE = 1 << 16
 _ADDRESS, _MAIL = 300, 64
@@ -51,7 +54,7 @@ _LONGEST_RUN = 50
 
 
 class Match(NamedTuple):
-    """A place of an exception in a text, and the places of its tokens."""
+    """A place of an exception in a text, and the places of its tokens but for a last number."""
 
     start: int
     end: int
@@ -67,14 +70,13 @@ class _Search:
         self.entry, self.rank = entry, rank
         first = entry.tokens[0].form
         self.after_letters = first.wildcard == LETTERS and not first.before
-        self.starts_wild = bool(first.wildcard) and not first.before
 
     @property
     def beginnings(self) -> Iterator[str]:
-        """Texts of 1 to 3 characters, one of which the exception begins with."""
+        """Texts of 1 to 5 characters, one of which the exception begins with."""
         first = self.entry.tokens[0].form
-        if self.starts_wild and not self.after_letters:
-            yield from EMOJI_STARTS if first.wildcard == EMOJI else "0123456789"
+        if first.wildcard == EMOJI and not first.before:
+            yield from EMOJI_STARTS
             return
         text = ""
         for k, token in enumerate(self.entry.tokens):
@@ -82,12 +84,16 @@ class _Search:
             text += form.after if begins else form.before
             if token.spaced or (form.wildcard and not begins):
                 break
-        yield text[:3]
+        yield text[:_MOST]
 
     @cached_property
     def _regex(self) -> re.Pattern[str]:
-        tokens = self.entry.tokens
-        return re.compile("".join(f"({one.form.regex}){_BLANK * one.spaced}" for one in tokens))
+        parts = []
+        for token in self.entry.tokens:
+            is_number = token.form.wildcard == NUMBER
+            parts.append("(?=[0-9])" if is_number else f"({token.form.regex})")
+            parts.append(_BLANK * token.spaced)
+        return re.compile("".join(parts))
 
     def match(self, text: str, at: int) -> Match | None:
         """The exception in a text at a place that begins as it does."""
@@ -101,8 +107,8 @@ class _Search:
             found = self._regex.match(text, at)
         if found is None:
             return None
-        spans = tuple(found.span(k) for k in range(1, len(self.entry.tokens) + 1))
-        return Match(found.start(), found.end(), spans)
+        spans = tuple(found.span(k) for k in range(1, self._regex.groups + 1))
+        return Match(found.start(), spans[-1][1], spans)
 
 
 class TextSearch:
@@ -140,7 +146,7 @@ class TextSearch:
         count = _candidates(codes, word, self._first, self._longer, places)
         found: list[tuple[bool, int, int, Match]] = []
         for at in places[:count].tolist():
-            for length in (3, 2, 1):
+            for length in range(_MOST, 0, -1):
                 for search in self._by_beginning.get(text[at : at + length], ()):
                     match = search.match(text, at)
                     if match is not None and _stands_alone(match, text, codes, word, traits):
@@ -202,11 +208,11 @@ def _candidates(codes: UInt32s, word: Mask, first: UInt8s, longer: Mask, places:
         if mark == 0 or (inside and mark & _INSIDE == 0):
             continue
         possible = mark & _ALONE != 0
-        if not possible and c + 1 < size:
-            two = code * 31 + codes[c + 1]
-            possible = longer[two % _SIZE]
-            if not possible and c + 2 < size:
-                possible = longer[(two * 31 + codes[c + 2]) % _SIZE]
+        for k in range(c + 1, min(c + _MOST, size)):
+            if possible:
+                break
+            code = code * 31 + np.int64(codes[k])
+            possible = longer[code % _SIZE]
         if possible:
             places[count] = c
             count += 1

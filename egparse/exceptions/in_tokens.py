@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from egparse.exceptions.entries import Entry
-from egparse.exceptions.patterns import Pattern
+from egparse.exceptions.patterns import EMOJI_STARTS, Pattern
+
+_Candidate = tuple[int, int, Entry]
+"""An exception: its place in the list, and which of its forms it is found by."""
+
+_MOST_PLAIN = 1 << 16
+"""Forms that are remembered as belonging to no exception; most words of a text are among these."""
+
+_SHORT = 4
+"""Characters that forms with a wildcard are looked up by, at most."""
 
 
 class Found(NamedTuple):
@@ -29,29 +37,44 @@ class SequenceSearch:
         self, entries: Sequence[Entry], forms_of: Callable[[Entry], Sequence[Pattern]]
     ) -> None:
         self._forms_of = forms_of
-        self._by_form: defaultdict[str, list[tuple[int, int, Entry]]] = defaultdict(list)
-        self._alone: list[tuple[int, int, Entry]] = []
-        regexes = []
+        self._by_form: defaultdict[str, list[_Candidate]] = defaultdict(list)
+        self._by_begin: defaultdict[str, list[_Candidate]] = defaultdict(list)
+        self._by_end: defaultdict[str, list[_Candidate]] = defaultdict(list)
         for rank, entry in enumerate(entries):
             for cased in entry.casings():
-                forms = forms_of(cased)
-                literal = [k for k, form in enumerate(forms) if not form.wildcard]
-                if literal:
-                    at = max(literal, key=lambda k: len(forms[k].before))
-                    self._by_form[forms[at].before].append((rank, at, cased))
-                else:
-                    self._alone.append((rank, 0, cased))
-                    regexes.append(forms[0].regex)
+                self._add(rank, cased)
         self._known = frozenset(self._by_form)
-        self._any_alone = re.compile("|".join(dict.fromkeys(regexes)))
+        self._exact = not (self._by_end or self._by_begin)
+        self._plain: set[str] = set()
+        self._ends = sorted({len(end) for end in self._by_end})
+        self._begins = sorted({len(begin) for begin in self._by_begin})
+
+    def _add(self, rank: int, entry: Entry) -> None:
+        """Note how an exception is found: by its longest form without a wildcard, else by how its
+        only form ends or begins.
+        """
+        forms = self._forms_of(entry)
+        literal = [k for k, form in enumerate(forms) if not form.wildcard]
+        if literal:
+            at = max(literal, key=lambda k: len(forms[k].before))
+            self._by_form[forms[at].before].append((rank, at, entry))
+        elif forms[0].after:
+            self._by_end[forms[0].after[-_SHORT:]].append((rank, 0, entry))
+        elif forms[0].before:
+            self._by_begin[forms[0].before[:_SHORT]].append((rank, 0, entry))
+        else:
+            for beginning in EMOJI_STARTS:
+                self._by_begin[beginning].append((rank, 0, entry))
 
     def find(
         self, forms: Sequence[str], fits: Callable[[Found], bool] = lambda found: True
     ) -> list[Found]:
         """The exceptions in a sequence that fit, in order; they do not overlap."""
-        if self._known.isdisjoint(forms) and not self._alone:
+        if self._plain.issuperset(forms) or (self._exact and self._known.isdisjoint(forms)):
             return []
         found = sorted((one for one in self._all(forms) if fits(one[1])), key=lambda one: one[0])
+        if not found:
+            return []
         taken = bytearray(len(forms))
         kept = []
         for _, one in found:
@@ -63,10 +86,14 @@ class SequenceSearch:
 
     def _all(self, forms: Sequence[str]) -> Iterator[tuple[tuple[bool, int, int, int], Found]]:
         for place, form in enumerate(forms):
-            entries = self._by_form.get(form, ())
-            if self._alone and self._any_alone.fullmatch(form):
-                entries = [*entries, *self._alone]
-            for rank, at, entry in entries:
+            if form in self._plain:
+                continue
+            candidates = self._candidates(form)
+            if not candidates:
+                if len(self._plain) == _MOST_PLAIN:
+                    self._plain.clear()
+                self._plain.add(form)
+            for rank, at, entry in candidates:
                 expected = self._forms_of(entry)
                 start = place - at
                 there = forms[start : start + len(expected)] if start >= 0 else ()
@@ -76,3 +103,12 @@ class SequenceSearch:
                 if len(values) == len(expected) and None not in values:
                     order = (entry.has_wildcard, -len(expected), rank, start)
                     yield order, Found(start, entry, "".join(map(str, values)))
+
+    def _candidates(self, form: str) -> list[_Candidate]:
+        """The exceptions that a form may belong to."""
+        found = [*self._by_form.get(form, ())]
+        for length in self._ends:
+            found += self._by_end.get(form[-length:], ())
+        for length in self._begins:
+            found += self._by_begin.get(form[:length], ())
+        return found

