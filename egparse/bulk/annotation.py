@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from secrets import token_hex
@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from egparse.bulk.passages import Chunk, Passage
 from egparse.bulk.writing import Amount, write
 from egparse.errors import CorpusError, EgparseError
+from egparse.exceptions.table import Exceptions
 from egparse.pipeline.model import Model
 from egparse.pipeline.text_reader import TextPassage
 from egparse.readers.corpus import read_corpus
@@ -56,7 +57,8 @@ class Annotation:
     """The work on pieces. ``output`` is the format to write, None for that of the input.
     ``reading`` are options of ``read_corpus``, ``options`` those of ``Model.annotate``. ``mark``
     stands for the number of a sentence until it is known, and cannot be guessed. A pickle holds the
-    path of the model: a process without shared memory loads the model from there.
+    path of the model, and its exceptions, which may be others than those of the file: a process
+    without shared memory loads the model from there.
     """
 
     model: Model
@@ -125,14 +127,17 @@ class Annotation:
         return written
 
     def __reduce__(self) -> tuple[Callable[..., Annotation], tuple[Any, ...]]:
-        return _load, (self.path, self.reading, self.options, self.output, self.mark)
+        given = (self.path, self.model.exceptions)
+        return _load, (*given, self.reading, self.options, self.output, self.mark)
 
 
 def _load(
     path: Path,
+    exceptions: Exceptions | None,
     reading: Mapping[str, Any],
     options: Mapping[str, Any],
     output: str | None,
     mark: str,
 ) -> Annotation:
-    return Annotation(Model.load(path), path, reading, options, output, mark)
+    model = replace(Model.load(path), exceptions=exceptions)
+    return Annotation(model, path, reading, options, output, mark)

@@ -183,6 +183,17 @@ RespectInputOption: TypeAlias = Annotated[
     ),
 ]
 
+ExceptionsOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--exceptions",
+        metavar="FILE",
+        help="CoNLL-U file of exceptions: forms whose tokens, words, tags, lemmas or sentence ends "
+        "are given. They go before the model's own. auto: those of the package for the language "
+        "of the model; none: none, not even its own.",
+    ),
+]
+
 MarginalsOption: TypeAlias = Annotated[
     bool,
     typer.Option(

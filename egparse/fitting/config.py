@@ -481,6 +481,11 @@ class TrainConfig:
         "layers to train (upos, xpos, feats, lemmas, spans, heads, deprels); empty: all that are "
         "annotated",
     )
+    exceptions: str = setting(
+        AUTO,
+        "file of exceptions in CoNLL-U, forms whose tokens, words, tags or lemmas the model is "
+        "given; auto: those of the package for the language, if there are some; none",
+    )
     hold_out: Share = setting(
         0.1, "share of the sentences held out for development if no development corpus is given"
     )

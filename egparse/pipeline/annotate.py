@@ -6,7 +6,7 @@ words of their input and in how they write the labels back.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from threading import local
@@ -34,6 +34,10 @@ cache.
 
 ABSENT = -2
 """In place of a label number: no label is given."""
+
+
+Constrain = Callable[[slice, Mapping[str, Ints]], ResolvedConstraints | None]
+"""The constraints of some sentences, of whose words some tags are given."""
 
 
 @dataclass(frozen=True)
@@ -213,18 +217,17 @@ def predict_forms(
     given: Mapping[str, Ints],
     asked: Collection[str] = (),
     n_words: int = BATCH_WORDS,
+    constrain: Constrain | None = None,
 ) -> Prediction:
-    """The layers of sentences of forms, about ``n_words`` words at a time; see ``predict``."""
-    parts = [
-        predict(
-            model,
-            _numbered(model.columns, sentences[chosen]),
-            layers,
-            {layer: labels[words] for layer, labels in given.items()},
-            asked,
-        )
-        for chosen, words in _chunks(sentences, n_words)
-    ]
+    """The layers of sentences of forms, about ``n_words`` words at a time; see ``predict``.
+    ``constrain`` gives the constraints of some of the sentences, whose given tags it gets.
+    """
+    parts = []
+    for chosen, words in _chunks(sentences, n_words):
+        numbered = _numbered(model.columns, sentences[chosen])
+        tags = {layer: labels[words] for layer, labels in given.items()}
+        constraints = None if constrain is None else constrain(chosen, tags)
+        parts.append(predict(model, numbered, layers, tags, asked, constraints))
     if len(parts) == 1:
         return parts[0]
     predicted = [layer for layer in model.layers if layer in layers]

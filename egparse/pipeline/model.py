@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from io import StringIO
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +15,8 @@ import numpy as np
 
 from egparse.classes.columns import MAX_COLUMNS, MAX_TABLES
 from egparse.errors import ConfigError, EgparseError, ModelFileError
+from egparse.exceptions.applied import PlainText
+from egparse.exceptions.table import NONE, Exceptions, FixedValues, read_exceptions
 from egparse.features.forms import OBSERVABLES
 from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
 from egparse.features.word_table import Words
@@ -28,28 +30,12 @@ from egparse.layers import (
 )
 from egparse.lemmas.lemmatiser import Lemmatiser
 from egparse.parsing.arc_parser import ScoredTree
-from egparse.pipeline.annotate import (
-    BATCH_WORDS,
-    Prediction,
-    Predictors,
-    predict,
-    predict_tags,
-)
-from egparse.pipeline.constraints import (
-    BatchConstraints,
-    Constraints,
-    ResolvedConstraints,
-    labels_below,
-)
+from egparse.pipeline.annotate import BATCH_WORDS, Prediction, Predictors, predict, predict_tags
+from egparse.pipeline.constraints import BatchConstraints, Constraints, ResolvedConstraints
+from egparse.pipeline.given import excepted, given_constraints, resolved
 from egparse.pipeline.inputs import batches
 from egparse.pipeline.stored_parts import columns_of, parser_of
-from egparse.pipeline.text import (
-    given_numbers,
-    given_tags,
-    kept_layers,
-    label_strings,
-    put_back,
-)
+from egparse.pipeline.text import given_numbers, kept_tags, label_strings, put_back
 from egparse.pipeline.text_reader import Reader, reader_of
 from egparse.pipeline.weights import sizes, strongest
 from egparse.sentences import Sentence
@@ -81,6 +67,7 @@ from egparse.tagging.labeller import Labeller
 from egparse.tagging.tagger import Tagger
 from egparse.tokenising.expander import Expander
 from egparse.tokenising.tokeniser import Tokeniser
+from egparse.types import Ints
 
 if TYPE_CHECKING:
     from egparse.evaluation.report import Report
@@ -102,6 +89,7 @@ PAYLOAD = Record(
         "splitter": Maybe(Section()),
         "tokeniser": Maybe(Section()),
         "expander": Maybe(Section()),
+        "exceptions": Maybe(Section()),
         "classes": Record(
             {
                 "tables": ListOf(Section(), least=1, most=MAX_TABLES),
@@ -112,7 +100,7 @@ PAYLOAD = Record(
     absent=dict.fromkeys(
         (
             *("splitter", "fine_tags", "classes", "morphology", "supertagger"),
-            *("tokeniser", "expander", "lemmatiser"),
+            *("tokeniser", "expander", "lemmatiser", "exceptions"),
         )
     ),
 )
@@ -140,9 +128,10 @@ class Model(Predictors):
     """Predictors with the record of their training; immutable, so that threads may share it.
 
     ``tokeniser`` finds the tokens of plain text, ``splitter`` its sentences, ``expander`` the words
-    of multiword tokens; ``annotate`` does not split what it is given. ``record`` holds how the
-    model was trained, ``config_table`` the settings. ``probabilistic`` names the layers learned
-    with a loss that fits probabilities (not max-margin and perceptron models).
+    of multiword tokens; ``annotate`` does not split what it is given. ``exceptions`` go before all
+    that is predicted. ``record`` holds how the model was trained, ``config_table`` the settings.
+    ``probabilistic`` names the layers learned with a loss that fits probabilities (not max-margin
+    and perceptron models).
     """
 
     language: str = "en"
@@ -152,6 +141,7 @@ class Model(Predictors):
     probabilistic: tuple[str, ...] = ()
     tokeniser: Tokeniser | None = None
     expander: Expander | None = None
+    exceptions: Exceptions | None = None
     _file: _File | None = field(default=None, init=False, compare=False)
 
     def __repr__(self) -> str:
@@ -179,9 +169,7 @@ class Model(Predictors):
         tokeniser, or by spaCy's rules where the model has none. ``whole``: each paragraph is one
         sentence.
         """
-        return reader_of(
-            self.language, self.tokeniser, self.splitter, self.expander, first_id, whole=whole
-        )
+        return reader_of(self.language, self.plain_text, first_id, whole=whole)
 
     def annotate(
         self,
@@ -219,12 +207,10 @@ class Model(Predictors):
         remaining = constraints if constraints is None else iter(constraints)
         number = 1
         for batch in batches(sentences, BATCH_WORDS):
-            resolved = None
+            each: Sequence[Constraints] | None = None
             if remaining is not None or respect_input:
-                each = self._constraints(batch, remaining, respect_input)
-                if any(each):
-                    resolved = self._resolved(BatchConstraints(batch, each, number))
-            yield from self._annotated(batch, gold_tags, asked, resolved)
+                each = given_constraints(self.layers, batch, remaining, respect_input)
+            yield from self._annotated(batch, gold_tags, asked, each, number)
             number += len(batch)
         if remaining is not None and next(remaining, None) is not None:
             raise ValueError(f"expected constraints for {number - 1} sentences, got more")
@@ -234,15 +220,18 @@ class Model(Predictors):
         batch: Sequence[Sentence],
         gold_tags: bool,
         asked: Collection[str],
-        constraints: ResolvedConstraints | None,
+        each: Sequence[Constraints] | None,
+        number: int,
     ) -> Iterator[Sentence]:
-        """One batch of sentences with the layers filled."""
+        """One batch of sentences with the layers filled; its first is the ``number``-th."""
         words = self.columns.words([sentence.forms for sentence in batch])
-        tags = {
-            layer: given_tags(batch, layer)
-            for layer in (kept_layers(self.layers) if gold_tags else ())
-        }
+        tags = kept_tags(batch, self.layers if gold_tags else ())
         given = given_numbers(batch, self.columns, tags, self.layers)
+        if self._fixed_values is not None:
+            each = excepted(each, self._fixed_values, batch, self.layers, given)
+        constraints = None
+        if each is not None and any(each):
+            constraints = resolved(self, BatchConstraints(batch, each, number))
         prediction = predict(self, words, self.layers, given, asked, constraints)
         strings = label_strings(self.columns.labels, prediction, tags, constraints)
         yield from put_back(batch, words, strings, prediction)
@@ -266,15 +255,13 @@ class Model(Predictors):
             )
         for batch in batches(sentences, BATCH_WORDS):
             words = self.columns.words([sentence.forms for sentence in batch])
-            tags = {
-                layer: given_tags(batch, layer)
-                for layer in (kept_layers(self.layers) if gold_tags else ())
-            }
+            tags = kept_tags(batch, self.layers if gold_tags else ())
             given = given_numbers(batch, self.columns, tags, self.layers)
-            words, prediction = predict_tags(self, words, self.layers, given)
-            strings = label_strings(self.columns.labels, prediction, tags, None)
+            fixed = self.fixed_by_exceptions(batch, given)
+            words, prediction = predict_tags(self, words, self.layers, given, (), fixed)
+            strings = label_strings(self.columns.labels, prediction, tags, fixed)
             if self.lemmatiser is not None:
-                strings[LEMMAS] = self.lemmatiser.predict(words)
+                strings[LEMMAS] = self.lemmatiser.predict(words, fixed and fixed.lemmas)
             trees = self.parser.k_best(words, k)
             by_rank = [
                 list(self._with_trees(batch, words, strings, trees, rank))
@@ -311,37 +298,39 @@ class Model(Predictors):
         strings = {**tags, **label_strings(self.columns.labels, prediction, {}, None)}
         return put_back(batch, words, strings, prediction)
 
-    def _constraints(
-        self, batch: Sequence[Sentence], given: Iterator[Constraints] | None, respect_input: bool
-    ) -> list[Constraints]:
-        """The constraints of each sentence of a batch: the given ones take precedence over the
-        input's.
-        """
-        from_input = [
-            Constraints.of(sentence, self.layers) if respect_input else Constraints()
-            for sentence in batch
-        ]
-        if given is None:
-            return from_input
-        each = list(islice(given, len(batch)))
-        if len(each) < len(batch):
-            raise ValueError("expected constraints for every sentence, got fewer")
-        constrained = frozenset().union(*(constraints.layers for constraints in each))
-        for layer in constrained.difference(self.layers):
-            layers = ", ".join(self.layers)
-            raise EgparseError(
-                f"constraints: expected layers that the model predicts ({layers}), got {layer!r}"
-            )
-        return [given.over(before) for given, before in zip(each, from_input, strict=True)]
+    def with_exceptions(self, source: str | Path) -> Model:
+        """A copy with the exceptions of a file before its own (``docs/how-to/exceptions.md``);
+        ``"auto"``: those that the package has for its language; ``"none"``: without any.
 
-    def _resolved(self, constraints: BatchConstraints) -> ResolvedConstraints:
-        """The constraints in the numbers of this model's labels."""
-        strings = {layer: labels.strings for layer, labels in self.columns.labels.items()}
-        below: dict[str, bool] = {}
-        if self.labeller is not None:
-            below = labels_below(strings["deprels"], self.labeller.of_root, self.labeller.of_words)
-        single_root = self.parser is None or self.parser.single_root
-        return constraints.resolve(self.layers, strings, single_root=single_root, below=below)
+        Raises:
+            EgparseError: the file cannot be read.
+            CorpusError: it has a sentence that is no exception; by file and line.
+        """
+        if source == NONE:
+            return replace(self, exceptions=None)
+        added = read_exceptions(source, self.language)
+        return self if added is None else replace(self, exceptions=added.before(self.exceptions))
+
+    @cached_property
+    def plain_text(self) -> PlainText:
+        """Tokeniser, splitter and expander, with the exceptions."""
+        return PlainText(self.tokeniser, self.splitter, self.expander).excepting(self.exceptions)
+
+    @cached_property
+    def _fixed_values(self) -> FixedValues | None:
+        if self.exceptions is None:
+            return None
+        labels = self.columns.labels
+        return self.exceptions.values({name: {*labels[name].strings} for name in labels})
+
+    def fixed_by_exceptions(
+        self, batch: Sequence[Sentence], given: Mapping[str, Ints]
+    ) -> ResolvedConstraints | None:
+        """The values that exceptions fix in some sentences, for words without a given tag."""
+        if self._fixed_values is None:
+            return None
+        each = excepted(None, self._fixed_values, batch, self.layers, given)
+        return None if each is None else resolved(self, BatchConstraints(batch, each))
 
     def require_probabilities(self, probabilities: bool | Collection[str] = True) -> frozenset[str]:
         """The layers whose probabilities an option of ``annotate`` requests.
@@ -454,6 +443,8 @@ class Model(Predictors):
             payload["tokeniser"] = self.tokeniser.to_payload()
         if self.expander is not None:
             payload["expander"] = self.expander.to_payload()
+        if self.exceptions is not None:
+            payload["exceptions"] = self.exceptions.to_payload()
         if lexicon.classes is not None:
             payload["classes"] = {
                 "tables": [table.to_payload() for table in lexicon.classes.tables],
@@ -540,6 +531,7 @@ class Model(Predictors):
             splitter=splitter and Splitter.from_payload(splitter, columns.class_tables),
             tokeniser=read["tokeniser"] and Tokeniser.from_payload(read["tokeniser"]),
             expander=read["expander"] and Expander.from_payload(read["expander"]),
+            exceptions=read["exceptions"] and Exceptions.from_payload(read["exceptions"]),
         )
         known = header.get("probabilistic")  # not in model files of format 1
         layers = probabilistic_layers(table, model.layers) if known is None else tuple(known)

@@ -56,9 +56,9 @@ def given_numbers(
     return numbers
 
 
-def kept_layers(layers: Sequence[str]) -> list[str]:
-    """The layers of a model whose given tags can be kept."""
-    return [layer for layer in WORD_TAGS if layer in layers]
+def kept_tags(batch: Sequence[Sentence], layers: Sequence[str]) -> dict[str, GivenTags]:
+    """The tags of the input in those of some layers whose given tags can be kept."""
+    return {layer: given_tags(batch, layer) for layer in WORD_TAGS if layer in layers}
 
 
 def label_strings(

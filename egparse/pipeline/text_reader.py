@@ -10,13 +10,12 @@ from typing import IO, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from egparse.exceptions.applied import ExceptedSplitter, Expands, PlainText
 from egparse.readers.docs import MAX_WORDS
 from egparse.readers.encodings import UTF_8
 from egparse.sentences import Sentence
 from egparse.splitting.columns import Paragraph
 from egparse.splitting.splitter import Splitter
-from egparse.tokenising.expander import Expander
-from egparse.tokenising.tokeniser import Tokeniser
 from egparse.types import Mask
 
 
@@ -87,8 +86,8 @@ class _RuleReader(NamedTuple):
     """Reads text by spaCy's rules for a language, sentences by the splitter if there is one."""
 
     language: str
-    splitter: Splitter | _WholeParagraphs | None
-    expander: Expander | None
+    splitter: Splitter | ExceptedSplitter | _WholeParagraphs | None
+    expander: Expands | None
     first_id: int
     max_words: int
 
@@ -151,17 +150,12 @@ class _RuleReader(NamedTuple):
 
 
 def reader_of(
-    language: str,
-    tokeniser: Tokeniser | None,
-    splitter: Splitter | None,
-    expander: Expander | None,
-    first_id: int,
-    *,
-    whole: bool = False,
+    language: str, plain_text: PlainText, first_id: int, *, whole: bool = False
 ) -> Reader:
     """A reader of one text, whose sentences have the IDs ``first_id`` and so on; ``whole``: each
     paragraph is one sentence, however long.
     """
+    tokeniser, splitter, expander = plain_text
     splits = _WholeParagraphs() if whole else splitter
     max_words = _ANY_LENGTH if whole else MAX_WORDS
     if tokeniser is None:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +16,8 @@ from spacy.vocab import Vocab
 
 from egparse.layers import LAYERS, WORD_TAGS
 from egparse.pipeline.annotate import Prediction, predict_forms
+from egparse.pipeline.constraints import ResolvedConstraints
+from egparse.sentences import Sentence, SurfaceToken
 from egparse.spacy_components.documents import Batch, read
 from egparse.spacy_components.label_tables import OUTSIDE
 from egparse.spacy_components.learning.component import LearningPipe
@@ -121,9 +124,8 @@ class EgparsePipe(LearningPipe, Pipe):
         """The words and sentences of Docs, split where need be by the model's splitter, with
         attributes that they hold.
         """
-        return read(
-            docs, self.required_model.splitter, attributes=attributes, keep_starts=keep_starts
-        )
+        splitter = self.required_model.plain_text.splitter
+        return read(docs, splitter, attributes=attributes, keep_starts=keep_starts)
 
     def given_tags(self, batch: Batch) -> dict[str, Ints]:
         """The tags that a batch read with ``TAG_ATTRIBUTES`` brings, as label numbers of words;
@@ -143,19 +145,35 @@ class EgparsePipe(LearningPipe, Pipe):
         model, spans = self.required_model, self.tables.spans
         of_words = expanded(batch)
         if of_words is None:
-            sentences = batch.sentences()
-            return predict_forms(model, sentences, self.layers, given, self.asked, self.n_words)
+            return self._predicted(batch.sentences(), repeat(()), given)
         labels = model.columns.labels
-        found = predict_forms(
-            model,
-            of_words.sentences(),
-            self.layers,
-            of_words.given(given, labels),
-            self.asked,
-            self.n_words,
+        found = self._predicted(
+            of_words.sentences(), of_words.tokens(), of_words.given(given, labels)
         )
         of_words.keep(found, labels)
         return of_words.on_tokens(found, None if spans is None else spans.codes == OUTSIDE)
+
+    def _predicted(
+        self,
+        sentences: Sequence[Sequence[str]],
+        tokens: Iterable[Sequence[SurfaceToken]],
+        given: Mapping[str, Ints],
+    ) -> Prediction:
+        """The layers of sentences of forms with some multiword tokens."""
+        model = self.required_model
+        excepted = None
+        if model.exceptions is not None:
+            batch = [
+                Sentence(forms, tokens=several)
+                for forms, several in zip(sentences, tokens, strict=False)
+            ]
+
+            def excepted(chosen: slice, tags: Mapping[str, Ints]) -> ResolvedConstraints | None:
+                return model.fixed_by_exceptions(batch[chosen], tags)
+
+        return predict_forms(
+            *(model, sentences, self.layers, given, self.asked, self.n_words), constrain=excepted
+        )
 
     @property
     def layers(self) -> tuple[str, ...]:

@@ -16,10 +16,14 @@ import numpy.typing as npt
 from spacy.attrs import IDS
 from spacy.tokens import Doc
 
+from egparse.exceptions.applied import ExceptedSplitter
 from egparse.splitting.columns import Paragraph
 from egparse.splitting.rule import RuleSplitter, longest_pieces
 from egparse.splitting.splitter import Splitter
 from egparse.types import Longs, Mask, UInt64s
+
+AnySplitter = Splitter | ExceptedSplitter
+"""The splitter of a model."""
 
 _READ = ("ORTH", "SENT_START", "SPACY")
 
@@ -120,7 +124,7 @@ _CACHE: WeakKeyDictionary[Doc, _CachedStarts] = WeakKeyDictionary()
 
 def read(
     docs: Sequence[Doc],
-    splitter: Splitter | None,
+    splitter: AnySplitter | None,
     *,
     attributes: Sequence[str] = (),
     keep_starts: bool = True,
@@ -153,7 +157,7 @@ def _split_into_sentences(
     layout: _Layout,
     given: Longs,
     held: Mapping[str, UInt64s],
-    splitter: Splitter | None,
+    splitter: AnySplitter | None,
 ) -> Batch:
     """The batch of Docs that are laid out, ``given`` their values of SENT_START."""
     blank, breaks, places, forms = layout
@@ -201,7 +205,7 @@ class _Latest(local):
     laid_out: _Layout | None = None
     layout: _Layout | None = None
     key: bytes = b""
-    splitter: Callable[[], Splitter | None] = _nothing
+    splitter: Callable[[], AnySplitter | None] = _nothing
     batch: Batch
 
 
@@ -245,7 +249,7 @@ def columns_of(docs: Sequence[Doc], attributes: Sequence[str]) -> dict[str, UInt
 def _predicted_starts(
     batch: Batch,
     chosen: Sequence[int],
-    splitter: Splitter | None,
+    splitter: AnySplitter | None,
     given: Longs,
     breaks: Mask,
     blank: Mask,
@@ -279,7 +283,7 @@ def _split(
     forms: list[str],
     spaced: Mask,
     breaks: Mask,
-    splitter: Splitter | None,
+    splitter: AnySplitter | None,
     starts: Mask,
 ) -> None:
     """Split the paragraphs of Docs, each given by its slice of words, and mark the starts."""

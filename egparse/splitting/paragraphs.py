@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.sentences import Sentence
-from egparse.surface import SPACE_AFTER_NO
 from egparse.splitting.columns import Paragraph
+from egparse.surface import SPACE_AFTER_NO
 from egparse.types import Mask
 
 MIN_SENTENCES = 30

@@ -33,7 +33,7 @@ from egparse.readers.encodings import UTF_8
 from egparse.sentences import Sentence
 from egparse.splitting.columns import Paragraph
 from egparse.surface import SPACE_AFTER_NO, SPACES_AFTER, SPACES_BEFORE, TOKEN_RANGE, escaped
-from egparse.tokenising.tokeniser import Tokeniser, Tokens, forms_of
+from egparse.tokenising.tokeniser import Tokens, forms_of
 from egparse.types import Mask
 
 NEW_DOCUMENT, NEW_PARAGRAPH = "# newdoc", "# newpar"
@@ -42,6 +42,13 @@ Expand = Callable[[Sequence[Sentence]], Iterable[Sentence]]
 """What makes words of the tokens of sentences."""
 
 _BLANK_LINE = re.compile(r"\n\s*?\n")
+
+
+class FindsTokens(Protocol):
+    """What finds the tokens of a text."""
+
+    def tokens(self, text: str) -> Tokens:
+        """The tokens of a text, in order."""
 
 
 class Splits(Protocol):
@@ -56,7 +63,7 @@ class Reading(NamedTuple):
     rule without one; ``expand`` makes words of tokens, which are the words without it.
     """
 
-    tokeniser: Tokeniser
+    tokeniser: FindsTokens
     splitter: Splits | None = None
     expand: Expand | None = None
     max_words: int = MAX_WORDS
@@ -286,7 +293,7 @@ def _batches(arrived: Iterable[list[_Part]]) -> Iterator[list[_Part]]:
         yield batch
 
 
-def _runs(batches: Iterable[list[_Part]], tokeniser: Tokeniser) -> Iterator[list[_Run]]:
+def _runs(batches: Iterable[list[_Part]], tokeniser: FindsTokens) -> Iterator[list[_Run]]:
     """The tokens of each batch, a run for each part that has some; the blanks before the first
     token of a batch stand in a run without tokens.
     """

@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from egparse.errors import ConfigError, EgparseError
+from egparse.exceptions.table import AUTO, read_exceptions
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.word_table import Columns
 from egparse.fitting.checkpoints.journal import Journal
@@ -177,7 +178,7 @@ def continue_training(
 
     ``config`` is a result of ``configure``. A layer that the base does not have is trained from
     zero, unless layers of the base have features of it, for they were trained without its values.
-    Tokeniser, splitter and expander are the base's.
+    Tokeniser, splitter and expander are the base's, and its exceptions unless that setting changes.
 
     Raises:
         EgparseError: no sentence, no annotated layer, or a requested layer that is not annotated
@@ -199,6 +200,9 @@ def continue_training(
     for layer in layers:
         if layer in base.model.layers:
             check_continues(getattr(config, section_of(layer, joint)))
+    exceptions = base.model.exceptions
+    if config.exceptions != base.model.config_table.get("exceptions", AUTO):
+        exceptions = read_exceptions(config.exceptions, config.language)
     held_out = 0
     if dev is None:
         share = share_held_out(len(kept), config)
@@ -209,7 +213,11 @@ def continue_training(
     columns = extend_columns(base.model.columns, base.model.layers, kept, layers, in_force, joint)
     extended = over_columns(base.model, columns)
     count = _counting(base.model, corpus, columns)
-    run = Run(corpus, in_force, columns, count, listener, extended, joint, journal=journal)
+    run = Run(
+        *(corpus, in_force, columns, count, listener, extended, joint),
+        journal=journal,
+        exceptions=exceptions,
+    )
     with working_with(replace(present_jobs(), count=config.jobs)):
         interrupted = run.until_interrupted(lambda task: fit(task, listener, journal))
     model = _merged(base, run.model(interrupted), extended, layers, config)

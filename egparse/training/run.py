@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from egparse.errors import EgparseError
+from egparse.exceptions.table import Exceptions, read_exceptions
 from egparse.features.word_table import Columns
 from egparse.fitting import interruption
 from egparse.fitting.checkpoints.journal import Journal
@@ -152,7 +153,9 @@ def prepared_run(
 
     Raises:
         ConfigError: settings that do not fit the corpus or the layers to train.
+        EgparseError: a faulty file of exceptions.
     """
+    exceptions = read_exceptions(config.exceptions, config.language)
     joint = layers_together(config, corpus.train, corpus.layers)
     check_for_corpus(config, corpus.train, corpus.layers, joint)
     if corpus.paragraphs is not None:
@@ -176,6 +179,7 @@ def prepared_run(
         joint=joint,
         teachers=teachers,
         journal=journal,
+        exceptions=exceptions,
     )
 
 
@@ -198,6 +202,7 @@ class Run:
     joint: tuple[str, ...] = ()
     teachers: Teachers | None = None
     journal: Journal | None = None
+    exceptions: Exceptions | None = None
     aside: Aside = field(default_factory=Aside)
     taggers: dict[str, Tagger] = field(default_factory=dict)
     morphology: MorphologyTagger | None = None
@@ -589,6 +594,7 @@ class Run:
             splitter=self.splitter,
             tokeniser=self.tokeniser,
             expander=self.expander,
+            exceptions=self.exceptions,
             probabilistic=tuple(
                 layer
                 for layer in predictors.layers

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numpy as np
 
 from egparse.errors import EgparseError
+from egparse.exceptions.table import read_exceptions
 from egparse.features.tag_dictionary import fixed_labels
 from egparse.features.vocabulary import Vocabulary
 from egparse.features.word_table import Columns
@@ -486,6 +487,7 @@ def untrained_model(
         _splitter(batch, config, columns),
         tuple(probabilistic),
         lemmatiser=lemmatiser,
+        exceptions=read_exceptions(config.exceptions, config.language),
     )
 
 

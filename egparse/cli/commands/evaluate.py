@@ -19,6 +19,7 @@ from egparse.cli.kernel_cache import announce_compilation
 from egparse.cli.notices import warnings_shown
 from egparse.cli.options import (
     EncodingOption,
+    ExceptionsOption,
     FormatOption,
     GoldTagsOption,
     JsonOption,
@@ -74,6 +75,7 @@ class _Options(NamedTuple):
 
     start: Start
     gold_tags: bool
+    exceptions: Path | None
     bootstrap: int
     seed: int
     details: bool
@@ -119,6 +121,7 @@ def evaluate_cli(
         ),
     ] = Start.WORDS,
     gold_tags: GoldTagsOption = False,
+    exceptions: ExceptionsOption = None,
     details: Annotated[
         bool,
         typer.Option(
@@ -167,7 +170,7 @@ def evaluate_cli(
         if start is Start.TEXT and (gold_tags or details):
             option = "--gold-tags" if gold_tags else "--details"
             raise EgparseError(f"{option}: expected --from words, got --from text")
-        options = _Options(start, gold_tags, bootstrap, seed, details, format, encoding)
+        options = _Options(start, gold_tags, exceptions, bootstrap, seed, details, format, encoding)
         _check_files(gold_path, [system, *([other] if other else [])])
         with warnings_shown(quiet=as_json):
             gold = _sentences(gold_path, options)
@@ -288,6 +291,8 @@ def _report(system: _System, gold: list[Sentence], options: _Options) -> Report:
             shared["units"] = resampled_units(gold)
         return evaluate(gold, _sentences(system.path, options), from_text=from_text, **shared)
     model = _load(system.path)
+    if options.exceptions is not None:
+        model = model.with_exceptions(str(options.exceptions))
     return model.evaluate(gold, gold_tags=options.gold_tags, from_text=from_text, **shared)
 
 

@@ -27,6 +27,7 @@ EPILOG = examples(
     "egparse inspect model.msgpack --layer spans --features 30",
     "egparse inspect model.msgpack --json > model.json",
     "egparse inspect model.msgpack --card > model.md",
+    "egparse inspect model.msgpack --exceptions > exceptions.conllu",
 )
 
 _WIDTH = 78
@@ -65,6 +66,7 @@ def inspect(model: Path, *, features: int = 10, layer: str | None = None) -> dic
         "sizes": loaded.sizes(),
         "labels": {name: list(labels) for name, labels in header.get("labels", {}).items()},
         "fine_tags": _fine_tags(loaded),
+        "exceptions": _exceptions(loaded),
         "record": dict(loaded.record),
         "configuration": dict(loaded.config_table),
         "features": {name: _strongest(loaded.strongest(name, features)) for name in layers},
@@ -110,12 +112,22 @@ def inspect_cli(
         typer.Option("--card", help="Write a model card in Markdown, with the facts of --facts."),
     ] = False,
     facts: FactsOption = None,
+    exceptions: Annotated[
+        bool,
+        typer.Option(
+            "--exceptions",
+            help="Write the exceptions of the model in CoNLL-U, as a file to edit, and no more.",
+        ),
+    ] = False,
 ) -> None:
     """Show what a model contains and how it was trained."""
     if as_card and as_json:
         raise typer.BadParameter("cannot be combined with --json", param_hint="'--card'")
     if facts is not None and not as_card:
         raise typer.BadParameter("expects --card", param_hint="'--facts'")
+    if exceptions and (as_card or as_json):
+        other = "--card" if as_card else "--json"
+        raise typer.BadParameter(f"cannot be combined with {other}", param_hint="'--exceptions'")
     with reported():
         if facts is not None:
             require_file(facts, "facts of a model in TOML")
@@ -124,7 +136,9 @@ def inspect_cli(
             print(model_card(model, facts), end="")
             return
         found = inspect(model, features=features, layer=layer)
-        if as_json:
+        if exceptions:
+            print("".join(f"{one['conllu']}\n\n" for one in found["exceptions"]), end="")
+        elif as_json:
             print(json.dumps(tables.finite(found), ensure_ascii=False, indent=2))
         else:
             print("\n".join(_described(found)))
@@ -137,6 +151,17 @@ def _fine_tags(model: Model) -> dict[str, Any] | None:
         return None
     features = {upos: list(names) for upos, names in fine_tags.features.items()}
     return {"features": features, "tags": list(fine_tags.tags)}
+
+
+def _exceptions(model: Model) -> list[dict[str, str]]:
+    """The exceptions of a model: what each matches, and its lines in CoNLL-U."""
+    if model.exceptions is None:
+        return []
+    lines = model.exceptions.to_payload()
+    return [
+        {"text": entry.text, "conllu": block}
+        for entry, block in zip(model.exceptions.entries, lines, strict=True)
+    ]
 
 
 def _strongest(features: Sequence[tuple[str, str, float]]) -> list[dict[str, Any]]:
@@ -167,6 +192,10 @@ def _described(found: Mapping[str, Any]) -> Iterator[str]:
     if fine_tags is not None:
         title = f"Fine tags in the place of XPOS ({len(fine_tags['tags']):,})"
         yield tables.section(title, _wrapped(fine_tags["tags"]))
+    exceptions = [one["text"] for one in found["exceptions"]]
+    if exceptions:
+        title = f"Exceptions ({len(exceptions):,}; --exceptions shows all)"
+        yield tables.section(title, _wrapped(exceptions))
     yield tables.section("Training", _training(found["record"], found["configuration"]))
     yield tables.section(
         "Settings that differ from the default", _configuration(found["configuration"])

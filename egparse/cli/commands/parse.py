@@ -17,6 +17,7 @@ from egparse.cli.options import (
     EncodingOption,
     Engine,
     EngineOption,
+    ExceptionsOption,
     GoldTagsOption,
     InputFormat,
     InputFormatOption,
@@ -42,6 +43,7 @@ EPILOG = examples(
     "egparse parse model.msgpack old.txt --encoding latin-1",
     "egparse parse model.msgpack corrected.conllu --respect-input",
     "egparse parse model.msgpack input.conllu --marginals --output probable.conllu",
+    "egparse parse model.msgpack letter.txt --exceptions names.conllu",
     "egparse parse model.msgpack large.conllu --jobs 0 --output output.conllu",
     "egparse parse model.msgpack web.txt.zst --jobs 0 --resume --output web.conllu.gz",
     "egparse parse model.msgpack s3://corpora/web.txt.gz --engine ray --workers 64 "
@@ -78,6 +80,7 @@ def parse_cli(
     gold_tags: GoldTagsOption = False,
     respect_input: RespectInputOption = False,
     marginals: MarginalsOption = False,
+    exceptions: ExceptionsOption = None,
     jobs: JobsOption = 1,
     engine: EngineOption = Engine.LOCAL,
     workers: WorkersOption = None,
@@ -134,6 +137,7 @@ def parse_cli(
                     "--gold-tags": gold_tags,
                     "--respect-input": respect_input,
                     "--marginals": marginals,
+                    "--exceptions": exceptions and str(exceptions),
                 }
                 resumption = opened_resumption(stack, asked, changing)
                 if resumption is None:
@@ -146,6 +150,8 @@ def parse_cli(
             if not quiet:
                 announce_compilation()
             loaded = Model.load(path)
+            if exceptions is not None:
+                loaded = loaded.with_exceptions(str(exceptions))
             if marginals:
                 loaded.require_probabilities()
             from egparse.cli.annotating.progress import Progress, terminal

@@ -20,7 +20,7 @@ from spacy.tokens import Doc, Token
 
 from egparse.features.vocabulary import Vocabulary
 from egparse.pipeline.annotate import ABSENT, Prediction
-from egparse.sentences import ROW_KEYS
+from egparse.sentences import ROW_KEYS, SurfaceToken
 from egparse.spacy_components.documents import Batch
 from egparse.types import Ints, Longs, Mask
 
@@ -74,6 +74,17 @@ class Expanded(NamedTuple):
         """The forms of the words of each sentence."""
         places = self.firsts[self.batch.starts].tolist()
         return [self.forms[first:end] for first, end in pairwise(places)]
+
+    def tokens(self) -> list[list[SurfaceToken]]:
+        """The multiword tokens of each sentence."""
+        bounds = self.firsts[self.batch.starts]
+        found: list[list[SurfaceToken]] = [[] for _ in bounds[1:]]
+        for token, words in sorted(self.entries.items()):
+            number = int(bounds.searchsorted(self.firsts[token], side="right")) - 1
+            first = int(self.firsts[token] - bounds[number])
+            form = self.batch.forms[token]
+            found[number].append(SurfaceToken(first, first + len(words) - 1, form))
+        return found
 
     def given(self, tags: Mapping[str, Ints], labels: Mapping[str, Vocabulary]) -> dict[str, Ints]:
         """Given tags of tokens as tags of words: a multiword token has that of its first word, the

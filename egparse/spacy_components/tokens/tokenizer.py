@@ -9,19 +9,28 @@ the components of egparse find them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from io import BytesIO
 from itertools import islice
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, Self
 
 from spacy.tokens import Doc
+from spacy.util import ensure_path
 from spacy.vocab import Vocab
 
 from egparse.errors import EgparseError
+from egparse.exceptions.table import Exceptions, read_exceptions
 from egparse.pipeline.model import Model
 from egparse.sentences import MISSING, Sentence
 from egparse.spacy_components.model_holder import ModelHolder
 from egparse.spacy_components.tokens.multiword import put_words, register
+from egparse.spacy_components.tokens.special_cases import put_special_cases, special_case
+from egparse.storage.atomic import write_atomically
 from egparse.surface import SPACE_AFTER_NO
 from egparse.tokenising.tokeniser import Tokens
+
+_FILE = "exceptions.conllu"
+_MARK = b"egparse special cases\n"
 
 
 class EgparseTokenizer(ModelHolder):
@@ -38,6 +47,7 @@ class EgparseTokenizer(ModelHolder):
         self._tables = None
         self._awaits_copy = awaits_copy
         self._branch = None
+        self._special: Exceptions | None = None
         register()
         if model is not None and not awaits_copy:
             self.load_configured(model)
@@ -57,7 +67,7 @@ class EgparseTokenizer(ModelHolder):
             yield from self._docs(batch)
 
     def _docs(self, texts: Sequence[str]) -> Iterator[Doc]:
-        tokeniser, expander = self.required_model.tokeniser, self.required_model.expander
+        tokeniser, _, expander = self.required_model.plain_text.excepting(self._special)
         assert tokeniser is not None
         layouts = [_laid_out(text, tokeniser.tokens(text)) for text in texts]
         of_tokens = [layout.sentence() for layout in layouts]
@@ -66,7 +76,57 @@ class EgparseTokenizer(ModelHolder):
             doc = Doc(self.vocab, words=layout.forms, spaces=layout.spaces)
             if words is not tokens:
                 _put_multiword_tokens(doc, layout, words)
+            if self._special is not None:
+                put_special_cases(doc, self._special, layout.places)
             yield doc
+
+    def add_special_case(self, string: str, token_attrs: Iterable[Mapping[int | str, str]]) -> None:
+        """Split a string as it is written into given tokens wherever it stands alone, as spaCy's
+        tokenizer does; it goes before the model's exceptions and earlier special cases.
+
+        Besides ORTH and NORM a token may have LEMMA, POS, TAG and MORPH, which are set in the Doc:
+        components without ``overwrite`` keep them.
+
+        Raises:
+            ConfigError: the tokens do not spell the string, or have other attributes.
+        """
+        self._special = special_case(string, token_attrs).before(self._special)
+
+    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
+        """Write the model, and the special cases as a file of exceptions, into a folder."""
+        super().to_disk(path, exclude=exclude)
+        file = ensure_path(path) / _FILE
+        if self._special is not None:
+            write_atomically(file, self._special.to_bytes())
+        else:
+            file.unlink(missing_ok=True)
+
+    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
+        """Read what ``to_disk`` has written; errors as those of the components, and of files of
+        exceptions.
+        """
+        super().from_disk(path, exclude=exclude)
+        file = ensure_path(path) / _FILE
+        self._special = read_exceptions(file) if file.exists() else None
+        return self
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """The model and the special cases as bytes."""
+        model = super().to_bytes(exclude=exclude)
+        if self._special is None:
+            return model
+        special = self._special.to_bytes()
+        return _MARK + len(special).to_bytes(8, "little") + special + model
+
+    def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> Self:
+        """Take what ``to_bytes`` gave."""
+        self._special = None
+        if data.startswith(_MARK):
+            begin = len(_MARK) + 8
+            end = begin + int.from_bytes(data[len(_MARK) : begin], "little")
+            self._special = read_exceptions(BytesIO(data[begin:end]))
+            data = data[end:]
+        return super().from_bytes(data, exclude=exclude)
 
     def _require_layers(self, model: Model) -> None:
         if model.tokeniser is None:
@@ -78,6 +138,7 @@ class EgparseTokenizer(ModelHolder):
             "configured": self.configured,
             "shared": self._shared,
             "awaits_copy": self._awaits_copy,
+            "special": self._special,
         }
         return _rebuilt, (state,)
 
@@ -85,6 +146,7 @@ class EgparseTokenizer(ModelHolder):
 def _rebuilt(state: Mapping[str, Any]) -> EgparseTokenizer:
     tokenizer = EgparseTokenizer(state["vocab"])
     tokenizer.configured, tokenizer._awaits_copy = state["configured"], state["awaits_copy"]
+    tokenizer._special = state["special"]
     if state["shared"] is not None:
         tokenizer.share(state["shared"])
     return tokenizer
