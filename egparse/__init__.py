@@ -19,8 +19,8 @@ if TYPE_CHECKING:  # so that type checkers know what ``__getattr__`` returns
     from egparse.fitting.settings import settings as settings
     from egparse.hub.resolve import load as load
     from egparse.pipeline.constraints import Constraints as Constraints
+    from egparse.pipeline.k_best import ScoredSentence as ScoredSentence
     from egparse.pipeline.model import Model as Model
-    from egparse.pipeline.model import ScoredSentence as ScoredSentence
     from egparse.readers.corpus import read_corpus as read_corpus
     from egparse.readers.corpus import write_corpus as write_corpus
     from egparse.sentences import Sentence as Sentence
@@ -35,7 +35,7 @@ _EXPORTS = {
     "train": "egparse.api",
     "settings": "egparse.fitting.settings",
     "Model": "egparse.pipeline.model",
-    "ScoredSentence": "egparse.pipeline.model",
+    "ScoredSentence": "egparse.pipeline.k_best",
     "Report": "egparse.evaluation.report",
     "Constraints": "egparse.pipeline.constraints",
     "Sentence": "egparse.sentences",

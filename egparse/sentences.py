@@ -13,7 +13,7 @@ from egparse.errors import EgparseError
 from egparse.surface import blanks_after, is_text_of, places_in, range_of
 
 if TYPE_CHECKING:
-    from conllu import TokenList
+    from conllu import TokenList as TokenList
 
 MISSING = "_"
 """The value of an empty cell, as in CoNLL-U."""

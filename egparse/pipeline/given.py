@@ -27,8 +27,7 @@ def given_constraints(
     """The constraints of each sentence of a batch: the given ones take precedence over the input's.
 
     Raises:
-        EgparseError: constraints on none of ``layers``.
-        ValueError: fewer constraints than sentences.
+        EgparseError: constraints on none of ``layers``, or for fewer sentences.
     """
     from_input = [
         Constraints.of(sentence, layers) if respect_input else Constraints() for sentence in batch
@@ -37,7 +36,7 @@ def given_constraints(
         return from_input
     each = list(islice(given, len(batch)))
     if len(each) < len(batch):
-        raise ValueError("expected constraints for every sentence, got fewer")
+        raise EgparseError("expected constraints for every sentence, got fewer")
     constrained = frozenset().union(*(constraints.layers for constraints in each))
     for layer in constrained.difference(layers):
         raise EgparseError(

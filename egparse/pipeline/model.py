@@ -8,10 +8,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from io import StringIO
+from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from egparse.classes.columns import MAX_COLUMNS, MAX_TABLES
 from egparse.errors import ConfigError, EgparseError, ModelFileError
@@ -19,21 +18,19 @@ from egparse.exceptions.applied import PlainText
 from egparse.exceptions.table import NONE, Exceptions, FixedValues, read_exceptions
 from egparse.features.forms import OBSERVABLES
 from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
-from egparse.features.word_table import Words
 from egparse.fitting.named_losses import probabilistic_layers
 from egparse.fitting.old_tables import config_table_of
 from egparse.layers import (
     LAYERS,
-    LEMMAS,
     SUPERTAGS,
     TAG_LAYERS,
 )
 from egparse.lemmas.lemmatiser import Lemmatiser
-from egparse.parsing.arc_parser import ScoredTree
-from egparse.pipeline.annotate import BATCH_WORDS, Prediction, Predictors, predict, predict_tags
+from egparse.pipeline.annotate import BATCH_WORDS, Predictors, predict
 from egparse.pipeline.constraints import BatchConstraints, Constraints, ResolvedConstraints
 from egparse.pipeline.given import excepted, given_constraints, resolved
-from egparse.pipeline.inputs import batches
+from egparse.pipeline.inputs import as_sentences, batches, each_constraints, texts_in
+from egparse.pipeline.k_best import ScoredSentence, k_best
 from egparse.pipeline.stored_parts import columns_of, parser_of
 from egparse.pipeline.text import given_numbers, kept_tags, label_strings, put_back
 from egparse.pipeline.text_reader import Reader, reader_of
@@ -71,6 +68,7 @@ from egparse.types import Ints
 
 if TYPE_CHECKING:
     from egparse.evaluation.report import Report
+    from egparse.pipeline.inputs import Sentences
 
 
 PAYLOAD = Record(
@@ -107,13 +105,6 @@ PAYLOAD = Record(
 """The payload of a model file. Its sections are declared beside the classes that they become. A
 model without tables of word classes has no ``classes``.
 """
-
-
-class ScoredSentence(NamedTuple):
-    """A sentence with one of its trees, and the log probability of that tree in nats."""
-
-    sentence: Sentence
-    log_probability: float
 
 
 class _File(NamedTuple):
@@ -154,15 +145,31 @@ class Model(Predictors):
         """The forms of the training corpus."""
         return frozenset(self.columns.lexicon.forms)
 
-    def __call__(self, source: str | Iterable[Sentence], **options: Any) -> list[Sentence]:
-        """Annotate a text, or sentences; for ``options`` see ``annotate``.
+    @overload
+    def __call__(self, source: str | Sentences, **options: Any) -> list[Sentence]: ...
 
-        A text is split into words and sentences by the model; for what it has not learned there
-        are spaCy's rules for the language.
+    @overload
+    def __call__(self, source: Iterable[str], **options: Any) -> list[list[Sentence]]: ...
+
+    def __call__(
+        self, source: str | Sentences | Iterable[str], **options: Any
+    ) -> list[Sentence] | list[list[Sentence]]:
+        """Annotate a text, several texts, or sentences; for ``options`` see ``annotate``.
+
+        Of a text, and of sentences, the result is a list of sentences; of several texts a list of
+        such lists, one for each text. A text is split into words and sentences by the model; for
+        what it has not learned there are spaCy's rules for the language.
+
+        Raises:
+            EgparseError: something else than texts or sentences; and as ``annotate``.
         """
-        if isinstance(source, str):
-            source = self.text_reader().sentences(StringIO(source))
-        return list(self.annotate(source, **options))
+        texts, sentences = texts_in(source)
+        if texts is None:
+            return list(self.annotate(sentences, **options))
+        read = [[*self.text_reader().sentences(StringIO(text))] for text in texts]
+        annotated = iter([*self.annotate(chain.from_iterable(read), **options)])
+        found = [[*islice(annotated, len(document))] for document in read]
+        return found[0] if isinstance(source, str) else found
 
     def text_reader(self, first_id: int = 1, *, whole: bool = False) -> Reader:
         """A reader of one plain text, whose sentences have the IDs ``first_id`` and so on: by the
@@ -173,14 +180,15 @@ class Model(Predictors):
 
     def annotate(
         self,
-        sentences: Iterable[Sentence],
+        sentences: Sentences,
         *,
         gold_tags: bool = False,
         constraints: Iterable[Constraints] | None = None,
         respect_input: bool = False,
         probabilities: bool | Collection[str] = False,
     ) -> Iterator[Sentence]:
-        """Copies of the sentences with the model's layers filled, batch by batch, in order.
+        """Copies of the sentences with the model's layers filled, batch by batch, in order. For a
+        ``TokenList`` of conllu there is the sentence that it is.
 
         Layers are predicted from the words alone; predicted tags are features of later layers. With
         ``gold_tags`` the UPOS, XPOS and FEATS of the sentences are kept and used; a layer that a
@@ -198,22 +206,32 @@ class Model(Predictors):
         the model does not know have none. Probabilities take a second inference.
 
         Raises:
-            EgparseError: constraints that cannot be satisfied, or on a layer that the model does
-                not predict; probabilities of a layer that the model does not predict or that is
-                not ``probabilistic``.
-            ValueError: fewer or more constraints than sentences.
+            EgparseError: no sentences; constraints that cannot be satisfied, or on a layer that the
+                model does not predict, or fewer or more than sentences; probabilities of a layer
+                that the model does not predict or that is not ``probabilistic``.
         """
         asked = self.require_probabilities(probabilities)
-        remaining = constraints if constraints is None else iter(constraints)
+        given = batches(as_sentences(sentences, "annotate"), BATCH_WORDS)
+        return self._in_batches(given, gold_tags, asked, constraints, respect_input)
+
+    def _in_batches(
+        self,
+        given: Iterable[list[Sentence]],
+        gold_tags: bool,
+        asked: Collection[str],
+        constraints: Iterable[Constraints] | None,
+        respect_input: bool,
+    ) -> Iterator[Sentence]:
+        remaining = constraints if constraints is None else each_constraints(constraints)
         number = 1
-        for batch in batches(sentences, BATCH_WORDS):
+        for batch in given:
             each: Sequence[Constraints] | None = None
             if remaining is not None or respect_input:
                 each = given_constraints(self.layers, batch, remaining, respect_input)
             yield from self._annotated(batch, gold_tags, asked, each, number)
             number += len(batch)
         if remaining is not None and next(remaining, None) is not None:
-            raise ValueError(f"expected constraints for {number - 1} sentences, got more")
+            raise EgparseError(f"expected constraints for {number - 1} sentences, got more")
 
     def _annotated(
         self,
@@ -237,7 +255,11 @@ class Model(Predictors):
         yield from put_back(batch, words, strings, prediction)
 
     def k_best(
-        self, sentences: Iterable[Sentence], k: int, *, gold_tags: bool = False
+        self,
+        sentences: Sentences,
+        k: int,
+        *,
+        gold_tags: bool = False,
     ) -> Iterator[list[ScoredSentence]]:
         """For each sentence copies with its ``k`` most probable trees, best first, and the log
         probability of each; see ``Parser.k_best``.
@@ -246,57 +268,16 @@ class Model(Predictors):
         its probability, which is NaN if heads are not ``probabilistic``.
 
         Raises:
-            ValueError: k < 1.
-            EgparseError: a model without a parser, or a sentence too long to be parsed whole.
+            EgparseError: no sentences, a ``k`` that is no number from 1 on, a model without a
+                parser, or a sentence too long to be parsed whole.
         """
+        if not hasattr(k, "__index__") or k < 1:  # also a number of numpy
+            raise EgparseError(f"k best trees: expected a number of trees from 1 on, got {k!r}")
         if self.parser is None:
             raise EgparseError(
                 f"k best trees: expected a model with a parser, got one of {', '.join(self.layers)}"
             )
-        for batch in batches(sentences, BATCH_WORDS):
-            words = self.columns.words([sentence.forms for sentence in batch])
-            tags = kept_tags(batch, self.layers if gold_tags else ())
-            given = given_numbers(batch, self.columns, tags, self.layers)
-            fixed = self.fixed_by_exceptions(batch, given)
-            words, prediction = predict_tags(self, words, self.layers, given, (), fixed)
-            strings = label_strings(self.columns.labels, prediction, tags, fixed)
-            if self.lemmatiser is not None:
-                strings[LEMMAS] = self.lemmatiser.predict(words, fixed and fixed.lemmas)
-            trees = self.parser.k_best(words, k)
-            by_rank = [
-                list(self._with_trees(batch, words, strings, trees, rank))
-                for rank in range(max(map(len, trees)))
-            ]
-            for i, ranked in enumerate(trees):
-                yield [
-                    ScoredSentence(
-                        by_rank[rank][i],
-                        tree.log_probability if "heads" in self.probabilistic else np.nan,
-                    )
-                    for rank, tree in enumerate(ranked)
-                ]
-
-    def _with_trees(
-        self,
-        batch: Sequence[Sentence],
-        words: Words,
-        tags: Mapping[str, list[str]],
-        trees: Sequence[Sequence[ScoredTree]],
-        rank: int,
-    ) -> Iterator[Sentence]:
-        """The sentences with tags and their trees of a rank; a sentence with fewer than ``rank``
-        trees repeats its last one.
-        """
-        heads = np.zeros(words.n_words, dtype=np.int32)
-        for ranked, first, end in zip(trees, words.starts, words.starts[1:], strict=False):
-            if ranked:
-                heads[first:end] = ranked[min(rank, len(ranked) - 1)].heads
-        values = {"heads": heads}
-        if self.labeller is not None:
-            values["deprels"] = self.labeller.predict(words, heads, self.columns)
-        prediction = Prediction(values, {})
-        strings = {**tags, **label_strings(self.columns.labels, prediction, {}, None)}
-        return put_back(batch, words, strings, prediction)
+        return k_best(self, batches(as_sentences(sentences, "k_best"), BATCH_WORDS), k, gold_tags)
 
     def with_exceptions(self, source: str | Path) -> Model:
         """A copy with the exceptions of a file before its own (``docs/how-to/exceptions.md``);
@@ -338,6 +319,8 @@ class Model(Predictors):
         Raises:
             EgparseError: a layer that the model does not predict or that has no probabilities.
         """
+        if isinstance(probabilities, str):
+            probabilities = (probabilities,)
         asked = frozenset(self.layers if probabilities is True else probabilities or ())
         if not asked <= frozenset(self.layers):
             unknown = ", ".join(sorted(asked.difference(self.layers)))

@@ -31,7 +31,8 @@ from egparse.parsing.arc_training import GoldHeads
 from egparse.parsing.training_pieces import LONGEST_LEARNED
 from egparse.parsing.tree_mixtures import TreeMixture, mixture_of, pooled, with_gold
 from egparse.pipeline.annotate import Predictors, predict_tags
-from egparse.pipeline.model import Model, ScoredSentence
+from egparse.pipeline.k_best import ScoredSentence
+from egparse.pipeline.model import Model
 from egparse.sentences import MISSING_HEAD, Sentence
 from egparse.types import Ints
 

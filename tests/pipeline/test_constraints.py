@@ -534,9 +534,9 @@ def test_spans_are_read_with_their_gaps_and_filled() -> None:
 
 def test_constraints_must_fit_the_model_and_the_sentences() -> None:
     model, two = quick_model(), [Sentence(("a",))] * 2
-    with pytest.raises(ValueError, match="expected constraints for every sentence, got fewer"):
+    with pytest.raises(EgparseError, match="expected constraints for every sentence, got fewer"):
         list(model.annotate(two, constraints=[Constraints()]))
-    with pytest.raises(ValueError, match="expected constraints for 2 sentences, got more"):
+    with pytest.raises(EgparseError, match="expected constraints for 2 sentences, got more"):
         list(model.annotate(two, constraints=[Constraints()] * 3))
     tagger = replace(model, parser=None, labeller=None)
     with pytest.raises(
