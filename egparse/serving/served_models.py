@@ -50,9 +50,11 @@ class ServedModel:
 
     def prepare(self) -> None:
         """Annotate a word and read a text, so that the first request finds kernels and rules."""
-        list(self.model.annotate([Sentence(("a",))]))
+        word = Sentence(("a",))
+        list(self.model.annotate([word]))
+        list(self.model.annotate([word], probabilities=self.model.probabilistic))
         self.model("a")
-        list(self.tagger.annotate([Sentence(("a",))]))
+        list(self.tagger.annotate([word]))
 
 
 class ServedModels:
