@@ -39,7 +39,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "similar": set(),
     "toml_text": set(),
     "compilation": {"numpy", "numba", "llvmlite", "msgpack", "platformdirs"},
-    "storage": {"numpy", "msgpack", "errors", "types", "layers", "__init__"},
+    "storage": {"numpy", "msgpack", "errors", "types", "layers", "sentences", "__init__"},
     "readers": {"storage", "layers", "errors", "sentences", "schemes", "types", "similar"}
     | {"extras", "numpy", "conllu"},
     "classes": KERNELS | {"errors", "similar", "storage", "readers"},

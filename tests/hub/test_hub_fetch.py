@@ -186,7 +186,7 @@ def test_a_transfer_ends_where_what_was_received_can_neither_be_continued_nor_re
         fetch(entry_of(site), tmp_path / "own")
     monkeypatch.setattr(transfer.Transfer, "_forget", lambda _: None)
     site.version = '"2"'
-    with pytest.raises(DownloadError, match="expected bytes from [0-9,]+ on, got others"):
+    with pytest.raises(DownloadError, match=r"expected bytes from [0-9,]+ on, got others"):
         fetch(entry_of(site), tmp_path / "own")
     assert len(site.requests) == 2 * transfer.ATTEMPTS
 
