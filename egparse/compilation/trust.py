@@ -14,6 +14,8 @@ import warnings
 from contextlib import suppress
 from pathlib import Path
 
+from egparse.regular_files import open_regular
+
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 _refused: set[Path] = set()
@@ -60,16 +62,8 @@ def fault_of(status: os.stat_result) -> str:
 def _read(path: Path) -> tuple[bytes | None, os.stat_result | None]:
     """Content and status of a regular file; the status is that of what was opened."""
     try:
-        # without waiting for the other end of a pipe
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        try:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                return None, None
-            with open(descriptor, "rb", closefd=False) as file:
-                return file.read(), status
-        finally:
-            os.close(descriptor)
+        with open(open_regular(path), "rb") as file:
+            return file.read(), os.fstat(file.fileno())
     except OSError:
         return None, None
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 import functools
 import inspect
 import logging
-import os
 import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -21,6 +20,7 @@ from egparse.compilation import variants
 from egparse.errors import EgparseError, ModelFileError
 from egparse.hub.model_paths import SUFFIX
 from egparse.pipeline.model import Model
+from egparse.regular_files import open_regular
 from egparse.storage.atomic import write_atomically
 from egparse.storage.model_file import MAGIC
 
@@ -190,12 +190,10 @@ def resolve(name: str) -> Path:
 
 def _checksum_of(path: Path) -> bytes:
     try:
-        with open(path, "rb") as file:
+        with open(open_regular(path), "rb") as file:
             start = file.read(_CHECKSUM.stop)
     except OSError as error:
-        raise ModelFileError(
-            f"{path}: expected a readable file, got: {os.strerror(error.errno or 0)}"
-        ) from error
+        raise ModelFileError(f"{path}: expected a readable file, got: {error.strerror}") from error
     if len(start) < _CHECKSUM.stop or not start.startswith(MAGIC):
         Model.load(path)  # raises an error that explains what is wrong
         raise ModelFileError(f"{path}: expected a model file")
