@@ -78,5 +78,6 @@ def _reason(error: Exception) -> str:
         return f"the server says {status} {getattr(answer, 'reason', '')}".rstrip()
     if reason := system_reason(error):
         return reason
-    first = next((line for line in str(error).splitlines() if line.strip()), "")
+    text = next((one for one in error.args if isinstance(one, str)), str(error))
+    first = next((line for line in text.splitlines() if line.strip()), "")
     return first or type(error).__name__
