@@ -71,6 +71,17 @@ class ConfigError(EgparseError):
     """A configuration with an unknown key or a value out of range."""
 
 
+def system_reason(error: BaseException) -> str:
+    """What the system says of the cause of causes of an error; empty if it was not the system."""
+    reason = ""
+    layer: BaseException | None = error
+    while layer is not None:
+        if isinstance(layer, OSError) and layer.strerror:
+            reason = layer.strerror
+        layer = layer.__cause__ or layer.__context__
+    return reason
+
+
 def one_line(text: str) -> str:
     r"""The text with characters that do not show, such as line ends, escaped as ``\n``.
 

@@ -180,6 +180,10 @@ def _blocks(chunk: Chunk, name: str) -> Iterator[Block]:
 
 
 def _remembered(chunks: Iterable[Chunk], read: list[Chunk]) -> Iterator[Chunk]:
+    size = 0
     for chunk in chunks:
         read.append(chunk)
         yield chunk
+        size += len(chunk.data)
+        if size > MAX_BLOCK:  # mostly empty lines: a format is known by a hundred sentences
+            return

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from egparse import __version__
 from egparse.cli.commands import (
@@ -28,8 +29,22 @@ from egparse.cli.exit_codes import reported
 from egparse.cli.options import examples
 from egparse.cli.terminal import process
 
+
+class Program(TyperGroup):
+    """The program, which says of wrong options only what is wrong."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command. Raises BadParameter, without the word that pydantic begins with."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix("Value error, ")
+            raise
+
+
 app = typer.Typer(
     name="egparse",
+    cls=Program,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # rich help takes 0.1 s more, and rewraps the examples

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from egparse.cli.tables import finite
 from egparse.errors import EgparseError
+from egparse.regular_files import open_regular
 from egparse.storage.atomic import NamedFile
 from egparse.storage.temporary import lock, remove_if_abandoned, unfinished
 
@@ -55,7 +56,7 @@ class History:
         for other in self.part.parent.glob(f"*{_ENDING}.part"):
             remove_if_abandoned(other)
         with ExitStack() as opened:
-            descriptor = os.open(self.part, os.O_WRONLY | os.O_CREAT, 0o666)
+            descriptor = open_regular(self.part, os.O_WRONLY | os.O_CREAT)
             opened.callback(os.close, descriptor)
             if not lock(descriptor):
                 raise EgparseError(

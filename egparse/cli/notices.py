@@ -26,16 +26,18 @@ def silence(text: str) -> None:
 @contextmanager
 def warnings_shown(quiet: bool) -> Iterator[None]:
     """Within the block, write each warning of a long sentence, of rules for words, of DEPS or of
-    jobs once, as one line; none if ``quiet``.
+    jobs once, as one line; none if ``quiet``. One of kernels that are not trusted is written in any
+    case.
 
     Other warnings are shown as usual.
     """
+    from egparse.compilation.trust import KernelsWarning
     from egparse.fitting.jobs import JobsWarning
     from egparse.parsing.long_sentences import LongSentenceWarning
     from egparse.readers.docs import RulesWarning
     from egparse.readers.enhanced import DepsWarning
 
-    ours = (LongSentenceWarning, RulesWarning, DepsWarning, JobsWarning)
+    ours = (LongSentenceWarning, RulesWarning, DepsWarning, JobsWarning, KernelsWarning)
     usual = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
@@ -46,7 +48,8 @@ def warnings_shown(quiet: bool) -> Iterator[None]:
 
     with warnings.catch_warnings():
         for category in ours:
-            warnings.simplefilter("ignore" if quiet else "once", category)
+            hidden = quiet and category is not KernelsWarning
+            warnings.simplefilter("ignore" if hidden else "once", category)
         # The documented hook for the text of warnings. Python's own text has the file and line of
         # this library, which say nothing to users of the command. Leaving the block restores it.
         warnings.showwarning = show

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import hashlib
 import os
 import shutil
+import stat
 from contextlib import suppress
 from pathlib import Path
+
+from egparse.compilation.trust import content_of, fault_of
 
 _PACKAGE = Path(__file__).parents[1]
 
@@ -56,20 +60,29 @@ def all_user_folders() -> Path:
 def claim_user_folder() -> Path:
     """The folder for what this installation compiles, made if it is not there.
 
-    Writes down whose folder it is, and removes those of installations that are gone.
+    Writes down whose folder it is, and removes those of installations that are gone. In the user's
+    cache it is for this user alone; a folder that is named may be for others to read.
 
     Raises:
-        OSError: the folder cannot be made.
+        OSError: the folder cannot be made, or kernels in it would not be trusted.
     """
     folder = user_folder()
-    folder.mkdir(parents=True, exist_ok=True)
+    mode = 0o755 if os.environ.get(FOLDER_VARIABLE) else 0o700
+    folder.parent.mkdir(parents=True, exist_ok=True, mode=mode)
+    folder.mkdir(exist_ok=True, mode=mode)
+    status = folder.stat()
+    if status.st_uid == os.geteuid():
+        # an older version left it to the mask, which lets a group write
+        folder.chmod(stat.S_IMODE(status.st_mode) & mode)
+    if fault := fault_of(folder.stat()):
+        raise OSError(errno.EPERM, f"the folder {fault}", str(folder))
     owner = folder / _OWNER
     if not owner.exists():
         owner.write_bytes(os.fsencode(_PACKAGE))
     with suppress(OSError):
         for other in folder.parent.iterdir():
             with suppress(OSError):
-                installation = os.fsdecode((other / _OWNER).read_bytes())
+                installation = os.fsdecode(content_of(other / _OWNER) or b"")
                 # the name shows that it is not another folder which has such a file
                 if other.name == _folder_of(installation) and not Path(installation).exists():
                     shutil.rmtree(other)

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import msgpack
 
 from egparse.compilation.kernel import IMPORTED_AT, Kernel
+from egparse.compilation.trust import content_of, trusted_content_of
 
 FORMAT = 3
 """The version of these files and of how compiled kernels are called."""
@@ -74,11 +75,13 @@ def system() -> str:
     return f"{sys.platform}-{platform.machine().lower()}"
 
 
-def read(folder: Path, name: KernelName) -> CompiledKernel | None:
-    """The compiled kernel of a name in a folder; None if there is none that fits."""
-    try:
-        data = (folder / (name.digest + SUFFIX)).read_bytes()
-    except OSError:
+def read(folder: Path, name: KernelName, *, is_shipped: bool = False) -> CompiledKernel | None:
+    """The compiled kernel of a name in a folder, which comes with the package or is checked by
+    ``trust``; None if there is none that fits.
+    """
+    path = folder / (name.digest + SUFFIX)
+    data = content_of(path) if is_shipped else trusted_content_of(path)
+    if data is None:
         return None
     check, content = data[:_CHECK_BYTES], data[_CHECK_BYTES:]
     if check != _check(name, content):  # a file that was cut, changed or renamed
@@ -95,7 +98,7 @@ def write(folder: Path, name: KernelName, compiled: CompiledKernel) -> None:
         OSError: the file cannot be written.
     """
     content = msgpack.packb(compiled._asdict())
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o755, parents=True, exist_ok=True)  # the mask may let a group write
     descriptor, temporary = tempfile.mkstemp(dir=folder)
     try:
         with open(descriptor, "wb") as file:

@@ -100,8 +100,8 @@ def find(
     """
     for level in levels:
         name = stored.KernelName(kernel, types, level)
-        for folder in (places.SHIPPED, places.user_folder()):
-            found = stored.read(folder, name)
+        for is_shipped, folder in ((True, places.SHIPPED), (False, places.user_folder())):
+            found = stored.read(folder, name, is_shipped=is_shipped)
             if found is None or compiler not in (None, found.compiler):
                 continue
             if all(find(*split(need), levels, found.compiler) for need in found.needs):
@@ -134,9 +134,9 @@ def compile_now(kernel: Kernel, types: tuple[ArgumentType, ...]) -> stored.Compi
     if not all(compiled.sources.values()):  # it would fit sources that it was not made from
         return compiled
     with suppress(OSError):  # a disk that is full or cannot be written to
-        places.claim_user_folder()
+        folder = places.claim_user_folder()
         name = stored.KernelName(kernel.full_name, as_text(types), compiled.level)
-        stored.write(places.user_folder(), name, compiled)
+        stored.write(folder, name, compiled)
     return compiled
 
 

@@ -14,6 +14,7 @@ from filelock import FileLock
 from egparse.hub.catalogue import MODEL, CatalogueEntry, RemoteFile, mirrored
 from egparse.hub.model_paths import home
 from egparse.hub.transfer import DownloadError, Listener, Transfer
+from egparse.regular_files import open_regular, read_regular
 from egparse.storage.atomic import write_atomically
 from egparse.storage.temporary import unfinished
 
@@ -114,7 +115,7 @@ def _require_unaltered(target: Path, file: RemoteFile) -> None:
 
 def _kept_checksum(target: Path) -> str | None:
     try:
-        return _checksum_file(target).read_text(encoding="utf-8").split()[0]
+        return read_regular(_checksum_file(target)).decode().split()[0]
     except (OSError, UnicodeError, IndexError):
         return None
 
@@ -142,5 +143,5 @@ def _locked(target: Path) -> Iterator[None]:
 
 def _sha256(path: Path) -> str:
     """In hexadecimal."""
-    with open(path, "rb") as file:
+    with open(open_regular(path), "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 import requests
 
-from egparse.errors import EgparseError
+from egparse.errors import EgparseError, system_reason
 
 Listener = Callable[[str, int, int | None], None]
 """Called with the name of a file, its number of bytes so far, and its size (None if unknown)."""
@@ -156,12 +156,7 @@ def _continues(size: int, response: requests.Response) -> bool:
 
 def _unreachable(url: str, error: requests.RequestException) -> NoReturn:
     """Raise DownloadError with the system's reason, which is the cause of causes of ``error``."""
-    reason = type(error).__name__
-    layer: BaseException | None = error
-    while layer is not None:
-        if isinstance(layer, OSError) and layer.strerror:
-            reason = layer.strerror
-        layer = layer.__cause__ or layer.__context__
+    reason = system_reason(error) or type(error).__name__
     if isinstance(error, requests.Timeout):
         reason = "no answer in time"
     raise DownloadError(

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from egparse.errors import EgparseError
+from egparse.regular_files import open_regular
 from egparse.storage.temporary import lock
 
 VERSION = 1
@@ -101,7 +102,7 @@ def sync_folder(folder: Path) -> None:
 
 def _locked(path: Path) -> IO[bytes]:
     while True:
-        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
+        file = os.fdopen(open_regular(path, os.O_RDWR | os.O_CREAT), "r+b")
         if not lock(file.fileno()):
             file.close()
             raise EgparseError(f"{path}: another process is working on what this journal is of")

@@ -43,6 +43,7 @@ import numpy as np
 
 from egparse import __version__
 from egparse.errors import ModelFileError
+from egparse.regular_files import open_regular
 from egparse.storage.atomic import write_atomically
 
 MAGIC = b"\x89egp\r\n\x1a\n"
@@ -255,7 +256,7 @@ def _require_regular(mode: int) -> None:
 def _opened(path: str | Path) -> Iterator[tuple[BufferedReader, int]]:
     """The open file and its size in bytes; a pipe is refused, because opening it could block."""
     _require_regular(Path(path).stat().st_mode)
-    with open(path, "rb") as file:
+    with open(open_regular(path), "rb") as file:
         yield file, os.fstat(file.fileno()).st_size
 
 

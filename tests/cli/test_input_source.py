@@ -24,6 +24,18 @@ def found(path: Path, content: bytes) -> InputFormat | None:
     return format
 
 
+def test_empty_lines_before_the_text_do_not_fill_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("egparse.cli.annotating.source._MOST_LOOKED_AT", 40_000)
+    assert found(tmp_path / "a", b"\n" * 30_000 + ROW) is None
+    assert found(tmp_path / "a", b"\n" * 100_000 + ROW) == InputFormat.TEXT
+    (tmp_path / "a").write_bytes(b"\n" * 1_000_000 + ROW)
+    with Input(tmp_path / "a") as source:
+        assert source.format(InputFormat.AUTO) == InputFormat.TEXT
+        assert source.taken < 100_000
+
+
 @pytest.mark.parametrize(
     ("content", "format"),
     [

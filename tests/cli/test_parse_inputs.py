@@ -13,9 +13,11 @@ from pathlib import Path
 import pytest
 from cli.conftest import Trained
 from cli.program import complaint, run
+from hub.local_server import serving
 
 from egparse.bulk.passages import split
 from egparse.cli.annotating.arguments import input_files, output_path
+from egparse.cli.app import main
 from egparse.errors import CorpusError, EgparseError
 from egparse.readers.compression import decompressed
 
@@ -310,3 +312,39 @@ def test_a_compression_that_cannot_be_written_is_named(
         "or the package backports.zstd), got .zst"
     )
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "fault", "said"),
+    [
+        ("/none.conllu", "", "the server says 404 Not Found"),
+        ("/a.conllu", "cut", "Connection broken: IncompleteRead"),
+    ],
+)
+def test_what_a_server_does_not_send_is_said_in_one_line(
+    trained: Trained, monkeypatch: pytest.MonkeyPatch, path: str, fault: str, said: str
+) -> None:
+    pytest.importorskip("smart_open")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with serving({"/a.conllu": ROWS.encode() * 4}) as site:
+        site.faults = [fault]
+        address = f"{site.base}{path}"
+        assert complaint("parse", trained.model, address).startswith(
+            f"{address}: cannot be read: {said}"
+        )
+    assert complaint("parse", trained.model, address) == (
+        f"{address}: cannot be read: Connection refused"
+    )
+
+
+@pytest.mark.parametrize("option", ["--format", "--output-format"])
+def test_a_choice_that_there_is_not_is_said_to_be_none(
+    option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["parse", "model", "-", option, "nothing"])
+    assert left.value.code == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith(f"Error: Invalid value for '{option}'")
+    assert ": 'nothing' is not one of " in last
+    assert "Value error" not in last

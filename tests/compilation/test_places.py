@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import pwd
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -96,3 +98,43 @@ def test_other_folders_are_left_alone(
     monkeypatch.setenv("EGPARSE_KERNELS", str(tmp_path))
     places.claim_user_folder()
     assert other.read_text(encoding="utf-8") == content
+
+
+@pytest.mark.parametrize(("named", "mode"), [(False, 0o700), (True, 0o755)])
+def test_nobody_else_may_write_where_kernels_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: bool, mode: int
+) -> None:
+    monkeypatch.setenv("EGPARSE_KERNELS", str(tmp_path / "kernels") if named else "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    before = os.umask(0o002)
+    try:
+        folder = places.claim_user_folder()
+        assert [stat.S_IMODE(path.stat().st_mode) for path in (folder, folder.parent)] == [mode] * 2
+        folder.chmod(0o775)  # as an older version left it
+        forget_folders()
+        assert stat.S_IMODE(places.claim_user_folder().stat().st_mode) == mode
+    finally:
+        os.umask(before)
+
+
+def test_the_folder_of_another_user_is_not_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EGPARSE_KERNELS", str(tmp_path))
+    own = os.geteuid()
+    folder = places.user_folder()
+    folder.mkdir(mode=0o777)
+    monkeypatch.setattr(os, "geteuid", lambda: own + 1)
+    folder.chmod(0o777)
+    with pytest.raises(OSError, match=r"the folder (belongs to user|can be written by all)"):
+        places.claim_user_folder()
+    assert not list(folder.iterdir())
+
+
+def test_a_named_pipe_is_no_note_of_an_installation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EGPARSE_KERNELS", str(tmp_path))
+    (tmp_path / "other").mkdir()
+    os.mkfifo(tmp_path / "other" / "installation.txt")
+    assert places.claim_user_folder().is_dir()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import stat
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from egparse.compilation import njit, places, processors, stored, variants
+from egparse.compilation import njit, places, processors, stored, trust, variants
 from egparse.compilation.compiler.ahead import compile_kernel
 from egparse.compilation.signatures import from_text
 from egparse.compilation.stored import SUFFIX, CompiledKernel, KernelName
@@ -243,11 +244,15 @@ def test_files_that_cannot_be_read_are_compiled_anew(
     announced: list[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def refuse(path: Path) -> bytes:
-        raise error(13, "simulated", str(path))
+    real = os.open
+
+    def refuse(path: Any, *options: Any, **more: Any) -> int:
+        if path == written:
+            raise error(13, "simulated", str(path))
+        return real(path, *options, **more)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "read_bytes", refuse)
+        patch.setattr(os, "open", refuse)
         patch.setattr(stored, "digest_of", lambda path: b"12345678")
         assert call() == pytest.approx(np.log(6.0))
     assert announced == [LOG_SUM]
@@ -278,3 +283,73 @@ def test_kernels_that_no_file_accounts_for_are_not_written(folder: Path) -> None
     times.__qualname__ = "times"
     assert njit(times)(3.0) == 9.0
     assert not folder.exists()
+
+
+def warned(folder: Path) -> str:
+    """What is said of kernels that are not read; nothing without a warning."""
+    trust._refused.clear()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            assert stored.read(folder, name_of()) is None
+    (warning,) = caught or [None]
+    return "" if warning is None else str(warning.message)
+
+
+@pytest.mark.parametrize(
+    ("mode", "who"), [(0o775, "its group"), (0o757, "all"), (0o777, "all"), (0o1777, "all")]
+)
+def test_kernels_that_others_may_write_are_not_read(
+    folder: Path, written: Path, compiled: CompiledKernel, mode: int, who: str
+) -> None:
+    for path in (folder, written):
+        before = stat.S_IMODE(path.stat().st_mode)
+        path.chmod(mode)
+        said = f"compiled kernels in {folder} are not read: {path} can be written by {who}"
+        assert warned(folder) == said
+        path.chmod(before)
+        assert stored.read(folder, name_of()) == compiled
+
+
+def test_kernels_of_other_users_are_not_read(
+    folder: Path, written: Path, compiled: CompiledKernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    another = os.geteuid() + 1
+
+    def of_another(status: Callable[[Any], os.stat_result]) -> Callable[[Any], os.stat_result]:
+        return lambda of: os.stat_result([*status(of)[:4], another, *status(of)[5:]])
+
+    said = f"belongs to user {another}, neither this one nor root"
+    for name, path in (("stat", folder), ("fstat", written)):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, name, of_another(getattr(os, name)))
+            assert warned(folder) == f"compiled kernels in {folder} are not read: {path} {said}"
+    assert stored.read(folder, name_of()) == compiled
+
+
+def test_kernels_of_the_package_are_trusted_as_the_package(
+    folder: Path, compiled: CompiledKernel
+) -> None:
+    stored.write(places.SHIPPED, name_of(), compiled)
+    for path in (places.SHIPPED, path_of(places.SHIPPED)):
+        path.chmod(0o775)
+    assert variants.find(LOG_SUM, TYPES, processors.levels()) == compiled
+
+
+@pytest.mark.parametrize("is_shipped", [False, True])
+def test_a_named_pipe_is_no_kernel(folder: Path, written: Path, is_shipped: bool) -> None:
+    written.unlink()
+    os.mkfifo(written)
+    assert stored.read(folder, name_of(), is_shipped=is_shipped) is None
+
+
+def test_a_link_counts_as_what_it_leads_to(
+    folder: Path, written: Path, compiled: CompiledKernel, tmp_path: Path
+) -> None:
+    linked = tmp_path / "linked"
+    linked.symlink_to(folder)
+    target = written.rename(tmp_path / "target")
+    written.symlink_to(target)
+    assert stored.read(linked, name_of()) == compiled
+    target.chmod(0o666)
+    assert f"{written} can be written by all" in warned(folder)

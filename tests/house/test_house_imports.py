@@ -40,8 +40,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "layers": set(),
     "similar": set(),
     "toml_text": set(),
-    "compilation": {"numpy", "numba", "llvmlite", "msgpack", "platformdirs"},
-    "storage": {"numpy", "msgpack", "errors", "types", "layers", "__init__"},
+    "regular_files": set(),
+    "compilation": {"regular_files", "numpy", "numba", "llvmlite", "msgpack", "platformdirs"},
+    "storage": {"numpy", "msgpack", "errors", "types", "layers", "sentences", "__init__"}
+    | {"regular_files"},
     "readers": {"storage", "layers", "errors", "sentences", "schemes", "types", "similar"}
     | {"extras", "numpy", "conllu"},
     "classes": KERNELS | {"errors", "similar", "storage", "readers"},
@@ -53,7 +55,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "evaluation": RECORDS | {"numpy"},
     "fitting": RECORDS
     | {"learners", "classes", "features", "losses", "evaluation", "storage", "toml_text"}
-    | {"numpy", "pydantic", "annotated_types"},
+    | {"regular_files", "numpy", "pydantic", "annotated_types"},
     "tagging": PREDICTORS | {"fitting", "evaluation"},
     "lemmas": PREDICTORS | {"morphology", "fitting", "tagging"},
     "parsing": PREDICTORS | {"fitting", "evaluation"},
@@ -70,6 +72,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "bulk": {"pipeline", "readers", "writers", "errors", "sentences"},
     "hub": {"pipeline", "fitting", "storage", "errors", "layers", "toml_text"}
     | {
+        "regular_files",
         "platformdirs",
         "requests",
         "filelock",
@@ -91,7 +94,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "__init__",
     },
     "spacy_components": RECORDS
-    | {"compilation"}
+    | {"compilation", "regular_files"}
     | {"hub", "storage", "pipeline", "training", "fitting", "splitting", "tokenising", "readers"}
     | {"evaluation", "features", "numpy", "spacy", "thinc", "__init__"},
     "serving": {"errors", "sentences", "hub", "pipeline", "readers", "writers", "pages", "__init__"}

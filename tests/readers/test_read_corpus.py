@@ -116,7 +116,9 @@ def test_refusals() -> None:
         list(read_corpus(io.StringIO("a DT B-NP\n"), require_trees=True))
     with pytest.raises(ConfigError, match="expected a format of"):
         write_corpus([], io.StringIO(), "conll")
-    with pytest.raises(CorpusError, match="<stream>:1: expected text, got what looks like"):
+    with pytest.raises(
+        CorpusError, match="<stream>:1: expected text, got what looks like a binary"
+    ):
         list(read_corpus(io.BytesIO(b"\x1f\x8b\x09")))
 
 

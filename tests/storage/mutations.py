@@ -28,12 +28,17 @@ FLOATS = (
     float("inf"), -float("inf"), float("nan"), 2.0, 1000.0, 65504.0, -65504.0, 3.4e38,
 )  # fmt: skip
 TEXTS = (
-    "", "a", "O", "bias", "\t", "a\tb", "a\nb", "\u2028", "\x00", "é" * 600, "x" * 100_000, "en",
+    "", " ", "_", "\u00a0", "\x85", "|", "#", "# newdoc",
+    "a", "O", "bias", "\t", "a\tb", "a\nb", "\u2028", "\x00", "é" * 600, "x" * 100_000, "en",
     "xx", "qqq", "iob2", "iob1", "bilou", "B-PER", "I-", "E-X", "form[0]", "nothing[0]",
     "form[99999999999999999999]", "lower[-999]", "h.xpos + d.xpos", "h.upos", "+", "upos", "heads",
     "deprels", "lower", "projective", "non-projective", "uint64", "uint8", "float32",
 )  # fmt: skip
 OTHERS: tuple[Any, ...] = (None, True, False, 0, 1, -1, 1.5, "a", b"", b"ab", [], [1], {}, {"a": 1})
+
+
+CHUNK = 1 << 16
+"""Bytes that are decompressed at a time."""
 
 
 class Place(NamedTuple):
@@ -195,6 +200,16 @@ def _changes_of_map(value: Tree, generator: random.Random) -> Iterator[Change]:
         for _ in range(4):
             name, change = generator.choice(list(_changes_of_array(plain, generator)))
             yield name, lambda change=change: _packed(value, change())  # type: ignore[misc]
+        stored = value["deflated"] if isinstance(value["deflated"], bytes) else b""
+        more = generator.choice((b"j", b"junk", bytes(CHUNK), stored))
+        yield f"{len(more)} bytes after it", lambda: {**value, "deflated": stored + more}
+        yield "in two streams", lambda: {**value, "deflated": _in_two(stored)}
+        size = generator.choice((0, 1)) + generator.choice((0, CHUNK - 1, CHUNK, 2 * CHUNK))
+        level = generator.choice((0, 1, 9))
+        yield (
+            f"{size} of them at level {level}",
+            lambda: {**value, **_resized(value, plain, size, level)},
+        )
         claim = generator.choice(INTEGERS)
         yield f"claims {claim}", lambda: {**value, "count": claim}
         bomb = 1 << generator.randrange(10, 29)
@@ -204,6 +219,18 @@ def _changes_of_map(value: Tree, generator: random.Random) -> Iterator[Change]:
     if len(value) > 1:
         one, two = generator.sample(sorted(value), 2)
         yield f"{one} and {two} swapped", lambda: {**value, one: value[two], two: value[one]}
+
+
+def _in_two(stored: bytes) -> bytes:
+    """The same bytes, of which the last one is in another compressed stream."""
+    content = zlib.decompress(stored)
+    return zlib.compress(content[:-1]) + zlib.compress(content[-1:])
+
+
+def _resized(value: Tree, plain: np.ndarray[Any, Any], size: int, level: int) -> Tree:
+    """So many elements, at the borders of what is decompressed at a time; an empty array stays."""
+    array = np.resize(plain, size)
+    return {"deflated": zlib.compress(array.tobytes(), level), "count": size}
 
 
 def _bomb(value: Tree, count: int) -> Tree:

@@ -149,7 +149,7 @@ def test_labels_of_blanks_are_refused(layer: str, title: str) -> None:
     labels = ("\u00a0", *getattr(second, layer)[1:])
     corpus = [first, replace(second, **{layer: labels}), *others]
     with pytest.raises(ConfigError) as caught:
-        train(corpus, None, quick())
+        train(corpus, sample("dev")[:3], quick())
     place = f"{second.source.path}:{second.source.first_line}: sentence {second.sentence_id}"
     said = f"{place}: expected a label or _ in {title} of every word, got '\\xa0'"
     assert str(caught.value) == said

@@ -15,6 +15,7 @@ from typing import Protocol, TextIO
 
 from egparse.errors import EgparseError
 from egparse.readers.compression import Compressor
+from egparse.regular_files import open_regular
 from egparse.storage.atomic import BUFFER, NamedFile
 from egparse.storage.journal import sync_folder
 
@@ -107,7 +108,7 @@ class Partial:
     ) -> None:
         self._target = Path(os.path.realpath(target))
         self._path = partial_path(self._target)
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o666)
+        descriptor = open_regular(self._path, os.O_WRONLY | os.O_CREAT)
         found = os.fstat(descriptor).st_size
         if found < length:
             os.close(descriptor)

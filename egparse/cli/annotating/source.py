@@ -25,6 +25,9 @@ from egparse.readers.detection import format_of_name, is_conllu_comment, is_firs
 from egparse.readers.encodings import UTF_8
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_MOST_LOOKED_AT = 1 << 24
+"""Bytes of empty lines and comments before the format, which are kept; then it counts as text."""
+
 _PIECE = 1 << 14
 """Bytes that are read at a time: few, so that progress moves smoothly."""
 
@@ -92,7 +95,7 @@ class Input(AbstractContextManager["Input"]):
 
     def _looks_like(self) -> InputFormat | None:
         """The format by the first comment of CoNLL-U or the first other line that is no comment."""
-        begun, number = b"", 1
+        begun, number, looked_at = b"", 1, 0
         for piece in self._pieces:
             self._head.append(piece)
             *lines, begun = (begun + piece).removeprefix(_BYTE_ORDER_MARK).split(b"\n")
@@ -101,7 +104,8 @@ class Input(AbstractContextManager["Input"]):
                     self.place = f"{self.name}:{number}"
                     return _by_line(line)
             number += bool(lines)
-            if len(begun) > CHUNK:  # no corpus has such a line
+            looked_at += len(piece)
+            if len(begun) > CHUNK or looked_at > _MOST_LOOKED_AT:  # no corpus begins so
                 break
         if begun.strip():
             self.place = f"{self.name}:{number}"

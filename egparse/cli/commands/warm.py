@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from egparse.cli.exit_codes import reported
-from egparse.cli.notices import say, silence
+from egparse.cli.notices import say, silence, warnings_shown
 from egparse.cli.options import QuietOption, examples
 from egparse.errors import EgparseError
 
@@ -103,5 +103,5 @@ def warm_cli(
     are compiled into the folder that EGPARSE_KERNELS names, or into the user's cache, from where
     later processes load them.
     """
-    with reported():
+    with reported(), warnings_shown(quiet):
         warm(all_processors=all_processors, jobs=jobs, quiet=quiet)

@@ -32,6 +32,7 @@ from egparse.fitting.checkpoints.record_file import faults_of, opened, write_rec
 from egparse.fitting.checkpoints.states import Packer, Unpacker
 from egparse.fitting.optimise import Best, Prepared, Weights, problem_of
 from egparse.fitting.progress import Iteration, Listener, Step
+from egparse.regular_files import read_regular
 from egparse.storage.atomic import write_atomically
 from egparse.storage.temporary import PREFIX, remove_at_once
 from egparse.types import Ints
@@ -321,7 +322,7 @@ def _read_facts(folder: Path) -> dict[str, Any]:
         )
     path = folder / _RUN
     with faults_of(path):
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = json.loads(read_regular(path))
         if values["format"] != FORMAT:
             raise ValueError(f"expected format {FORMAT}, got {values['format']}")
         known = {

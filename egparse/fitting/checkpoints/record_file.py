@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from egparse.errors import EgparseError
+from egparse.regular_files import open_regular
 from egparse.storage.atomic import open_bytes_atomically
 
 Array = npt.NDArray[Any]
@@ -139,7 +140,11 @@ def opened(path: Path) -> Iterator[Record]:
     Raises:
         EgparseError: it cannot be read, or what it holds makes the block raise.
     """
-    with faults_of(path), zipfile.ZipFile(path) as archive:
+    with (
+        faults_of(path),
+        open(open_regular(path), "rb") as file,
+        zipfile.ZipFile(file) as archive,
+    ):
         yield Record(archive)
 
 
