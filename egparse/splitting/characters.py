@@ -16,10 +16,11 @@ UPPER, SMALL, LETTER, DIGIT = 0, 1, 2, 3
 FINAL, COMMA, COLON, DASH, OPENING, CLOSING, QUOTE, SYMBOL, BLANK, OTHER = range(4, 14)
 N_KINDS = 14
 
-WHITE, NARROW, EXTENDS, JOINS, REGIONAL = 1, 2, 4, 8, 16
+WHITE, NARROW, EXTENDS, JOINS, REGIONAL, EMOJI = 1, 2, 4, 8, 16, 32
 """Traits: white space; white space that is no control character and no line end; a character that
-belongs to the one before it; one that the next belongs to; a half of a flag. The last three are a
-part of the rules for grapheme clusters (Unicode Standard Annex 29, rules GB9, GB9a, GB11 and GB12).
+belongs to the one before it; one that the next belongs to; a half of a flag; a pictograph. The
+third to fifth are a part of the rules for grapheme clusters (Unicode Standard Annex 29, rules GB9,
+GB9a, GB11 and GB12).
 """
 
 _FINALS = frozenset(
@@ -44,6 +45,7 @@ _ZERO_WIDTH_JOINER, _ZERO_WIDTH_NON_JOINER = 0x200D, 0x200C
 _SKIN_TONES = range(0x1F3FB, 0x1F400)
 _TAGS = range(0xE0020, 0xE0080)
 _REGIONAL = range(0x1F1E6, 0x1F200)
+_PICTOGRAPHS = (range(0x2600, 0x27C0), range(0x1F000, 0x1FB00))  # blocks of symbols that have them
 
 
 class CharacterTables(NamedTuple):
@@ -110,4 +112,6 @@ def _traits(code: int, category: str) -> int:
     joins = code == _ZERO_WIDTH_JOINER
     if extends or joins or code == _ZERO_WIDTH_NON_JOINER:
         return EXTENDS | (JOINS if joins else 0)
-    return REGIONAL if code in _REGIONAL else 0
+    if code in _REGIONAL:
+        return REGIONAL | EMOJI
+    return EMOJI if category == "So" and any(code in block for block in _PICTOGRAPHS) else 0

@@ -26,7 +26,7 @@ _LONGEST_SCHEME, _LONGEST_LOCAL = 20, 64
 
 LEAST_WHOLE = 0.9
 """Addresses are tokens of a treebank if at least this share of them is, with one token added, so
-that those of a treebank without addresses are.
+that those of a treebank without addresses are; and so are emoji.
 """
 
 

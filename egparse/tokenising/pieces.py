@@ -15,6 +15,7 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.splitting.characters import (
+    EMOJI,
     EXTENDS,
     JOINS,
     N_KINDS,
@@ -23,7 +24,7 @@ from egparse.splitting.characters import (
     WHITE,
     character_tables,
 )
-from egparse.tokenising.addresses import addresses_in
+from egparse.tokenising.addresses import LEAST_WHOLE, addresses_in
 from egparse.types import Longs, UInt8s, UInt32s
 
 NEVER, OPEN, ALWAYS = 0, 1, 2
@@ -45,16 +46,18 @@ _LINE_END = 10
 class Links(NamedTuple):
     """Whether tokens end between two kinds of characters, ``close[left, right]`` where they touch
     and ``blank[left, right]`` where a single blank stands between them; shapes (N_KINDS, N_KINDS).
+    With ``emoji`` a token ends before and after each emoji.
     """
 
     close: UInt8s
     blank: UInt8s
+    emoji: bool = False
 
     def settled(self) -> Links:
         """The same links, but tokens end at blanks alone where there was a decision."""
         close, blank = self.close.copy(), self.blank.copy()
         close[close == OPEN], blank[blank == OPEN] = NEVER, ALWAYS
-        return Links(close, blank)
+        return Links(close, blank, self.emoji)
 
     @property
     def decide(self) -> bool:
@@ -96,6 +99,8 @@ def as_codes(text: str) -> UInt32s:
 def pieces_of(codes: UInt32s, links: Links) -> Pieces:
     """The pieces of a text that is given by its code points."""
     kinds, _, traits = character_tables(codes)
+    if not links.emoji:
+        traits = traits & ~np.uint8(EMOJI)
     n = len(codes)
     compact = np.empty(n, dtype=np.uint32)
     bounds = np.empty(n + 1, dtype=np.int64)
@@ -164,7 +169,7 @@ def _cut(
     """Write the pieces; returns their number and that of the characters that are no blanks."""
     m, size = 0, 0
     white, narrow, lines, flags = 0, False, 0, 0
-    kind, joins = 0, False  # of the character before
+    kind, joins, emoji = 0, False, False  # of the character before
     for c in range(codes.shape[0]):
         code = codes[c]
         trait = traits[code]
@@ -182,13 +187,14 @@ def _cut(
             gap = WIDE
         else:
             attached = joins or trait & EXTENDS != 0 or (flags == 1 and trait & REGIONAL != 0)
-            link = NEVER if attached else close[kind, kinds[code]]
+            apart = emoji or trait & EMOJI != 0
+            link = NEVER if attached else ALWAYS if apart else close[kind, kinds[code]]
         flags = 1 if trait & REGIONAL and not attached else 0  # two letters are a flag
         if link != NEVER:
             bounds[m], begins[m], gaps[m], links[m] = size, c, gap, link
             m += 1
         if not attached:  # a cluster is of the kind of its first character
-            kind = kinds[code]
+            kind, emoji = kinds[code], trait & EMOJI != 0
         joins = trait & JOINS != 0
         compact[size] = code
         size += 1
@@ -236,4 +242,14 @@ def learned_links(codes: UInt32s, token_starts: Longs, least: float) -> Links:
         table[(b + 0.5) / (n + 1) < least] = NEVER
         table[(n - b + 0.5) / (n + 1) < least] = ALWAYS
         tables.append(table.reshape(N_KINDS, N_KINDS))
-    return Links(*tables)
+    close, blank = tables
+    return Links(close, blank)
+
+
+def emoji_are_tokens(codes: UInt32s, token_starts: Longs, token_ends: Longs) -> bool:
+    """Whether each emoji of a text is a token, as a rule; also of a text without any."""
+    pieces = pieces_of(codes, EVERYWHERE)
+    is_emoji = character_tables(codes).traits[pieces.codes[pieces.bounds[:-1]]] & EMOJI > 0
+    tokens = token_starts * (len(codes) + 1) + token_ends
+    whole = np.isin(pieces.begins[is_emoji] * (len(codes) + 1) + pieces.ends[is_emoji], tokens)
+    return bool(1 + whole.sum() >= LEAST_WHOLE * (1 + len(whole)))

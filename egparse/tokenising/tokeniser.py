@@ -39,7 +39,9 @@ STORED_TOKENISER = Record(
         "close": Array("uint8", (N_KINDS, N_KINDS), below=ALWAYS + 1),
         "blank": Array("uint8", (N_KINDS, N_KINDS), below=ALWAYS + 1),
         "lexicon": Packed(("uint64",), "tokens", takes=16),
-    }
+        "emoji": Flag(),
+    },
+    absent={"emoji": False},
 )
 """A tokeniser in a model file; without a model all links are settled."""
 
@@ -115,6 +117,7 @@ class Tokeniser:
             "close": self.links.close,
             "blank": self.links.blank,
             "lexicon": compress_array(self.lexicon.index.keys),
+            "emoji": self.links.emoji,
         }
 
     @classmethod
@@ -134,7 +137,7 @@ class Tokeniser:
         stored.require(bool(fits), "lexicon", expected, "others")
         stored.require(index.is_spread(), "lexicon", "hashes of tokens", "some that collide")
         model = read["model"] and SequenceModel.from_payload(read["model"], COLUMNS, N_LABELS)
-        links = Links(read["close"].copy(), read["blank"].copy())
+        links = Links(read["close"].copy(), read["blank"].copy(), read["emoji"])
         decides = model is not None or not links.decide
         stored.require(decides, "model", "one that decides where links are open", "none")
         return cls(

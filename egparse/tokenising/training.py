@@ -24,11 +24,13 @@ from egparse.tokenising.addresses import addresses_are_tokens
 from egparse.tokenising.columns import COLUMNS, columns_of
 from egparse.tokenising.lexicon import Lexicon, hashes_of_tokens
 from egparse.tokenising.pieces import (
+    NEVER,
     OPEN,
     Links,
     Pieces,
     as_codes,
     chains_of,
+    emoji_are_tokens,
     learned_links,
     paragraphs_of,
     pieces_of_text,
@@ -72,6 +74,8 @@ class TokeniserTask:
     def _learned(self) -> _Learned:
         text, starts, ends = self.train.text, self.train.starts, self.train.ends
         links = learned_links(as_codes(text), starts, self.config.least_rate)
+        if (links.close != NEVER).any():  # else tokens stand between blanks
+            links = links._replace(emoji=emoji_are_tokens(as_codes(text), starts, ends))
         whole = addresses_are_tokens(text, starts, ends)
         codes, pieces = pieces_of_text(text, links, whole)
         gold = gold_starts(pieces, self.train)

@@ -24,6 +24,7 @@ from egparse.tokenising.pieces import (
     Pieces,
     as_codes,
     chains_of,
+    emoji_are_tokens,
     learned_links,
     paragraphs_of,
     pieces_of,
@@ -171,6 +172,23 @@ def test_a_long_run_of_one_character_is_in_one_piece(character: str) -> None:
     pieces = pieces_of_text(text, EVERYWHERE, True)[1]
     assert strings(text, pieces) == ["a", *short, long, "b", long * 100]
     assert len(pieces_of_text(" " * 1000 + "\n" * 1000, EVERYWHERE, True)[1]) == 0
+
+
+def test_an_emoji_is_a_token_if_the_corpus_has_them_so() -> None:
+    text = (
+        "so\U0001f602\U0001f602\U0001f44d\U0001f3fd!\u2764\ufe0f\U0001f1eb\U0001f1f7x 5\ufe0f\u20e3"
+    )
+    glue = Links(np.zeros((N_KINDS, N_KINDS), dtype=np.uint8), EVERYWHERE.blank, emoji=True)
+    assert cut(text, glue) == [
+        "so", "\U0001f602", "\U0001f602", "\U0001f44d\U0001f3fd", "!", "\u2764\ufe0f",
+        "\U0001f1eb\U0001f1f7", "x", "5\ufe0f\u20e3",
+    ]  # fmt: skip
+    assert cut(text, glue._replace(emoji=False)) == text.split()
+    none = np.zeros(0, dtype=np.int64)
+    assert emoji_are_tokens(as_codes("none"), none, none)
+    codes = as_codes("\U0001f602\U0001f602 \U0001f602")
+    assert emoji_are_tokens(codes, np.array([0, 1, 3]), np.array([1, 2, 4]))
+    assert not emoji_are_tokens(codes, np.array([0, 3]), np.array([2, 4]))
 
 
 def test_addresses_are_tokens_if_the_corpus_has_them_so() -> None:
