@@ -37,7 +37,7 @@ from hatchling.build import (
 )
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-COMPILER = ["numba>=0.61", "numpy>=2.0", "msgpack>=1.1", "annotated-types>=0.6", "platformdirs>=4"]
+COMPILER = ["numba>=0.62", "numpy>=2.0", "msgpack>=1.1", "annotated-types>=0.6", "platformdirs>=4"]
 """What the kernels are compiled with: not needed for an editable installation."""
 
 

@@ -42,6 +42,10 @@ WAYS = {
     "separate": ('morphology.joint="never"',),
     "single features": ('morphology.single_features="always"',),
     "no single features": ('morphology.single_features="never"',),
+    "coarse bigrams, no single features": (
+        'morphology.agreement="never"',
+        'morphology.single_features="never"',
+    ),
     "more candidates": ("morphology.dictionary_size=40", "morphology.frequent=400"),
     "C = 0.25": ("morphology.c=0.25",),
 }
@@ -134,13 +138,13 @@ def show(way: str, runs: Runs, first: Runs) -> None:
     names = [name for name in METRICS if name in runs.reports[0].metrics]
     scores = {name: mean(one.metrics[name].f1 for one in runs.reports) for name in names}
     text = "  ".join(f"{name} {score:.2f}" for name, score in scores.items())
-    print(f"{way:<18} {text}  {mean(runs.seconds):.0f} s", flush=True)
+    print(f"{way:<34} {text}  {mean(runs.seconds):.0f} s", flush=True)
     if runs is not first:
         found = compare_reports(runs.reports[0], first.reports[0])
         differences = (
             f"{name} {found[name].difference:+.2f} (p {found[name].p_value:.3f})" for name in names
         )
-        print(f"{'':<18} {'  '.join(differences)}", flush=True)
+        print(f"{'':<34} {'  '.join(differences)}", flush=True)
 
 
 if __name__ == "__main__":

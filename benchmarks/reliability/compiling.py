@@ -8,7 +8,7 @@ folder, until all fits. A wheel without kernels is built all the same, says so, 
 compiles what it calls. To take seconds, ``egparse warm`` compiles a few kernels.
 
 Usage: python benchmarks/reliability/compiling.py [--kills 20] [--python PYTHON] [--json FILE]
-[--what kills disk wheel]
+[--what kills disk wheel] [--faults FAULT ...]
 
 Wheels are built by ``--python``, which needs hatchling and what egparse needs.
 """
@@ -80,6 +80,7 @@ class Disturbed:
 hatch_build.subprocess = Disturbed
 print(hatch_build.build_wheel(sys.argv[1]))
 """
+FAULTS = ("no compiler", "killed", "full disk")
 SAID = "kernels were not compiled; they will be when called"
 
 
@@ -89,6 +90,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--python", default=sys.executable, help="that builds wheels")
     parser.add_argument("--what", nargs="+", default=["kills", "disk", "wheel"])
+    parser.add_argument("--faults", nargs="+", choices=FAULTS, default=FAULTS, help="of wheels")
     options = parser.parse_args()
     adopt_orphans()
     with tempfile.TemporaryDirectory() as name:
@@ -98,7 +100,7 @@ def main() -> None:
         if "disk" in options.what:
             trial.disk()
         if "wheel" in options.what:
-            for fault in ("full disk", "no compiler", "killed"):
+            for fault in options.faults:
                 trial.wheel(fault, options.python)
     finish(trial.figures, trial.failures, options.json)
 
