@@ -33,14 +33,14 @@ from egparse.storage.schema import (
 from egparse.surface import SPACE_AFTER_NO
 from egparse.tagging.sequence_model import SequenceModel, keys_at
 from egparse.tokenising.expander_columns import COLUMNS, expander_columns
-from egparse.tokenising.expansion_lexicon import (
+from egparse.tokenising.expansions.lexicon import (
     LONGEST_AFFIX,
     ONE_WORD,
     ExpansionLexicon,
     Labels,
 )
-from egparse.tokenising.expansion_scripts import LONGEST, is_script
-from egparse.tokenising.expansion_slots import GRADES, Slots
+from egparse.tokenising.expansions.scripts import LONGEST, is_script
+from egparse.tokenising.expansions.slots import GRADES, Slots
 from egparse.types import Floats, Ints, Longs
 
 MAX_SCRIPTS = 60_000

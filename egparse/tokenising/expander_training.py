@@ -26,10 +26,10 @@ from egparse.tagging.fit_sequence import SequenceExamples, SequenceSettings, pre
 from egparse.tagging.sequence_model import without_small_weights
 from egparse.tokenising.expander import MAX_LABELS, Expander, decisions_at, division_of
 from egparse.tokenising.expander_columns import COLUMNS
-from egparse.tokenising.expansion_lexicon import ONE_WORD, ExpansionLexicon, Labels
-from egparse.tokenising.expansion_scripts import choose_scripts, is_script
-from egparse.tokenising.expansion_slots import GRADES
-from egparse.tokenising.known_words import KnownWords, frequency_of
+from egparse.tokenising.expansions.known_words import KnownWords, frequency_of
+from egparse.tokenising.expansions.lexicon import ONE_WORD, ExpansionLexicon, Labels
+from egparse.tokenising.expansions.scripts import choose_scripts, is_script
+from egparse.tokenising.expansions.slots import GRADES
 from egparse.types import Floats
 
 _MAX_SCRIPTS = MAX_LABELS // GRADES - 1

@@ -110,10 +110,6 @@ def test_a_known_word_behind_a_prefix_tells_of_unknown_forms() -> None:
     assert expanded("brutu burutu buxix", with_prefixes()) == "b+rutu burutu buxix"
 
 
-def test_a_letter_that_was_never_a_prefix_is_not_split_off() -> None:
-    assert expanded("krutu lmor", with_prefixes()) == "krutu lmor"
-
-
 def test_sentences_without_multiword_tokens_stay_as_they_are() -> None:
     given = [Sentence(("a", "b"), misc=("SpaceAfter=No", "X=Y"), sentence_id="7"), Sentence(())]
     found = expander().expand(given)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from egparse.tokenising.expansion_lexicon import ExpansionLexicon
-from egparse.tokenising.expansion_scripts import choose_scripts, slots_of
-from egparse.tokenising.expansion_slots import GRADES, Slots
-from egparse.tokenising.known_words import KnownWords
+from egparse.tokenising.expansions.known_words import KnownWords
+from egparse.tokenising.expansions.lexicon import ExpansionLexicon
+from egparse.tokenising.expansions.scripts import choose_scripts, slots_of
+from egparse.tokenising.expansions.slots import GRADES, Slots
 
 NOTHING = KnownWords.of({})
 

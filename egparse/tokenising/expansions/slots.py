@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from egparse.storage.schema import ListOf, Record, Section, Stored, Strings
-from egparse.tokenising.expansion_scripts import LONGEST, expand, slots_of
-from egparse.tokenising.known_words import N_FREQUENCIES, KnownWords
+from egparse.tokenising.expansions.known_words import N_FREQUENCIES, KnownWords
+from egparse.tokenising.expansions.scripts import LONGEST, expand, slots_of
 
 GRADES = 1 + N_FREQUENCIES
 """What is known of an expansion: that the form was seen, or how often its stem was."""

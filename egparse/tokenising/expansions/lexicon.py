@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from egparse.tokenising.expansion_scripts import expand
-from egparse.tokenising.expansion_slots import GRADES, SEEN, Slots
-from egparse.tokenising.known_words import KnownWords
+from egparse.tokenising.expansions.known_words import KnownWords
+from egparse.tokenising.expansions.scripts import expand
+from egparse.tokenising.expansions.slots import GRADES, SEEN, Slots
 
 ONE_WORD = 0
 """The number of the expansion into one word; number k > 0 stands for script k - 1."""
