@@ -57,15 +57,18 @@ MAY_IMPORT: dict[str, set[str]] = {
     "parsing": PREDICTORS | {"fitting", "evaluation"},
     "splitting": PREDICTORS | {"fitting", "tagging", "evaluation", "readers", "spacy"},
     "tokenising": PREDICTORS | {"fitting", "tagging", "splitting", "evaluation", "readers"},
+    "exceptions": KERNELS
+    | {"errors", "layers", "sentences", "readers", "storage", "splitting", "tokenising"},
     "writers": {"sentences", "splitting", "tokenising"},
     "pipeline": PREDICTORS
     | {"morphology", "lemmas"}
-    | {"fitting", "tagging", "parsing", "splitting", "tokenising", "evaluation", "readers"},
+    | {"fitting", "tagging", "parsing", "splitting", "tokenising", "evaluation", "readers"}
+    | {"exceptions"},
     "training": PREDICTORS
     | {"morphology", "lemmas"}
     | {"fitting", "tagging", "parsing", "splitting", "tokenising", "pipeline", "evaluation"}
-    | {"__init__"},
-    "bulk": {"pipeline", "readers", "writers", "errors", "sentences"},
+    | {"exceptions", "__init__"},
+    "bulk": {"exceptions", "pipeline", "readers", "writers", "errors", "sentences"},
     "hub": {"pipeline", "fitting", "storage", "errors", "layers", "toml_text"}
     | {
         "platformdirs",
@@ -91,7 +94,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "spacy_components": RECORDS
     | {"compilation"}
     | {"hub", "storage", "pipeline", "training", "fitting", "splitting", "tokenising", "readers"}
-    | {"evaluation", "features", "numpy", "spacy", "thinc", "__init__"},
+    | {"evaluation", "exceptions", "features", "numpy", "spacy", "thinc", "__init__"},
     "serving": {"errors", "sentences", "hub", "pipeline", "readers", "writers", "__init__"}
     | {"starlette", "uvicorn", "python_multipart", "anyio"},
     "pages": RECORDS | {"readers", "spacy", "__init__"},
