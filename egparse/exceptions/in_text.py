@@ -29,15 +29,17 @@ from egparse.tokenising.pieces import as_codes
 from egparse.types import Longs, Mask, UInt8s, UInt32s
 
 _BLANK = r"(?:[^\S\n]{1,9}\n?|\n)[^\S\n]{0,9}"
-_UNSPACED = (
+_NO_WORDS = (
     (0x0E00, 0x10A0),
     (0x1780, 0x1800),
+    (0x20D0, 0x2100),
     (0x2E80, 0xA000),
     (0xF900, 0xFB00),
+    (0xFE00, 0xFE10),
     (0x20000, 0x40000),
 )
 """Scripts written without blanks between words: Thai, Lao and Tibetan, Burmese, Khmer, Chinese and
-Japanese.
+Japanese; and the combining marks of symbols.
 """
 
 _ALONE, _LONGER, _INSIDE = 1, 2, 4
@@ -102,7 +104,8 @@ class _Search:
             start = at
             while start > least and text[start - 1].isalpha():
                 start -= 1
-            found = self._regex.match(text, start) if start < at else None
+            joined = start > 0 and text[start - 1] == "-"  # apresenta-se-lhe is no *-lhe
+            found = self._regex.match(text, start) if start < at and not joined else None
         else:
             found = self._regex.match(text, at)
         if found is None:
@@ -140,7 +143,7 @@ class TextSearch:
         codes = as_codes(text)
         kinds, _, traits = character_tables(codes)
         word = kinds <= DIGIT
-        for first, end in _UNSPACED:
+        for first, end in _NO_WORDS:
             word[first:end] = False
         places = np.empty(len(codes), dtype=np.int64)
         count = _candidates(codes, word, self._first, self._longer, places)

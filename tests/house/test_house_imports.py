@@ -44,7 +44,16 @@ MAY_IMPORT: dict[str, set[str]] = {
     "compilation": {"regular_files", "numpy", "numba", "llvmlite", "msgpack", "platformdirs"},
     "storage": {"numpy", "msgpack", "errors", "types", "layers", "sentences", "__init__"}
     | {"regular_files"},
-    "readers": {"storage", "layers", "errors", "sentences", "schemes", "types", "similar"}
+    "readers": {
+        "storage",
+        "layers",
+        "errors",
+        "sentences",
+        "surface",
+        "schemes",
+        "types",
+        "similar",
+    }
     | {"extras", "numpy", "conllu"},
     "classes": KERNELS | {"errors", "similar", "storage", "readers"},
     "morphology": {"numpy", "types", "sentences", "storage"},
@@ -61,15 +70,19 @@ MAY_IMPORT: dict[str, set[str]] = {
     "parsing": PREDICTORS | {"fitting", "evaluation"},
     "splitting": PREDICTORS | {"fitting", "tagging", "evaluation", "readers", "spacy"},
     "tokenising": PREDICTORS | {"fitting", "tagging", "splitting", "evaluation", "readers"},
+    "exceptions": KERNELS
+    | {"errors", "layers", "sentences", "surface", "readers", "storage", "splitting"}
+    | {"tokenising"},
     "writers": {"sentences", "surface"},
     "pipeline": PREDICTORS
     | {"morphology", "lemmas"}
-    | {"fitting", "tagging", "parsing", "splitting", "tokenising", "evaluation", "readers"},
+    | {"fitting", "tagging", "parsing", "splitting", "tokenising", "evaluation", "readers"}
+    | {"exceptions"},
     "training": PREDICTORS
     | {"morphology", "lemmas"}
     | {"fitting", "tagging", "parsing", "splitting", "tokenising", "pipeline", "evaluation"}
-    | {"__init__"},
-    "bulk": {"pipeline", "readers", "writers", "errors", "sentences"},
+    | {"exceptions", "__init__"},
+    "bulk": {"exceptions", "pipeline", "readers", "writers", "errors", "sentences"},
     "hub": {"pipeline", "fitting", "storage", "errors", "layers", "toml_text"}
     | {
         "regular_files",
@@ -96,10 +109,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "spacy_components": RECORDS
     | {"compilation", "regular_files"}
     | {"hub", "storage", "pipeline", "training", "fitting", "splitting", "tokenising", "readers"}
-    | {"evaluation", "features", "numpy", "spacy", "thinc", "__init__"},
+    | {"evaluation", "exceptions", "features", "numpy", "spacy", "thinc", "__init__"},
     "serving": {"errors", "sentences", "hub", "pipeline", "readers", "writers", "pages", "__init__"}
     | {"starlette", "uvicorn", "python_multipart", "anyio"},
-    "pages": RECORDS | {"readers", "writers", "spacy", "__init__"},
+    "pages": RECORDS | {"readers", "spacy", "__init__"},
     "cluster": {"errors", "extras", "learners", "bulk", "pipeline", "ray"},
     "experiments": PREDICTORS
     | {"fitting", "tagging", "parsing", "splitting", "pipeline", "training", "evaluation"}
