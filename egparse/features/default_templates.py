@@ -92,8 +92,9 @@ EXPANDER_TEMPLATES = (
     "lower[0]|lower[1]|lower[2]", "suffix[-1]|lower[0]|suffix[1]", "lower[0]|suffix[2]",
     "suffix[-2]|lower[0]", "lower[0]|suffix[1]|suffix[2]", "suffix[-2]|suffix[-1]|lower[0]",
     "suffix[0]|suffix[1]", "suffix[-1]|suffix[0]",
+    "prefix1[0]", "prefix2[0]", "prefix3[0]", "suffix1[0]", "suffix2[0]", "length[0]",
 )  # fmt: skip
-"""For multiword tokens, over the columns of ``egparse.splitting.columns``."""
+"""For multiword tokens, over the columns of ``egparse.tokenising.expander_columns``."""
 
 WORD_CLASS_TEMPLATES = (
     "class4[0]", "class6[0]", "class10[0]", "class[0]", "class6[-1]", "class6[1]", "class[-1]",

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from egparse.features.sequence import Division, LabelParts
 from egparse.features.tag_dictionary import Candidates
 from egparse.sentences import MISSING, Sentence, SurfaceToken
-from egparse.splitting.columns import COLUMNS, Paragraph, paragraph_columns
+from egparse.splitting.columns import Paragraph
 from egparse.storage.compressed_arrays import compress_lists, lists_by_string
 from egparse.storage.schema import (
     Flag,
@@ -31,16 +32,21 @@ from egparse.storage.schema import (
 )
 from egparse.tagging.sequence_model import SequenceModel, keys_at
 from egparse.tokenising.blanks import SPACE_AFTER_NO
-from egparse.tokenising.expansion_lexicon import (
+from egparse.tokenising.expander_columns import COLUMNS, expander_columns
+from egparse.tokenising.expansions.lexicon import (
     LONGEST_AFFIX,
     ONE_WORD,
     ExpansionLexicon,
     Labels,
 )
-from egparse.tokenising.expansion_scripts import LONGEST, is_script
+from egparse.tokenising.expansions.scripts import LONGEST, is_script
+from egparse.tokenising.expansions.slots import GRADES, Slots
 from egparse.types import Floats, Ints, Longs
 
 MAX_SCRIPTS = 60_000
+
+MAX_LABELS = 1 << 16
+"""Labels that candidates can have."""
 
 _BATCH = 1 << 14
 """Tokens that are classified at a time, to bound the memory."""
@@ -53,10 +59,13 @@ STORED_EXPANDER = Record(
         "decided": Integer(1, MAX_SCRIPTS + 1),
         "model": Maybe(Section()),
         "spacing": Flag(),
-    }
+        "slots": Section(),
+    },
+    absent={"slots": None},  # in files of egparse 0.1.0
 )
-"""An expander in a model file. The labels of tokens that have several candidates are less than
-``decided``, and the model is over these; without a model no token has several.
+"""An expander in a model file. The numbers of expansions between which the model decides are less
+than ``decided``, and the model is over these and their grades; without a model no token has several
+candidates. Where no affix has expansions, slots are missing.
 """
 
 _STORED_LISTS = Record(
@@ -127,7 +136,7 @@ class Expander:
         labels: dict[int, dict[int, int]] = {}
         for number, place, candidates in places:
             label = chosen.get((number, place), candidates[0])
-            if label != ONE_WORD:
+            if not self.lexicon.is_one_word(label):
                 labels.setdefault(number, {})[place] = label
         return [
             self._expanded(sentence, labels[number]) if number in labels else sentence
@@ -202,14 +211,18 @@ class Expander:
 
     def to_payload(self) -> dict[str, Any]:
         """Plain data for the model file."""
-        return {
-            "scripts": list(self.lexicon.scripts),
-            "forms": compress_lists(self.lexicon.by_form),
-            "affixes": compress_lists(self.lexicon.by_affix),
-            "decided": 1 if self.model is None else self.model.n_labels,
-            "model": None if self.model is None else self.model.to_payload(),
+        lexicon, model = self.lexicon, self.model
+        stored = {
+            "scripts": list(lexicon.scripts),
+            "forms": compress_lists(lexicon.by_form),
+            "affixes": compress_lists(lexicon.by_affix),
+            "decided": 1 if model is None else model.n_labels // lexicon.grades,
+            "model": None if model is None else model.to_payload(),
             "spacing": self.spacing,
         }
+        if lexicon.slots is not None:
+            stored["slots"] = lexicon.slots.to_payload()
+        return stored
 
     @classmethod
     def from_payload(cls, stored: Stored) -> Expander:
@@ -222,17 +235,36 @@ class Expander:
         scripts, decided = read["scripts"], read["decided"]
         expected = "scripts of expansions"
         stored.require(all(map(is_script, scripts)), "scripts", expected, "other texts")
+        slots = read["slots"] and Slots.from_payload(read["slots"])
+        grades = 1 if slots is None else GRADES
         model = read["model"]
         if model is not None:
-            stored.require(
-                decided <= len(scripts) + 1, "decided", "a script for each label", "more"
-            )
-            model = SequenceModel.from_payload(model, COLUMNS, decided)
-        lists = [
+            most = min(len(scripts) + 1, MAX_LABELS // grades)
+            stored.require(decided <= most, "decided", f"at most {most} expansions", decided)
+            division = division_of(decided, grades)
+            model = SequenceModel.from_payload(model, COLUMNS, decided * grades, division)
+        by_form, by_affix = (
             _labels_of(part, len(scripts) + 1, 1 if model is None else decided, longest)
             for part, longest in ((read["forms"], None), (read["affixes"], LONGEST_AFFIX + 1))
-        ]
-        return cls(ExpansionLexicon(scripts, *lists), model, read["spacing"])
+        )
+        return cls(ExpansionLexicon(scripts, by_form, by_affix, slots), model, read["spacing"])
+
+
+def division_of(decided: int, grades: int) -> Division | None:
+    """The parts of the labels of so many numbers of expansions: the number, and the grade, of one
+    word or of several. None if there is one grade: labels are not divided.
+
+    There is one class, as labels have no bigrams.
+    """
+    if grades == 1:
+        return None
+    parts = [
+        [number, decided + (number != ONE_WORD) * grades + grade]
+        for number in range(decided)
+        for grade in range(grades)
+    ]
+    full = np.ones(decided + 2 * grades, dtype=np.int32)
+    return Division(LabelParts.of(parts), full, np.zeros(len(parts), dtype=np.uint16))
 
 
 def decisions_at(
@@ -251,7 +283,7 @@ def decisions_at(
         cells = sentence.misc[first : place + reach + 1] or (MISSING,) * len(forms)
         windows.append(Paragraph(forms, [SPACE_AFTER_NO not in cell for cell in cells]))
         before.append(place - first)
-    values, starts = paragraph_columns(windows, spacing=spacing)
+    values, starts = expander_columns(windows, spacing)
     rows = starts[:-1] + np.array(before, dtype=np.int64)
     return Decisions(values, starts, rows, candidates_of([labels for *_, labels in places]))
 

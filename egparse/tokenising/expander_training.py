@@ -20,16 +20,19 @@ from egparse.fitting.optimise import Prepared
 from egparse.fitting.task import Outcomes
 from egparse.layers import EXPANDER
 from egparse.sentences import Sentence
-from egparse.splitting.columns import COLUMNS
 from egparse.splitting.paragraphs import surface_tokens
 from egparse.tagging.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence
 from egparse.tagging.sequence_model import without_small_weights
 from egparse.tokenising.blanks import SPACE_AFTER_NO
-from egparse.tokenising.expander import MAX_SCRIPTS, Expander, decisions_at
-from egparse.tokenising.expansion_lexicon import ONE_WORD, ExpansionLexicon, Labels
-from egparse.tokenising.expansion_scripts import choose_scripts, is_script
+from egparse.tokenising.expander import MAX_LABELS, Expander, decisions_at, division_of
+from egparse.tokenising.expander_columns import COLUMNS
+from egparse.tokenising.expansions.known_words import KnownWords, frequency_of
+from egparse.tokenising.expansions.lexicon import ONE_WORD, ExpansionLexicon, Labels
+from egparse.tokenising.expansions.scripts import choose_scripts, is_script
+from egparse.tokenising.expansions.slots import GRADES
 from egparse.types import Floats
 
+_MAX_SCRIPTS = MAX_LABELS // GRADES - 1
 _UNLIKE = -1
 """In place of the label of a multiword token that no script makes."""
 
@@ -64,7 +67,7 @@ def has_multiword_tokens(sentences: Sequence[Sentence]) -> bool:
 
 class _Learned(NamedTuple):
     """The lexicon of a corpus, what is decided, each with its candidates, and the correct labels;
-    labels below ``decided`` are the ones that tokens with several candidates have.
+    numbers of expansions below ``decided`` are the ones that tokens with several candidates have.
     """
 
     lexicon: ExpansionLexicon
@@ -114,6 +117,7 @@ class ExpanderTask:
         assert isinstance(settings, ExpanderConfig)
         require_fit(self.name, settings, "labels one by one")
         learned = self._learned
+        grades = learned.lexicon.grades
         templates = compile_templates(settings.templates, COLUMNS)
         reach = int(np.abs(templates.offsets).max(initial=0))
         decisions = decisions_at(self._tokens.sentences, learned.places, reach, self._spacing)
@@ -125,7 +129,8 @@ class ExpanderTask:
                 decisions.starts,
                 np.array(learned.gold, dtype=np.int32),
                 decisions.candidates,
-                learned.decided,
+                learned.decided * grades,
+                division_of(learned.decided, grades),
                 chosen=chosen,
             ),
             SequenceSettings(
@@ -196,62 +201,90 @@ def _learn(tokens: TokenSentences, config: ExpanderConfig) -> _Learned:
         for form, script in zip(sentence.forms, of_tokens, strict=True):
             seen[form][script] += 1
     counts = Counter(script for of_tokens in by_token for script in of_tokens if script)
-    frequent = sorted(counts, key=lambda script: (-counts[script], script))[:MAX_SCRIPTS]
-    lexicon = _lexicon(frequent, seen, config.least_rate)
+    frequent = sorted(counts, key=lambda script: (-counts[script], script))[:_MAX_SCRIPTS]
+    words = _WordCounts(tokens)
+    known = KnownWords.of(words.total)
+    lexicon = ExpansionLexicon.learn(frequent, _numbered(seen, frequent), config.least_rate, known)
     competing = {
-        label
+        number
         for lists in (lexicon.by_form, lexicon.by_affix)
-        for labels in lists.values()
-        for label in labels
-        if len(labels) > 1
+        for numbers in lists.values()
+        for number in numbers
+        if len(numbers) > 1
     }
     ordered = sorted(frequent, key=lambda script: frequent.index(script) + 1 not in competing)
-    lexicon = _lexicon(ordered, seen, config.least_rate)
+    numbered = _numbered(seen, ordered)
+    lexicon = ExpansionLexicon.learn(ordered, numbered, config.least_rate, known)
     decided = 1 + len(competing - {ONE_WORD})
-    numbers = {script: label for label, script in enumerate(("", *ordered))}
     candidates = {
-        form: _candidates(
-            form, {numbers[one]: n for one, n in of_form.items()}, lexicon, decided, config
-        )
-        for form, of_form in seen.items()
+        form: _candidates(form, of_form, lexicon, decided, config, words)
+        for form, of_form in numbered.items()
     }
+    numbers = {script: number for number, script in enumerate(ordered, start=1)}
     places, gold = [], []
     for number, (sentence, of_tokens) in enumerate(zip(tokens.sentences, by_token, strict=True)):
         for place, (form, script) in enumerate(zip(sentence.forms, of_tokens, strict=True)):
-            labels = candidates[form]
-            if len(labels) > 1 and numbers[script] in labels:
+            labels, right = candidates[form], numbers.get(script, ONE_WORD)
+            if len(labels) > 1 and right < decided:
                 places.append((number, place, labels))
-                gold.append(numbers[script])
+                gold += [label for label in labels if label // lexicon.grades == right]
     if not places:  # nothing to learn from what affixes suggest
         lexicon = ExpansionLexicon(ordered, lexicon.by_form, {})
     return _Learned(lexicon, places, gold, decided)
 
 
-def _lexicon(
-    scripts: Sequence[str], seen: dict[str, Counter[str]], least_rate: float
-) -> ExpansionLexicon:
-    numbers = {script: label for label, script in enumerate(("", *scripts))}
-    labels = {
-        form: Counter({numbers.get(script, ONE_WORD): n for script, n in counts.items()})
-        for form, counts in seen.items()
-    }
-    return ExpansionLexicon.learn(scripts, labels, least_rate)
+def _numbered(seen: dict[str, Counter[str]], scripts: Sequence[str]) -> dict[str, Counter[int]]:
+    """How often each form had the number of each expansion."""
+    numbers = {script: number for number, script in enumerate(scripts, start=1)}
+    by_form = {}
+    for form, counts in seen.items():
+        by_form[form] = Counter[int]()
+        for script, count in counts.items():
+            by_form[form][numbers.get(script, ONE_WORD)] += count
+    return by_form
+
+
+class _WordCounts:
+    """How often the words of a corpus occur, in all and by the form of the token, lower-cased."""
+
+    def __init__(self, tokens: TokenSentences) -> None:
+        self.total: Counter[str] = Counter()
+        self._by_form: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        for sentence, expanded in zip(*tokens, strict=True):
+            for place, form in enumerate(sentence.forms):
+                words = [word.lower() for word in expanded.get(place, (form,))]
+                self.total.update(words)
+                self._by_form[form.lower()].update(words)
+
+    def frequencies_beside(self, form: str) -> Callable[[str], int]:
+        """The frequency of a word in all tokens but those of a form: what it is for a form that was
+        not seen.
+        """
+        own = self._by_form[form.lower()]
+
+        def frequency(word: str) -> int:
+            return frequency_of(self.total[word.lower()] - own[word.lower()])
+
+        return frequency
 
 
 def _candidates(
     form: str,
-    seen: dict[int, int],
+    seen: Counter[int],
     lexicon: ExpansionLexicon,
     decided: int,
     config: ExpanderConfig,
+    words: _WordCounts,
 ) -> Labels:
     """The labels between which training decides for a form: those that it had and, if it is rare,
     also those that it would have if it were not known.
     """
-    labels = set(seen)
-    if sum(seen.values()) < config.frequent:
-        labels.update(lexicon.by_affixes(form))
-    return tuple(sorted(label for label in labels if label < decided))
+    numbers, frequency = set(seen), None
+    if seen.total() < config.frequent:
+        numbers.update(lexicon.by_affixes(form))
+        frequency = words.frequencies_beside(form)
+    below = tuple(sorted(number for number in numbers if number < decided))
+    return lexicon.graded(form, below, frequency)
 
 
 def _open_places(

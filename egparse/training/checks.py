@@ -39,6 +39,7 @@ from egparse.splitting.columns import COLUMNS as SPLITTER_COLUMNS
 from egparse.splitting.language import check_language, find_language
 from egparse.tagging.tree_columns import tree_columns
 from egparse.tokenising.columns import COLUMNS as TOKENISER_COLUMNS
+from egparse.tokenising.expander_columns import COLUMNS as EXPANDER_COLUMNS
 
 
 def check_settings(config: TrainConfig) -> TrainConfig:
@@ -159,7 +160,7 @@ def _check_templates(config: TrainConfig) -> None:
     with _named("tokeniser.templates"):
         compile_templates(config.tokeniser.templates, TOKENISER_COLUMNS)
     with _named("expander.templates"):
-        compile_templates(config.expander.templates, SPLITTER_COLUMNS)
+        compile_templates(config.expander.templates, EXPANDER_COLUMNS)
 
     def arcs(texts: Sequence[str], names: Sequence[str]) -> object:
         return compile_arc_templates(texts, names, BETWEEN)

@@ -8,11 +8,11 @@ import io
 import json
 import subprocess
 import sys
-from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from sample_treebank import quick, sample
 from tokenising.small_french import block, sentences
@@ -25,6 +25,7 @@ from egparse.fitting.task import calibrated, fit
 from egparse.pipeline.model import Model
 from egparse.readers.conllu import format_sentence, read_conllu
 from egparse.sentences import Sentence, SurfaceToken
+from egparse.storage.compressed_arrays import compress_array
 from egparse.storage.schema import Misfit, Stored
 from egparse.tokenising.expander import Expander
 from egparse.tokenising.expander_training import (
@@ -33,7 +34,6 @@ from egparse.tokenising.expander_training import (
     has_multiword_tokens,
     score_multiword,
 )
-from egparse.tokenising.expansion_lexicon import ExpansionLexicon
 from egparse.training.run import train
 
 UD = Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "ud"
@@ -90,6 +90,24 @@ def test_case_and_affixes_tell_of_unknown_forms() -> None:
     assert expanded("REGARDE-LE") == "REGARDE+LE"
     assert expanded("Une tasse") == "Une tasse"
     assert expanded("-le") == "-le"
+
+
+@cache
+def with_prefixes() -> Expander:
+    """Nouns with the prefixes b and u, or none of them, among verbs that begin with these letters
+    as a part of the word.
+    """
+    nouns = ("mor", "lev", "taka", "sapir", "deget", "nero", "kiv", "zot", "gam", "pila", "rutu")
+    verbs = [first + rest for first in "bu" for rest in ("ina", "sef", "axa", "oro", "iri", "eme")]
+    tokens = [(noun, (noun,)) for noun in nouns] * 2 + [(verb, (verb,)) for verb in verbs]
+    tokens += [(prefix + noun, (prefix, noun)) for prefix in "bu" for noun in nouns[:-1]]
+    (sentence,) = read_conllu(io.StringIO(block(tokens)))
+    config = quick("expander.min_count=1").expander
+    return fit(ExpanderTask([sentence] * 2, [], config, seed=1), silent).predictor
+
+
+def test_a_known_word_behind_a_prefix_tells_of_unknown_forms() -> None:
+    assert expanded("brutu burutu buxix", with_prefixes()) == "b+rutu burutu buxix"
 
 
 def test_sentences_without_multiword_tokens_stay_as_they_are() -> None:
@@ -158,22 +176,6 @@ def test_a_learner_of_something_else_is_refused() -> None:
         train(sentences(20), None, config)
 
 
-def test_affixes_are_kept_if_enough_forms_share_them() -> None:
-    seen = {form: Counter({1: 1}) for form in ("a's", "b's", "c's")}
-    seen |= {form: Counter({0: 1}) for form in ("as", "bs", "cs", "ds", "es", "fs", "gs")}
-    seen["l'x"] = Counter({2: 5})
-    lexicon = ExpansionLexicon.learn(["a[:-2]|[-2:]", "a[:2]|[2:]"], seen, 0.5)
-    assert lexicon.by_affix == {"-'s": (0, 1)}
-    assert lexicon.candidates("x's") == (0, 1)
-    assert lexicon.candidates("xs") == (0,)
-    assert lexicon.candidates("'s") == (0,)  # no form remains before it
-    assert lexicon.candidates("l'x") == (2,)
-    assert lexicon.candidates("L'X") == (2,)
-    assert lexicon.words("L'X", 2) == ("L'", "X")
-    wider = ExpansionLexicon.learn(["a[:-2]|[-2:]", "a[:2]|[2:]"], seen, 0.3)
-    assert wider.by_affix == {"-s": (0, 1)}
-
-
 def test_a_model_file_has_it(tmp_path: Path) -> None:
     own = [*sentences(60), *sample("train")[:30]]
     config = quick("hold_out=0.1", 'layers=["upos"]', "language=fr", "tokeniser.train=false")
@@ -201,6 +203,11 @@ def faulty(**changes: Any) -> dict[str, Any]:
 
 def test_what_a_model_file_may_not_hold() -> None:
     payload = expander().to_payload()
+    slots = payload["slots"]
+
+    def known(frequency: int, cells: int) -> dict[str, Any]:
+        return compress_array(np.full(cells, frequency, dtype=np.uint8))
+
     again = Expander.from_payload(Stored(payload))
     tokens = as_tokens(sentences(30, seed=3)).sentences
     assert again.expand(tokens) == expander().expand(tokens)
@@ -208,9 +215,14 @@ def test_what_a_model_file_may_not_hold() -> None:
         ({"scripts": ["x"] * len(payload["scripts"])}, "texts that differ"),
         ({"scripts": [*payload["scripts"][:-1], "no script"]}, "scripts of expansions"),
         ({"scripts": payload["scripts"][:1]}, "decided"),
-        ({"decided": 1}, "expected numbers from 0 to 0"),
+        ({"decided": 1}, "expected numbers from 0 to"),
         ({"model": None}, "labels below 1"),
         ({"affixes": payload["forms"]}, "affixes of at most 6 characters"),
+        ({"slots": {**slots, "words": slots["words"][1:]}}, "slots.words: expected"),
+        ({"slots": {**slots, "closed": [[]] * len(slots["words"])}}, "slots.closed: expected"),
+        ({"slots": {**slots, "known": known(4, 1 << 19)}}, "slots.known: expected numbers"),
+        ({"slots": {**slots, "known": known(0, 9)}}, "slots.known: expected"),
+        ({"slots": None}, "slots: expected"),
     ):
         with pytest.raises(Misfit, match=expected):
             Expander.from_payload(Stored(faulty(**fault)))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from properties import examples
 
 from egparse.readers.conllu import read_conllu
-from egparse.tokenising.expansion_scripts import choose_scripts, expand, is_script, scripts_of
+from egparse.tokenising.expansions.scripts import choose_scripts, expand, is_script, scripts_of
 
 UD = Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "ud"
 

@@ -120,6 +120,13 @@ def expand(script: str, form: str) -> tuple[str, ...] | None:
     return tuple(expanded) if all(expanded) else None
 
 
+@lru_cache(maxsize=1 << 12)
+def slots_of(script: str) -> tuple[str, ...]:
+    """The texts of the words of a script: ``[:-3]`` and ``[-3:]`` of ``a[:-3]|[-3:]``."""
+    words = _WORD.finditer(script, 1)
+    return tuple(script[word.start() : word.end(3)] for word in words if word[0])
+
+
 def is_script(text: str) -> bool:
     """Whether a text is that of a script."""
     match = _WHOLE.fullmatch(text)

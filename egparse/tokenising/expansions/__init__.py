@@ -1,0 +1,1 @@
+"""Expansions of multiword tokens: how they are written, and which ones a form may have."""
