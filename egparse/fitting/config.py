@@ -370,8 +370,8 @@ class TokeniserConfig(LearningConfig):
 
     train: bool = setting(
         True,
-        "whether to train one, where the corpus marks blanks; without it plain text is split into "
-        "words by spaCy's rules",
+        "whether to train one, on a treebank (CoNLL-U, CoNLL-X); without it plain text is split "
+        "into words by spaCy's rules",
     )
     templates: tuple[str, ...] = setting(TOKENISER_TEMPLATES, "feature templates")
     bigrams: bool = setting(True, "whether label bigrams have weights; false: places one by one")
