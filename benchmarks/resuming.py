@@ -2,13 +2,13 @@
 was not, and what checkpoints cost.
 
 Usage: python benchmarks/resuming.py TRAIN.conllu DEV.conllu [--sentences N] [--kills K]
-[--signals NAME ...] [--pairs P] [--minutes M] [--seed S] [--set KEY=VALUE ...]
+[--signals NAME ...] [--within SHARE] [--pairs P] [--minutes M] [--seed S] [--set KEY=VALUE ...]
 
 A run over the first N sentences, with N / 5 for development, is made as it is, then runs that write
 a checkpoint after every pass and get a signal, one of those named at random (SIGKILL), after a
-random time, each up to half as long as the whole run, and are resumed until they end, until there
-were K kills. Models and histories are compared but for CPU times. The cost is the ratio of CPU
-seconds with --checkpoint M and without, in P alternating pairs. Prints one JSON object.
+random time of up to half of that of the whole run (SHARE), and are resumed until they end, until
+there were K kills. Models and histories are compared but for CPU times. The cost is the ratio of
+CPU seconds with --checkpoint M and without, in P alternating pairs. Prints one JSON object.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def take_signals() -> None:
 
 
 def kill_again_and_again(
-    training: Training, plain: Run, kills: int, signals: Sequence[str], seed: int
+    training: Training, plain: Run, kills: int, signals: Sequence[str], within: float, seed: int
 ) -> dict[str, Any]:
     """What became of runs that were killed so often."""
     rng, wanted = random.Random(seed), training.result("plain")
@@ -145,7 +145,7 @@ def kill_again_and_again(
         name = f"killed{number}"
         options = ["--checkpoint", "0", "--resume"]
         while True:
-            moment, chosen = rng.uniform(0, plain.wall / 2), rng.choice(signals)
+            moment, chosen = rng.uniform(0, plain.wall * within), rng.choice(signals)
             signalled = signal.Signals[chosen]
             if training.run(name, *options, kill_after=moment, number=signalled).ended:
                 break
@@ -172,6 +172,7 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=500)
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--signals", nargs="+", choices=NAMES, default=NAMES[:1])
+    parser.add_argument("--within", type=float, default=0.5, help="share of the whole run's time")
     parser.add_argument("--pairs", type=int, default=3)
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--seed", type=int, default=1)
@@ -185,7 +186,9 @@ def main() -> None:
         training = Training(folder, [str(corpus), "--dev", str(dev), *settings])
         training.run("warm")  # compiles kernels that are new
         plain = training.run("plain")
-        killed = kill_again_and_again(training, plain, options.kills, options.signals, options.seed)
+        killed = kill_again_and_again(
+            training, plain, options.kills, options.signals, options.within, options.seed
+        )
         ratios = []
         for number in range(options.pairs):
             without = training.run(f"without{number}").cpu

@@ -60,24 +60,26 @@ def full_disk():
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 
-class Disturbed:
-    @staticmethod
-    def run(command, check, **options):
-        if sys.argv[2] == "full disk":
-            return subprocess.run(command, preexec_fn=full_disk, check=check, **options)
-        if sys.argv[2] == "no compiler":
-            broken = pathlib.Path(tempfile.mkdtemp())
-            (broken / "numba.py").write_text("raise ImportError('no compiler here')")
-            options["env"]["PYTHONPATH"] = f"{broken}:{options['env']['PYTHONPATH']}"
-            return subprocess.run(command, check=check, **options)
-        process = subprocess.Popen(command, **options)
-        try:
-            process.wait(5)
-        except subprocess.TimeoutExpired:
-            process.kill()
-        return subprocess.CompletedProcess(command, process.wait())
+really = subprocess.run
 
-hatch_build.subprocess = Disturbed
+def run(command, **options):
+    if "egparse.compilation.compiler.build" not in command:
+        return really(command, **options)
+    if sys.argv[2] == "full disk":
+        return really(command, preexec_fn=full_disk, **options)
+    if sys.argv[2] == "no compiler":
+        broken = pathlib.Path(tempfile.mkdtemp())
+        (broken / "numba.py").write_text("raise ImportError('no compiler here')")
+        options["env"]["PYTHONPATH"] = f"{broken}:{options['env']['PYTHONPATH']}"
+        return really(command, **options)
+    process = subprocess.Popen(command, cwd=options["cwd"], env=options["env"])
+    try:
+        process.wait(5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+    return subprocess.CompletedProcess(command, process.wait())
+
+subprocess.run = run  # hatchling loads the hook a second time
 print(hatch_build.build_wheel(sys.argv[1]))
 """
 FAULTS = ("no compiler", "killed", "full disk")
