@@ -291,13 +291,9 @@ def test_a_file_without_permission_is_named(small: Path) -> None:
 def test_a_file_that_shrinks_while_it_is_read_is_truncated(
     small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    size = small.stat().st_size
+    stale = small.stat()
     small.write_bytes(small.read_bytes()[:-1])
-
-    class Stale:
-        st_size = size
-
-    monkeypatch.setattr(os, "fstat", lambda _: Stale)
+    monkeypatch.setattr(os, "fstat", lambda _: stale)
     assert fault_of(read_model, small) == "truncated: the file became shorter while it was read"
 
 
