@@ -61,7 +61,7 @@ def test_a_model_shows_them_as_a_file_to_edit(trained: Trained, tmp_path: Path) 
     model = Model.load(trained.model)
     assert model.with_exceptions("none").with_exceptions(path).exceptions == model.exceptions
     found = json.loads(run("inspect", trained.model, "--json").stdout)["exceptions"]
-    assert [one["text"] for one in found][0] == "<emoji>"
+    assert found[0]["text"] == "<emoji>"
     refused = run("inspect", trained.model, "--exceptions", "--json", status=2)
     assert "cannot be combined with --json" in refused.stderr
 
