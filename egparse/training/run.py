@@ -152,10 +152,8 @@ def prepared_run(
     """A run without a base over a corpus, with ``teachers`` of its parser or none.
 
     Raises:
-        ConfigError: settings that do not fit the corpus or the layers to train.
-        EgparseError: a faulty file of exceptions.
+        EgparseError: settings that do not fit the corpus or the layers, faulty exceptions.
     """
-    exceptions = read_exceptions(config.exceptions, config.language)
     joint = layers_together(config, corpus.train, corpus.layers)
     check_for_corpus(config, corpus.train, corpus.layers, joint)
     if corpus.paragraphs is not None:
@@ -179,7 +177,7 @@ def prepared_run(
         joint=joint,
         teachers=teachers,
         journal=journal,
-        exceptions=exceptions,
+        exceptions=read_exceptions(config.exceptions, config.language),
     )
 
 
@@ -188,9 +186,8 @@ class Run:
     """One run over the tasks, in an order in which each can use the predictions of earlier ones.
 
     ``base`` holds the predictors that training continues from, over the same columns; a layer of
-    tags that is not trained is predicted by its tagger. One task learns the ``joint`` layers. The
-    words of both parts get the tags that later tasks see as the run proceeds. Tasks that none of
-    these reads may be learned ``aside``.
+    tags that is not trained is predicted by its tagger. One task learns the ``joint`` layers. Words
+    get the tags that later tasks see as the run proceeds; others may be learned ``aside``.
     """
 
     corpus: Corpus

@@ -13,8 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sample_treebank import quick_model
 from spacy.language import Language
+from spacy.symbols import LEMMA, NORM, ORTH
+from spacy.tokens import Doc
 
 from egparse.errors import EgparseError, ModelFileError
+from egparse.hub.resolve import find_model
 from egparse.pipeline.model import Model
 from egparse.spacy_components.model_holder import LanguageWarning
 from egparse.spacy_components.tokens.multiword import words_of
@@ -130,3 +133,74 @@ def test_a_model_without_a_tokeniser_is_refused(tmp_path: Path) -> None:
 def test_another_language_is_warned_of() -> None:
     with pytest.warns(LanguageWarning):
         with_tokenizer("fr_sequoia", "en")
+
+
+def special(nlp: Language) -> Language:
+    nlp.tokenizer.add_special_case("gimme", [{ORTH: "gim", NORM: "give"}, {ORTH: "me"}])
+    nlp.tokenizer.add_special_case("f**k", [{"ORTH": "f**k", "TAG": "VB", LEMMA: "hug"}])
+    return nlp
+
+
+def described(doc: Doc) -> list[tuple[str, ...]]:
+    return [(token.text, token.norm_, token.tag_, token.lemma_) for token in doc]
+
+
+SPECIAL = "gimme a f**k, Gimme f*uk gimmes"
+
+
+def test_special_cases_are_split_as_they_say() -> None:
+    found = described(special(with_tokenizer("en_ewt"))(SPECIAL))
+    assert " ".join(text for text, *_ in found) == "gim me a f**k , Gimme f*uk gimmes"
+    assert found[0][1] == "give"
+    assert found[3][2:] == ("VB", "hug")
+
+
+def test_special_cases_go_with_the_pipeline(tmp_path: Path) -> None:
+    nlp = special(with_tokenizer("en_ewt"))
+    expected = described(nlp(SPECIAL))
+    nlp.to_disk(tmp_path / "saved")
+    plain = with_tokenizer("en_ewt")
+    others = [
+        spacy.load(tmp_path / "saved"),
+        with_tokenizer("en_ewt").from_bytes(nlp.to_bytes()),
+        pickle.loads(pickle.dumps(nlp)),
+    ]
+    assert [described(other(SPECIAL)) for other in others] == [expected] * 3
+    assert described(special(plain)(SPECIAL)) == expected
+    plain.from_bytes(with_tokenizer("en_ewt").to_bytes()).to_disk(tmp_path / "saved")
+    assert described(spacy.load(tmp_path / "saved")(SPECIAL)) != expected
+
+
+@pytest.mark.parametrize(
+    ("tokens", "text"),
+    [
+        (
+            [{ORTH: "gi"}, {ORTH: "me"}],
+            "expected ORTH of tokens that spell it, got \\['gi', 'me'\\]",
+        ),
+        ([{ORTH: "gimme", "DEP": "x"}], "expected texts of ORTH, NORM, .*, got DEP 'x'"),
+        ([], "expected ORTH of tokens"),
+    ],
+)
+def test_a_special_case_that_is_none_is_refused(
+    nlp: Language, tokens: list[dict[int | str, str]], text: str
+) -> None:
+    with pytest.raises(EgparseError, match=f"special case 'gimme': {text}"):
+        nlp.tokenizer.add_special_case("gimme", tokens)
+
+
+def test_components_use_the_exceptions_of_their_model(tmp_path: Path) -> None:
+    path = tmp_path / "mine.conllu"
+    lines = [
+        "1\tdog\tmutt\tADV\t_\t_\t_\t_\t_\t_",
+        "",
+        "1\tno.\t_\t_\t_\t_\t_\t_\t_\tSentenceEnd=No",
+    ]
+    path.write_text("\n".join([*lines, "2\t<number>\t_\t_\t_\t_\t_\t_\t_\t_", "", ""]))
+    Model.load(find_model(Path("en_ewt"))).with_exceptions(path).save(tmp_path / "en.msgpack")
+    nlp = spacy.blank("en")
+    for name in ("egparse_senter", "egparse_tagger", "egparse_lemmatizer"):
+        nlp.add_pipe(name, config={"model": str(tmp_path / "en.msgpack")})
+    doc = nlp(Doc(nlp.vocab, ["A", "dog", "said", "no.", "5", "times", "."]))
+    assert (doc[1].pos_, doc[1].lemma_) == ("ADV", "mutt")
+    assert not doc[4].is_sent_start
