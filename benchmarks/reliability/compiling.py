@@ -72,11 +72,12 @@ def run(command, **options):
         (broken / "numba.py").write_text("raise ImportError('no compiler here')")
         options["env"]["PYTHONPATH"] = f"{broken}:{options['env']['PYTHONPATH']}"
         return really(command, **options)
-    process = subprocess.Popen(command, cwd=options["cwd"], env=options["env"])
+    options = {key: options[key] for key in ("cwd", "env")}
+    process = subprocess.Popen(command, start_new_session=True, **options)
     try:
         process.wait(5)
     except subprocess.TimeoutExpired:
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)
     return subprocess.CompletedProcess(command, process.wait())
 
 subprocess.run = run  # hatchling loads the hook a second time
@@ -138,14 +139,16 @@ class Trial:
                 (os.killpg if number == signal.SIGINT else os.kill)(victim, number)
                 counts[where] += 1
             where += f" after {moment:.1f} s"
-            said = first.communicate(timeout=600)[1]
+            first.wait(600)
+            left = left_of(first.pid, PATIENCE)
             counts["was over before"] += first.returncode == 0
-            if "Traceback" in said or first.returncode == 1:
-                self.failures.append(f"{where}: status {first.returncode}: {said[-600:]}")
-            if left := left_of(first.pid, PATIENCE):
+            if left:
                 self.failures.append(f"{where}: processes are left: {left}")
                 for process in left:
                     os.kill(process, signal.SIGKILL)
+            said = first.communicate(timeout=600)[1]
+            if "Traceback" in said or first.returncode == 1:
+                self.failures.append(f"{where}: status {first.returncode}: {said[-600:]}")
             said = second.communicate(timeout=600)[1]
             if second.returncode:
                 self.failures.append(f"{where}: the other: {second.returncode}: {said[-300:]}")
