@@ -84,28 +84,30 @@ def outcome_of(path: str, saves: bool) -> dict[str, Any]:
     loading it and annotating took.
     """
     before, begun = reset_peak(), time.perf_counter()
+    model, annotations, found = None, list[Any](), {"outcome": "accepted", "text": ""}
     try:
         model = Model.load(path)
-    except ModelFileError as error:
-        is_one_line = str(error).isprintable() and str(error).startswith(path)
-        return {"outcome": "refused" if is_one_line else "fault", "text": str(error)}
-    except Exception:
-        return {"outcome": "fault", "text": traceback.format_exc()}
-    try:
         annotations = annotate(model)
-        facts = {"seconds": time.perf_counter() - begun, "bytes": peak() - before}
-        changed = change_by_saving(model, annotations, Path(path).parent) if saves else ""
+    except ModelFileError as error:
+        is_refused = model is None and str(error).isprintable() and str(error).startswith(path)
+        found = {"outcome": "refused" if is_refused else "fault", "text": str(error)}
     except Exception:
-        return {"outcome": "fault", "text": traceback.format_exc()}
-    return {"outcome": "changed" if changed else "accepted", "text": changed, **facts}
+        found = {"outcome": "fault", "text": traceback.format_exc()}
+    facts = {"seconds": time.perf_counter() - begun, "bytes": peak() - before}
+    if saves and model is not None and found["outcome"] == "accepted":
+        try:
+            changed = change_by_saving(model, annotations, Path(path).parent)
+            found = {"outcome": "changed", "text": changed} if changed else found
+        except Exception:
+            found = {"outcome": "fault", "text": traceback.format_exc()}
+    return found | facts
 
 
 def main() -> None:
     """Answer until there are no more paths."""
     for number, line in enumerate(sys.stdin):
-        nothing = {"seconds": 0.0, "bytes": 0}
         found = outcome_of(line.rstrip("\n"), number % SAVED_EVERY == 0)
-        sys.stdout.write(json.dumps(nothing | found) + "\n")
+        sys.stdout.write(json.dumps(found) + "\n")
         sys.stdout.flush()
 
 
