@@ -41,7 +41,12 @@ from egparse.training.checks import check_settings, with_language
 from egparse.training.columns import named_columns
 from egparse.training.division import divide, layers_to_train
 from egparse.training.run import Run, prepared_run
-from egparse.training.text import expander_task, learns_multiword_tokens, learns_tokens
+from egparse.training.text import (
+    expander_task,
+    learns_multiword_tokens,
+    learns_tokens,
+    tokeniser_task,
+)
 
 Predictor = TypeVar("Predictor", bound=Calibrated)
 
@@ -222,7 +227,9 @@ def _check_tasks(run: Run, paths: Mapping[str, PathConfig]) -> None:
     if corpus.paragraphs is not None:
         possible.add(SPLITTER)
     if learns_tokens(corpus.train, config):
-        possible.add(TOKENISER)
+        tokeniser = tokeniser_task(corpus.train, corpus.dev, config)
+        if tokeniser.without_model() is None:
+            possible.add(TOKENISER)
     if learns_multiword_tokens(corpus.train, config):
         expander = expander_task(corpus.train, corpus.dev, config)
         if expander.without_model() is None:
