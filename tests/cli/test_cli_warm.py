@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
+import subprocess
+import sys
+import textwrap
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
@@ -44,3 +48,23 @@ def test_what_ends_the_compilation_is_said_in_one_line(
     with pytest.raises(EgparseError) as caught:
         warm(quiet=True)
     assert str(caught.value) == expected.format(folder=tmp_path)
+
+
+def test_no_worker_outlives_a_compilation_that_is_killed() -> None:
+    program = """
+        import os, signal, time
+        from egparse.compilation.compiler import build
+        if __name__ == "__main__":
+            pool = build._pool(1)
+            pool.submit(os.getpid).result()
+            pool.submit(time.sleep, 600)
+            os.kill(os.getpid(), signal.SIGKILL)
+    """
+    # run() ends when the last process that has the standard output has ended, the worker too
+    ended = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert ended.returncode == -signal.SIGKILL

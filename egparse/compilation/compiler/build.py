@@ -12,8 +12,9 @@ import sys
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
 
 from egparse.compilation import processors
 from egparse.compilation.compiler.ahead import known_variants, program_of
@@ -40,8 +41,7 @@ def compile_all(
     largest = max(rooms.values(), key=lambda room: sum(map(len, room)), default=[])
     waiting, known = deque(largest), set(lines)
     running: dict[Future[list[str]], list[str]] = {}
-    # a forked child of a process with threads may hang
-    with ProcessPoolExecutor(jobs or _n_cores(), mp_context=get_context("spawn")) as pool:
+    with _pool(jobs or _n_cores()) as pool:
         for room in rooms.values():
             if room is not largest:
                 running[pool.submit(_compile_room, folder, room, levels)] = room
@@ -58,6 +58,25 @@ def compile_all(
                 waiting += [need for need in each.result() if need not in known]
                 known.update(each.result())
                 yield from running.pop(each)
+
+
+def _pool(jobs: int) -> ProcessPoolExecutor:
+    # a forked child of a process with threads may hang
+    return ProcessPoolExecutor(jobs, get_context("spawn"), _end_with_parent)
+
+
+def _end_with_parent() -> None:
+    """Have this process end when the one that started it has been killed: the pool's own pipes do
+    not tell, as each worker holds both ends of them.
+    """
+    parent = parent_process()
+    assert parent is not None
+
+    def wait_for_end() -> None:
+        parent.join()
+        os._exit(1)
+
+    Thread(target=wait_for_end, daemon=True).start()
 
 
 def _compile_room(folder: Path, lines: Sequence[str], levels: Sequence[str]) -> list[str]:
