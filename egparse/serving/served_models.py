@@ -98,11 +98,13 @@ class ServedModels:
         }
 
 
-def load_models(names: Sequence[str | Path]) -> ServedModels:
-    """Load models by their paths or names; see ``hub.resolve.find_model``.
+def load_models(names: Sequence[str | Path], exceptions: str | Path | None = None) -> ServedModels:
+    """Load models by their paths or names; see ``hub.resolve.find_model``. ``exceptions``: see
+    ``Model.with_exceptions``.
 
     Raises:
-        EgparseError: a model that does not exist or cannot be read, or two files of one name.
+        EgparseError: a model that does not exist or cannot be read, two files of one name, or
+            faulty exceptions.
     """
     paths: dict[str, Path] = {}
     for name in names:
@@ -110,10 +112,13 @@ def load_models(names: Sequence[str | Path]) -> ServedModels:
         other = paths.setdefault(path.stem, path)
         if other is not path:
             raise EgparseError(f"{path}: expected models of different names, got that of {other}")
-    return ServedModels(
-        ServedModel(name, Model.load(path), _acknowledgements(metadata_of(path)))
-        for name, path in paths.items()
-    )
+    served = []
+    for name, path in paths.items():
+        model = Model.load(path)
+        if exceptions is not None:
+            model = model.with_exceptions(exceptions)
+        served.append(ServedModel(name, model, _acknowledgements(metadata_of(path))))
+    return ServedModels(served)
 
 
 def _aliases(served: ServedModel) -> Iterator[str]:

@@ -106,6 +106,14 @@ def test_a_model_says_what_it_can_do() -> None:
         understood(ServedModels([parser]), {"data": "", "tagger": ""})
 
 
+def test_models_are_served_with_exceptions(tmp_path: Path) -> None:
+    path = tmp_path / "mine.conllu"
+    path.write_text("1\tgrok\tgrokk\tADV\t_\t_\t_\t_\t_\t_\n\n")
+    served = load_models(["en_ewt"], path).default
+    (sentence,) = served.model("I grok it.")
+    assert (sentence.upos[1], sentence.lemmas[1]) == ("ADV", "grokk")
+
+
 def test_models_are_loaded_by_name_or_path(tmp_path: Path) -> None:
     models = load_models(["pt_bosque", MODELS / "fr_sequoia.msgpack"])
     assert [one.name for one in models] == ["pt_bosque", "fr_sequoia"]

@@ -12,7 +12,7 @@ import typer
 from egparse.cli.exit_codes import reported
 from egparse.cli.kernel_cache import announce_compilation
 from egparse.cli.notices import say, warnings_shown
-from egparse.cli.options import QuietOption, examples
+from egparse.cli.options import ExceptionsOption, QuietOption, examples
 from egparse.cli.terminal import completion
 from egparse.extras import import_with_extra
 
@@ -69,6 +69,7 @@ def serve_cli(
             "anywhere; may be repeated.",
         ),
     ] = None,
+    exceptions: ExceptionsOption = None,
     quiet: QuietOption = False,
 ) -> None:
     """Serve models over HTTP, as UDPipe's service does.
@@ -92,7 +93,7 @@ def serve_cli(
             from egparse.serving.application import Limits, application
             from egparse.serving.served_models import load_models
 
-            served = load_models(models)
+            served = load_models(models, None if exceptions is None else str(exceptions))
             for one in served:
                 one.prepare()
             _log_to_stderr(quiet)
