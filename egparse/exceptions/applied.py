@@ -5,17 +5,17 @@ exception stands.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
 from egparse.exceptions.in_tokens import SequenceSearch
 from egparse.exceptions.table import Exceptions
-from egparse.sentences import MISSING, Sentence, SurfaceToken
+from egparse.sentences import Sentence
 from egparse.splitting.columns import Paragraph
-from egparse.splitting.paragraphs import surface_tokens
 from egparse.splitting.splitter import Splitter
+from egparse.tokenising.expander import in_words
 from egparse.tokenising.tokeniser import Tokens
 from egparse.types import Mask
 
@@ -118,23 +118,7 @@ class ExceptedExpander:
         if not given or (not expanded.tokens and all(len(words) == 1 for words in given.values())):
             return expanded
         by_token = _words_of_tokens(expanded)
-        forms: list[str] = []
-        misc: list[str] = []
-        several: list[SurfaceToken] = []
-        for place, (form, cell) in enumerate(surface_tokens(tokens)):
-            words = given.get(place) or by_token[place]
-            if len(words) == 1:
-                misc.append(cell)
-            else:
-                several.append(SurfaceToken(len(forms), len(forms) + len(words) - 1, form, cell))
-                misc += [MISSING] * len(words)
-            forms += words
-        return replace(
-            expanded,
-            forms=tuple(forms),
-            misc=tuple(misc) if tokens.misc else (),
-            tokens=tuple(several),
-        )
+        return in_words(tokens, [given.get(place, words) for place, words in enumerate(by_token)])
 
 
 def _words_of_tokens(sentence: Sentence) -> list[list[str]]:

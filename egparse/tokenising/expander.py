@@ -189,24 +189,10 @@ class Expander:
         return self.model.score(keys, decisions.candidates)
 
     def _expanded(self, sentence: Sentence, labels: dict[int, int]) -> Sentence:
-        forms: list[str] = []
-        misc: list[str] = []
-        tokens: list[SurfaceToken] = []
-        cells = sentence.misc or (MISSING,) * len(sentence)
-        for place, (form, cell) in enumerate(zip(sentence.forms, cells, strict=True)):
-            label = labels.get(place, ONE_WORD)
-            words = self.lexicon.words(form, label)
-            if words == (form,):
-                misc.append(cell)
-            else:
-                tokens.append(SurfaceToken(len(forms), len(forms) + len(words) - 1, form, cell))
-                misc += [MISSING] * len(words)
-            forms += words
-        return replace(
+        words = self.lexicon.words
+        return in_words(
             sentence,
-            forms=tuple(forms),
-            misc=tuple(misc) if sentence.misc else (),
-            tokens=tuple(tokens),
+            [words(form, labels.get(place, ONE_WORD)) for place, form in enumerate(sentence.forms)],
         )
 
     def to_payload(self) -> dict[str, Any]:
@@ -265,6 +251,29 @@ def division_of(decided: int, grades: int) -> Division | None:
     ]
     full = np.ones(decided + 2 * grades, dtype=np.int32)
     return Division(LabelParts.of(parts), full, np.zeros(len(parts), dtype=np.uint16))
+
+
+def in_words(sentence: Sentence, words: Sequence[Sequence[str]]) -> Sentence:
+    """A sentence of tokens, which have forms and MISC alone, with the words of each token: the MISC
+    of a multiword token moves to ``Sentence.tokens``.
+    """
+    forms: list[str] = []
+    misc: list[str] = []
+    tokens: list[SurfaceToken] = []
+    cells = sentence.misc or (MISSING,) * len(sentence)
+    for form, cell, of_token in zip(sentence.forms, cells, words, strict=True):
+        if (*of_token,) == (form,):
+            misc.append(cell)
+        else:
+            tokens.append(SurfaceToken(len(forms), len(forms) + len(of_token) - 1, form, cell))
+            misc += [MISSING] * len(of_token)
+        forms += of_token
+    return replace(
+        sentence,
+        forms=tuple(forms),
+        misc=tuple(misc) if sentence.misc else (),
+        tokens=tuple(tokens),
+    )
 
 
 def decisions_at(
