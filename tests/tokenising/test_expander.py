@@ -215,7 +215,7 @@ def test_what_a_model_file_may_not_hold() -> None:
         ({"scripts": ["x"] * len(payload["scripts"])}, "texts that differ"),
         ({"scripts": [*payload["scripts"][:-1], "no script"]}, "scripts of expansions"),
         ({"scripts": payload["scripts"][:1]}, "decided"),
-        ({"decided": 1}, "expected numbers from 0 to"),
+        ({"decided": 1}, "expected numbers from 0 to 10, got"),
         ({"model": None}, "labels below 1"),
         ({"affixes": payload["forms"]}, "affixes of at most 6 characters"),
         ({"slots": {**slots, "words": slots["words"][1:]}}, "slots.words: expected"),
