@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from egparse.errors import EgparseError
-from egparse.fitting.config import TrainConfig
-from egparse.fitting.config_files import merge_tables, put, read_config
 from egparse.fitting.progress import Listener, silent
-from egparse.hub.resolve import find_model
+from egparse.io.whole_corpus import read_whole
 from egparse.pipeline.model import Model
-from egparse.readers.whole_corpus import read_whole
 from egparse.sentences import Sentence
+from egparse.service.hub.resolve import find_model
+from egparse.settings.config import TrainConfig
+from egparse.settings.config_files import merge_tables, put, read_config
 from egparse.storage.model_file import read_header
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.run import train as train_sentences
@@ -43,10 +43,10 @@ def train(
 
     Without ``dev`` a tenth of the sentences is held out for development. The language of the model,
     whose rules split plain text into words, is that of the corpus unless ``language`` names one:
-    ``egparse.splitting.language`` finds it out, ``Model.language`` holds it. With a ``base``, a
-    model or its path or name, training continues from it. With ``teachers``, models or their paths
-    or names, the parser learns from their trees too, also on the ``unlabelled`` sentences of which
-    they are sure. ``settings``, which ``egparse.settings``
+    ``egparse.text.splitting.language`` finds it out, ``Model.language`` holds it. With a ``base``,
+    a model or its path or name, training continues from it. With ``teachers``, models or their
+    paths or names, the parser learns from their trees too, also on the ``unlabelled`` sentences of
+    which they are sure. ``settings``, which ``egparse.settings``
     lists, are nested tables or full keys: ``train(..., seed=7, parser={"c": 20.0},
     **{"upos.c": 1.0})``. ``listener`` gets an event for each pass (``egparse.fitting.progress``).
     Ctrl-C ends training with what has been trained so far.

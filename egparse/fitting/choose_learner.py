@@ -9,27 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from egparse.errors import ConfigError
-from egparse.fitting.config import (
-    ExpanderConfig,
-    LabellerConfig,
-    LearningConfig,
-    LemmasConfig,
-    ParserConfig,
-    PrunerConfig,
-    SplitterConfig,
-    TaggerConfig,
-    TokeniserConfig,
-    TrainConfig,
-)
 from egparse.fitting.jobs import Jobs, JobsWarning, present_jobs
-from egparse.fitting.joint_tags import section_of
-from egparse.fitting.learner_options import with_own_types
-from egparse.fitting.named_losses import (
-    DEFAULT_LEARNER,
-    LOSSES,
-    fits_probabilities,
-    named_loss,
-)
 from egparse.layers import LEMMAS, MORPHOLOGY
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.registry import (
@@ -43,6 +23,26 @@ from egparse.learners.registry import (
     build,
     check_installed,
     check_settings,
+)
+from egparse.settings.config import (
+    ExpanderConfig,
+    LabellerConfig,
+    LearningConfig,
+    LemmasConfig,
+    ParserConfig,
+    PrunerConfig,
+    SplitterConfig,
+    TaggerConfig,
+    TokeniserConfig,
+    TrainConfig,
+)
+from egparse.settings.joint_tags import section_of
+from egparse.settings.learner_options import with_own_types
+from egparse.settings.named_losses import (
+    DEFAULT_LEARNER,
+    LOSSES,
+    fits_probabilities,
+    named_loss,
 )
 from egparse.types import Singles
 
@@ -359,7 +359,7 @@ def _wanted(name: str) -> str:
 
 
 def loss_of(config: LearningConfig) -> tuple[float, float]:
-    """Beta and gamma of a task's loss (``egparse.losses``).
+    """Beta and gamma of a task's loss (``egparse.learners.losses``).
 
     Raises:
         ConfigError: a named loss that the learner does not minimise.

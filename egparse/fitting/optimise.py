@@ -23,10 +23,10 @@ import numpy.typing as npt
 
 from egparse.errors import EgparseError, NotFiniteError
 from egparse.fitting import interruption
-from egparse.fitting.config import StopConfig
 from egparse.fitting.jobs import cpu_time
 from egparse.fitting.progress import Iteration, Listener, Step
 from egparse.learners.learner import Learner, State
+from egparse.settings.config import StopConfig
 from egparse.types import Singles
 
 if TYPE_CHECKING:

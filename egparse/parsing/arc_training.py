@@ -13,8 +13,6 @@ from egparse.evaluation.quick import attachment
 from egparse.features.arcs import compile_arc_templates
 from egparse.features.word_table import Columns, Words
 from egparse.fitting.choose_learner import build_learner, is_probabilistic
-from egparse.fitting.class_templates import with_classes
-from egparse.fitting.config import LearningConfig, ParserConfig, PrunerConfig
 from egparse.fitting.jobs import in_threads, present_jobs
 from egparse.fitting.optimise import Prepared, require_finite
 from egparse.fitting.task import Calibrated, Outcomes, Part
@@ -46,6 +44,8 @@ from egparse.parsing.training_pieces import (
 from egparse.parsing.tree_inference import Trees
 from egparse.parsing.tree_mixtures import TreeMixture
 from egparse.sentences import MISSING_HEAD, Sentence
+from egparse.settings.class_templates import with_classes
+from egparse.settings.config import LearningConfig, ParserConfig, PrunerConfig
 from egparse.storage.quantised_weights import quantise
 from egparse.storage.ragged import Ragged
 from egparse.storage.scratch import active

@@ -14,18 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from egparse.classes.columns import MAX_COLUMNS, MAX_TABLES
 from egparse.errors import ConfigError, EgparseError, ModelFileError
-from egparse.exceptions.applied import PlainText
-from egparse.exceptions.table import NONE, Exceptions, FixedValues, read_exceptions
 from egparse.features.forms import OBSERVABLES
 from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
-from egparse.fitting.named_losses import probabilistic_layers
-from egparse.fitting.old_tables import config_table_of
 from egparse.layers import (
     LAYERS,
     SUPERTAGS,
     TAG_LAYERS,
 )
-from egparse.lemmas.lemmatiser import Lemmatiser
 from egparse.pipeline.annotate import BATCH_WORDS, Predictors, predict
 from egparse.pipeline.constraints import BatchConstraints, Constraints, ResolvedConstraints
 from egparse.pipeline.given import excepted, given_constraints, resolved
@@ -36,7 +31,12 @@ from egparse.pipeline.text import given_numbers, kept_tags, label_strings, put_b
 from egparse.pipeline.text_reader import Reader, reader_of
 from egparse.pipeline.weights import sizes, strongest
 from egparse.sentences import Sentence
-from egparse.splitting.splitter import Splitter
+from egparse.sequences.joint.morphology import MorphologyTagger
+from egparse.sequences.labeller import Labeller
+from egparse.sequences.lemmas.lemmatiser import Lemmatiser
+from egparse.sequences.tagger import Tagger
+from egparse.settings.named_losses import probabilistic_layers
+from egparse.settings.old_tables import config_table_of
 from egparse.storage.collector import collector_paused
 from egparse.storage.header import check_header
 from egparse.storage.model_file import (
@@ -59,11 +59,11 @@ from egparse.storage.schema import (
     Strings,
     TableOf,
 )
-from egparse.tagging.joint.morphology import MorphologyTagger
-from egparse.tagging.labeller import Labeller
-from egparse.tagging.tagger import Tagger
-from egparse.tokenising.expander import Expander
-from egparse.tokenising.tokeniser import Tokeniser
+from egparse.text.exceptions.applied import PlainText
+from egparse.text.exceptions.table import NONE, Exceptions, FixedValues, read_exceptions
+from egparse.text.splitting.splitter import Splitter
+from egparse.text.tokenising.expander import Expander
+from egparse.text.tokenising.tokeniser import Tokeniser
 from egparse.types import Ints
 
 if TYPE_CHECKING:

@@ -43,8 +43,8 @@ import numpy as np
 
 from egparse import __version__
 from egparse.errors import ModelFileError
-from egparse.regular_files import open_regular
 from egparse.storage.atomic import write_atomically
+from egparse.storage.regular_files import open_regular
 
 MAGIC = b"\x89egp\r\n\x1a\n"
 """A byte that is not text, a name, and line ends that a transfer in text mode would change."""

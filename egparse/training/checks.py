@@ -26,20 +26,20 @@ from egparse.fitting.choose_learner import (
     loss_name,
     refuse_partial,
 )
-from egparse.fitting.class_templates import OF_CLASSES, with_classes, with_room
-from egparse.fitting.config import AUTO, JackknifeConfig, TrainConfig
-from egparse.fitting.config_files import check_config, config_as_table
-from egparse.fitting.joint_tags import section_of
 from egparse.fitting.task import not_annotated
 from egparse.layers import EXPANDER, LEMMAS, MORPHOLOGY, SUPERTAGS, TAG_LAYERS
 from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, arc_column_names
 from egparse.parsing.second_order.features import LABEL_TEMPLATES
 from egparse.sentences import MISSING_HEAD, Sentence
-from egparse.splitting.columns import COLUMNS as SPLITTER_COLUMNS
-from egparse.splitting.language import check_language, find_language
-from egparse.tagging.tree_columns import tree_columns
-from egparse.tokenising.columns import COLUMNS as TOKENISER_COLUMNS
-from egparse.tokenising.expander_columns import COLUMNS as EXPANDER_COLUMNS
+from egparse.sequences.tree_columns import tree_columns
+from egparse.settings.class_templates import OF_CLASSES, with_classes, with_room
+from egparse.settings.config import AUTO, JackknifeConfig, TrainConfig
+from egparse.settings.config_files import check_config, config_as_table
+from egparse.settings.joint_tags import section_of
+from egparse.text.splitting.columns import COLUMNS as SPLITTER_COLUMNS
+from egparse.text.splitting.language import check_language, find_language
+from egparse.text.tokenising.columns import COLUMNS as TOKENISER_COLUMNS
+from egparse.text.tokenising.expander_columns import COLUMNS as EXPANDER_COLUMNS
 
 
 def check_settings(config: TrainConfig) -> TrainConfig:

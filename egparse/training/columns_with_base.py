@@ -15,9 +15,9 @@ from egparse.features.form_statistics import COLUMNS as STATISTICS
 from egparse.features.forms import OBSERVABLES, Lexicon
 from egparse.features.vocabulary import Vocabulary
 from egparse.features.word_table import Columns
-from egparse.fitting.config import TrainConfig
 from egparse.layers import LABELLED, LAYERS, TAG_LAYERS
 from egparse.sentences import MISSING, Sentence
+from egparse.settings.config import TrainConfig
 from egparse.training.columns import (
     annotated_layers,
     check_labels,

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from egparse.errors import EgparseError
-from egparse.fitting.config import TrainConfig
-from egparse.fitting.faults import check_layers
 from egparse.sentences import Sentence, select
-from egparse.splitting.paragraphs import SplitterParts
+from egparse.settings.config import TrainConfig
+from egparse.settings.faults import check_layers
+from egparse.text.splitting.paragraphs import SplitterParts
 from egparse.training.columns import annotated_layers
 from egparse.training.folds import held_out
 from egparse.training.text import splitter_parts

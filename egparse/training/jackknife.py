@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from egparse.fitting import interruption
 from egparse.fitting.checkpoints.journal import Journal
-from egparse.fitting.config import JackknifeConfig
 from egparse.fitting.jobs import in_threads
 from egparse.fitting.optimise import naming
 from egparse.fitting.progress import Listener, Step
-from egparse.tagging.tagger_task import TaggerTask
+from egparse.sequences.tagger_task import TaggerTask
+from egparse.settings.config import JackknifeConfig
 from egparse.types import Ints, Longs
 
 

@@ -12,21 +12,15 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from egparse.errors import EgparseError
-from egparse.exceptions.table import Exceptions, read_exceptions
 from egparse.features.word_table import Columns
 from egparse.fitting import interruption
 from egparse.fitting.checkpoints.journal import Journal
 from egparse.fitting.choose_learner import is_probabilistic
-from egparse.fitting.config import TrainConfig
-from egparse.fitting.config_files import config_of_model
 from egparse.fitting.jobs import present_jobs, working_with
-from egparse.fitting.joint_tags import section_of
 from egparse.fitting.optimise import INTERRUPTED, Best
 from egparse.fitting.progress import Listener, silent
 from egparse.fitting.task import Calibrated, Part, Task, calibrated, fit
 from egparse.layers import EXPANDER, LEMMAS, MORPHOLOGY, SPLITTER, SUPERTAGS, TAG_LAYERS, TOKENISER
-from egparse.lemmas.lemmatiser import Lemmatiser
-from egparse.lemmas.task import LemmaTask
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.arc_training import (
     ArcParserTask,
@@ -41,19 +35,25 @@ from egparse.parsing.second_order.training import SecondOrderTask, check_second_
 from egparse.pipeline.annotate import Predictors
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.splitting.paragraphs import SplitterParts
-from egparse.splitting.splitter import Splitter
-from egparse.splitting.training import SplitterTask
+from egparse.sequences.joint.morphology import MorphologyTagger
+from egparse.sequences.joint.task import MorphologyTask, combinations_of, over
+from egparse.sequences.labeller import Labeller
+from egparse.sequences.labeller_task import DevelopmentTrees, LabellerTask
+from egparse.sequences.lemmas.lemmatiser import Lemmatiser
+from egparse.sequences.lemmas.task import LemmaTask
+from egparse.sequences.supertags import SupertagTask
+from egparse.sequences.tagger import Tagger
+from egparse.sequences.tagger_task import TaggerTask
+from egparse.settings.config import TrainConfig
+from egparse.settings.config_files import config_of_model
+from egparse.settings.joint_tags import section_of
 from egparse.storage import scratch
-from egparse.tagging.joint.morphology import MorphologyTagger
-from egparse.tagging.joint.task import MorphologyTask, combinations_of, over
-from egparse.tagging.labeller import Labeller
-from egparse.tagging.labeller_task import DevelopmentTrees, LabellerTask
-from egparse.tagging.supertags import SupertagTask
-from egparse.tagging.tagger import Tagger
-from egparse.tagging.tagger_task import TaggerTask
-from egparse.tokenising.expander import Expander
-from egparse.tokenising.tokeniser import Tokeniser
+from egparse.text.exceptions.table import Exceptions, read_exceptions
+from egparse.text.splitting.paragraphs import SplitterParts
+from egparse.text.splitting.splitter import Splitter
+from egparse.text.splitting.training import SplitterTask
+from egparse.text.tokenising.expander import Expander
+from egparse.text.tokenising.tokeniser import Tokeniser
 from egparse.training.aside import Aside
 from egparse.training.checks import (
     check_for_corpus,

@@ -24,7 +24,6 @@ import numpy as np
 from egparse.errors import EgparseError
 from egparse.features.word_table import Words
 from egparse.fitting import interruption
-from egparse.fitting.config import TeacherConfig
 from egparse.fitting.progress import Listener, Step, silent
 from egparse.fitting.task import Part
 from egparse.parsing.arc_training import GoldHeads
@@ -34,6 +33,7 @@ from egparse.pipeline.annotate import Predictors, predict_tags
 from egparse.pipeline.k_best import ScoredSentence
 from egparse.pipeline.model import Model
 from egparse.sentences import MISSING_HEAD, Sentence
+from egparse.settings.config import TeacherConfig
 from egparse.types import Ints
 
 _BETWEEN_STEPS = 500  # sentences between two events of progress

@@ -18,8 +18,6 @@ from typing import Any, NamedTuple, TypeVar
 from egparse.errors import ConfigError, EgparseError
 from egparse.fitting import interruption
 from egparse.fitting.choose_learner import loss_name
-from egparse.fitting.config import TrainConfig
-from egparse.fitting.joint_tags import section_of
 from egparse.fitting.optimise import Best, Prepared, naming, optimise
 from egparse.fitting.progress import Iteration, Listener, Step, silent
 from egparse.fitting.task import Calibrated, Task, fit
@@ -37,6 +35,8 @@ from egparse.learners.eg.online import OnlineEG
 from egparse.learners.eg.path import PathConfig, PathPoint, follow
 from egparse.learners.registry import LEARNERS
 from egparse.sentences import Sentence
+from egparse.settings.config import TrainConfig
+from egparse.settings.joint_tags import section_of
 from egparse.training.checks import check_settings, with_language
 from egparse.training.columns import named_columns
 from egparse.training.division import divide, layers_to_train
@@ -67,7 +67,7 @@ TASKS = (
 _ABOVE, _BELOW = 40.0, 0.1
 _DECIMALS = 6
 """Scores that agree to so many decimals are equal: the splitter's differ by less from pass to pass
-where it prefers the later one (``egparse.splitting.training``).
+where it prefers the later one (``egparse.text.splitting.training``).
 """
 
 

@@ -15,9 +15,9 @@ from cli.program import COMMAND, ENVIRONMENT, ROOT, complaint
 from cli.program import run_process as run
 
 from egparse.cli.commands import train, tune
-from egparse.fitting.config import TrainConfig
-from egparse.fitting.config_files import load_config
-from egparse.fitting.settings import settings, settings_as_toml
+from egparse.settings.config import TrainConfig
+from egparse.settings.config_files import load_config
+from egparse.settings.listing import settings, settings_as_toml
 
 
 def wide(*arguments: str, columns: int = 100) -> str:

@@ -11,13 +11,13 @@ from learners.small_problems import sequences
 from egparse.errors import ConfigError
 from egparse.experiments.learners.mixing_once import mix
 from egparse.fitting.choose_learner import build_learner
-from egparse.fitting.config import TaggerConfig
 from egparse.fitting.jobs import Jobs, working_with
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.problem import shard_of
 from egparse.learners.registry import build
 from egparse.learners.sgd import copies, restore
 from egparse.learners.shards.learner import divide
+from egparse.settings.config import TaggerConfig
 
 if TYPE_CHECKING:
     from egparse.cluster.shards import Crew

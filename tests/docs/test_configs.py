@@ -9,9 +9,9 @@ import pytest
 from house.package import ROOT
 
 from egparse.fitting.choose_learner import loss_of
-from egparse.fitting.config import TASK_SECTIONS, TrainConfig
-from egparse.fitting.config_files import learning_sections, load_config
-from egparse.losses import HINGE, LOG_LINEAR
+from egparse.learners.losses import HINGE, LOG_LINEAR
+from egparse.settings.config import TASK_SECTIONS, TrainConfig
+from egparse.settings.config_files import learning_sections, load_config
 
 CONFIGS = sorted((ROOT / "configs").glob("*.toml"))
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from egparse.errors import ConfigError
-from egparse.fitting.config import ORDER_1, ORDER_2_ONLY, LearningConfig, TrainConfig
-from egparse.fitting.config_files import (
+from egparse.settings.config import ORDER_1, ORDER_2_ONLY, LearningConfig, TrainConfig
+from egparse.settings.config_files import (
     check_config,
     config_as_table,
     learning_sections,

@@ -6,10 +6,10 @@ import pytest
 
 from egparse.errors import ConfigError
 from egparse.fitting.choose_learner import is_probabilistic, loss_of
-from egparse.fitting.config import LearningConfig, ParserConfig, TrainConfig
-from egparse.fitting.config_files import config_as_table
-from egparse.fitting.named_losses import LOSSES, named_loss, probabilistic_layers
 from egparse.learners.registry import LEARNERS
+from egparse.settings.config import LearningConfig, ParserConfig, TrainConfig
+from egparse.settings.config_files import config_as_table
+from egparse.settings.named_losses import LOSSES, named_loss, probabilistic_layers
 
 LAYERS = ("upos", "xpos", "feats", "lemmas", "spans", "heads", "deprels")
 MINIMISED = [

@@ -13,9 +13,9 @@ import pytest
 
 import egparse
 from egparse.errors import ConfigError
-from egparse.fitting.config import ORDER_1, TrainConfig
-from egparse.fitting.config_files import load_config
-from egparse.fitting.settings import Setting, settings, settings_as_toml
+from egparse.settings.config import ORDER_1, TrainConfig
+from egparse.settings.config_files import load_config
+from egparse.settings.listing import Setting, settings, settings_as_toml
 
 SETTINGS = settings()
 _NO_NUMBERS = ["nan", "-inf", "-1e300", "true", '"many"', "[]", "[1]", "{x = 1}", "1979-05-27"]

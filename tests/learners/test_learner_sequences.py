@@ -14,7 +14,7 @@ from learners.passes import passes
 
 from egparse.features.sequence import supported_rows
 from egparse.learners.eg.online import EGConfig, Loss, OnlineEG
-from egparse.tagging.sequence_problem import SequenceProblem
+from egparse.sequences.sequence_problem import SequenceProblem
 
 TRAIN = Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "conll2000" / "train.txt"
 

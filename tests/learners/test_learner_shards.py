@@ -22,6 +22,7 @@ from tolerances import SINGLE, rounding
 from egparse.errors import ConfigError
 from egparse.experiments.classification import ClassifierProblem
 from egparse.learners.eg.online import EGConfig, OnlineEG
+from egparse.learners.losses import Loss
 from egparse.learners.offset_problem import with_offsets
 from egparse.learners.problem import VectorProblem, shard_of
 from egparse.learners.sdca import SDCA, SDCAConfig
@@ -38,7 +39,6 @@ from egparse.learners.shards.messages import Change, Round
 from egparse.learners.shards.shard import LocalConfig, Shard, local_config
 from egparse.learners.shards.transport import in_turn, on_threads
 from egparse.learners.vectors import read, squared_norm
-from egparse.losses import Loss
 
 C = 2.0
 DIGITS = rounding(1000, eps=SINGLE)

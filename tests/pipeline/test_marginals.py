@@ -24,16 +24,16 @@ from sample_treebank import quick, quick_model, sample
 from egparse.errors import EgparseError
 from egparse.evaluation.calibration import calibrations
 from egparse.features.word_table import Words
+from egparse.io.conllu import format_sentence, read_conllu
 from egparse.parsing.arc_parser import Parser, _score_sentence, scratch_for
 from egparse.parsing.constraints import FREE, ArcConstraints
 from egparse.parsing.long_sentences import LONGEST, LongSentenceWarning
 from egparse.pipeline.constraints import Constraints
 from egparse.pipeline.model import Model
-from egparse.readers.conllu import format_sentence, read_conllu
 from egparse.sentences import Sentence
+from egparse.sequences.tagger import iob2_kinds
 from egparse.storage.model_file import read_model, write_model
 from egparse.structures.chains.batch import chosen_marginals
-from egparse.tagging.tagger import iob2_kinds
 from egparse.training.run import train
 
 Floats = npt.NDArray[np.float64]

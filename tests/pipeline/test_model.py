@@ -19,16 +19,16 @@ from sample_treebank import CORPORA, quick, quick_model, sample
 from egparse.errors import EgparseError, ModelFileError
 from egparse.evaluation.report import METRICS, evaluate, report_as_json
 from egparse.evaluation.scores import total
-from egparse.fitting.config_files import check_config
 from egparse.fitting.progress import Iteration, Step
-from egparse.hub.resolve import load
+from egparse.io.docs import read_text
+from egparse.io.trees import find_tree_fault
 from egparse.pipeline.inputs import batches
 from egparse.pipeline.model import Model
-from egparse.readers.docs import read_text
-from egparse.readers.trees import find_tree_fault
 from egparse.sentences import Sentence
-from egparse.splitting.training import splitter_counts
+from egparse.service.hub.resolve import load
+from egparse.settings.config_files import check_config
 from egparse.storage.model_file import read_header, read_model, write_model
+from egparse.text.splitting.training import splitter_counts
 from egparse.training.columns import annotated_layers
 from egparse.training.folds import hold_out
 from egparse.training.run import train

@@ -17,8 +17,8 @@ from storage.small_model import packed, plain
 
 from egparse.errors import ModelFileError
 from egparse.pipeline.model import Model
+from egparse.sequences.joint.morphology import MOST_COMBINATIONS
 from egparse.storage.model_file import read_model
-from egparse.tagging.joint.morphology import MOST_COMBINATIONS
 
 Section = dict[str, Any]
 

@@ -16,9 +16,9 @@ from training.test_partial import blanked, only
 
 from egparse.errors import EgparseError
 from egparse.fitting.checkpoints.journal import Journal
-from egparse.fitting.config import TrainConfig
 from egparse.fitting.progress import Iteration, Step
 from egparse.learners.shards import averaged as shards
+from egparse.settings.config import TrainConfig
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.run import Trained, train
 from egparse.training.teachers import Teachers

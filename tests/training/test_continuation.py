@@ -18,7 +18,6 @@ from egparse.errors import ConfigError, EgparseError
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.tag_dictionary import TagDictionary
 from egparse.fitting.progress import Iteration
-from egparse.hub.resolve import load
 from egparse.learners.registry import CONTINUING
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.candidates import build_arc_filter
@@ -26,8 +25,9 @@ from egparse.parsing.label_candidates import build_dictionary
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
+from egparse.sequences.warm_start import with_seen
+from egparse.service.hub.resolve import load
 from egparse.storage.model_file import read_model, write_model
-from egparse.tagging.warm_start import with_seen
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.run import train
 

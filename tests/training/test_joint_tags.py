@@ -15,15 +15,15 @@ import pytest
 from sample_treebank import quick, quick_joint, quick_joint_model, quick_model, sample
 
 from egparse.errors import ConfigError, EgparseError
-from egparse.fitting.config import TrainConfig
-from egparse.fitting.config_files import read_config
-from egparse.fitting.joint_tags import joint_layers, section_of
 from egparse.fitting.progress import Iteration
 from egparse.fitting.task import Part
 from egparse.learners.eg.path import PathConfig
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.tagging.joint.task import combinations_of, over
+from egparse.sequences.joint.task import combinations_of, over
+from egparse.settings.config import TrainConfig
+from egparse.settings.config_files import read_config
+from egparse.settings.joint_tags import joint_layers, section_of
 from egparse.training.columns import build_columns
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.joint import layers_together

@@ -56,10 +56,10 @@ from egparse.errors import EgparseError
 
 if TYPE_CHECKING:
     from egparse.evaluation.report import Report
-    from egparse.fitting.config import TrainConfig
     from egparse.fitting.progress import Iteration, Listener, Step
     from egparse.pipeline.model import Model
     from egparse.sentences import Sentence
+    from egparse.settings.config import TrainConfig
     from egparse.training.continuation import Base
     from egparse.training.run import Trained
     from egparse.training.teachers import Teachers
@@ -374,8 +374,8 @@ def train_cli(
         checkpoints = Checkpoints(checkpoint, resume, force)
         replaces = force or checkpoints.check(output)
         check_files(corpus, output, dev=dev, config=config, force=replaces, classes=classes or ())
-        from egparse.fitting.config import TASK_SECTIONS
-        from egparse.fitting.config_files import load_table, put, read_config
+        from egparse.settings.config import TASK_SECTIONS
+        from egparse.settings.config_files import load_table, put, read_config
 
         # --set overrides --learner
         learners = (
@@ -396,7 +396,7 @@ def train_cli(
         if base is None:
             settings = read_config(table, name)
         else:
-            from egparse.hub.resolve import find_model
+            from egparse.service.hub.resolve import find_model
             from egparse.storage.model_file import read_header
 
             read_header(find_model(base))  # refuses other files before numba is imported
@@ -458,7 +458,7 @@ def _check_teachers(
         raise EgparseError("--teacher: expected no --base beside it, from which training continues")
     if unlabelled is not None:
         require_file(unlabelled, "a corpus")
-    from egparse.hub.resolve import find_model
+    from egparse.service.hub.resolve import find_model
 
     return [find_model(name) for name in names]
 
@@ -467,8 +467,8 @@ def _teachers(
     paths: Sequence[Path], unlabelled: Path | None, format: str | None, encoding: str, say: Say
 ) -> Teachers:
     """The teachers, and the sentences that they alone annotate."""
+    from egparse.io.whole_corpus import read_whole
     from egparse.pipeline.model import Model
-    from egparse.readers.whole_corpus import read_whole
     from egparse.training.teachers import Teachers
 
     sentences: Sequence[Sentence] = []

@@ -13,7 +13,7 @@ from egparse.errors import EgparseError
 
 if TYPE_CHECKING:
     from egparse.fitting.checkpoints.journal import Journal
-    from egparse.fitting.config import TrainConfig
+    from egparse.settings.config import TrainConfig
 
 CheckpointOption = Annotated[
     float | None,
@@ -82,7 +82,7 @@ class Checkpoints(NamedTuple):
         from egparse import __version__
         from egparse.fitting.checkpoints.journal import Journal, has_journal
         from egparse.fitting.checkpoints.learners import check_savable
-        from egparse.fitting.config_files import config_of_model
+        from egparse.settings.config_files import config_of_model
 
         check_savable(config)
         folder = folder_of(output)

@@ -17,13 +17,13 @@ from egparse.experiments.data.problems import (
 )
 from egparse.experiments.data.samples import Sample
 from egparse.features.word_table import Columns
-from egparse.fitting.config import ParserConfig, PrunerConfig, TrainConfig
 from egparse.fitting.task import Part
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.arc_training import ArcParserTask, GoldHeads
 from egparse.parsing.second_order.training import GOLD_THETA, SecondOrderTask
 from egparse.parsing.tree_inference import Trees
 from egparse.sentences import Sentence
+from egparse.settings.config import ParserConfig, PrunerConfig, TrainConfig
 from egparse.training.columns import build_columns
 from egparse.types import Longs, Mask
 

@@ -18,13 +18,13 @@ from egparse.experiments.report.request import Request
 from egparse.features.default_templates import WORD_TEMPLATES
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import columns_of, compile_templates
-from egparse.fitting.config import TrainConfig
+from egparse.io.corpus import read_corpus
 from egparse.learners.eg.online import EGConfig, OnlineEG
-from egparse.readers.corpus import read_corpus
 from egparse.sentences import Sentence
-from egparse.tagging.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence
-from egparse.tagging.sequence_problem import SequenceProblem
-from egparse.tagging.tagger import Tagger
+from egparse.sequences.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence
+from egparse.sequences.sequence_problem import SequenceProblem
+from egparse.sequences.tagger import Tagger
+from egparse.settings.config import TrainConfig
 from egparse.training.columns import build_columns
 from egparse.types import Floats, Ints, Longs
 

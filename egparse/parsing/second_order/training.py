@@ -13,8 +13,6 @@ from egparse.evaluation.quick import attachment
 from egparse.features.arcs import compile_arc_templates, score_arcs
 from egparse.features.word_table import Columns
 from egparse.fitting.choose_learner import build_learner, is_probabilistic
-from egparse.fitting.class_templates import with_classes
-from egparse.fitting.config import LearningConfig, ParserConfig, PrunerConfig
 from egparse.fitting.optimise import Prepared, require_finite
 from egparse.fitting.task import Outcomes, Part
 from egparse.learners.learner import State
@@ -57,6 +55,8 @@ from egparse.parsing.training_pieces import (
     values_of_pieces,
 )
 from egparse.parsing.tree_inference import Trees
+from egparse.settings.class_templates import with_classes
+from egparse.settings.config import LearningConfig, ParserConfig, PrunerConfig
 from egparse.storage.quantised_weights import quantise
 from egparse.types import Floats, Ints
 
