@@ -66,8 +66,7 @@ def _declared(in_rows: str, in_ngrams: str) -> Record:
                 )
             ),
             "temperature": TEMPERATURE,
-        },
-        absent={"longer": [], "temperature": 1.0},  # in files of egparse 0.1.0
+        }
     )
 
 
