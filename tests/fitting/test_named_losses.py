@@ -6,11 +6,11 @@ import math
 
 import pytest
 
+from egparse.config.named_losses import LOSSES, fits_probabilities, named_loss
+from egparse.config.sections import LearningConfig, ParserConfig
 from egparse.errors import ConfigError
 from egparse.fitting.choose_learner import is_probabilistic, loss_of
 from egparse.learners.registry import LEARNERS
-from egparse.settings.config import LearningConfig, ParserConfig
-from egparse.settings.named_losses import LOSSES, fits_probabilities, named_loss
 
 MINIMISED = [
     (learner, loss)

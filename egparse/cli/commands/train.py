@@ -53,10 +53,10 @@ from egparse.cli.terminal.signals import interruptible, uninterrupted
 from egparse.cli.training_summary import Training, summary, training_as_json
 
 if TYPE_CHECKING:
+    from egparse.config.sections import TrainConfig
     from egparse.evaluation.report import Report
     from egparse.fitting.progress import Iteration, Listener, Step
     from egparse.pipeline.model import Model
-    from egparse.settings.config import TrainConfig
     from egparse.training.continuation import Base
     from egparse.training.run import Trained
 
@@ -330,8 +330,8 @@ def train_cli(
         checkpoints = Checkpoints(checkpoint, resume, force)
         replaces = force or checkpoints.check(output)
         check_files(corpus, output, dev=dev, config=config, force=replaces, classes=classes or ())
-        from egparse.settings.config import TASK_SECTIONS
-        from egparse.settings.config_files import load_table, put, read_config
+        from egparse.config.reading import load_table, put, read_config
+        from egparse.config.sections import TASK_SECTIONS
 
         # --set overrides --learner
         learners = (
