@@ -26,8 +26,6 @@ from egparse.config.sections import (
     ORDER_2_ONLY,
     ClassesConfig,
     LearningConfig,
-    MorphologyConfig,
-    TaggerConfig,
     TrainConfig,
     WordLabelConfig,
     defaults_for,
@@ -101,16 +99,6 @@ def check_config(table: Mapping[str, Any], name: str = "configuration") -> Train
     check_layers(config.layers, name)
     _check_classes(config.classes, name)
     for section, learning in learning_sections(config):
-        if isinstance(learning, TaggerConfig) and learning.order > 1 and not learning.bigrams:
-            raise ConfigError(
-                f"{name}: {section}.order: expected 1 where {section}.bigrams is false, "
-                f"got {learning.order}"
-            )
-        if isinstance(learning, MorphologyConfig) and learning.order > 1:
-            raise ConfigError(
-                f"{name}: {section}.order: expected 1, as tags of several layers have bigrams "
-                f"only, got {learning.order}"
-            )
         settings = {own.name for own in fields(learning)}
         for option in learning.options:
             if option in _NO_OPTIONS or (option in _EG_ONLINE_ONLY and option in settings):

@@ -118,9 +118,7 @@ class TaggerConfig(WordLabelConfig):
     templates: tuple[str, ...] = WORD_TEMPLATES
     class_templates: tuple[str, ...] = WORD_CLASS_TEMPLATES
     bigrams: bool = setting(True, "whether label bigrams have weights; false: words one by one")
-    order: Annotated[int, Interval(ge=1, le=3)] = setting(
-        1, "number of preceding labels that a label depends on; memory and time grow exponentially"
-    )
+    order: Literal[1] = setting(1, "number of preceding labels that a label depends on")
     pads: bool = setting(True, "whether templates may look beyond the ends of a sentence")
     full_row_min_count: Natural = setting(
         0,

@@ -159,12 +159,6 @@ def test_the_strength_of_a_base_is_refused_without_one() -> None:
     assert check_config({"base_strength": 3.0}).base_strength == 3.0
 
 
-def test_longer_n_grams_are_refused_without_bigrams() -> None:
-    expected = "xpos.order: expected 1 where xpos.bigrams is false, got 2"
-    with pytest.raises(ConfigError, match=expected):
-        load_config(None, ["xpos.order=2", "xpos.bigrams=false"])
-
-
 def test_a_setting_without_effect_may_stand_at_its_default() -> None:
     """A file with all settings can be edited."""
     for changed in ("upos.learner=dca", "spans.learner=dca", "labeller.learner=mira"):

@@ -328,11 +328,10 @@ def test_learners_that_start_from_nothing_are_refused(learner: str) -> None:
 @pytest.mark.parametrize(
     "settings",
     [
-        ("upos.order=2", 'layers=["upos"]'),
         ("upos.loss=max-margin", "parser.loss=max-margin", 'layers=["upos", "heads"]'),
         ("parser.trees=non-projective", 'layers=["heads", "deprels"]'),
     ],
-    ids=["trigrams", "max-margin", "non-projective"],
+    ids=["max-margin", "non-projective"],
 )
 def test_models_of_every_kind_go_on(settings: tuple[str, ...], tmp_path: Path) -> None:
     """Held close they are their base, otherwise they learn; what is written is what was trained."""
@@ -349,11 +348,6 @@ def test_models_of_every_kind_go_on(settings: tuple[str, ...], tmp_path: Path) -
     assert annotations(Model.load(tmp_path / "model.msgpack"), others(30)) == annotations(
         far, others(30)
     )
-    if layer == "upos":
-        for old, new in zip(
-            base.taggers["upos"].model.longer, near.taggers["upos"].model.longer, strict=True
-        ):
-            np.testing.assert_allclose(new[tuple(map(slice, old.shape))], old, atol=1e-3)
 
 
 def test_learners_that_use_a_problem_by_its_contract_alone_continue() -> None:
