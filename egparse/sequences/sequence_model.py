@@ -61,8 +61,7 @@ def _declared(in_rows: str, in_ngrams: str) -> Record:
             "opening": Array("float32", (in_ngrams,), forbids=True),
             "longer": Prefix(()),  # tables of longer n-grams, which models no longer have
             "temperature": TEMPERATURE,
-        },
-        absent={"longer": [], "temperature": 1.0},  # in files of egparse 0.1.0
+        }
     )
 
 

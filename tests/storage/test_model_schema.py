@@ -359,7 +359,6 @@ UPOS = "taggers.upos.model"
             "config.upos.c: expected a text, a number, a truth value, a list or a map, got bytes "
             "of length 2",
         ),
-        ("header.config.upos.learner", lambda *_: ["eg-online"], "config: TypeError("),
     ],
 )
 def test_a_wrong_field_is_named(tmp_path: Path, field: str, change: Change, expected: str) -> None:
