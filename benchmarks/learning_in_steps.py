@@ -17,7 +17,7 @@ import time
 from collections.abc import Sequence
 
 import egparse
-from egparse.fitting.config import TrainConfig
+from egparse.config.sections import TrainConfig
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
 from egparse.training.columns import annotated_layers

@@ -26,7 +26,7 @@ SPACY = """
 import sys, warnings
 import spacy
 from spacy.tokens import Doc
-from egparse.readers.corpus import read_corpus
+from egparse.io.corpus import read_corpus
 warnings.simplefilter("ignore")
 (sentence,) = read_corpus(sys.argv[2])
 nlp = spacy.blank("en")

@@ -21,8 +21,8 @@ from pathlib import Path
 import spacy
 from spacy.language import Language
 
-from egparse.readers.corpus import read_corpus
-from egparse.readers.docs import SPACE_AFTER_NO
+from egparse.io.corpus import read_corpus
+from egparse.io.docs import SPACE_AFTER_NO
 from egparse.sentences import Sentence
 
 ALL = ("egparse_tagger", "egparse_parser", "egparse_ner")

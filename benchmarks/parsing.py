@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 import egparse
-from egparse.readers.corpus import read_corpus, write_corpus
+from egparse.io.corpus import read_corpus, write_corpus
 
 RUNS = 5
 

@@ -17,7 +17,7 @@ import time
 from collections.abc import Sequence
 
 import egparse
-from egparse.fitting.config_files import load_config
+from egparse.config.reading import load_config
 from egparse.pipeline.evaluation import evaluate
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
 from egparse.training.run import train

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import conllu
 
-from egparse.readers.conllu import read_conllu, write_conllu
+from egparse.io.conllu import read_conllu, write_conllu
 
 
 def by_reader(path: Path) -> int:

@@ -24,10 +24,10 @@ import egparse
 from egparse.cli.app import main as command
 from egparse.compilation import variants
 from egparse.compilation.compiler import ahead
+from egparse.io.corpus import read_corpus
 from egparse.parsing.second_order.decode import OUT_OF_RANGE, Batch, Decoder
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.pipeline.constraints import Constraints
-from egparse.readers.corpus import read_corpus
 from egparse.structures.second_order.arc_graph import lay_out
 from egparse.structures.second_order.projective import inside_outside
 

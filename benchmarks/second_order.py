@@ -40,16 +40,16 @@ from unittest import mock
 import numpy as np
 
 from egparse.cli.tables import finite
+from egparse.config.reading import load_config
+from egparse.config.sections import TrainConfig
 from egparse.errors import ConfigError
 from egparse.evaluation.evaluate_model import evaluate_model
 from egparse.experiments.report.artefacts import versions
-from egparse.fitting.config import TrainConfig
-from egparse.fitting.config_files import load_config
 from egparse.fitting.optimise import Best
 from egparse.fitting.progress import Iteration, Listener, Step
 from egparse.fitting.task import Task, fit
+from egparse.io.whole_corpus import read_whole
 from egparse.pipeline.model import Model
-from egparse.readers.whole_corpus import read_whole
 from egparse.sentences import Sentence
 from egparse.training import run as training
 

@@ -25,8 +25,8 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from egparse.readers.corpus import read_corpus
-from egparse.readers.docs import SPACE_AFTER_NO
+from egparse.io.corpus import read_corpus
+from egparse.io.docs import SPACE_AFTER_NO
 from egparse.sentences import Sentence
 
 Paragraph = tuple[list[str], list[bool]]

@@ -27,7 +27,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from egparse.readers.corpus import read_corpus, write_corpus
+from egparse.io.corpus import read_corpus, write_corpus
 from egparse.storage.model_file import read_header
 from egparse.storage.scratch import size_of
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from egparse.evaluation.ud import score
+from egparse.io.corpus import read_corpus
 from egparse.pipeline.from_text import raw_text
-from egparse.readers.corpus import read_corpus
 
 METRICS = ("UPOS", "UFeats", "Lemmas", "UAS", "LAS")
 RAW_METRICS = ("Tokens", "Sentences", "Words", *METRICS)

@@ -11,37 +11,37 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # so that type checkers know what ``__getattr__`` returns
     from egparse.api import train as train
+    from egparse.config.listing import settings as settings
     from egparse.errors import ConfigError as ConfigError
     from egparse.errors import CorpusError as CorpusError
     from egparse.errors import EgparseError as EgparseError
     from egparse.errors import ModelFileError as ModelFileError
     from egparse.evaluation.report import Report as Report
-    from egparse.fitting.settings import settings as settings
-    from egparse.hub.resolve import load as load
+    from egparse.io.corpus import read_corpus as read_corpus
+    from egparse.io.corpus import write_corpus as write_corpus
     from egparse.pipeline.constraints import Constraints as Constraints
     from egparse.pipeline.k_best import ScoredSentence as ScoredSentence
     from egparse.pipeline.model import Model as Model
-    from egparse.readers.corpus import read_corpus as read_corpus
-    from egparse.readers.corpus import write_corpus as write_corpus
     from egparse.sentences import Sentence as Sentence
     from egparse.sentences import SurfaceToken as SurfaceToken
+    from egparse.service.hub.resolve import load as load
     from egparse.spacy_components.doc_conversion import doc_from_sentences as doc_from_sentences
     from egparse.spacy_components.doc_conversion import sentences_from_doc as sentences_from_doc
 
 __version__ = "0.2.0"
 
 _EXPORTS = {
-    "load": "egparse.hub.resolve",
+    "load": "egparse.service.hub.resolve",
     "train": "egparse.api",
-    "settings": "egparse.fitting.settings",
+    "settings": "egparse.config.listing",
     "Model": "egparse.pipeline.model",
     "ScoredSentence": "egparse.pipeline.k_best",
     "Report": "egparse.evaluation.report",
     "Constraints": "egparse.pipeline.constraints",
     "Sentence": "egparse.sentences",
     "SurfaceToken": "egparse.sentences",
-    "read_corpus": "egparse.readers.corpus",
-    "write_corpus": "egparse.readers.corpus",
+    "read_corpus": "egparse.io.corpus",
+    "write_corpus": "egparse.io.corpus",
     "sentences_from_doc": "egparse.spacy_components.doc_conversion",
     "doc_from_sentences": "egparse.spacy_components.doc_conversion",
     "EgparseError": "egparse.errors",

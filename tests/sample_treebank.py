@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from egparse.fitting.config import TrainConfig
-from egparse.fitting.config_files import load_config
+from egparse.config.reading import load_config
+from egparse.config.sections import TrainConfig
+from egparse.io.corpus import read_corpus
 from egparse.learners.registry import LEARNERS
 from egparse.pipeline.model import Model
-from egparse.readers.corpus import read_corpus
 from egparse.sentences import Sentence
 from egparse.training.run import train
 

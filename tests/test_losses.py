@@ -21,7 +21,14 @@ from scipy.optimize import approx_fprime
 from scipy.special import logsumexp
 from structures.tree_contract import NONPROJECTIVE, PROJECTIVE
 
-from egparse.losses import HINGE, LOG_LINEAR, PERCEPTRON, SOFTMAX_MARGIN, Loss, expected_cost
+from egparse.learners.losses import (
+    HINGE,
+    LOG_LINEAR,
+    PERCEPTRON,
+    SOFTMAX_MARGIN,
+    Loss,
+    expected_cost,
+)
 from egparse.structures.chains import chain
 from egparse.types import Floats
 

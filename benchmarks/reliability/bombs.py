@@ -21,7 +21,7 @@ from findings import ROOT, finish, parser_for
 from small_model import train_small_model
 
 from egparse.errors import EgparseError
-from egparse.readers.compression import compressor_of
+from egparse.io.compression import compressor_of
 
 MOST_MEMORY = 700
 """Megabytes of a process: a model, its kernels, and a block of the longest kind."""

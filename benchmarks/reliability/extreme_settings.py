@@ -22,12 +22,12 @@ from collections import Counter
 from pathlib import Path
 
 from egparse.api import train
+from egparse.config.learner_options import OPTIONS
+from egparse.config.listing import Setting, range_of, settings
 from egparse.errors import EgparseError
-from egparse.fitting.learner_options import OPTIONS
-from egparse.fitting.settings import Setting, range_of, settings
+from egparse.io.corpus import read_corpus
 from egparse.learners.registry import LEARNERS
 from egparse.pipeline.model import Model
-from egparse.readers.corpus import read_corpus
 from egparse.sentences import Sentence
 
 CORPUS = Path(__file__).resolve().parents[2] / "corpora" / "en_sample-train.conllu"

@@ -366,7 +366,7 @@ def _changes(before: Content, after: Content) -> str:
 
 def served() -> dict[str, bytes]:
     """The treebank of the local server by path."""
-    from egparse.hub.catalogue import find_entry, mirrored
+    from egparse.service.hub.catalogue import find_entry, mirrored
 
     entry = find_entry("UD_French-Sequoia")
     assert entry is not None

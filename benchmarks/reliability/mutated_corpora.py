@@ -340,7 +340,7 @@ def call(arguments: Sequence[str], standard_input: bytes) -> tuple[int, str, str
 def _read(arguments: Sequence[str]) -> int:
     """The readers alone: all sentences, and what was read is written and read again."""
     from egparse.errors import EgparseError
-    from egparse.readers.corpus import read_corpus, write_corpus
+    from egparse.io.corpus import read_corpus, write_corpus
 
     path = Path(arguments[1])
     format = arguments[3] if "--format" in arguments else None

@@ -36,10 +36,10 @@ from processes import cpu_seconds_of, memory_of
 from service import PATIENCE, Service, form
 from texts import paragraphs_of
 
-from egparse.hub.resolve import find_model
+from egparse.io.corpus import write_corpus
 from egparse.pipeline.model import Model
 from egparse.pipeline.plain_text import read_plain
-from egparse.readers.corpus import write_corpus
+from egparse.service.hub.resolve import find_model
 
 LONG = 60_000
 """Characters of a long text."""

@@ -20,8 +20,8 @@ from pathlib import Path
 from egparse.classes.table import MAX_BITS, MAX_CLASSES, VECTOR_CLASSES, ClassTable, Origin
 from egparse.classes.vectors import are_vectors, classes_of_vectors, read_vectors
 from egparse.errors import CorpusError
-from egparse.readers.compression import decompressed
-from egparse.readers.encodings import UTF_8, as_text
+from egparse.io.compression import decompressed
+from egparse.io.encodings import UTF_8, as_text
 
 _SAMPLE = 1000
 """Lines from which the format is recognised."""

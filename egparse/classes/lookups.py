@@ -15,7 +15,7 @@ from typing import Any
 from egparse.classes.formats import paths_of_integers
 from egparse.classes.table import MAX_BITS, ClassTable, Origin
 from egparse.errors import EgparseError
-from egparse.readers.compression import decompressed
+from egparse.io.compression import decompressed
 
 PACKAGE = "spacy-lookups-data"
 _GROUP = "spacy_lookups"

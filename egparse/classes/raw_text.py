@@ -15,10 +15,10 @@ from itertools import chain
 from typing import Any
 
 from egparse.classes.counting import BOUNDARY, TextCounter
-from egparse.readers.blocks import Block, CorpusSource, name_of, read_lines
-from egparse.readers.corpus import read_corpus
-from egparse.readers.docs import split_words
-from egparse.readers.encodings import UTF_8
+from egparse.io.blocks import Block, CorpusSource, name_of, read_lines
+from egparse.io.corpus import read_corpus
+from egparse.io.docs import split_words
+from egparse.io.encodings import UTF_8
 
 TEXT, TOKENISED = "text", "tokenised"
 """What a source may be besides the formats of corpora."""

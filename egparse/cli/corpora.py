@@ -13,8 +13,8 @@ from egparse.cli.notices import Say
 from egparse.layers import LAYERS, Layer
 
 if TYPE_CHECKING:
-    from egparse.fitting.config import TrainConfig
-    from egparse.readers.whole_corpus import WholeCorpus
+    from egparse.config.sections import TrainConfig
+    from egparse.io.whole_corpus import WholeCorpus
     from egparse.sentences import Sentence
 
 _LABELS = {"tag": "tag", "span": "type", "label": "label"}
@@ -38,7 +38,7 @@ def read(
     Raises:
         CorpusError: the first fault, unless ``skip_bad``.
     """
-    from egparse.readers.whole_corpus import read_whole
+    from egparse.io.whole_corpus import read_whole
 
     multiple_roots = None if config.parser.single_root else True
     corpus = read_whole(
@@ -60,8 +60,8 @@ def with_language(config: TrainConfig, sentences: Sequence[Sentence], say: Say) 
     """The settings with the language of the corpus, and say which it is and why; say too where the
     rules of another language than the one that was set fit the corpus much better.
     """
-    from egparse.fitting.config import AUTO
-    from egparse.splitting.language import better_language, find_language
+    from egparse.config.sections import AUTO
+    from egparse.text.splitting.language import better_language, find_language
 
     if config.language != AUTO:
         say(f"language     {config.language}, as set")
@@ -79,7 +79,7 @@ def with_language(config: TrainConfig, sentences: Sequence[Sentence], say: Say) 
 
 def say_what_tokens_are(config: TrainConfig, sentences: Sequence[Sentence], say: Say) -> None:
     """Say where plain text will not be split into tokens as a corpus with blanks splits it."""
-    from egparse.readers.docs import split_words
+    from egparse.io.docs import split_words
     from egparse.training.text import blanks_of_corpus, learns_tokens
 
     if not learns_tokens(sentences, config):

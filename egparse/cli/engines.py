@@ -11,11 +11,11 @@ from egparse.cli.options import Engine
 from egparse.errors import EgparseError
 
 if TYPE_CHECKING:
-    from egparse.bulk.annotation import Annotated, Annotation
-    from egparse.bulk.passages import Passage
+    from egparse.cli.annotating.bulk.annotation import Annotated, Annotation
+    from egparse.cli.annotating.bulk.passages import Passage
+    from egparse.cli.annotating.ray_annotation import SentAnnotation
     from egparse.cli.annotating.run import MapPieces
     from egparse.cli.workers import Answer
-    from egparse.cluster.annotation import SentAnnotation
 
 
 def check_engine(
@@ -86,9 +86,9 @@ def _map_here(
 def _map_on_cluster(
     work: Annotation, pieces: Iterable[list[Passage]], workers: int
 ) -> Generator[Annotated, None, None]:
+    from egparse.cli.annotating.ray_annotation import SentAnnotation
+    from egparse.cli.annotating.ray_stream import map_in_order
     from egparse.cli.workers import opened
-    from egparse.cluster.annotation import SentAnnotation
-    from egparse.cluster.stream import map_in_order
 
     make = partial(_answering, SentAnnotation(work))
     with closing(map_in_order(make, pieces, workers)) as answers:

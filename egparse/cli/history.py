@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, TextIO
 
 from egparse.cli.tables import finite
 from egparse.errors import EgparseError
-from egparse.regular_files import open_regular
 from egparse.storage.atomic import NamedFile
+from egparse.storage.regular_files import open_regular
 from egparse.storage.temporary import lock, remove_if_abandoned, unfinished
 
 if TYPE_CHECKING:

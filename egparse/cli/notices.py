@@ -33,9 +33,9 @@ def warnings_shown(quiet: bool) -> Iterator[None]:
     """
     from egparse.compilation.trust import KernelsWarning
     from egparse.fitting.jobs import JobsWarning
+    from egparse.io.docs import RulesWarning
+    from egparse.io.enhanced import DepsWarning
     from egparse.parsing.long_sentences import LongSentenceWarning
-    from egparse.readers.docs import RulesWarning
-    from egparse.readers.enhanced import DepsWarning
 
     ours = (LongSentenceWarning, RulesWarning, DepsWarning, JobsWarning, KernelsWarning)
     usual = warnings.showwarning

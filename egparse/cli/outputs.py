@@ -18,7 +18,7 @@ def require_misc(format: str, name: str) -> None:
     Raises:
         EgparseError: it has none; ``name`` is that of the input.
     """
-    from egparse.writers.formats import FORMATS
+    from egparse.io.output_formats import FORMATS
 
     if format not in ("conllu", "json", "jsonl"):
         wanted = "CoNLL-U or text for --marginals, which writes to the column MISC"
@@ -34,7 +34,7 @@ def opened(path: Path | None) -> Iterator[TextIO]:
     A file is replaced when the block ends without an error; see ``storage.atomic``. Raises OSError.
     """
     if path is None:
-        from egparse.readers.corpus import standard_output
+        from egparse.io.corpus import standard_output
 
         yield standard_output()
     else:

@@ -30,8 +30,8 @@ from egparse.errors import EgparseError
 from egparse.sentences import Sentence
 
 if TYPE_CHECKING:
-    from egparse.bulk.annotation import Annotated, Annotation
-    from egparse.bulk.passages import Passage
+    from egparse.cli.annotating.bulk.annotation import Annotated, Annotation
+    from egparse.cli.annotating.bulk.passages import Passage
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")

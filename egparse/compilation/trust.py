@@ -14,7 +14,7 @@ import warnings
 from contextlib import suppress
 from pathlib import Path
 
-from egparse.regular_files import open_regular
+from egparse.storage.regular_files import open_regular
 
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 

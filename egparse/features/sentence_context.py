@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.morphology.bundles import features_of
+from egparse.features.morphology.bundles import features_of
 from egparse.types import Ints, Longs
 
 TAGS = (

@@ -8,8 +8,15 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from egparse.errors import ConfigError
-from egparse.fitting.config import (
+from egparse.config.joint_tags import section_of
+from egparse.config.learner_options import with_own_types
+from egparse.config.named_losses import (
+    DEFAULT_LEARNER,
+    LOSSES,
+    fits_probabilities,
+    named_loss,
+)
+from egparse.config.sections import (
     ExpanderConfig,
     LabellerConfig,
     LearningConfig,
@@ -21,15 +28,8 @@ from egparse.fitting.config import (
     TokeniserConfig,
     TrainConfig,
 )
+from egparse.errors import ConfigError
 from egparse.fitting.jobs import Jobs, JobsWarning, present_jobs
-from egparse.fitting.joint_tags import section_of
-from egparse.fitting.learner_options import with_own_types
-from egparse.fitting.named_losses import (
-    DEFAULT_LEARNER,
-    LOSSES,
-    fits_probabilities,
-    named_loss,
-)
 from egparse.layers import LEMMAS, MORPHOLOGY
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.registry import (
@@ -359,7 +359,7 @@ def _wanted(name: str) -> str:
 
 
 def loss_of(config: LearningConfig) -> tuple[float, float]:
-    """Beta and gamma of a task's loss (``egparse.losses``).
+    """Beta and gamma of a task's loss (``egparse.learners.losses``).
 
     Raises:
         ConfigError: a named loss that the learner does not minimise.

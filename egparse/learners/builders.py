@@ -14,13 +14,13 @@ from egparse.learners.eg.config import Loss as EGLoss
 from egparse.learners.eg.config import member_of
 from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.learners.learner import Learner, LearnerConfig
+from egparse.learners.losses import Loss
 from egparse.learners.mira import MIRA, MIRAConfig
 from egparse.learners.perceptron import Perceptron, PerceptronConfig
 from egparse.learners.problem import VectorProblem
 from egparse.learners.registry import Options
 from egparse.learners.sdca import SDCA, SDCAConfig
 from egparse.learners.sgd import SGD, SGDConfig
-from egparse.losses import Loss
 
 
 def build_eg_online(problem: VectorProblem, config: LearnerConfig, options: Options) -> Learner:

@@ -1,5 +1,5 @@
 """Online dual coordinate ascent (Martins et al. 2010, Alg. 1-2), for every loss L of the family in
-``egparse.losses``.
+``egparse.learners.losses``.
 
 A visit to example i linearises its loss at the present weights and solves what is left in closed
 form (ibid., eq. 14-15)::
@@ -53,10 +53,10 @@ from egparse.learners.averaging import WeightAverage
 from egparse.learners.base import LearnerBase, UnscaledState, in_blocks
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import LearnerConfig
+from egparse.learners.losses import Loss
 from egparse.learners.problem import VectorProblem
 from egparse.learners.sdca import DualStep
 from egparse.learners.vectors import squared_norm
-from egparse.losses import Loss
 from egparse.types import Floats
 
 _MOST_STEPS = 30

@@ -59,7 +59,8 @@ class Learner(Protocol):
 @dataclass(frozen=True, kw_only=True)
 class LearnerConfig:
     """What all learners have in common. ``beta`` and ``gamma`` choose the loss
-    (``egparse.losses``); ``c`` is the regularisation constant C of sum_i L_i(w) + C/2 |w|^2.
+    (``egparse.learners.losses``); ``c`` is the regularisation constant C of sum_i L_i(w) + C/2
+    |w|^2.
     """
 
     beta: float = 1.0

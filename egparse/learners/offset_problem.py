@@ -10,8 +10,8 @@ regularisation towards the base:
 Learners need no support for offsets: we fold them into the cost (gamma > 0) or into a base measure
 (gamma = 0). Write z for the correct structure.
 
-* **gamma > 0: into the cost.** The losses of ``egparse.losses`` add scores and costs before
-  inference, so
+* **gamma > 0: into the cost.** The losses of ``egparse.learners.losses`` add scores and costs
+  before inference, so
 
       L(s + b; beta, gamma, cost p, q)  =  L(s; beta, gamma, cost p + b / gamma, q - b'z / gamma),
 

@@ -32,8 +32,8 @@ from egparse.errors import EgparseError
 from egparse.learners.averaging import WeightAverage
 from egparse.learners.base import LearnerBase, UnscaledState, in_blocks
 from egparse.learners.certificate import Certificate
+from egparse.learners.losses import PERCEPTRON
 from egparse.learners.problem import VectorProblem
-from egparse.losses import PERCEPTRON
 from egparse.types import Floats
 
 

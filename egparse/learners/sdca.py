@@ -1,5 +1,6 @@
 """Stochastic dual coordinate ascent that remembers its dual variables (Shalev-Shwartz & Zhang 2013;
-Lacoste-Julien et al. 2013; for CRFs Le Priol et al. 2018), for every loss of ``egparse.losses``.
+Lacoste-Julien et al. 2013; for CRFs Le Priol et al. 2018), for every loss of
+``egparse.learners.losses``.
 
 It converges to the optimum of the objective it names, and certifies how far from it it is:
 
@@ -67,8 +68,8 @@ from egparse.errors import ConfigError, EgparseError
 from egparse.learners.base import LearnerBase, in_blocks
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import LearnerConfig
+from egparse.learners.losses import Loss
 from egparse.learners.problem import DividedProblem, VectorProblem
-from egparse.losses import Loss
 from egparse.types import Floats, Shorts, Singles
 
 _ROUNDING = 1e-7

@@ -1,8 +1,8 @@
 """Stochastic gradient descent on the primal, as Collins et al. 2008 (section 7.1.3) compare with
 it.
 
-Primal: min over w of sum_i L_i(w) + C/2 |w|^2, with any loss L of ``egparse.losses``. The visit of
-example i, after k others, makes
+Primal: min over w of sum_i L_i(w) + C/2 |w|^2, with any loss L of ``egparse.learners.losses``. The
+visit of example i, after k others, makes
 
     w <- w - eta (F_i' (zbar_i - z_i) + C/n w),        eta = eta0 / (1 + k/n)
 
@@ -32,9 +32,9 @@ from egparse.errors import ConfigError, EgparseError
 from egparse.learners.averaging import ScaledWeightAverage
 from egparse.learners.base import LearnerBase, in_blocks
 from egparse.learners.certificate import Certificate
+from egparse.learners.losses import LOG_LINEAR, PERCEPTRON, Loss
 from egparse.learners.problem import VectorProblem
 from egparse.learners.vectors import squared_norm
-from egparse.losses import LOG_LINEAR, PERCEPTRON, Loss
 from egparse.types import Floats
 
 RATES = (1.0, 0.1, 0.01, 0.001, 0.0001)

@@ -18,13 +18,13 @@ import numpy as np
 from egparse.features.tag_dictionary import AllowedLabels, fixed_labels
 from egparse.features.word_table import Columns, Words
 from egparse.layers import LAYERS, LEMMAS, SUPERTAGS, TAG_LAYERS
-from egparse.lemmas.lemmatiser import Lemmatiser
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.pipeline.constraints import ResolvedConstraints
-from egparse.tagging.joint.morphology import MorphologyTagger
-from egparse.tagging.labeller import Labeller
-from egparse.tagging.tagger import LabelsWithProbabilities, Tagger, iob2_kinds
+from egparse.sequences.joint.morphology import MorphologyTagger
+from egparse.sequences.labeller import Labeller
+from egparse.sequences.lemmas.lemmatiser import Lemmatiser
+from egparse.sequences.tagger import LabelsWithProbabilities, Tagger, iob2_kinds
 from egparse.types import Floats, Ints
 
 BATCH_WORDS = 8_000

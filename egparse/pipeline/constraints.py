@@ -23,13 +23,13 @@ import numpy as np
 
 from egparse.errors import CorpusError, EgparseError
 from egparse.features.tag_dictionary import AllowedLabels
+from egparse.io.trees import find_tree_fault
 from egparse.layers import LABELLED, LAYERS, LEMMAS
-from egparse.lemmas.lemmatiser import LemmaConstraints
 from egparse.parsing.constraints import FREE, ArcConstraints
 from egparse.parsing.long_sentences import LONGEST
-from egparse.readers.trees import find_tree_fault
 from egparse.schemes import OUTSIDE, find_tag_fault
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
+from egparse.sequences.lemmas.lemmatiser import LemmaConstraints
 from egparse.types import Ints, Mask
 
 Value = str | int

@@ -10,11 +10,11 @@ from egparse.errors import EgparseError
 from egparse.evaluation.evaluate_model import Annotator, evaluate_model
 from egparse.evaluation.report import Report
 from egparse.evaluation.report import evaluate as report_of
+from egparse.io.corpus import read_corpus
 from egparse.pipeline.from_text import raw_text, resampled_units
-from egparse.readers.corpus import read_corpus
 from egparse.sentences import Sentence
-from egparse.splitting.splitter import Splitter
-from egparse.splitting.training import splitter_counts
+from egparse.text.splitting.splitter import Splitter
+from egparse.text.splitting.training import splitter_counts
 
 
 class EvaluatedModel(Annotator, Protocol):

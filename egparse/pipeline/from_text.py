@@ -8,8 +8,8 @@ import numpy as np
 
 from egparse.evaluation.bootstrap import Units
 from egparse.sentences import Sentence
-from egparse.splitting.paragraphs import paragraphs_of, surface_tokens
 from egparse.surface import blanks_after
+from egparse.text.splitting.paragraphs import paragraphs_of, surface_tokens
 from egparse.types import Longs
 
 MIN_UNITS = 30

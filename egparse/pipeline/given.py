@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 
 from egparse.errors import EgparseError
-from egparse.exceptions.table import FixedValues
 from egparse.pipeline.annotate import ABSENT, Predictors
 from egparse.pipeline.constraints import (
     BatchConstraints,
@@ -15,6 +14,7 @@ from egparse.pipeline.constraints import (
     labels_below,
 )
 from egparse.sentences import Sentence
+from egparse.text.exceptions.table import FixedValues
 from egparse.types import Ints
 
 

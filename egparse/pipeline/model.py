@@ -13,19 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from egparse.classes.columns import MAX_COLUMNS, MAX_TABLES
+from egparse.config.removed import without_removed
 from egparse.errors import ConfigError, EgparseError, ModelFileError
-from egparse.exceptions.applied import PlainText
-from egparse.exceptions.table import NONE, Exceptions, FixedValues, read_exceptions
 from egparse.features.forms import OBSERVABLES
 from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
-from egparse.fitting.named_losses import probabilistic_layers
-from egparse.fitting.old_tables import config_table_of
 from egparse.layers import (
     LAYERS,
     SUPERTAGS,
     TAG_LAYERS,
 )
-from egparse.lemmas.lemmatiser import Lemmatiser
 from egparse.pipeline.annotate import BATCH_WORDS, Predictors, predict
 from egparse.pipeline.constraints import BatchConstraints, Constraints, ResolvedConstraints
 from egparse.pipeline.given import excepted, given_constraints, resolved
@@ -36,7 +32,10 @@ from egparse.pipeline.text import given_numbers, kept_tags, label_strings, put_b
 from egparse.pipeline.text_reader import Reader, reader_of
 from egparse.pipeline.weights import sizes, strongest
 from egparse.sentences import Sentence
-from egparse.splitting.splitter import Splitter
+from egparse.sequences.joint.morphology import MorphologyTagger
+from egparse.sequences.labeller import Labeller
+from egparse.sequences.lemmas.lemmatiser import Lemmatiser
+from egparse.sequences.tagger import Tagger
 from egparse.storage.collector import collector_paused
 from egparse.storage.header import check_header
 from egparse.storage.model_file import (
@@ -59,11 +58,11 @@ from egparse.storage.schema import (
     Strings,
     TableOf,
 )
-from egparse.tagging.joint.morphology import MorphologyTagger
-from egparse.tagging.labeller import Labeller
-from egparse.tagging.tagger import Tagger
-from egparse.tokenising.expander import Expander
-from egparse.tokenising.tokeniser import Tokeniser
+from egparse.text.exceptions.applied import PlainText
+from egparse.text.exceptions.table import NONE, Exceptions, FixedValues, read_exceptions
+from egparse.text.splitting.splitter import Splitter
+from egparse.text.tokenising.expander import Expander
+from egparse.text.tokenising.tokeniser import Tokeniser
 from egparse.types import Ints
 
 if TYPE_CHECKING:
@@ -499,7 +498,6 @@ class Model(Predictors):
             labeller.require(parser is not None, "", "a parser", "none")
         of_lemmas = read["lemmatiser"]
         n_tags = FIRST_VALUE + len(labels.get("upos", ()))
-        table = config_table_of(header)
         model = cls(
             columns=columns,
             taggers=taggers,
@@ -510,14 +508,13 @@ class Model(Predictors):
             labeller=labeller and Labeller.from_payload(labeller, columns),
             language=header["language"],
             record=header["record"],
-            config_table=table,
+            config_table=without_removed(header["config"]),
             splitter=splitter and Splitter.from_payload(splitter, columns.class_tables),
             tokeniser=read["tokeniser"] and Tokeniser.from_payload(read["tokeniser"]),
             expander=read["expander"] and Expander.from_payload(read["expander"]),
             exceptions=read["exceptions"] and Exceptions.from_payload(read["exceptions"]),
         )
-        known = header.get("probabilistic")  # not in model files of format 1
-        layers = probabilistic_layers(table, model.layers) if known is None else tuple(known)
+        layers = tuple(header["probabilistic"])
         _check_layers(header["layers"], layers, model.layers)
         return replace(model, probabilistic=layers)
 

@@ -12,16 +12,16 @@ from io import StringIO
 from typing import IO, Protocol
 
 from egparse.errors import CorpusError
-from egparse.pipeline.text_reader import Reader
-from egparse.readers.blocks import MAX_BLOCK, name_of
-from egparse.readers.docs import texts_of
-from egparse.readers.encodings import UTF_8
-from egparse.readers.token_lines import (
+from egparse.io.blocks import MAX_BLOCK, name_of
+from egparse.io.docs import texts_of
+from egparse.io.encodings import UTF_8
+from egparse.io.token_lines import (
     HORIZONTAL,
     NEW_PARAGRAPH,
     VERTICAL,
     read_token_lines,
 )
+from egparse.pipeline.text_reader import Reader
 from egparse.sentences import Sentence
 
 TEXT = "text"

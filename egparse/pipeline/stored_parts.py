@@ -11,9 +11,9 @@ from egparse.classes.columns import class_columns_of
 from egparse.classes.packed import PackedTable
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.forms import Lexicon
+from egparse.features.morphology.fine_tags import FineTags
 from egparse.features.vocabulary import Vocabulary
 from egparse.features.word_table import Columns
-from egparse.morphology.fine_tags import FineTags
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.schemes import find_tag_fault

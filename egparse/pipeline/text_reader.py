@@ -10,12 +10,12 @@ from typing import IO, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from egparse.exceptions.applied import ExceptedSplitter, Expands, PlainText
-from egparse.readers.docs import MAX_WORDS
-from egparse.readers.encodings import UTF_8
+from egparse.io.docs import MAX_WORDS
+from egparse.io.encodings import UTF_8
 from egparse.sentences import Sentence
-from egparse.splitting.columns import Paragraph
-from egparse.splitting.splitter import Splitter
+from egparse.text.exceptions.applied import ExceptedSplitter, Expands, PlainText
+from egparse.text.splitting.columns import Paragraph
+from egparse.text.splitting.splitter import Splitter
 from egparse.types import Mask
 
 
@@ -42,7 +42,7 @@ class Reader(Protocol):
         name: str | None = None,
         encoding: str = UTF_8,
     ) -> Iterator[Sentence]:
-        """The sentences of a text, which is given as in ``egparse.readers.docs.read_text``."""
+        """The sentences of a text, which is given as in ``egparse.io.docs.read_text``."""
 
     def release(self) -> list[Sentence]:
         """Sentences that are kept back until more of the text is known, for somebody who waits."""
@@ -98,7 +98,7 @@ class _RuleReader(NamedTuple):
         name: str | None = None,
         encoding: str = UTF_8,
     ) -> Iterator[Sentence]:
-        from egparse.readers.docs import read_text
+        from egparse.io.docs import read_text
 
         sentences = read_text(
             source,
@@ -123,7 +123,7 @@ class _RuleReader(NamedTuple):
     def passages(
         self, source: IO[str] | IO[bytes], size: int, *, name: str, encoding: str = UTF_8
     ) -> Iterator[_Paragraphs]:
-        from egparse.readers.docs import paragraphs_of
+        from egparse.io.docs import paragraphs_of
 
         held: list[str] = []
         length = 0
@@ -137,7 +137,7 @@ class _RuleReader(NamedTuple):
             yield _Paragraphs(held)
 
     def read(self, passage: _Paragraphs) -> Iterator[Sentence]:
-        from egparse.readers.docs import read_paragraphs
+        from egparse.io.docs import read_paragraphs
 
         sentences = read_paragraphs(
             passage.texts,
@@ -160,7 +160,7 @@ def reader_of(
     max_words = _ANY_LENGTH if whole else MAX_WORDS
     if tokeniser is None:
         return _RuleReader(language, splits, expander, first_id, max_words)
-    from egparse.tokenising.reading import Reading, TextReader
+    from egparse.text.tokenising.reading import Reading, TextReader
 
     expand = None if expander is None else expander.expand
     return TextReader(Reading(tokeniser, splits, expand, max_words), first_id)

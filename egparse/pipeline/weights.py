@@ -9,7 +9,7 @@ import numpy as np
 
 from egparse.features.word_table import Columns
 from egparse.layers import EXPANDER, LEMMAS, MORPHOLOGY, SPLITTER, SUPERTAGS, TOKENISER
-from egparse.tagging.sequence_model import SequenceModel
+from egparse.sequences.sequence_model import SequenceModel
 
 if TYPE_CHECKING:
     from egparse.pipeline.model import Model

@@ -16,10 +16,10 @@ import numpy.typing as npt
 from spacy.attrs import IDS
 from spacy.tokens import Doc
 
-from egparse.exceptions.applied import ExceptedSplitter
-from egparse.splitting.columns import Paragraph
-from egparse.splitting.rule import RuleSplitter, longest_pieces
-from egparse.splitting.splitter import Splitter
+from egparse.text.exceptions.applied import ExceptedSplitter
+from egparse.text.splitting.columns import Paragraph
+from egparse.text.splitting.rule import RuleSplitter, longest_pieces
+from egparse.text.splitting.splitter import Splitter
 from egparse.types import Longs, Mask, UInt64s
 
 AnySplitter = Splitter | ExceptedSplitter

@@ -32,11 +32,16 @@ import spacy
 from spacy.language import Language
 
 from egparse.errors import EgparseError
-from egparse.hub.card_metadata import CardMetadata
-from egparse.hub.cards import card, description_of
-from egparse.hub.distributions import build_sdist, build_wheel, licence_expression, pyproject
-from egparse.hub.model_paths import ENTRY_POINTS, SUFFIX
 from egparse.pipeline.model import Model
+from egparse.service.hub.card_metadata import CardMetadata
+from egparse.service.hub.cards import card, description_of
+from egparse.service.hub.distributions import (
+    build_sdist,
+    build_wheel,
+    licence_expression,
+    pyproject,
+)
+from egparse.service.hub.model_paths import ENTRY_POINTS, SUFFIX
 from egparse.spacy_components import shared_models as models
 from egparse.storage.header import read_model_header
 from egparse.storage.temporary import temporary_folder

@@ -17,8 +17,8 @@ from thinc.api import Config
 
 from egparse.compilation import variants
 from egparse.errors import EgparseError, ModelFileError
-from egparse.hub.model_paths import SUFFIX
 from egparse.pipeline.model import Model
+from egparse.service.hub.model_paths import SUFFIX
 from egparse.storage.atomic import write_atomically
 from egparse.storage.model_file import HEADER_DIGEST, MAGIC, header_digest
 
@@ -178,7 +178,7 @@ def resolve(name: str) -> Path:
     Raises:
         ModelFileError: there is none.
     """
-    from egparse.hub.resolve import find_model
+    from egparse.service.hub.resolve import find_model
 
     return find_model(name)
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from egparse.errors import EgparseError
-from egparse.regular_files import open_regular
+from egparse.storage.regular_files import open_regular
 from egparse.storage.temporary import lock
 
 VERSION = 1

@@ -43,8 +43,8 @@ import numpy as np
 
 from egparse import __version__
 from egparse.errors import ModelFileError
-from egparse.regular_files import open_regular
 from egparse.storage.atomic import write_atomically
+from egparse.storage.regular_files import open_regular
 
 MAGIC = b"\x89egp\r\n\x1a\n"
 """A byte that is not text, a name, and line ends that a transfer in text mode would change."""
@@ -332,6 +332,11 @@ def _check_header(header: Mapping[str, Any], payload_size: int) -> None:
         raise _Fault(
             f"of a newer format ({version}) than egparse {__version__} reads ({FORMAT_VERSION}): "
             f"install egparse {needed} or later",
+        )
+    if version < FORMAT_VERSION:
+        raise _Fault(
+            f"of an older format ({version}) than egparse {__version__} reads ({FORMAT_VERSION}): "
+            "train the model again"
         )
     length = header.get("payload_length")
     if type(length) is not int or length < 0 or not isinstance(header.get("payload_sha256"), str):

@@ -12,28 +12,28 @@ import numpy as np
 
 from egparse.classes.columns import MAX_COLUMNS, ClassColumns, columns_in
 from egparse.classes.sources import read_tables
+from egparse.config.class_templates import with_classes
+from egparse.config.joint_tags import section_of
+from egparse.config.sections import TrainConfig
 from egparse.errors import ConfigError
 from egparse.evaluation.report import annotated_layers as layers_with_values
 from egparse.evaluation.words import place_of
 from egparse.features.form_statistics import COLUMNS as STATISTICS
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.forms import OBSERVABLES, Lexicon
+from egparse.features.morphology.fine_tags import FineTags
+from egparse.features.morphology.treebank import numbers_of
 from egparse.features.templates import columns_of
 from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
 from egparse.features.word_table import Columns, as_text, spans_in_scheme
-from egparse.fitting.class_templates import with_classes
-from egparse.fitting.config import TrainConfig
-from egparse.fitting.joint_tags import section_of
 from egparse.layers import LABELLED, LAYERS, LEMMAS, SUPERTAGS, TAG_LAYERS
-from egparse.morphology.fine_tags import FineTags
-from egparse.morphology.treebank import numbers_of
 from egparse.parsing.columns import PARSER_INPUTS
 from egparse.parsing.second_order.training import templates_of
 from egparse.schemes import OUTSIDE
 from egparse.sentences import MISSING, Sentence
-from egparse.tagging.labeller import LABEL_TEMPLATES
-from egparse.tagging.supertags import supertags_of
-from egparse.tagging.tree_columns import LABELLER_INPUTS
+from egparse.sequences.labeller import LABEL_TEMPLATES
+from egparse.sequences.supertags import supertags_of
+from egparse.sequences.tree_columns import LABELLER_INPUTS
 from egparse.types import Mask
 
 CountForms = Callable[[Mask | None], FormStatistics]

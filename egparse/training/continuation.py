@@ -12,34 +12,34 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from egparse.errors import ConfigError, EgparseError
-from egparse.exceptions.table import AUTO, read_exceptions
-from egparse.features.form_statistics import FormStatistics
-from egparse.features.word_table import Columns
-from egparse.fitting.checkpoints.journal import Journal
-from egparse.fitting.choose_learner import check_continues
-from egparse.fitting.config import ORDER_1, LearningConfig, ParserConfig, PrunerConfig, TrainConfig
-from egparse.fitting.config_files import (
+from egparse.config.joint_tags import section_of
+from egparse.config.reading import (
     check_config,
     config_of_model,
     learning_sections,
     merge_tables,
     refuse_without_effect,
 )
+from egparse.config.sections import ORDER_1, LearningConfig, ParserConfig, PrunerConfig, TrainConfig
+from egparse.errors import ConfigError, EgparseError
+from egparse.features.form_statistics import FormStatistics
+from egparse.features.word_table import Columns
+from egparse.fitting.checkpoints.journal import Journal
+from egparse.fitting.choose_learner import check_continues
 from egparse.fitting.jobs import present_jobs, working_with
-from egparse.fitting.joint_tags import section_of
 from egparse.fitting.progress import Listener, silent
 from egparse.fitting.task import fit
 from egparse.layers import MORPHOLOGY, SUPERTAGS, TAG_LAYERS
-from egparse.lemmas.task import over_lexicon
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.pipeline.annotate import Predictors
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.tagging.joint.task import over
-from egparse.tagging.tree_columns import tree_column_names
-from egparse.tagging.warm_start import extend_model
+from egparse.sequences.joint.task import over
+from egparse.sequences.lemmas.task import over_lexicon
+from egparse.sequences.tree_columns import tree_column_names
+from egparse.sequences.warm_start import extend_model
+from egparse.text.exceptions.table import AUTO, read_exceptions
 from egparse.training.checks import check_for_corpus, check_settings, with_language
 from egparse.training.columns import (
     CountForms,
@@ -75,7 +75,6 @@ _FIXED = {
         "grandparents",
         "labels",
         "inference",
-        "ensemble",
         "sibling_templates",
         "grandparent_templates",
         "label_templates",

@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from egparse.config.faults import check_layers
+from egparse.config.sections import TrainConfig
 from egparse.errors import EgparseError
-from egparse.fitting.config import TrainConfig
-from egparse.fitting.faults import check_layers
 from egparse.sentences import Sentence, select
-from egparse.splitting.paragraphs import SplitterParts
+from egparse.text.splitting.paragraphs import SplitterParts
 from egparse.training.columns import annotated_layers
 from egparse.training.folds import held_out
 from egparse.training.text import splitter_parts

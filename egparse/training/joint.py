@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from egparse.config.joint_tags import joint_layers
+from egparse.config.sections import TrainConfig
 from egparse.errors import ConfigError
-from egparse.fitting.config import TrainConfig
-from egparse.fitting.joint_tags import joint_layers
 from egparse.fitting.task import not_annotated
 from egparse.sentences import MISSING, Sentence
-from egparse.tagging.joint.morphology import MOST_COMBINATIONS
+from egparse.sequences.joint.morphology import MOST_COMBINATIONS
 
 
 def layers_together(

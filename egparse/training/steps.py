@@ -26,21 +26,18 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
+from egparse.config.joint_tags import section_of
+from egparse.config.reading import check_config, config_of_model
+from egparse.config.sections import LearningConfig, TrainConfig, WordLabelConfig
 from egparse.errors import EgparseError
-from egparse.exceptions.table import read_exceptions
 from egparse.features.tag_dictionary import fixed_labels
 from egparse.features.vocabulary import Vocabulary
 from egparse.features.word_table import Columns
 from egparse.fitting.choose_learner import is_probabilistic, loss_of
-from egparse.fitting.config import LearningConfig, TrainConfig, WordLabelConfig
-from egparse.fitting.config_files import check_config, config_of_model
-from egparse.fitting.joint_tags import section_of
 from egparse.fitting.optimise import Prepared
 from egparse.fitting.task import Part, fit
 from egparse.layers import LEMMAS, MORPHOLOGY, SUPERTAGS, TAG_LAYERS
 from egparse.learners.dca import DCAState
-from egparse.lemmas.lemmatiser import Lemmatiser
-from egparse.lemmas.task import LemmaTask
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.arc_training import ArcParserTask, GoldHeads, choose_trees
 from egparse.parsing.second_order.parser import SecondOrderParser
@@ -48,16 +45,19 @@ from egparse.parsing.second_order.training import SecondOrderTask, check_second_
 from egparse.pipeline.annotate import Predictors
 from egparse.pipeline.model import Model
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
-from egparse.splitting.splitter import Splitter
-from egparse.splitting.training import SplitterTask
+from egparse.sequences.joint.morphology import MorphologyTagger
+from egparse.sequences.joint.task import MorphologyTask, over
+from egparse.sequences.labeller import Labeller
+from egparse.sequences.labeller_task import DevelopmentTrees, LabellerTask
+from egparse.sequences.lemmas.lemmatiser import Lemmatiser
+from egparse.sequences.lemmas.task import LemmaTask
+from egparse.sequences.sequence_model import without_small_weights
+from egparse.sequences.tagger import Tagger
+from egparse.sequences.tagger_task import TaggerTask
 from egparse.storage.quantised_weights import quantise
-from egparse.tagging.joint.morphology import MorphologyTagger
-from egparse.tagging.joint.task import MorphologyTask, over
-from egparse.tagging.labeller import Labeller
-from egparse.tagging.labeller_task import DevelopmentTrees, LabellerTask
-from egparse.tagging.sequence_model import without_small_weights
-from egparse.tagging.tagger import Tagger
-from egparse.tagging.tagger_task import TaggerTask
+from egparse.text.exceptions.table import read_exceptions
+from egparse.text.splitting.splitter import Splitter
+from egparse.text.splitting.training import SplitterTask
 from egparse.training.columns import build_columns, record_of_classes
 from egparse.training.columns_with_base import extend_columns, in_lower_case
 from egparse.training.continuation import over_columns
@@ -90,9 +90,6 @@ class StepLearner:
     multiplies each C: the greater it is, the closer the weights stay. None: 1 for a model that has
     only learned in steps, ``STRENGTH`` for one that was trained to its end. A learner is not made
     for several threads at once.
-
-    Raises:
-        EgparseError: a model with an ensemble of parsers.
     """
 
     def __init__(self, model: Model, *, strength: float | None = None) -> None:
@@ -100,11 +97,6 @@ class StepLearner:
             strength = STRENGTH if model.record.get("tasks") else 1.0
         self.origin, self.strength = model, strength
         self.config = check_config(model.config_table, "the model")
-        if self.config.parser.ensemble > 1:
-            raise EgparseError(
-                "learning in steps: expected a single parser, got a model with an ensemble "
-                f"(parser.ensemble = {self.config.parser.ensemble})"
-            )
         self.predictors = Predictors(
             model.columns,
             model.taggers,

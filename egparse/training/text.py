@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from egparse.fitting.config import TrainConfig
+from egparse.config.sections import TrainConfig
 from egparse.sentences import Sentence
-from egparse.splitting.paragraphs import (
+from egparse.surface import SPACE_AFTER_NO
+from egparse.text.splitting.paragraphs import (
     SplitterParts,
     is_running_text,
     is_treebank,
@@ -15,10 +16,9 @@ from egparse.splitting.paragraphs import (
     pieces_of,
     surface_tokens,
 )
-from egparse.surface import SPACE_AFTER_NO
-from egparse.tokenising.expander_training import ExpanderTask, has_multiword_tokens
-from egparse.tokenising.running_text import running_text
-from egparse.tokenising.training import TokeniserTask
+from egparse.text.tokenising.expander_training import ExpanderTask, has_multiword_tokens
+from egparse.text.tokenising.running_text import running_text
+from egparse.text.tokenising.training import TokeniserTask
 from egparse.training.folds import hold_out
 
 _PIECES = 40

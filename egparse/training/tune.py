@@ -15,11 +15,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
+from egparse.config.joint_tags import section_of
+from egparse.config.sections import TrainConfig
 from egparse.errors import ConfigError, EgparseError
 from egparse.fitting import interruption
 from egparse.fitting.choose_learner import loss_name
-from egparse.fitting.config import TrainConfig
-from egparse.fitting.joint_tags import section_of
 from egparse.fitting.optimise import Best, Prepared, naming, optimise
 from egparse.fitting.progress import Iteration, Listener, Step, silent
 from egparse.fitting.task import Calibrated, Task, fit
@@ -67,7 +67,7 @@ TASKS = (
 _ABOVE, _BELOW = 40.0, 0.1
 _DECIMALS = 6
 """Scores that agree to so many decimals are equal: the splitter's differ by less from pass to pass
-where it prefers the later one (``egparse.splitting.training``).
+where it prefers the later one (``egparse.text.splitting.training``).
 """
 
 
@@ -174,8 +174,7 @@ def tune(
     configured.
 
     A path for one of UPOS, XPOS and FEATS means that each of them has its own tagger, unless the
-    settings say otherwise: so it has in training, with the C of that path. Of an ensemble of
-    parsers one is trained.
+    settings say otherwise: so it has in training, with the C of that path.
 
     Without ``dev`` a share of the sentences is held out, as in training. The events of each C name
     it as a separate task. Ctrl-C returns what has been measured so far; before the first point,
@@ -194,7 +193,6 @@ def tune(
         and set(WORD_TAGS) & set(paths)
     ):
         config = replace(config, morphology=replace(config.morphology, joint="never"))
-    config = replace(config, parser=replace(config.parser, ensemble=1))
     corpus = divide(sentences, dev, config, layers_to_train)
     run = prepared_run(corpus, config, listener)
     _check_tasks(run, paths)

@@ -13,7 +13,7 @@ from egparse.classes import raw_text
 from egparse.classes.counting import BOUNDARY, TextCounter
 from egparse.classes.raw_text import TEXT, TOKENISED, TextOptions, count_words
 from egparse.errors import CorpusError, EgparseError
-from egparse.readers.docs import read_text
+from egparse.io.docs import read_text
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 

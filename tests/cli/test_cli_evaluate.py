@@ -10,8 +10,8 @@ import pytest
 from cli.conftest import Trained
 from cli.program import complaint, run, run_process
 
+from egparse.io.corpus import read_corpus
 from egparse.pipeline.from_text import raw_text
-from egparse.readers.corpus import read_corpus
 
 METRICS = [
     "UPOS", "XPOS", "UFeats", "AllTags", "Lemmas", "UAS", "LAS", "CLAS", "MLAS", "BLEX"

@@ -15,8 +15,8 @@ from cli.program import ENVIRONMENT, first_sentences, run_process
 
 COMPILERS = {"numba", "scipy", "sklearn", "egparse.compilation.compiler"}
 TRAINING = {
-    "egparse.training", "egparse.evaluation", "egparse.experiments", "egparse.losses",
-    "egparse.fitting.config", "egparse.fitting.choose_learner", "egparse.learners.builders",
+    "egparse.training", "egparse.evaluation", "egparse.experiments", "egparse.learners.losses",
+    "egparse.config.sections", "egparse.fitting.choose_learner", "egparse.learners.builders",
     "egparse.learners.dca", "egparse.learners.eg",
 }  # fmt: skip
 """What trains, or scores what was trained."""
@@ -25,7 +25,7 @@ OTHERS = {
     "matplotlib", "clarabel", "conllu", "requests", "urllib3", "flit_core", "filelock", "asyncio",
     "ssl", "http", "unittest", "numpy.ma", "numpy.testing", "multiprocessing",
 }  # fmt: skip
-ARRAYS = {"numpy", "llvmlite", "msgpack", "egparse.pipeline", "egparse.hub.resolve"}
+ARRAYS = {"numpy", "llvmlite", "msgpack", "egparse.pipeline", "egparse.service.hub.resolve"}
 
 IN_PROCESS = """
 import json, sys
@@ -117,7 +117,7 @@ def test_completion_imports_no_arrays(tmp_path: Path) -> None:
         "COMP_CWORD": "2",
     }
     imported = imported_by_program(tmp_path, environment=environment)
-    assert "egparse.hub.model_paths" in imported
+    assert "egparse.service.hub.model_paths" in imported
     assert unwanted(imported, {"numpy", "llvmlite", "spacy"} | COMPILERS | TRAINING) == []
 
 
@@ -160,5 +160,5 @@ def test_a_pipeline_without_our_pipes_imports_none_of_their_modules() -> None:
 
 
 def test_a_worker_imports_no_command_line() -> None:
-    imported = imported_by("import egparse.__main__, egparse.bulk.annotation")
+    imported = imported_by("import egparse.__main__, egparse.cli.annotating.bulk.annotation")
     assert unwanted(imported, {"typer", "click", "rich"} | COMPILERS | TRAINING | SPACY) == []

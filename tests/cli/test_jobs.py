@@ -23,13 +23,13 @@ from cli.program import run_process as run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from egparse.bulk.annotation import Annotation
-from egparse.bulk.passages import Chunk, Passage, passages, split
+from egparse.cli.annotating.bulk.annotation import Annotation
+from egparse.cli.annotating.bulk.passages import Chunk, Passage, passages, split
 from egparse.cli.workers import AHEAD, all_cores, map_in_order, map_pieces
 from egparse.errors import CorpusError, EgparseError
+from egparse.io.blocks import read_blocks
+from egparse.io.corpus import read_corpus, write_corpus
 from egparse.pipeline.model import Model
-from egparse.readers.blocks import read_blocks
-from egparse.readers.corpus import read_corpus, write_corpus
 
 READING = {"trees": False, "spans_key": None}
 

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 from cli.conftest import Trained
 from cli.program import complaint, run
-from hub.local_server import serving
+from service.hub.local_server import serving
 
-from egparse.bulk.passages import split
 from egparse.cli.annotating.arguments import input_files, output_path
+from egparse.cli.annotating.bulk.passages import split
 from egparse.cli.app import main
 from egparse.errors import CorpusError, EgparseError
-from egparse.readers.compression import decompressed
+from egparse.io.compression import decompressed
 
 ROWS = "1\tMary\t_\t_\t_\t_\t_\t_\t_\t_\n2\tlives\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
 
@@ -265,7 +265,7 @@ def test_names_of_outputs(name: str, format: str, output: str) -> None:
 
 
 def test_chunks_for_jobs_end_where_memory_would(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("egparse.bulk.passages.MAX_BLOCK", 1000)
+    monkeypatch.setattr("egparse.cli.annotating.bulk.passages.MAX_BLOCK", 1000)
     with pytest.raises(CorpusError, match=r"^a:3: expected a blank line after the sentence"):
         list(split(io.BytesIO(b"a\n\n" + b"x" * 5000), 1, "a"))
 

@@ -15,8 +15,8 @@ import pytest
 from cli.conftest import Trained
 from cli.program import ENVIRONMENT, complaint, run
 
-from egparse.bulk import passages, pieces
-from egparse.bulk.pieces import Place
+from egparse.cli.annotating.bulk import passages, pieces
+from egparse.cli.annotating.bulk.pieces import Place
 from egparse.cli.annotating.resumable import Resumption
 from egparse.cli.annotating.sinks import Partial
 from egparse.errors import EgparseError
@@ -134,7 +134,7 @@ def test_it_goes_on_after_each_shard(
 
 PATCHED = f"""
 import sys
-from egparse.bulk import passages, pieces
+from egparse.cli.annotating.bulk import passages, pieces
 passages.CHUNK, passages.CHARACTERS, pieces.SHARD = {SIZES["CHUNK"]}, {SIZES["CHARACTERS"]}, 1.0
 from egparse.__main__ import main
 main()

@@ -15,9 +15,9 @@ import pytest
 from cli.conftest import Trained
 from cli.program import COMMAND, ENVIRONMENT
 
-from egparse.bulk.writing import Amount
 from egparse.cli.annotating import progress as progress_module
 from egparse.cli.annotating.arguments import InputFile
+from egparse.cli.annotating.bulk.writing import Amount
 from egparse.cli.annotating.documents import Document, Joined
 from egparse.cli.annotating.progress import Progress
 from egparse.cli.annotating.run import Options, Run, annotate

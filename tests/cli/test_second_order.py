@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from cli.program import CONFIGS, CORPORA, complaint, first_sentences, run
 
-from egparse.readers.conllu import read_conllu
+from egparse.io.conllu import read_conllu
 
 QUICK = ("--config", CONFIGS / "quick.toml", "--seed", 4)
 FEW = (

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from cli.program import CONFIGS, CORPORA, complaint, first_sentences, run, run_process
 
-from egparse.fitting.config import TrainConfig
-from egparse.fitting.config_files import config_of_model
+from egparse.config.reading import config_of_model
+from egparse.config.sections import TrainConfig
 from egparse.fitting.jobs import Jobs, in_threads, present_jobs, working_with
 from egparse.pipeline.model import Model
 

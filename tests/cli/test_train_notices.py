@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from cli.program import CONFIGS, CORPORA, complaint, first_sentences, run
 
+from egparse.io import docs
 from egparse.pipeline.model import Model
-from egparse.readers import docs
 
 QUICK = (
     "--config",

@@ -13,7 +13,7 @@ import pytest
 from cli.program import CORPORA, complaint, first_sentences, run
 from cli.test_cli_checkpoints import AFTER_WRITING, stopped
 from cluster.nodes import Nodes
-from hub.local_server import serving
+from service.hub.local_server import serving
 
 from egparse.pipeline.model import Model
 from egparse.storage.model_file import read_model
@@ -106,7 +106,7 @@ def test_the_cluster_parses_what_is_stored_elsewhere_and_writes_the_same_bytes(
 
 AFTER_SAVING = """
 import os, signal, sys
-from egparse.bulk import passages, pieces
+from egparse.cli.annotating.bulk import passages, pieces
 from egparse.cli.annotating.resumable import Resumption
 passages.CHUNK, passages.CHARACTERS, pieces.SHARD = 900, 112, 1.0  # small inputs have many shards
 save, count = Resumption.save, int(sys.argv[1])
@@ -156,7 +156,7 @@ def _without_names(path: Path) -> list[str]:
 
 
 def test_pieces_of_a_node_that_dies_are_worked_on_again(cluster: Nodes) -> None:
-    from egparse.cluster.stream import map_in_order
+    from egparse.cli.annotating.ray_stream import map_in_order
 
     def numbers() -> Iterator[int]:
         for number in range(40):

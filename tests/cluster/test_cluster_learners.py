@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from learners.small_problems import sequences
 
+from egparse.config.sections import TaggerConfig
 from egparse.errors import ConfigError
 from egparse.experiments.learners.mixing_once import mix
 from egparse.fitting.choose_learner import build_learner
-from egparse.fitting.config import TaggerConfig
 from egparse.fitting.jobs import Jobs, working_with
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.problem import shard_of

@@ -14,7 +14,7 @@ import pytest
 from house.package import ROOT
 from sample_treebank import CORPORA
 
-from egparse.readers.corpus import read_corpus
+from egparse.io.corpus import read_corpus
 from egparse.sentences import Sentence
 
 sys.path.insert(0, str(ROOT / "benchmarks"))

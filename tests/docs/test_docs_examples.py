@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from house.package import ROOT
 
-from egparse.readers.corpus import read_corpus, write_corpus
+from egparse.io.corpus import read_corpus, write_corpus
 
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)

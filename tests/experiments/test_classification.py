@@ -16,8 +16,8 @@ from scipy.special import logsumexp
 from egparse.errors import EgparseError
 from egparse.experiments.classification import ClassifierProblem, error_rate
 from egparse.learners.eg.online import EGConfig, OnlineEG
+from egparse.learners.losses import Loss
 from egparse.learners.problem import CompiledStepsProblem
-from egparse.losses import Loss
 from egparse.types import Floats
 
 N, D, K = 30, 5, 4

@@ -16,8 +16,8 @@ from learners.slices import SLICES
 from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.learners.adagrad import AdaGrad, AdaGradConfig
 from egparse.learners.learner import LearnerConfig
+from egparse.learners.losses import HINGE, LOG_LINEAR, PERCEPTRON, SOFTMAX_MARGIN, Loss
 from egparse.learners.registry import build
-from egparse.losses import HINGE, LOG_LINEAR, PERCEPTRON, SOFTMAX_MARGIN, Loss
 
 SWEEP = 3  # visits between two proximal steps, a 32nd of a pass
 DELTA = 1e-8

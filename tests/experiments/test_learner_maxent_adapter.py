@@ -18,10 +18,10 @@ from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.classification import ClassifierProblem
 from egparse.experiments.maxent import adapter as maxent_adapter
 from egparse.learners.learner import LearnerConfig
+from egparse.learners.losses import LOG_LINEAR
 from egparse.learners.problem import VectorProblem
 from egparse.learners.registry import build
 from egparse.learners.vectors import squared_norm
-from egparse.losses import LOG_LINEAR
 
 NAMES = ("gis", "iis", "scgis", "cd", "cd-exact", "tron", "dual-cd")
 C = 0.5

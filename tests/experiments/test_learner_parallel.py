@@ -25,10 +25,10 @@ from egparse.experiments.learners.parallel_gradient import GradientConfig, Paral
 from egparse.experiments.learners.processes import can_fork, on_shards
 from egparse.experiments.learners.shards import Shard, deal
 from egparse.learners.learner import LearnerConfig
+from egparse.learners.losses import LOG_LINEAR, SOFTMAX_MARGIN, Loss
 from egparse.learners.perceptron import Perceptron, PerceptronConfig
 from egparse.learners.registry import build
 from egparse.learners.sgd import SGD, SGDConfig
-from egparse.losses import LOG_LINEAR, SOFTMAX_MARGIN, Loss
 
 forked = pytest.mark.skipif(not can_fork(), reason="processes cannot be forked here")
 losses = pytest.mark.parametrize("loss", [LOG_LINEAR, SOFTMAX_MARGIN, Loss(3.0, 0.5)])

@@ -26,10 +26,10 @@ from egparse.experiments.learners.quasi_newton import (
 )
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import LearnerConfig
+from egparse.learners.losses import Loss
 from egparse.learners.problem import VectorProblem
 from egparse.learners.registry import build
 from egparse.learners.vectors import read
-from egparse.losses import Loss
 
 methods = pytest.mark.parametrize("method", ["L-BFGS-B", "CG"])
 names = pytest.mark.parametrize("name", ["lbfgs", "cg"])

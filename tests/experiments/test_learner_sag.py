@@ -17,8 +17,8 @@ from learners.slices import SLICES
 from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.learners.sag import SAG, SAGConfig
 from egparse.learners.learner import LearnerConfig
+from egparse.learners.losses import LOG_LINEAR, SOFTMAX_MARGIN, Loss
 from egparse.learners.registry import build
-from egparse.losses import LOG_LINEAR, SOFTMAX_MARGIN, Loss
 from egparse.types import Floats
 
 OTHER = Loss(2.0, 0.5)

@@ -9,8 +9,8 @@ from contextlib import AbstractContextManager, nullcontext
 
 import pytest
 
+from egparse.config.sections import StopConfig
 from egparse.errors import EgparseError
-from egparse.fitting.config import StopConfig
 from egparse.fitting.optimise import Best, Prepared, optimise
 from egparse.fitting.progress import Iteration, Step
 from egparse.learners.certificate import Certificate

@@ -63,3 +63,47 @@ def imports_of(tree: ast.Module) -> Iterator[Import]:
                 yield Import(node.lineno, room if room and exists else "__init__")
             elif top not in sys.stdlib_module_names:
                 yield Import(node.lineno, top)
+
+
+def _files_imported(path: Path, among: set[str]) -> Iterator[str]:
+    """The modules of the package that a module imports, at whatever depth."""
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)):
+                if name in among:
+                    yield name
+
+
+def circles() -> list[list[str]]:
+    """Groups of files that import each other, directly or by way of others (strongly connected
+    components, by Tarjan's algorithm).
+    """
+    names = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts): path
+        for path in MODULES
+        if path.name != "__init__.py"
+    }
+    targets = {name: set(_files_imported(path, set(names))) for name, path in names.items()}
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(name: str) -> None:
+        index[name] = low[name] = len(index)
+        stack.append(name)
+        for target in sorted(targets[name]):
+            if target not in index:
+                visit(target)
+            if target in stack:
+                low[name] = min(low[name], low[target])
+        if low[name] == index[name]:
+            group = stack[stack.index(name) :]
+            del stack[stack.index(name) :]
+            if len(group) > 1:
+                found.append(sorted(group))
+
+    for name in names:
+        if name not in index:
+            visit(name)
+    return found

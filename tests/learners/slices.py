@@ -10,11 +10,11 @@ from collections.abc import Callable
 import numpy as np
 from sample_treebank import sample
 
+from egparse.config.sections import TrainConfig
 from egparse.features.arcs import compile_arc_templates, encode_arcs
 from egparse.features.sequence import supported_rows
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import compile_templates
-from egparse.fitting.config import TrainConfig
 from egparse.learners.problem import VectorProblem
 from egparse.parsing.arc_parser import codes_for
 from egparse.parsing.arc_problem import TreeProblem
@@ -22,8 +22,8 @@ from egparse.parsing.candidates import build_arc_filter, candidates_with_correct
 from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, ArcColumns
 from egparse.parsing.tree_inference import Trees
 from egparse.sentences import Sentence
-from egparse.tagging.sequence_model import build_index, keys_of
-from egparse.tagging.sequence_problem import SequenceProblem
+from egparse.sequences.sequence_model import build_index, keys_of
+from egparse.sequences.sequence_problem import SequenceProblem
 from egparse.training.columns import build_columns
 
 

@@ -15,11 +15,11 @@ from full_rows import full_rows
 from learners.enumerated import random_problem
 
 from egparse.features.arcs import ArcCodes, ArcTemplates, compile_arc_templates, encode_arcs
+from egparse.io.corpus import read_corpus
 from egparse.learners.problem import VectorProblem
 from egparse.parsing.arc_problem import TreeProblem
 from egparse.parsing.tree_inference import Trees
-from egparse.readers.corpus import read_corpus
-from egparse.tagging.sequence_problem import SequenceProblem
+from egparse.sequences.sequence_problem import SequenceProblem
 
 Ints = npt.NDArray[np.int32]
 

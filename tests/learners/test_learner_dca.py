@@ -23,10 +23,10 @@ from tolerances import eps_of, rounding
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.dca import DCA, DCAConfig, DCAState
 from egparse.learners.learner import LearnerConfig
+from egparse.learners.losses import Loss
 from egparse.learners.problem import VectorProblem
 from egparse.learners.registry import build
 from egparse.learners.vectors import read, squared_norm, write
-from egparse.losses import Loss
 from egparse.structures.second_order.arc_graph import mark_tree
 from egparse.structures.second_order.loopy import Schedule
 from egparse.structures.second_order.projective_log import best_tree

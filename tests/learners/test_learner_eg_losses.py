@@ -18,8 +18,8 @@ from tolerances import SINGLE, bracket, rounding, stored_slack
 
 from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.learners.learner import LearnerConfig
+from egparse.learners.losses import Loss
 from egparse.learners.registry import build
-from egparse.losses import Loss
 
 FINITE = [(1.0, 1.0), (1.0, 4.0), (0.5, 0.3), (3.0, 1.0), (2.0, 0.0)]
 MEMBERS = [*FINITE, (math.inf, 3.0)]

@@ -18,9 +18,9 @@ from learners.enumerated import (
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.learner import LearnerConfig
+from egparse.learners.losses import HINGE, LOG_LINEAR, PERCEPTRON, SOFTMAX_MARGIN, Loss
 from egparse.learners.registry import build
 from egparse.learners.sgd import RATES, SGD, SGDConfig
-from egparse.losses import HINGE, LOG_LINEAR, PERCEPTRON, SOFTMAX_MARGIN, Loss
 
 OTHER = Loss(2.0, 0.5)
 

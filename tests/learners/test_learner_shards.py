@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 from learners.enumerated import random_problem
 from learners.small_problems import FAMILY, sample_trees, sequences, trees
-from learners.test_learner_sequences import random_problem as chain_of_order
 from parsing.test_second_order_problem import made
 from tolerances import SINGLE, rounding
 
 from egparse.errors import ConfigError
 from egparse.experiments.classification import ClassifierProblem
 from egparse.learners.eg.online import EGConfig, OnlineEG
+from egparse.learners.losses import Loss
 from egparse.learners.offset_problem import with_offsets
 from egparse.learners.problem import VectorProblem, shard_of
 from egparse.learners.sdca import SDCA, SDCAConfig
@@ -38,7 +38,6 @@ from egparse.learners.shards.messages import Change, Round
 from egparse.learners.shards.shard import LocalConfig, Shard, local_config
 from egparse.learners.shards.transport import in_turn, on_threads
 from egparse.learners.vectors import read, squared_norm
-from egparse.losses import Loss
 
 C = 2.0
 DIGITS = rounding(1000, eps=SINGLE)
@@ -53,7 +52,6 @@ def classes() -> ClassifierProblem:
 PROBLEMS: dict[str, Callable[[], VectorProblem]] = {
     "chain": sequences,
     "words": lambda: sequences(bigrams=False),
-    "higher order": lambda: chain_of_order(1, True, True, 4, 2),
     "projective": trees,
     "non-projective": lambda: trees(kind="non-projective", single_root=False),
     "second order": lambda: made(seed=2).problem,
@@ -288,7 +286,7 @@ def test_a_run_of_the_corpus_is_the_same_problem() -> None:
             whole.reset()
 
 
-@pytest.mark.parametrize("name", ["chain", "words", "higher order", "projective"])
+@pytest.mark.parametrize("name", ["chain", "words", "projective"])
 @pytest.mark.parametrize("loss", ["log-linear", "max-margin"])
 def test_sums_by_threads_are_those_of_one(name: str, loss: Any) -> None:
     config = EGConfig(c=C, loss=loss)

@@ -14,6 +14,7 @@ from scipy.special import logsumexp
 
 from egparse.errors import ConfigError
 from egparse.learners.learner import LearnerConfig
+from egparse.learners.losses import Loss
 from egparse.learners.offset_problem import with_offsets
 from egparse.learners.problem import VectorProblem
 from egparse.learners.registry import FROM_DISTRIBUTIONS, build
@@ -26,7 +27,6 @@ from egparse.learners.targets.contract import (
     set_completion,
 )
 from egparse.learners.vectors import read
-from egparse.losses import Loss
 from egparse.types import Floats, Longs, Mask
 
 EXACT = ("eg-online", "eg-cyclic", "eg-batch", "lbfgs", "cg")

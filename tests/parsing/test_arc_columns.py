@@ -7,10 +7,10 @@ from collections import Counter
 import pytest
 
 from egparse.features.forms import Lexicon
+from egparse.features.morphology.fine_tags import FineTags
 from egparse.features.sentence_context import KINDS
 from egparse.features.vocabulary import Vocabulary
 from egparse.features.word_table import Columns
-from egparse.morphology.fine_tags import FineTags
 from egparse.parsing.columns import PARSER_INPUTS, ArcColumns
 from egparse.storage.schema import Misfit, Stored
 

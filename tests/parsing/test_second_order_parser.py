@@ -19,6 +19,7 @@ from sample_treebank import SECOND_ORDER, quick, sample
 from egparse.errors import ConfigError
 from egparse.features.word_table import Words
 from egparse.fitting.progress import Iteration, Listener, Step, silent
+from egparse.io.corpus import read_corpus
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.constraints import FREE, ArcConstraints
 from egparse.parsing.long_sentences import LONGEST, LongSentenceWarning
@@ -26,7 +27,6 @@ from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.parsing.second_order.parts import Pruning
 from egparse.pipeline.constraints import Constraints
 from egparse.pipeline.model import Model
-from egparse.readers.corpus import read_corpus
 from egparse.sentences import Sentence
 from egparse.storage.schema import Stored
 from egparse.training.run import train

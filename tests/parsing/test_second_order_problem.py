@@ -18,9 +18,9 @@ from oracles.trees import Heads, all_trees
 from egparse.features.arcs import compile_arc_templates
 from egparse.features.labelled_arcs import ArcLabels
 from egparse.learners.learner import LearnerConfig
+from egparse.learners.losses import HINGE, LOG_LINEAR, PERCEPTRON, Loss
 from egparse.learners.problem import GroupedProblem
 from egparse.learners.registry import LEARNERS, build
-from egparse.losses import HINGE, LOG_LINEAR, PERCEPTRON, Loss
 from egparse.parsing.columns import BETWEEN
 from egparse.parsing.label_candidates import NO_LABEL
 from egparse.parsing.second_order.features import Parts, compile_templates, encode

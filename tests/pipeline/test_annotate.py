@@ -16,7 +16,7 @@ from egparse.pipeline.annotate import (
     predict_forms,
     predict_tags,
 )
-from egparse.tagging.tagger import Tagger
+from egparse.sequences.tagger import Tagger
 
 ALL = ("upos", "xpos", "feats", "lemmas", "spans", "heads", "deprels")
 LABELLED = tuple(layer for layer in ALL if layer != "lemmas")

@@ -25,16 +25,16 @@ from egparse.features.tag_dictionary import (
     restrict,
 )
 from egparse.features.word_table import Words
+from egparse.io.conllu import read_conllu
 from egparse.parsing.arc_parser import Parser, _score_sentence, scratch_for
 from egparse.parsing.constraints import FREE, NO_TREE, ArcConstraints, all_arcs, constrain_arcs
 from egparse.parsing.long_sentences import LONGEST
 from egparse.pipeline.constraints import Constraints, labels_below
-from egparse.readers.conllu import read_conllu
 from egparse.schemes import to_iob2
 from egparse.sentences import Sentence
+from egparse.sequences.sequence_model import SequenceModel
+from egparse.sequences.tagger import Tagger
 from egparse.structures.trees.nonprojective import argmax
-from egparse.tagging.sequence_model import SequenceModel
-from egparse.tagging.tagger import Tagger
 
 Flags = npt.NDArray[np.bool_]
 NOTHING: Flags = np.zeros((0, 0), dtype=bool)

@@ -9,9 +9,9 @@ import pytest
 from evaluation.corpora import UD
 
 from egparse.errors import EgparseError
+from egparse.io.corpus import read_corpus, write_corpus
 from egparse.pipeline.from_text import MIN_UNITS, raw_text, resampled_units
 from egparse.pipeline.model import Model
-from egparse.readers.corpus import read_corpus, write_corpus
 from egparse.sentences import Sentence, SurfaceToken
 
 MODELS = Path(__file__).resolve().parents[2] / "models"

@@ -14,9 +14,9 @@ from functools import cache
 import pytest
 from sample_treebank import sample
 
-from egparse.hub.resolve import load
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
+from egparse.service.hub.resolve import load
 
 GOLDEN = {
     ("en_ewt", "dev", "words alone", "upos"): (

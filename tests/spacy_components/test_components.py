@@ -132,7 +132,7 @@ def test_a_parser_alone_tags_for_itself(nlp: Language, model_path: Path) -> None
 
 
 def test_one_model_does_not_tag_twice(nlp: Language, monkeypatch: pytest.MonkeyPatch) -> None:
-    from egparse.tagging.tagger import Tagger
+    from egparse.sequences.tagger import Tagger
 
     predict, runs = Tagger.predict, []
     monkeypatch.setattr(
@@ -146,7 +146,7 @@ def test_components_read_and_number_a_doc_once(
     nlp: Language, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from egparse.features.word_table import Columns
-    from egparse.splitting.splitter import Splitter
+    from egparse.text.splitting.splitter import Splitter
 
     runs: list[str] = []
     for kind, name in ((Columns, "words"), (Splitter, "split")):

@@ -12,7 +12,7 @@ from spacy.tokens import Doc, Span
 from spacy.vocab import Vocab
 
 from egparse.evaluation.ud import score
-from egparse.readers.corpus import read_corpus
+from egparse.io.corpus import read_corpus
 from egparse.sentences import MISSING_HEAD, Sentence
 from egparse.spacy_components.doc_conversion import (
     doc_from_sentences,

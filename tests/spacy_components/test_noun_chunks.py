@@ -13,7 +13,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy_components.conftest import blank
 
-from egparse.readers.corpus import read_corpus
+from egparse.io.corpus import read_corpus
 from egparse.spacy_components.doc_conversion import doc_from_sentences
 from egparse.spacy_components.noun_chunks import (
     ITERATORS_OF_OTHER_LABELS,

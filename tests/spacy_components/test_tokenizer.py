@@ -17,8 +17,8 @@ from spacy.symbols import LEMMA, NORM, ORTH
 from spacy.tokens import Doc
 
 from egparse.errors import EgparseError, ModelFileError
-from egparse.hub.resolve import find_model
 from egparse.pipeline.model import Model
+from egparse.service.hub.resolve import find_model
 from egparse.spacy_components.model_holder import LanguageWarning
 from egparse.spacy_components.tokens.multiword import words_of
 

@@ -17,8 +17,8 @@ from storage.small_model import packed, plain
 
 from egparse.errors import ModelFileError
 from egparse.pipeline.model import Model
+from egparse.sequences.joint.morphology import MOST_COMBINATIONS
 from egparse.storage.model_file import read_model
-from egparse.tagging.joint.morphology import MOST_COMBINATIONS
 
 Section = dict[str, Any]
 
@@ -148,7 +148,7 @@ def beyond(dictionary: list[Any]) -> list[Any]:
         (
             "tagger.model.longer",
             lambda _: [np.zeros((sizes().classes,) * 3, np.float32)],
-            "morphology.tagger.model.longer: expected bigrams only, got longer n-grams",
+            "morphology.tagger.model.longer: expected a list of at most 0, got 1",
         ),
         (
             "tagger.model.row_labels",

@@ -12,11 +12,11 @@ import pytest
 from egparse.cli.annotating.sinks import Partial, partial_path
 from egparse.errors import EgparseError
 from egparse.fitting.checkpoints.record_file import opened
-from egparse.hub.fetch import CHECKSUM_SUFFIX, _kept_checksum
-from egparse.regular_files import open_regular, read_regular
+from egparse.service.hub.fetch import CHECKSUM_SUFFIX, _kept_checksum
 from egparse.spacy_components.shared_models import load
 from egparse.storage.journal import open_journal
 from egparse.storage.model_file import read_header
+from egparse.storage.regular_files import open_regular, read_regular
 
 
 def _open_journal(path: Path) -> None:

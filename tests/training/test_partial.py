@@ -11,9 +11,9 @@ from cli.program import CORPORA, complaint, run_process
 from sample_treebank import SECOND_ORDER, quick, sample
 
 from egparse.errors import ConfigError, EgparseError
+from egparse.io.corpus import read_corpus
 from egparse.learners.eg.path import PathConfig
 from egparse.pipeline.model import Model
-from egparse.readers.corpus import read_corpus
 from egparse.sentences import Sentence
 from egparse.training.run import train
 from egparse.training.tune import tune

@@ -14,7 +14,7 @@ from egparse.errors import EgparseError
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.tagging.warm_start import _union
+from egparse.sequences.warm_start import _union
 from egparse.training.run import train
 from egparse.training.steps import StepLearner, untrained_model
 

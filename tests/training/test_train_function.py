@@ -11,8 +11,8 @@ from sample_treebank import CORPORA, quick, quick_model, sample
 
 import egparse
 from egparse.api import load_base, settings_table
+from egparse.config.reading import config_of_model, load_config
 from egparse.errors import ConfigError, CorpusError, EgparseError, ModelFileError
-from egparse.fitting.config_files import config_of_model, load_config
 from egparse.fitting.progress import Iteration, Step
 from egparse.pipeline.model import Model
 from egparse.training.run import train as train_sentences

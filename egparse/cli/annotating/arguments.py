@@ -16,9 +16,9 @@ from egparse.cli.annotating.stores import address_of
 from egparse.cli.files.arguments import STANDARD, identity
 from egparse.cli.options import PLAIN
 from egparse.errors import EgparseError
-from egparse.readers.columns import LAYOUTS
-from egparse.readers.compression import SUFFIXES, without_compression
-from egparse.readers.detection import FORMATS, format_of_name
+from egparse.io.columns import LAYOUTS
+from egparse.io.compression import SUFFIXES, without_compression
+from egparse.io.detection import FORMATS, format_of_name
 
 ENDINGS = (".conll", ".conllu", ".conllx", ".text", ".txt")
 """What names of texts and corpora in folders end in, in any case."""

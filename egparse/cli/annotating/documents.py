@@ -22,7 +22,7 @@ from egparse.cli.annotating.sinks import Sink, StreamSink
 from egparse.cli.files.arguments import STANDARD, check_output
 from egparse.cli.files.kinds import Kind
 from egparse.errors import EgparseError, one_line
-from egparse.writers.formats import FORMATS, Frame
+from egparse.io.output_formats import FORMATS, Frame
 
 _DOCUMENT = b"# newdoc"
 _JSON_MARK = b'"newdoc": '

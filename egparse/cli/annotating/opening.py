@@ -29,7 +29,7 @@ from egparse.cli.annotating.sinks import (
 from egparse.cli.files.arguments import check_folder, check_output
 from egparse.cli.files.kinds import Kind, kind_of
 from egparse.cli.options import InputFormat, OutputFormat
-from egparse.readers.compression import compressor_of
+from egparse.io.compression import compressor_of
 
 
 class Asked(NamedTuple):

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TextIO
 
-from egparse.bulk.writing import Amount
 from egparse.cli import tables
 from egparse.cli.annotating.arguments import InputFile
+from egparse.cli.annotating.bulk.writing import Amount
 from egparse.cli.annotating.source import Input, size_of
 from egparse.cli.files.arguments import STANDARD
 from egparse.errors import one_line

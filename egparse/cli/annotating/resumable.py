@@ -17,16 +17,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol
 
-from egparse.bulk.pieces import Place
-from egparse.bulk.writing import Amount
 from egparse.cli.annotating.arguments import InputFile
+from egparse.cli.annotating.bulk.pieces import Place
+from egparse.cli.annotating.bulk.writing import Amount
 from egparse.cli.annotating.documents import Document, Documents, Joined, Separate
 from egparse.cli.annotating.sinks import Partial, Sink, sync_files
 from egparse.cli.annotating.source import size_of
 from egparse.cli.annotating.stores import address_of
 from egparse.cli.files.arguments import STANDARD
 from egparse.errors import EgparseError
-from egparse.readers.compression import compressor_of
+from egparse.io.compression import compressor_of
 from egparse.storage.journal import Journal, checksum_of, open_journal
 
 JOURNAL = ".journal"

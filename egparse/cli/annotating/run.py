@@ -11,27 +11,27 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
-from egparse.bulk.writing import write
 from egparse.cli import outputs
 from egparse.cli.annotating.arguments import InputFile, expected_format
+from egparse.cli.annotating.bulk.writing import write
 from egparse.cli.annotating.documents import Document, Documents
 from egparse.cli.annotating.progress import Progress
 from egparse.cli.annotating.resumable import Resumable, Resumption, Saved
 from egparse.cli.annotating.source import Input, size_of
 from egparse.cli.options import PLAIN, InputFormat, OutputFormat
 from egparse.errors import EgparseError, EmptyCorpusError
+from egparse.io.conllu import SPANS_KEY
+from egparse.io.corpus import read_corpus
 from egparse.pipeline.annotate import BATCH_WORDS
 from egparse.pipeline.model import Model
 from egparse.pipeline.plain_text import TEXT, read_plain
 from egparse.pipeline.text_reader import Reader
-from egparse.readers.conllu import SPANS_KEY
-from egparse.readers.corpus import read_corpus
 from egparse.sentences import Sentence
 
 if TYPE_CHECKING:
-    from egparse.bulk.annotation import Annotated, Annotation
-    from egparse.bulk.passages import Passage
-    from egparse.bulk.pieces import Piece, Place
+    from egparse.cli.annotating.bulk.annotation import Annotated, Annotation
+    from egparse.cli.annotating.bulk.passages import Passage
+    from egparse.cli.annotating.bulk.pieces import Piece, Place
 
 
 class Options(NamedTuple):
@@ -117,7 +117,7 @@ def annotate_in_pieces(
     which load the model from ``model_path``; errors as in ``annotate``. With a ``resumption`` go on
     where it says, and record in it what is finished.
     """
-    from egparse.bulk.annotation import Annotation
+    from egparse.cli.annotating.bulk.annotation import Annotation
 
     work = Annotation(
         run.model,
@@ -155,7 +155,7 @@ class _Inputs:
         self._source: Input | None = None
 
     def pieces(self) -> Iterator[list[Passage]]:
-        from egparse.bulk.pieces import pieces
+        from egparse.cli.annotating.bulk.pieces import pieces
 
         documents = (self._passages(file) for file in self._run.files[self._begin.document :])
         for piece in pieces(documents, self._begin, in_shards=self._in_shards):
@@ -164,7 +164,7 @@ class _Inputs:
             yield piece.passages
 
     def _passages(self, file: InputFile) -> Iterator[Passage]:
-        from egparse.bulk.passages import passages
+        from egparse.cli.annotating.bulk.passages import passages
 
         run = self._run
         with Input(file.path, run.options.encoding) as source:

@@ -14,10 +14,10 @@ from types import TracebackType
 from typing import Protocol, TextIO
 
 from egparse.errors import EgparseError
-from egparse.readers.compression import Compressor
-from egparse.regular_files import open_regular
+from egparse.io.compression import Compressor
 from egparse.storage.atomic import BUFFER, NamedFile
 from egparse.storage.journal import sync_folder
+from egparse.storage.regular_files import open_regular
 
 PARTIAL = ".partial"
 """The ending of an output that is not complete, after its name."""

@@ -20,9 +20,9 @@ from typing import IO, cast
 from egparse.cli.annotating.stores import address_of, open_address
 from egparse.cli.files.arguments import STANDARD
 from egparse.cli.options import InputFormat
-from egparse.readers.blocks import CHUNK, open_file, text_pieces
-from egparse.readers.detection import format_of_name, is_conllu_comment, is_first_row
-from egparse.readers.encodings import UTF_8
+from egparse.io.blocks import CHUNK, open_file, text_pieces
+from egparse.io.detection import format_of_name, is_conllu_comment, is_first_row
+from egparse.io.encodings import UTF_8
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _MOST_LOOKED_AT = 1 << 24

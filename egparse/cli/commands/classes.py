@@ -221,7 +221,7 @@ def classes_cli(
             raise EgparseError(f"--tokenised: expected --format text, got {format}")
         from egparse.classes.learning import LearningOptions
         from egparse.classes.raw_text import TextOptions
-        from egparse.readers.encodings import checked_encoding
+        from egparse.io.encodings import checked_encoding
 
         checked_encoding(encoding)
         tell = silence if quiet else say
@@ -326,7 +326,7 @@ def _format_of(file: InputFile, asked: InputFormat) -> InputFormat:
     """The format asked for, or that of the name, or text."""
     if asked is not InputFormat.AUTO:
         return asked
-    from egparse.readers.detection import format_of_name
+    from egparse.io.detection import format_of_name
 
     return InputFormat(format_of_name(file.label) or InputFormat.TEXT)
 

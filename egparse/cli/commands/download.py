@@ -21,8 +21,8 @@ from egparse.errors import EgparseError
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-    from egparse.hub.catalogue import CatalogueEntry
-    from egparse.hub.transfer import Listener
+    from egparse.service.hub.catalogue import CatalogueEntry
+    from egparse.service.hub.transfer import Listener
 
 EPILOG = examples(
     "egparse download UD_French-Sequoia",
@@ -41,7 +41,7 @@ def download(
     Raises:
         DownloadError: they cannot be downloaded, or are not the expected files.
     """
-    from egparse.hub.fetch import fetch
+    from egparse.service.hub.fetch import fetch
 
     return fetch(entry, folder, listener or (lambda *_: None))
 
@@ -78,7 +78,7 @@ def download_cli(
     public address.
     """
     with reported():
-        from egparse.hub.catalogue import find_entry
+        from egparse.service.hub.catalogue import find_entry
 
         entry = find_entry(name)
         if entry is None:
@@ -99,9 +99,9 @@ def _installed(name: str) -> Path:
     Raises:
         EgparseError: there is no model of that name either.
     """
-    from egparse.hub.catalogue import entries
-    from egparse.hub.model_paths import stored_models
-    from egparse.hub.resolve import did_you_mean
+    from egparse.service.hub.catalogue import entries
+    from egparse.service.hub.model_paths import stored_models
+    from egparse.service.hub.resolve import did_you_mean
 
     for stored in stored_models():
         if stored.name == name:

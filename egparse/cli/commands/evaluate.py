@@ -246,14 +246,14 @@ class _Comparison:
 
 
 def _model(path: Path) -> _System:
-    from egparse.hub.resolve import find_model
+    from egparse.service.hub.resolve import find_model
 
     return _System(str(path), find_model(path), True)
 
 
 def _model_or_predictions(path: Path) -> _System:
     """A model by its path or name, or a file of predictions, also if the file is missing."""
-    from egparse.hub.model_paths import SUFFIX
+    from egparse.service.hub.model_paths import SUFFIX
 
     predictions = _System(str(path), path, False)
     if path.exists() and not path.is_dir():
@@ -312,7 +312,7 @@ def _sentences(path: Path, options: _Options) -> list[Sentence]:
     """All sentences of a corpus; trees may have several roots or lack heads, as evaluation can
     score them.
     """
-    from egparse.readers.whole_corpus import read_whole
+    from egparse.io.whole_corpus import read_whole
 
     corpus = read_whole(
         path,

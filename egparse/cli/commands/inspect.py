@@ -44,7 +44,7 @@ def inspect(model: Path, *, features: int = 10, layer: str | None = None) -> dic
         EgparseError: the model does not have the layer.
         ModelFileError: not a model, damaged, or of a newer format.
     """
-    from egparse.hub.resolve import find_model
+    from egparse.service.hub.resolve import find_model
     from egparse.storage.header import read_model_header
     from egparse.storage.model_file import digest_of
 
@@ -79,9 +79,9 @@ def model_card(model: Path, facts: Path | None = None) -> str:
     Raises:
         EgparseError: not a model, or faulty facts.
     """
-    from egparse.hub.card_metadata import metadata_of
-    from egparse.hub.cards import card
-    from egparse.hub.resolve import find_model
+    from egparse.service.hub.card_metadata import metadata_of
+    from egparse.service.hub.cards import card
+    from egparse.service.hub.resolve import find_model
 
     path = find_model(model)
     return card(path, metadata_of(path, facts))
@@ -234,11 +234,6 @@ def _training(record: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
     ]
     tasks = record.get("tasks", {})
     facts += [("trees", task["trees"]) for task in tasks.values() if "trees" in task]
-    facts += [
-        ("ensemble", f"{len(task['members'])} parsers, dev {_scores(task['members'])} each alone")
-        for task in tasks.values()
-        if "members" in task
-    ]
     rows = [
         (
             layer,
@@ -294,7 +289,7 @@ def _feature_table(features: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _configuration(configuration: Mapping[str, Any]) -> str:
-    from egparse.hub.cards import changed_settings
+    from egparse.service.hub.cards import changed_settings
 
     return (
         tables.record((name, _shown(value)) for name, value in changed_settings(configuration))

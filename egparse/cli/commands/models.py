@@ -24,9 +24,9 @@ def models() -> dict[str, list[dict[str, Any]]]:
     Only the headers of model files are read. A name that occurs twice refers to the first model;
     the others are ``hidden``.
     """
-    from egparse.hub.catalogue import entries
-    from egparse.hub.fetch import folder_of, is_downloaded
-    from egparse.hub.model_paths import stored_models
+    from egparse.service.hub.catalogue import entries
+    from egparse.service.hub.fetch import folder_of, is_downloaded
+    from egparse.service.hub.model_paths import stored_models
 
     installed: list[dict[str, Any]] = []
     for stored in stored_models():
@@ -61,7 +61,7 @@ def models_cli(as_json: JsonOption = False) -> None:
 
 def _described(path: Path) -> dict[str, Any]:
     """Facts from the header of a model file, or ``fault``: why it cannot be used."""
-    from egparse.hub.cards import development_scores
+    from egparse.service.hub.cards import development_scores
     from egparse.storage.header import read_model_header
     from egparse.storage.model_file import digest_of
 

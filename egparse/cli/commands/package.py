@@ -41,8 +41,8 @@ def package(
     Raises:
         EgparseError: as for ``spacy_components.packaging.package``, or faulty facts.
     """
-    from egparse.hub.card_metadata import metadata_of
-    from egparse.hub.resolve import find_model
+    from egparse.service.hub.card_metadata import metadata_of
+    from egparse.service.hub.resolve import find_model
     from egparse.storage.header import read_model_header
 
     path = find_model(model)

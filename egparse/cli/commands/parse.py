@@ -117,8 +117,8 @@ def parse_cli(
     with reported():
         from egparse.cli.annotating.arguments import input_files
         from egparse.cli.annotating.opening import Asked, opened_documents, opened_resumption
-        from egparse.hub.resolve import find_model
-        from egparse.readers.encodings import checked_encoding
+        from egparse.io.encodings import checked_encoding
+        from egparse.service.hub.resolve import find_model
 
         if output is not None and output_dir is not None:
             raise EgparseError("--output-dir: expected no --output beside it, got both")

@@ -82,16 +82,16 @@ def serve_cli(
     It needs packages that are installed by pip install 'egparse[serve]'.
     """
     with reported(), warnings_shown(quiet=True):
-        server = import_with_extra("egparse.serving.server", "serve")
-        from egparse.hub.resolve import find_model
+        server = import_with_extra("egparse.service.rest.server", "serve")
+        from egparse.service.hub.resolve import find_model
 
         for name in models:  # a wrong name fails before anything is loaded
             find_model(name)
         with server.opened(host, port) as listening:
             if not quiet:
                 announce_compilation()
-            from egparse.serving.application import Limits, application
-            from egparse.serving.served_models import load_models
+            from egparse.service.rest.application import Limits, application
+            from egparse.service.rest.served_models import load_models
 
             served = load_models(models, None if exceptions is None else str(exceptions))
             for one in served:
@@ -111,7 +111,7 @@ def _log_to_stderr(quiet: bool) -> None:
     handler = logging.StreamHandler(sys.stderr)
     form = "%(asctime)s %(levelname)s %(message)s"
     handler.setFormatter(logging.Formatter(form, datefmt="%Y-%m-%dT%H:%M:%S%z"))
-    for name, level in (("egparse.serving", logging.INFO), ("uvicorn.error", logging.WARNING)):
+    for name, level in (("egparse.service.rest", logging.INFO), ("uvicorn.error", logging.WARNING)):
         log = logging.getLogger(name)
         log.addHandler(handler)
         log.setLevel(logging.ERROR if quiet else level)

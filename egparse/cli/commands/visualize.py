@@ -33,9 +33,9 @@ from egparse.similar import did_you_mean
 
 if TYPE_CHECKING:
     from egparse.cli.annotating.source import Input
-    from egparse.pages.annotation_page import View
     from egparse.pipeline.model import Model
     from egparse.sentences import Sentence
+    from egparse.service.pages.annotation_page import View
 
 EPILOG = examples(
     "egparse visualize model.msgpack letter.txt --output letter.html",
@@ -47,7 +47,7 @@ EPILOG = examples(
 
 LIMIT = 100
 WORDS = 500
-"""As ``egparse.pages.dependency_drawing.MOST_WORDS``, which takes time to import."""
+"""As ``egparse.service.pages.dependency_drawing.MOST_WORDS``, which takes time to import."""
 
 
 class Visualized(NamedTuple):
@@ -84,7 +84,7 @@ def visualize(
         EgparseError: the source is faulty or empty, or is plain text where a corpus is needed; or
             ``least_certain`` without any probabilities.
     """
-    from egparse.pages.annotation_page import annotation_page
+    from egparse.service.pages.annotation_page import annotation_page
 
     views = _views(source, source.format(format), model, gold_tags, compare)
     read: int | None
@@ -212,7 +212,7 @@ def _layers(given: str) -> tuple[str, ...]:
     Raises:
         typer.BadParameter: an unknown one.
     """
-    from egparse.pages.differences import WORD_LAYERS
+    from egparse.service.pages.differences import WORD_LAYERS
 
     if given == "all":
         return tuple(sorted(WORD_LAYERS, key="feats".__eq__))  # last, as it takes several lines
@@ -228,7 +228,7 @@ def _layers(given: str) -> tuple[str, ...]:
 
 
 def _found(model: Path) -> Path:
-    from egparse.hub.resolve import find_model
+    from egparse.service.hub.resolve import find_model
 
     return find_model(model)
 
@@ -244,8 +244,8 @@ def _loaded(path: Path, quiet: bool) -> Model:
 def _views(
     source: Input, format: InputFormat | None, model: Model | None, gold_tags: bool, compare: bool
 ) -> Iterator[View]:
-    from egparse.pages.annotation_page import View
-    from egparse.pages.certainty import with_probabilities_of_misc
+    from egparse.service.pages.annotation_page import View
+    from egparse.service.pages.certainty import with_probabilities_of_misc
 
     if model is None:
         _require_corpus(source.place, format, "or MODEL and INPUT")
@@ -272,8 +272,8 @@ def _corpus(
     """The sentences of a corpus; unless ``annotated``, only words are read, and faults elsewhere
     do not matter.
     """
-    from egparse.readers.conllu import SPANS_KEY
-    from egparse.readers.corpus import read_corpus
+    from egparse.io.conllu import SPANS_KEY
+    from egparse.io.corpus import read_corpus
 
     spans_key = SPANS_KEY if annotated else None
     return read_corpus(
@@ -306,7 +306,7 @@ def _require_corpus(place: str, format: InputFormat | None, purpose: str) -> Non
 
 def _least_certain(views: Iterable[View], limit: int, name: str) -> tuple[list[View], int]:
     """The views of lowest expected accuracy, least certain first, and the number of all views."""
-    from egparse.pages.certainty import expected_accuracy
+    from egparse.service.pages.certainty import expected_accuracy
 
     read = 0
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from egparse.errors import CorpusError
-from egparse.readers.compression import decompressed
+from egparse.io.compression import decompressed
 
 _LOOKED_AT = 1 << 16
 
@@ -91,8 +91,8 @@ def _json_kind(data: bytes) -> Kind:
 
 def _is_corpus(data: bytes, path: Path) -> bool:
     """Whether the first whole sentences are in a format of corpora; its name may say so too."""
-    from egparse.readers.blocks import read_blocks
-    from egparse.readers.detection import detect_format
+    from egparse.io.blocks import read_blocks
+    from egparse.io.detection import detect_format
 
     whole = data[: data.rfind(b"\n\n") + 2] or data
     try:

@@ -55,7 +55,7 @@ def size_of(memory: str | None) -> int | None:
 
 def in_files(sentences: Sequence[Sentence]) -> str | None:
     """What of a training corpus lies in files and will, None where it is in memory."""
-    from egparse.readers.whole_corpus import StoredSentences
+    from egparse.io.whole_corpus import StoredSentences
 
     if not isinstance(sentences, StoredSentences):
         return None

@@ -12,7 +12,7 @@ from pathlib import Path
 
 def models(incomplete: str) -> list[tuple[str, str]]:
     """Names of models that begin like this, and then also model files and folders that do."""
-    from egparse.hub.model_paths import SUFFIX, stored_models
+    from egparse.service.hub.model_paths import SUFFIX, stored_models
 
     stored = {one.name: one.place for one in stored_models() if one.name.startswith(incomplete)}
     if not stored:
@@ -28,7 +28,7 @@ def models(incomplete: str) -> list[tuple[str, str]]:
 
 def downloads(incomplete: str) -> list[tuple[str, str]]:
     """Names of models and treebanks to download."""
-    from egparse.hub.catalogue import entries
+    from egparse.service.hub.catalogue import entries
 
     return [
         (entry.name, f"{entry.kind}, {entry.language}")
@@ -39,7 +39,7 @@ def downloads(incomplete: str) -> list[tuple[str, str]]:
 
 def settings(incomplete: str) -> list[str]:
     """Sections and keys of settings; keys only once their section has been written."""
-    from egparse.fitting import settings as listed
+    from egparse.config import listing as listed
 
     keys = [one.key for one in listed.settings()]
     sections = [key.rpartition(".")[0] for key in keys if "." in key]

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from egparse.config.sections import TrainConfig
 from egparse.experiments.claims.distributed import (
     COCOA_EG,
     COCOA_SDCA,
@@ -42,7 +43,6 @@ from egparse.experiments.report.outcome import Line, Outcome, Panel, Table
 from egparse.experiments.report.request import Request
 from egparse.experiments.report.results import Results
 from egparse.experiments.report.summary import number, score
-from egparse.fitting.config import TrainConfig
 from egparse.fitting.task import Part
 from egparse.learners.eg.online import EGConfig
 from egparse.learners.learner import LearnerConfig
@@ -54,8 +54,8 @@ from egparse.learners.shards.shard import LocalConfig
 from egparse.learners.shards.transport import in_turn
 from egparse.parsing.arc_training import STEPS
 from egparse.sentences import Sentence
-from egparse.tagging.fit_sequence import GOLD_THETA
-from egparse.tagging.tagger_task import TaggerTask
+from egparse.sequences.fit_sequence import GOLD_THETA
+from egparse.sequences.tagger_task import TaggerTask
 from egparse.training.columns import build_columns
 
 NAME = "distributed"

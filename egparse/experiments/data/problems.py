@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from egparse.config.sections import ORDER_1, TrainConfig
 from egparse.errors import EgparseError
 from egparse.evaluation.attachment import is_punctuation
 from egparse.evaluation.quick import attachment
@@ -22,7 +23,6 @@ from egparse.features.default_templates import SPAN_TEMPLATES
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import columns_of, compile_templates
 from egparse.features.word_table import Columns, Words
-from egparse.fitting.config import ORDER_1, TrainConfig
 from egparse.fitting.task import Part
 from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.learners.problem import VectorProblem
@@ -31,10 +31,10 @@ from egparse.parsing.arc_training import ArcParserTask, GoldHeads, crossing_arcs
 from egparse.parsing.training_pieces import training_pieces
 from egparse.parsing.tree_inference import Trees
 from egparse.sentences import Sentence
-from egparse.tagging.fit_sequence import GOLD_THETA as LABEL_THETA
-from egparse.tagging.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence
-from egparse.tagging.tagger import Tagger
-from egparse.tagging.tagger_task import forbid_invalid_spans
+from egparse.sequences.fit_sequence import GOLD_THETA as LABEL_THETA
+from egparse.sequences.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence
+from egparse.sequences.tagger import Tagger
+from egparse.sequences.tagger_task import forbid_invalid_spans
 from egparse.training.columns import build_columns
 from egparse.types import Floats, Ints, Longs, Mask
 

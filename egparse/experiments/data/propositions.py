@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from egparse.learners.dca import DCA, DCAConfig
+from egparse.learners.losses import Loss
 from egparse.learners.mira import MIRA, MIRAConfig
 from egparse.learners.problem import VectorProblem
 from egparse.learners.sdca import DualStep
 from egparse.learners.vectors import read
-from egparse.losses import Loss
 from egparse.structures.second_order.arc_graph import lay_out, mark_tree
 from egparse.structures.second_order.loopy import Schedule, propagate, workspace
 from egparse.structures.second_order.projective import inside_outside

@@ -15,12 +15,12 @@ import numpy as np
 from egparse.features.arcs import encode_arcs
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.word_table import Words
-from egparse.losses import HINGE, SOFTMAX_MARGIN, Inference, expected_cost
+from egparse.learners.losses import HINGE, SOFTMAX_MARGIN, Inference, expected_cost
 from egparse.parsing.arc_parser import Parser, codes_for
 from egparse.parsing.arc_problem import TreeProblem
 from egparse.parsing.candidates import candidate_arcs
+from egparse.sequences.sequence_model import SequenceModel
 from egparse.structures.chains import chain
-from egparse.tagging.sequence_model import SequenceModel
 from egparse.types import Floats, Ints
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from egparse.errors import EgparseError
 from egparse.experiments.data.generated import sentences as generated_sentences
 from egparse.experiments.report.request import Request
-from egparse.readers.corpus import read_corpus
+from egparse.io.corpus import read_corpus
 from egparse.sentences import Sentence
 
 CORPORA = Path(__file__).resolve().parents[3] / "corpora"

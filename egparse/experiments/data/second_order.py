@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from egparse.config.sections import ParserConfig, PrunerConfig, TrainConfig
 from egparse.experiments.data.problems import (
     Setup,
     heads_of,
@@ -17,7 +18,6 @@ from egparse.experiments.data.problems import (
 )
 from egparse.experiments.data.samples import Sample
 from egparse.features.word_table import Columns
-from egparse.fitting.config import ParserConfig, PrunerConfig, TrainConfig
 from egparse.fitting.task import Part
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.arc_training import ArcParserTask, GoldHeads

@@ -2,8 +2,8 @@
 Singer 2011, Adaptive subgradient methods for online learning and stochastic optimization; the
 composite mirror descent of their section 5, with the diagonal matrix).
 
-Primal: min over w of sum_i L_i(w) + C/2 |w|^2, with any loss L of ``egparse.losses``. The visit of
-example i makes, for each weight j, with the (sub)gradient g = F_i' (zbar_i - z_i),
+Primal: min over w of sum_i L_i(w) + C/2 |w|^2, with any loss L of ``egparse.learners.losses``. The
+visit of example i makes, for each weight j, with the (sub)gradient g = F_i' (zbar_i - z_i),
 
     G_j <- G_j + g_j^2,    h_j = delta + sqrt(G_j)
     w_j <- (w_j - eta g_j / h_j) / (1 + eta C / (n h_j))
@@ -37,11 +37,11 @@ from egparse.learners.base import LearnerBase, UnscaledState
 from egparse.learners.builders import loss_of_family
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import Learner, LearnerConfig
+from egparse.learners.losses import LOG_LINEAR, Loss
 from egparse.learners.problem import VectorProblem
 from egparse.learners.registry import Options
 from egparse.learners.sgd import Arrays, Divergence, copies, restore
 from egparse.learners.vectors import squared_norm
-from egparse.losses import LOG_LINEAR, Loss
 from egparse.types import Floats, Longs
 
 _DELTA = 1e-8  # of h: a weight without any gradient goes to 0

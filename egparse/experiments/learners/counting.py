@@ -38,9 +38,9 @@ from egparse.errors import ConfigError, EgparseError
 from egparse.learners.certificate import Certificate
 from egparse.learners.design import DesignMatrix
 from egparse.learners.learner import Learner, LearnerConfig
+from egparse.learners.losses import LOG_LINEAR
 from egparse.learners.problem import VectorProblem, require_design
 from egparse.learners.registry import Options
-from egparse.losses import LOG_LINEAR
 from egparse.types import Floats, Longs, Mask
 
 

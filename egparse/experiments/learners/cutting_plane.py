@@ -39,10 +39,10 @@ from scipy import sparse
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import Learner, LearnerConfig
+from egparse.learners.losses import HINGE
 from egparse.learners.problem import VectorProblem
 from egparse.learners.registry import Options
 from egparse.learners.vectors import read, write
-from egparse.losses import HINGE
 from egparse.types import Floats, Longs
 
 _NO_WEIGHT = 1e-9  # interior points are never 0; smaller weights of planes are set to 0

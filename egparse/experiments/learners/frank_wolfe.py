@@ -42,10 +42,10 @@ from egparse.learners.averaging import WeightAverage
 from egparse.learners.base import LearnerBase
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import Learner, LearnerConfig
+from egparse.learners.losses import HINGE
 from egparse.learners.problem import VectorProblem
 from egparse.learners.registry import Options
 from egparse.learners.vectors import squared_norm
-from egparse.losses import HINGE
 from egparse.types import Floats, Longs, Singles
 
 Steps = Literal["plain", "pairwise", "away"]

@@ -31,11 +31,11 @@ from egparse.experiments.learners.shards import (
 from egparse.learners.builders import loss_of_family
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import LearnerConfig
+from egparse.learners.losses import Loss
 from egparse.learners.problem import VectorProblem
 from egparse.learners.registry import Options, build, check_settings
 from egparse.learners.sgd import Arrays, restore
 from egparse.learners.vectors import squared_norm
-from egparse.losses import Loss
 from egparse.types import Floats, Longs
 
 TO_THE_END = ("eg-online", "eg-batch", "lbfgs", "parallel-gradient", "cutting-plane")

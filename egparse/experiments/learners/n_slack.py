@@ -34,10 +34,10 @@ from egparse.experiments.learners.working_sets import WorkingSets
 from egparse.learners.base import LearnerBase
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import Learner, LearnerConfig
+from egparse.learners.losses import HINGE
 from egparse.learners.problem import VectorProblem
 from egparse.learners.registry import Options
 from egparse.learners.vectors import size, write
-from egparse.losses import HINGE
 from egparse.types import Floats
 
 

@@ -19,12 +19,12 @@ from egparse.experiments.learners.shards import compile_kernels, copy_weights, d
 from egparse.learners.builders import loss_of_family
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import Learner, LearnerConfig
+from egparse.learners.losses import LOG_LINEAR, Loss
 from egparse.learners.problem import VectorProblem
 from egparse.learners.registry import Options
 from egparse.learners.sgd import Arrays, copies
 from egparse.learners.shards.examples import Calls
 from egparse.learners.vectors import read, size, write
-from egparse.losses import LOG_LINEAR, Loss
 from egparse.types import Floats, Longs
 
 

@@ -37,13 +37,13 @@ from egparse.experiments.learners.shards import (
 from egparse.learners.builders import perceptron_config, sgd_config
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import Learner, LearnerConfig
+from egparse.learners.losses import PERCEPTRON, Loss
 from egparse.learners.perceptron import Perceptron, PerceptronConfig
 from egparse.learners.problem import VectorProblem
 from egparse.learners.registry import Options
 from egparse.learners.sgd import SGD, Arrays, SGDConfig, copies, restore
 from egparse.learners.shards.examples import Calls
 from egparse.learners.vectors import squared_norm
-from egparse.losses import PERCEPTRON, Loss
 from egparse.types import Floats
 
 

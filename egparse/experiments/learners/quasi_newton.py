@@ -2,8 +2,8 @@
 compare exponentiated gradient with.
 
 Primal: min over w of P(w) = sum_i L_i(w) + C/2 |w|^2 for any differentiable loss of
-``egparse.losses``; the gradient is g = C w - sum_i F_i' (z_i - zbar_i), with zbar_i the marginals
-at w. One evaluation of both is one pass over the examples.
+``egparse.learners.losses``; the gradient is g = C w - sum_i F_i' (z_i - zbar_i), with zbar_i the
+marginals at w. One evaluation of both is one pass over the examples.
 
 The certificate has a dual value though nothing is trained in the dual: the distributions at w are a
 feasible dual point with v = C w - g, and as the loss at w equals its conjugate form there, the dual
@@ -37,12 +37,12 @@ from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.learners.parallel_gradient import gather_from
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import Learner, LearnerConfig
+from egparse.learners.losses import Loss
 from egparse.learners.problem import VectorProblem
 from egparse.learners.registry import Options
 from egparse.learners.shards.examples import Calls
 from egparse.learners.targets.contract import TargetProblem
 from egparse.learners.vectors import read, size, squared_norm, write
-from egparse.losses import Loss
 from egparse.types import Floats
 
 Method = Literal["L-BFGS-B", "CG"]

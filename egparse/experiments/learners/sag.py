@@ -24,7 +24,7 @@ As visits go on p goes to 0 and r to 1 / C, so that w goes to v / C, its dual ex
 pass w is put into the problem.
 
 **The dual.** The mu_i are the marginals of distributions, so they are a feasible point of the dual
-of the whole family (see ``egparse.losses``), whenever each of them was made:
+of the whole family (see ``egparse.learners.losses``), whenever each of them was made:
 
     D = sum_i [ H(mu_i) / beta + gamma (p' mu_i + q) ] - |v|^2 / (2C) <= the optimum,
 
@@ -63,11 +63,11 @@ from egparse.errors import ConfigError
 from egparse.learners.base import LearnerBase
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import Learner, LearnerConfig
+from egparse.learners.losses import Loss
 from egparse.learners.problem import VectorProblem
 from egparse.learners.registry import Options
 from egparse.learners.sgd import Divergence
 from egparse.learners.vectors import squared_norm
-from egparse.losses import Loss
 from egparse.types import Floats, Longs
 
 _LEAST_SCALE = 1e-4  # of p; below it w is put into x

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from egparse.errors import ConfigError
+from egparse.learners.losses import Loss
 from egparse.learners.problem import VectorProblem
 from egparse.learners.sgd import Arrays
-from egparse.losses import Loss
 from egparse.types import Floats, Longs
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from egparse.config.sections import TrainConfig
 from egparse.experiments.data.digits import digits_or_points
 from egparse.experiments.data.generated import sentences
 from egparse.experiments.data.samples import Sample
@@ -18,13 +19,12 @@ from egparse.experiments.report.request import Request
 from egparse.features.default_templates import WORD_TEMPLATES
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import columns_of, compile_templates
-from egparse.fitting.config import TrainConfig
+from egparse.io.corpus import read_corpus
 from egparse.learners.eg.online import EGConfig, OnlineEG
-from egparse.readers.corpus import read_corpus
 from egparse.sentences import Sentence
-from egparse.tagging.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence
-from egparse.tagging.sequence_problem import SequenceProblem
-from egparse.tagging.tagger import Tagger
+from egparse.sequences.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence
+from egparse.sequences.sequence_problem import SequenceProblem
+from egparse.sequences.tagger import Tagger
 from egparse.training.columns import build_columns
 from egparse.types import Floats, Ints, Longs
 

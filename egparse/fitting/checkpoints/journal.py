@@ -32,8 +32,8 @@ from egparse.fitting.checkpoints.record_file import faults_of, opened, write_rec
 from egparse.fitting.checkpoints.states import Packer, Unpacker
 from egparse.fitting.optimise import Best, Prepared, Weights, problem_of
 from egparse.fitting.progress import Iteration, Listener, Step
-from egparse.regular_files import read_regular
 from egparse.storage.atomic import write_atomically
+from egparse.storage.regular_files import read_regular
 from egparse.storage.temporary import PREFIX, remove_at_once
 from egparse.types import Ints
 

@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from egparse.errors import EgparseError
-from egparse.regular_files import open_regular
 from egparse.storage.atomic import open_bytes_atomically
+from egparse.storage.regular_files import open_regular
 
 Array = npt.NDArray[Any]
 

@@ -33,8 +33,8 @@ from typing import Literal
 
 import numpy as np
 
-from egparse import losses
 from egparse.errors import ConfigError, EgparseError
+from egparse.learners import losses
 from egparse.learners.base import LearnerBase
 from egparse.learners.certificate import Certificate
 from egparse.learners.eg.config import Loss, Start, member_of

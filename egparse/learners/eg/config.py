@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from egparse import losses
 from egparse.errors import ConfigError
+from egparse.learners import losses
 from egparse.learners.eg.example_sampling import MIN_VISIT_PROBABILITY
 from egparse.learners.eg.step import FLOOR, HINGED, PLAIN, WEIGHTED, StepRule
 
@@ -53,7 +53,7 @@ def member_of(loss: Loss) -> losses.Loss:
 @dataclass(frozen=True, kw_only=True)
 class EGConfig:
     """``c`` is the regularisation constant C of the summed objective. ``loss`` is a name, or any
-    member of the family of ``egparse.losses`` but that of the perceptron.
+    member of the family of ``egparse.learners.losses`` but that of the perceptron.
 
     ``anneal_from`` (>= c) starts C higher and lets it decay to ``c`` by ``anneal_decay`` an
     iteration after ``anneal_hold`` iterations (Collins et al. 2008, section 7.1.1); 0 means no

@@ -1,5 +1,5 @@
 """Online exponentiated gradient in the dual (Collins et al. 2008, Fig. 2-3), for the losses of
-``egparse.losses`` (Martins et al. 2010).
+``egparse.learners.losses`` (Martins et al. 2010).
 
 Primal: min over w of sum_i L_i(w) + C/2 |w|^2. Dual, in the distributions alpha_i over structures
 of example i:
@@ -93,6 +93,7 @@ from egparse.learners.eg.step import (
     store_step,
     without_rounding,
 )
+from egparse.learners.losses import HINGE, LOG_LINEAR
 from egparse.learners.problem import (
     CompiledStepsProblem,
     CompiledSumsProblem,
@@ -100,7 +101,6 @@ from egparse.learners.problem import (
     GroupedProblem,
     Problem,
 )
-from egparse.losses import HINGE, LOG_LINEAR
 from egparse.types import Floats, Longs, Mask, Shorts, Singles
 
 __all__ = ["EGConfig", "EGState", "Loss", "OnlineEG"]

@@ -11,9 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 from egparse.learners.eg.online import EGConfig, EGState, OnlineEG
 from egparse.learners.eg.step import DualVariables
+from egparse.learners.losses import LOG_LINEAR
 from egparse.learners.problem import VectorProblem, ViewedProblem
 from egparse.learners.shards.learner import divide
-from egparse.losses import LOG_LINEAR
 
 
 class OnlineEGWithDividedSums(OnlineEG):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from spacy.tokens import Doc
 from spacy.training import Example, biluo_to_iob
 
-from egparse.readers.trees import find_tree_fault
+from egparse.io.trees import find_tree_fault
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence, Source
 from egparse.spacy_components.documents import BLANK_LINE, read
 from egparse.spacy_components.label_tables import from_spacy

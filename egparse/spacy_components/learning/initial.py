@@ -13,9 +13,9 @@ from spacy.training import Example
 from spacy.util import resolve_dot_names
 from thinc.api import Config
 
+from egparse.config.reading import config_of_model, load_config, read_config
+from egparse.config.sections import TrainConfig
 from egparse.errors import EgparseError
-from egparse.fitting.config import TrainConfig
-from egparse.fitting.config_files import config_of_model, load_config, read_config
 from egparse.fitting.progress import Iteration, Step
 from egparse.fitting.task import fit
 from egparse.layers import SPLITTER
@@ -24,7 +24,7 @@ from egparse.sentences import Sentence
 from egparse.spacy_components.label_tables import to_spacy
 from egparse.spacy_components.learning.examples import Complete, complete_sentences, sentences_of
 from egparse.spacy_components.shared_models import SharedModel
-from egparse.splitting.training import SplitterTask
+from egparse.text.splitting.training import SplitterTask
 from egparse.training.columns import annotated_layers, build_columns, record_of_classes
 from egparse.training.run import train
 from egparse.training.steps import untrained_model

@@ -9,13 +9,13 @@ from spacy.attrs import IDS
 from spacy.tokens import Doc
 
 from egparse.errors import ConfigError
-from egparse.exceptions.entries import EXACT_CASE, NORM, entries_of
-from egparse.exceptions.patterns import literal
-from egparse.exceptions.table import Exceptions
+from egparse.io.conllu import format_sentence
 from egparse.layers import LAYERS
-from egparse.readers.conllu import format_sentence
 from egparse.sentences import MISSING, Sentence
 from egparse.surface import SPACE_AFTER_NO
+from egparse.text.exceptions.entries import EXACT_CASE, NORM, entries_of
+from egparse.text.exceptions.patterns import literal
+from egparse.text.exceptions.table import Exceptions
 
 _LAYERS = {LAYERS[layer].spacy_attribute: layer for layer in ("lemmas", "upos", "xpos", "feats")}
 _KNOWN = ("ORTH", "NORM", *_LAYERS)

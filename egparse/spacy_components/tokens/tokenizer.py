@@ -19,7 +19,6 @@ from spacy.util import ensure_path
 from spacy.vocab import Vocab
 
 from egparse.errors import EgparseError
-from egparse.exceptions.table import Exceptions, read_exceptions
 from egparse.pipeline.model import Model
 from egparse.sentences import MISSING, Sentence
 from egparse.spacy_components.model_holder import ModelHolder
@@ -27,7 +26,8 @@ from egparse.spacy_components.tokens.multiword import put_words, register
 from egparse.spacy_components.tokens.special_cases import put_special_cases, special_case
 from egparse.storage.atomic import write_atomically
 from egparse.surface import SPACE_AFTER_NO
-from egparse.tokenising.tokeniser import Tokens
+from egparse.text.exceptions.table import Exceptions, read_exceptions
+from egparse.text.tokenising.tokeniser import Tokens
 
 _FILE = "exceptions.conllu"
 _MARK = b"egparse special cases\n"

@@ -1,0 +1,143 @@
+"""The work on a piece of input: read some passages, annotate them together, format each.
+
+It knows nothing of processes, machines and outputs: a piece goes in, bytes come out.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+from pathlib import Path
+from secrets import token_hex
+from typing import Any, NamedTuple
+
+from egparse.cli.annotating.bulk.passages import Chunk, Passage
+from egparse.cli.annotating.bulk.writing import Amount, write
+from egparse.errors import CorpusError, EgparseError
+from egparse.io.corpus import read_corpus
+from egparse.pipeline.model import Model
+from egparse.pipeline.text_reader import TextPassage
+from egparse.sentences import Sentence
+from egparse.text.exceptions.table import Exceptions
+
+
+class Written(NamedTuple):
+    """A passage, annotated, in its output format and in UTF-8. Sentences of plain input get their
+    numbers late: these stand between ``parts``, if there are several.
+    """
+
+    amount: Amount
+    parts: Sequence[bytes]
+    format: str
+    is_plain: bool = False
+
+    def data(self, first_id: int = 1) -> bytes:
+        """The passage with sentences numbered from ``first_id`` on, if it is plain input."""
+        if len(self.parts) == 1:
+            return self.parts[0]
+        numbered = [self.parts[0]]
+        for number, part in enumerate(self.parts[1:], first_id):
+            numbered += [b"%d" % number, part]
+        return b"".join(numbered)
+
+
+class Annotated(NamedTuple):
+    """What has become of the passages of a piece. ``fault`` is the message of the first fault, in
+    the passage after the last one that was written.
+    """
+
+    written: list[Written]
+    fault: str | None = None
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """The work on pieces. ``output`` is the format to write, None for that of the input.
+    ``reading`` are options of ``read_corpus``, ``options`` those of ``Model.annotate``. ``mark``
+    stands for the number of a sentence until it is known, and cannot be guessed. A pickle holds the
+    path of the model, and its exceptions, which may be others than those of the file: a process
+    without shared memory loads the model from there.
+    """
+
+    model: Model
+    path: Path
+    reading: Mapping[str, Any]
+    options: Mapping[str, Any]
+    output: str | None = None
+    mark: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.mark:
+            object.__setattr__(self, "mark", f"egparse-{token_hex(16)}")
+
+    def __call__(self, piece: Sequence[Passage]) -> Annotated:
+        """Annotate and format all passages up to the first fault."""
+        read: list[list[Sentence]] = []
+        fault = None
+        for passage in piece:
+            try:
+                read.append(self._read(passage))
+            except EgparseError as error:
+                fault = str(error)
+                break
+        try:
+            return Annotated(self._written(piece, read), fault)
+        except EgparseError as error:
+            if len(read) == 1:
+                return Annotated([], str(error))
+        written: list[Written] = []
+        for passage, sentences in zip(piece, read, strict=False):  # those before the faulty one
+            try:
+                written += self._written([passage], [sentences])
+            except EgparseError as error:
+                return Annotated(written, str(error))
+        return Annotated(written, fault)
+
+    def _read(self, passage: Passage) -> list[Sentence]:
+        content = passage.content
+        if isinstance(content, TextPassage):
+            found = self.model.text_reader().read(content)
+            return [sentence.with_layers(sentence_id=self.mark) for sentence in found]
+        if not isinstance(content, Chunk):
+            return [sentence.with_layers(sentence_id=self.mark) for sentence in content]
+        stream, name = io.BytesIO(content.data), passage.name
+        try:
+            return list(read_corpus(stream, passage.format, name=name, **self.reading))
+        except CorpusError as error:
+            line = error.line + content.first_line - 1
+            raise CorpusError(
+                error.path, line, error.expected, error.got, error.sentence_id
+            ) from None
+
+    def _written(
+        self, piece: Iterable[Passage], read: Sequence[Sequence[Sentence]]
+    ) -> list[Written]:
+        annotated = self.model.annotate(chain.from_iterable(read), **self.options)
+        written = []
+        for passage, sentences in zip(piece, read, strict=False):
+            is_plain = not isinstance(passage.content, Chunk)
+            format = self.output or ("conllu" if is_plain else passage.format)
+            text = io.StringIO()
+            amount = write(islice(annotated, len(sentences)), text, format)
+            data = text.getvalue().encode("utf-8")
+            parts = data.split(self.mark.encode()) if is_plain else [data]
+            written.append(Written(amount, parts, format, is_plain))
+        return written
+
+    def __reduce__(self) -> tuple[Callable[..., Annotation], tuple[Any, ...]]:
+        given = (self.path, self.model.exceptions)
+        return _load, (*given, self.reading, self.options, self.output, self.mark)
+
+
+def _load(
+    path: Path,
+    exceptions: Exceptions | None,
+    reading: Mapping[str, Any],
+    options: Mapping[str, Any],
+    output: str | None,
+    mark: str,
+) -> Annotation:
+    model = replace(Model.load(path), exceptions=exceptions)
+    return Annotation(model, path, reading, options, output, mark)

@@ -1,0 +1,371 @@
+"""CoNLL-U: ten tab-separated columns, comments, multiword tokens and empty nodes.
+
+The format is that of https://universaldependencies.org/format.html. The reader splits a sentence
+into whole columns and checks it by counting cells (see ``rows``); only if a count is wrong it looks
+at single lines. docs/decisions/conllu-reader.md gives the reasons for not using the ``conllu``
+package.
+
+``Sentence.source`` keeps every line, so that a sentence is written as it was read, byte by byte,
+except that line ends become LF, byte order marks are dropped, and every sentence is followed by one
+blank line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import groupby
+from typing import TextIO
+
+from egparse.errors import CorpusError
+from egparse.io.blocks import Block, CorpusSource, parse_blocks, read_blocks, shown
+from egparse.io.rows import (
+    DEPREL,
+    FEATS,
+    FORM,
+    HEAD,
+    ID,
+    LEMMA,
+    MISC,
+    STRIDE,
+    UPOS,
+    XPOS,
+    checked_heads,
+    escape,
+    ids_ascend,
+    plain_rows,
+    refill,
+    split_cells,
+    with_multiword_tokens,
+    without_rows,
+)
+from egparse.io.word_lines import check_rows, find_other_rows
+from egparse.layers import LAYERS
+from egparse.schemes import OUTSIDE, find_tag_fault, to_iob2
+from egparse.sentences import MISSING, Sentence, Source, SurfaceToken
+
+_OPENING_MARKS = ("# newdoc", "# newpar")
+
+SPANS_KEY = "NE"
+"""The key of span tags in MISC, as in ``NE=B-LOC``."""
+
+PROBABILITY_KEYS = {
+    name: layer.probability_key for name, layer in LAYERS.items() if layer.kind != "span"
+}
+"""Layer -> the key of its probabilities in MISC, as in ``PHead=0.973``; for spans it is ``P`` and
+the key of their tags.
+"""
+
+
+def read_conllu(
+    source: CorpusSource,
+    *,
+    name: str | None = None,
+    skip_bad: bool = False,
+    on_bad: Callable[[CorpusError], None] | None = None,
+    trees: bool = True,
+    require_trees: bool = False,
+    multiple_roots: bool = False,
+    spans_key: str | None = SPANS_KEY,
+    partial_spans: bool = False,
+) -> Iterator[Sentence]:
+    """The sentences of a CoNLL-U file or stream, one at a time.
+
+    Heads must form a tree with one root, or with several roots if ``multiple_roots``. A sentence
+    without any head is not annotated; a missing head is a fault only with ``require_trees``.
+    Without ``trees`` the column HEAD is ignored and ``heads`` is empty. Spans are read from the key
+    ``spans_key`` of MISC, in any scheme; None leaves ``spans`` empty. Words without the key are O,
+    or ``MISSING`` with ``partial_spans``, where a tag after such a word that continues a span is I.
+    With ``skip_bad`` a faulty sentence is left out, and its error is passed to ``on_bad``.
+
+    Raises:
+        CorpusError: a faulty sentence, unless ``skip_bad``.
+        EgparseError: the file cannot be read.
+    """
+    return parse_conllu(
+        read_blocks(source, name),
+        skip_bad=skip_bad,
+        on_bad=on_bad,
+        trees=trees,
+        require_trees=require_trees,
+        multiple_roots=multiple_roots,
+        spans_key=spans_key,
+        partial_spans=partial_spans,
+    )
+
+
+def parse_conllu(
+    blocks: Iterable[Block],
+    *,
+    skip_bad: bool = False,
+    on_bad: Callable[[CorpusError], None] | None = None,
+    trees: bool = True,
+    require_trees: bool = False,
+    multiple_roots: bool = False,
+    spans_key: str | None = SPANS_KEY,
+    partial_spans: bool = False,
+) -> Iterator[Sentence]:
+    """The sentences of blocks; see ``read_conllu``."""
+    parse = partial(
+        _parse,
+        trees=trees,
+        require_trees=require_trees,
+        multiple_roots=multiple_roots,
+        key=spans_key and spans_key + "=",
+        absent=MISSING if partial_spans else OUTSIDE,
+    )
+    return parse_blocks(blocks, parse, skip_bad, on_bad)
+
+
+def write_conllu(
+    sentences: Iterable[Sentence], stream: TextIO, *, spans_key: str = SPANS_KEY
+) -> int:
+    """Write sentences as ``format_sentence`` does; returns how many."""
+    count = 0
+    for sentence in sentences:
+        stream.write(format_sentence(sentence, spans_key))
+        count += 1
+    return count
+
+
+def format_sentence(sentence: Sentence, spans_key: str = SPANS_KEY) -> str:
+    """The lines of a sentence in CoNLL-U, with the blank line.
+
+    A sentence that was read from CoNLL-U keeps its lines: only UPOS, XPOS, FEATS, HEAD and DEPREL
+    of its words are replaced, as far as the sentence has these layers, and the spans in MISC if
+    they differ from those of the lines; DEPS is renewed or dropped where the tree has changed
+    (``enhanced``). Any other sentence gets new lines, with its comments, ``# sent_id`` and, if it
+    has MISC or multiword tokens, which tell whether a blank follows, ``# text``.
+    ``Sentence.probabilities`` are appended to MISC, with three decimals; earlier ones are removed.
+    """
+    source = sentence.source
+    if source is not None and source.format == "conllu":
+        misc: Sequence[str] | None = _changed_misc(sentence, source, spans_key)
+        if sentence.probabilities:
+            misc = misc or [source.lines[line].rpartition("\t")[2] for line in source.word_lines]
+            misc = _with_probabilities(misc, sentence.probabilities, spans_key)
+        lines = refill(sentence, source, misc)
+    else:
+        misc = _plain_misc(sentence, spans_key)
+        if sentence.probabilities:
+            misc = _with_probabilities(
+                misc or [MISSING] * len(sentence), sentence.probabilities, spans_key
+            )
+        rows = with_multiword_tokens(plain_rows(sentence, misc), sentence.tokens)
+        lines = [*_comments(sentence), *rows]
+    return "\n".join(lines) + "\n\n"
+
+
+def _parse(
+    block: Block,
+    *,
+    trees: bool,
+    require_trees: bool,
+    multiple_roots: bool,
+    key: str | None,
+    absent: str,
+) -> Sentence:
+    if block.undecodable:
+        block.check_encoding()
+    comments, sentence_id = _read_comments(block.lines)
+    word_lines, cells, tokens = _words(block, comments, sentence_id)
+    misc = tuple(cells[MISC::STRIDE])
+    spans: tuple[str, ...] = ()
+    if key is not None:
+        tags = _raw_tags(misc, key, absent)
+        partial = absent == MISSING
+        spans = (
+            _spans(block, tags, word_lines, sentence_id, partial) if tags else (absent,) * len(misc)
+        )
+    heads: tuple[int, ...] = ()
+    if trees:
+        cell_heads = cells[HEAD::STRIDE]
+        heads = checked_heads(
+            block, cell_heads, word_lines, sentence_id, multiple_roots, require_trees
+        )
+    return Sentence(  # by position: the names would cost a microsecond a sentence
+        tuple(cells[FORM::STRIDE]),
+        tuple(cells[LEMMA::STRIDE]),
+        tuple(cells[UPOS::STRIDE]),
+        tuple(cells[XPOS::STRIDE]),
+        tuple(cells[FEATS::STRIDE]),
+        heads,
+        tuple(cells[DEPREL::STRIDE]),
+        misc,
+        spans,
+        sentence_id,
+        Source(block.path, block.first_line, tuple(block.lines), word_lines),
+        None,
+        tokens,
+    )
+
+
+def _read_comments(lines: Sequence[str]) -> tuple[int, str | None]:
+    """The number of comments before the words, and the sentence's ID in them."""
+    count = 0
+    sentence_id = None
+    for line in lines:
+        if line[0] != "#":
+            break
+        if "sent_id" in line:
+            name, _, value = line[1:].partition("=")
+            if name.strip() == "sent_id":
+                sentence_id = value.strip() or None
+        count += 1
+    return count, sentence_id
+
+
+def _words(
+    block: Block, comments: int, sentence_id: str | None
+) -> tuple[Sequence[int], Sequence[str], Sequence[SurfaceToken]]:
+    """The lines of the words, their cells, and the multiword tokens."""
+    lines: Sequence[int] = range(comments, len(block.lines))
+    cells: Sequence[str] | None = split_cells(block.lines[comments:])
+    if cells is not None and ids_ascend(cells[ID::STRIDE]):
+        return lines, cells, ()
+    # a fault, or a comment between the words
+    if cells is None or "#" in "".join(cells[ID::STRIDE]):
+        lines = check_rows(block, sentence_id)
+        cells = split_cells([block.lines[line] for line in lines])
+        if cells is None:
+            raise AssertionError("check_rows accepts no row that split_cells rejects")
+    others = find_other_rows(block, lines, cells[ID::STRIDE], sentence_id)
+    tokens = _multiword_tokens(cells, others)
+    return without_rows(lines, others, 1), without_rows(cells, others), tokens
+
+
+def _multiword_tokens(cells: Sequence[str], rows: Sequence[int]) -> tuple[SurfaceToken, ...]:
+    """The multiword tokens among rows that are no words."""
+    tokens = []
+    for row in rows:
+        start = row * STRIDE
+        first, dash, last = cells[start].partition("-")
+        if dash:
+            form, misc = cells[start + FORM], cells[start + MISC]
+            tokens.append(SurfaceToken(int(first) - 1, int(last) - 1, form, misc))
+    return tuple(tokens)
+
+
+def _raw_tags(misc: Sequence[str], key: str, absent: str = OUTSIDE) -> list[str]:
+    """The span tag of each word as it is written, ``absent`` for words without one; an empty list
+    if no word has one.
+    """
+    if key not in "|".join(misc):
+        return []
+    tags = [absent] * len(misc)
+    for word, cell in enumerate(misc):
+        if cell != MISSING and key in cell:
+            tags[word] = _value(cell, key) or absent
+    return tags
+
+
+def _value(cell: str, key: str) -> str:
+    """The value of the key in a MISC cell; empty if the key is only part of another."""
+    if cell.startswith(key):
+        return cell[len(key) :].partition("|")[0]
+    _, found, rest = cell.partition("|" + key)
+    return rest.partition("|")[0] if found else ""
+
+
+def _spans(
+    block: Block,
+    tags: Sequence[str],
+    word_lines: Sequence[int],
+    sentence_id: str | None,
+    partial: bool,
+) -> tuple[str, ...]:
+    try:
+        return _partial_iob2(tags) if partial else to_iob2(tags)
+    except ValueError:
+        fault = find_tag_fault([OUTSIDE if partial and tag == MISSING else tag for tag in tags])
+        if fault is None:
+            raise
+        line = word_lines[fault.position]
+        raise block.fault(line, fault.expected, shown(fault.got), sentence_id) from None
+
+
+def _partial_iob2(tags: Sequence[str]) -> tuple[str, ...]:
+    """IOB2 of tags some of which are missing: a tag after a gap that continues a span may continue
+    one that began in the gap, and stays I.
+    """
+    iob2: list[str] = []
+    for missing, group in groupby(tags, MISSING.__eq__):
+        run = list(group)
+        if missing:
+            iob2 += run
+        elif iob2 and find_tag_fault(run[:1]) is None and run[0][0] in "IEL":
+            iob2 += to_iob2(["B-" + run[0][2:], *run])[1:]
+        else:
+            iob2 += to_iob2(run)
+    return tuple(iob2)
+
+
+def _changed_misc(sentence: Sentence, source: Source, key: str) -> list[str] | None:
+    """The column MISC with the sentence's spans; None if the source has the same spans."""
+    spans = sentence.spans
+    if not spans:
+        return None
+    if len(spans) != len(sentence):
+        raise ValueError(f"{len(spans)} span tags for {len(sentence)} words")
+    prefix = key + "="
+    no_spans = spans.count(OUTSIDE) == len(spans)
+    if no_spans and not any(prefix in source.lines[line] for line in source.word_lines):
+        return None
+    misc = [source.lines[line].rpartition("\t")[2] for line in source.word_lines]
+    raw = _raw_tags(misc, prefix) or [OUTSIDE] * len(misc)
+    if find_tag_fault(raw) is None and to_iob2(raw) == tuple(spans):
+        return None
+    return [
+        cell if tag == previous else _with_tag(cell, prefix, tag)
+        for cell, tag, previous in zip(misc, spans, raw, strict=True)
+    ]
+
+
+def _with_tag(cell: str, prefix: str, tag: str) -> str:
+    """The MISC cell with another span tag; O removes the tag."""
+    items = [] if cell == MISSING else cell.split("|")
+    index = next((k for k, item in enumerate(items) if item.startswith(prefix)), len(items))
+    items[index : index + 1] = [] if tag == OUTSIDE else [prefix + tag]
+    return "|".join(items) or MISSING
+
+
+def _with_probabilities(
+    misc: Sequence[str], probabilities: Mapping[str, Sequence[float | None]], key: str
+) -> list[str]:
+    """The column MISC with the probabilities of each word; earlier values of their keys are
+    removed, also from words without a probability.
+    """
+    names = {**PROBABILITY_KEYS, "spans": "P" + key}
+    by_key = {names[layer] + "=": values for layer, values in probabilities.items()}
+    if any(len(values) != len(misc) for values in by_key.values()):
+        raise ValueError(f"expected a probability or None for each of {len(misc)} words")
+    keys, cells = tuple(by_key), []
+    for word, cell in enumerate(misc):
+        items = [item for item in cell.split("|") if cell != MISSING and not item.startswith(keys)]
+        items += [
+            f"{prefix}{values[word]:.3f}"
+            for prefix, values in by_key.items()
+            if values[word] is not None
+        ]
+        cells.append("|".join(items) or MISSING)
+    return cells
+
+
+def _plain_misc(sentence: Sentence, key: str) -> Sequence[str] | None:
+    if not sentence.spans or sentence.spans.count(OUTSIDE) == len(sentence.spans):
+        return sentence.misc or None
+    misc = sentence.misc or [MISSING] * len(sentence)
+    return [_with_tag(cell, key + "=", tag) for cell, tag in zip(misc, sentence.spans, strict=True)]
+
+
+def _comments(sentence: Sentence) -> list[str]:
+    """The comments of a sentence without a source: what opens documents and paragraphs first."""
+    given = [escape(line) for line in sentence.comments]
+    comments = [line for line in given if line.startswith(_OPENING_MARKS)]
+    if sentence.sentence_id is not None:
+        comments.append(f"# sent_id = {escape(sentence.sentence_id)}")
+    comments += [line for line in given if not line.startswith(_OPENING_MARKS)]
+    has_text = any(line.startswith("# text =") for line in given)
+    if (sentence.misc or sentence.tokens) and not has_text:
+        comments.append(f"# text = {escape(sentence.text)}")
+    return comments

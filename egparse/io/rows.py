@@ -1,0 +1,220 @@
+"""Splitting and joining rows of ten tab-separated cells, which CoNLL-U and CoNLL-X have in common.
+
+The lines of a sentence are joined by ``SEPARATOR`` and split at tabs once: cell ``j`` of row ``k``
+is then item ``11 k + j``, the line end item ``11 k + 10``, and column ``j`` the slice ``[j::11]``.
+One split for the sentence costs no more than one for a line, and two counts prove that every row
+has ten cells and none is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import repeat
+from operator import itemgetter
+from typing import TypeVar
+
+from egparse.io.blocks import Block, shown
+from egparse.io.enhanced import renewed_deps
+from egparse.io.trees import find_missing_head, find_tree_fault
+from egparse.sentences import MISSING, MISSING_HEAD, Sentence, Source, SurfaceToken
+
+WIDTH = 10
+STRIDE = WIDTH + 1
+ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS, MISC = range(WIDTH)
+
+SEPARATOR = "\t\n\t"
+
+_USUAL = 1000
+_IDS = tuple(map(str, range(1, _USUAL + 1)))
+_HEADS = {MISSING: MISSING_HEAD, **{str(head): head for head in range(_USUAL + 1)}}
+_HEAD_CELLS = (*map(str, range(_USUAL + 1)), MISSING)
+"""Tables for sentences of up to ``_USUAL`` words; for a longer sentence larger ones are made, which
+are not kept.
+"""
+
+Cell = TypeVar("Cell")
+
+_ESCAPES = str.maketrans({"\t": "\\t", "\n": "\\n", "\r": "\\r"})
+
+
+def split_cells(lines: Sequence[str]) -> tuple[str, ...] | None:
+    """All cells of the rows, with a line end between rows; None if a row does not have ten cells or
+    has an empty one.
+    """
+    text = SEPARATOR.join(lines)
+    if "\t\t" in text or text[:1] == "\t" or text[-1:] == "\t":
+        return None
+    cells = tuple(text.split("\t"))
+    ends = len(lines) - 1
+    if len(cells) != STRIDE * ends + WIDTH or cells[WIDTH::STRIDE].count("\n") != ends:
+        return None
+    return cells
+
+
+def ids_ascend(ids: Sequence[str]) -> bool:
+    """Whether the IDs are 1, 2, ..., n."""
+    n = len(ids)
+    return tuple(ids) == (_IDS[:n] if n <= _USUAL else tuple(map(str, range(1, n + 1))))
+
+
+def checked_heads(
+    block: Block,
+    cells: Sequence[str],
+    word_lines: Sequence[int],
+    sentence_id: str | None,
+    multiple_roots: bool,
+    require_trees: bool,
+) -> tuple[int, ...]:
+    """The heads of the words of a block from their cells HEAD; ``MISSING_HEAD`` for ``_``.
+
+    Raises:
+        CorpusError: the heads are no tree, or, with ``require_trees``, one is missing.
+    """
+    n = len(cells)
+    numbers = (
+        _HEADS if n <= _USUAL else {MISSING: MISSING_HEAD, **{str(k): k for k in range(n + 1)}}
+    )
+    try:
+        # itemgetter looks up all cells in one call, twice as fast as map; for a single cell it
+        # returns no tuple
+        heads = itemgetter(*cells)(numbers) if n > 1 else (numbers[cells[0]],)
+    except KeyError:
+        word = next(k for k, cell in enumerate(cells) if cell not in numbers)
+        expected, got = f"a head from 0 to {n} or _", shown(cells[word])
+        raise block.fault(word_lines[word], expected, got, sentence_id) from None
+    fault = find_tree_fault(heads, single_root=not multiple_roots)
+    if fault is None and require_trees:
+        fault = find_missing_head(heads)
+    if fault is not None:
+        raise block.fault(word_lines[fault.word - 1], fault.expected, fault.got, sentence_id)
+    return heads
+
+
+def without_rows(cells: Sequence[Cell], rows: Sequence[int], stride: int = STRIDE) -> list[Cell]:
+    """The cells of all rows except ``rows``, which ascend; a row has ``stride`` cells."""
+    remaining: list[Cell] = []
+    start = 0
+    for row in rows:
+        remaining += cells[start : row * stride]
+        start = (row + 1) * stride
+    remaining += cells[start:]
+    return remaining
+
+
+def refill(sentence: Sentence, source: Source, misc: Sequence[str] | None = None) -> list[str]:
+    """The lines of the source, in which the annotated columns are those of the sentence.
+
+    A column that the sentence lacks is not changed; ``misc`` replaces the last column. DEPS of
+    CoNLL-U is renewed or dropped where the tree has changed (``enhanced``).
+
+    Raises:
+        ValueError: source and sentence differ in the number of words.
+    """
+    rows = [source.lines[line] for line in source.word_lines]
+    cells = SEPARATOR.join(rows).split("\t")
+    if len(rows) != len(sentence) or len(cells) != STRIDE * len(rows) - 1:
+        raise ValueError(
+            f"{source.path}:{source.first_line}: the source does not have the sentence's words"
+        )
+    lines = list(source.lines)
+    before = _basic(cells) if sentence.heads and _has_deps(cells, source) else None
+    _fill_annotation(cells, sentence)
+    if before is not None:
+        deps = renewed_deps(cells[DEPS::STRIDE], before, _basic(cells), lines)
+        if deps is not None:
+            cells[DEPS::STRIDE] = deps
+    if misc is not None:
+        cells[MISC::STRIDE] = misc
+    filled = _join(cells).split(SEPARATOR)
+    if isinstance(source.word_lines, range):
+        lines[source.word_lines.start : source.word_lines.stop] = filled
+    else:
+        for line, row in zip(source.word_lines, filled, strict=True):
+            lines[line] = row
+    return lines
+
+
+def plain_rows(sentence: Sentence, misc: Sequence[str] | None = None) -> list[str]:
+    """Ten-column rows of a sentence without a source; columns that it lacks hold ``_``."""
+    n = len(sentence)
+    if n == 0:
+        raise ValueError("a sentence without words cannot be written")
+    cells = [MISSING] * (STRIDE * n - 1)
+    cells[WIDTH::STRIDE] = repeat("\n", n - 1)
+    cells[ID::STRIDE] = map(str, range(1, n + 1))
+    cells[FORM::STRIDE] = sentence.forms
+    _fill_annotation(cells, sentence)
+    if misc is not None:
+        cells[MISC::STRIDE] = misc
+    return _join(cells).split(SEPARATOR)
+
+
+def with_multiword_tokens(rows: Sequence[str], tokens: Sequence[SurfaceToken]) -> list[str]:
+    """The rows of words, with a row before the first word of each multiword token."""
+    every = list(rows)
+    for token in reversed(tokens):
+        every.insert(token.first, _range_row(token))
+    return every
+
+
+def escape(text: str) -> str:
+    r"""Escape tab, line feed and carriage return as ``\t``, ``\n``, ``\r``.
+
+    In a cell or a comment they would corrupt the file.
+    """
+    return text.translate(_ESCAPES)
+
+
+def _range_row(token: SurfaceToken) -> str:
+    """The row of a multiword token."""
+    cells = [MISSING] * WIDTH
+    cells[ID] = f"{token.first + 1}-{token.last + 1}"
+    cells[FORM], cells[MISC] = escape(token.form) or MISSING, escape(token.misc) or MISSING
+    return "\t".join(cells)
+
+
+def _has_deps(cells: Sequence[str], source: Source) -> bool:
+    """Whether a word has enhanced dependencies; other formats have another column there."""
+    return source.format == "conllu" and any(cell != MISSING for cell in cells[DEPS::STRIDE])
+
+
+def _basic(cells: Sequence[str]) -> list[str]:
+    """Head and label of each word as they stand in DEPS."""
+    pairs = zip(cells[HEAD::STRIDE], cells[DEPREL::STRIDE], strict=True)
+    return [f"{head}:{label}" for head, label in pairs]
+
+
+def _fill_annotation(cells: list[str], sentence: Sentence) -> None:
+    """Replace the annotated columns. A column of another length raises ValueError, because it does
+    not fit the extended slice.
+    """
+    for column, layer in (
+        (LEMMA, sentence.lemmas),
+        (UPOS, sentence.upos),
+        (XPOS, sentence.xpos),
+        (FEATS, sentence.feats),
+        (DEPREL, sentence.deprels),
+    ):
+        if layer:
+            cells[column::STRIDE] = layer
+    if sentence.heads:
+        cells[HEAD::STRIDE] = _head_cells(sentence.heads)
+
+
+def _head_cells(heads: Sequence[int]) -> list[str]:
+    n = len(heads)
+    if min(heads) < MISSING_HEAD or max(heads) > n:
+        raise ValueError(f"heads of {n} words lie between {MISSING_HEAD} and {n}")
+    table = _HEAD_CELLS if n <= _USUAL else (*map(str, range(n + 1)), MISSING)
+    return [table[head] for head in heads]  # MISSING_HEAD is -1, the index of _ in the table
+
+
+def _join(cells: list[str]) -> str:
+    text = "\t".join(cells)
+    ends = len(cells) // STRIDE
+    clean = text.count("\t") == len(cells) - 1 and text.count("\n") == ends
+    if clean and "\t\t" not in text and text[-1] != "\t":
+        return text
+    return "\t".join(
+        cell if k % STRIDE == WIDTH else escape(cell) or MISSING for k, cell in enumerate(cells)
+    )

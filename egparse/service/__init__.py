@@ -1,0 +1,1 @@
+"""Models by name, pages and the HTTP service."""

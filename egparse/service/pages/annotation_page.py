@@ -1,0 +1,261 @@
+"""The HTML page of annotated sentences, with their entities, trees and probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
+from typing import NamedTuple
+from xml.etree.ElementTree import Element
+
+from egparse import __version__
+from egparse.sentences import Sentence
+from egparse.service.pages.certainty import (
+    expected_accuracy,
+    least_certain_head,
+    opacity,
+    probability,
+    shown,
+)
+from egparse.service.pages.dependency_drawing import MOST_WORDS, arc_text, draw
+from egparse.service.pages.differences import (
+    differs_in_head,
+    differs_in_label,
+    differs_in_tag,
+    label_of,
+    shown_layers,
+)
+from egparse.service.pages.entity_marks import entities, mark
+from egparse.service.pages.markup import html, node
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+"""Browsers then load and run nothing: the page is complete."""
+
+_SNIPPET = 120
+_SHADES = (1.0, 0.75, 0.5, 0.25, 0.0)
+
+
+class View(NamedTuple):
+    """A sentence to show, its number in the input (from 1), and another annotation to compare it
+    with.
+    """
+
+    number: int
+    sentence: Sentence
+    compared: Sentence | None = None
+
+
+class Options(NamedTuple):
+    """What is shown of each sentence: whether entities are compared, how many words are drawn, and
+    which layers below them (None: the default).
+    """
+
+    with_entities: bool = False
+    words: int = MOST_WORDS
+    layers: Sequence[str] | None = None
+
+
+DEFAULTS = Options()
+
+
+def annotation_page(
+    views: Sequence[View],
+    *,
+    title: str,
+    facts: Sequence[str] = (),
+    language: str | None = None,
+    words: int = MOST_WORDS,
+    layers: Sequence[str] | None = None,
+) -> str:
+    """A complete HTML page, which loads nothing.
+
+    ``facts`` are lines below the title, ``language`` is a code such as ``en``. Of each sentence the
+    first ``words`` words are drawn, with their values in ``layers`` (of ``WORD_LAYERS``) below
+    them; None stands for UPOS, or the first layer of tags that the sentence has instead.
+    """
+    with_entities = any(view.compared is not None and entities(view.compared) for view in views)
+    options = Options(with_entities, words, layers)
+    return html(
+        node(
+            "html",
+            {"lang": language} if language else {},
+            head(title),
+            node(
+                "body",
+                {},
+                node(
+                    "header",
+                    {},
+                    node("h1", {}, title),
+                    *(node("p", {}, fact) for fact in facts),
+                    _legend(views),
+                ),
+                node(
+                    "nav",
+                    {"aria-label": "Sentences"},
+                    node("ol", {}, *(_entry(view, options) for view in views)),
+                ),
+                node("main", {}, *(article(view, options) for view in views)),
+            ),
+        )
+    )
+
+
+def head(title: str) -> Element:
+    """The head of a page with its style, which loads nothing."""
+    style = files("egparse.service.pages").joinpath("page.css").read_text(encoding="utf-8")
+    return node(
+        "head",
+        {},
+        node("meta", {"charset": "utf-8"}),
+        node("meta", {"http-equiv": "Content-Security-Policy", "content": _POLICY}),
+        node("meta", {"name": "viewport", "content": "width=device-width"}),
+        node("meta", {"name": "generator", "content": f"egparse {__version__}"}),
+        node("title", {}, title),
+        node("style", {}, style),
+    )
+
+
+def _legend(views: Sequence[View]) -> Element:
+    """The meaning of the shades and colours that occur on the page."""
+    items = []
+    if any(view.sentence.probabilities for view in views):
+        samples = [
+            node(
+                "span", {"class": "shade", "style": f"opacity: {opacity(value):.2f}"}, f"{value:g}"
+            )
+            for value in _SHADES
+        ]
+        items.append(
+            node(
+                "p",
+                {},
+                "Probability by shade: ",
+                *samples,
+                ". Point at an arc, a word or an entity to read its probability.",
+            )
+        )
+    if any(view.compared is not None for view in views):
+        names = (
+            ("wrong", "another head, tag"),
+            ("wrong-label", "another label"),
+            ("input", "arc of the input"),
+        )
+        samples = [node("span", {"class": f"sample {kind}"}, name) for kind, name in names]
+        items.append(node("p", {}, "Differences from the input: ", *samples))
+    return node("div", {"class": "legend"}, *items)
+
+
+def _entry(view: View, options: Options) -> Element:
+    """An entry of the list of sentences."""
+    accuracy = expected_accuracy(view.sentence)
+    differing = sum(_differences(view, options).values())
+    text = view.sentence.text
+    return node(
+        "li",
+        {},
+        node(
+            "a",
+            {"href": f"#s{view.number}"},
+            node("b", {}, f"{view.number}"),
+            *(
+                [node("span", {"class": "accuracy"}, f"{accuracy:.2f}")]
+                if accuracy is not None
+                else []
+            ),
+            *(
+                [node("span", {"class": "differing"}, f"{differing} \N{NOT EQUAL TO}")]
+                if differing
+                else []
+            ),
+            node(
+                "bdi",
+                {},
+                text if len(text) <= _SNIPPET else text[:_SNIPPET] + "\N{HORIZONTAL ELLIPSIS}",
+            ),
+        ),
+    )
+
+
+def article(view: View, options: Options = DEFAULTS) -> Element:
+    """A sentence of a page: its text with entities, and its tree."""
+    number, sentence, compared = view
+    name = sentence.sentence_id
+    texts = [mark(sentence)]
+    if options.with_entities and compared is not None and entities(compared) != entities(sentence):
+        other = mark(compared)
+        other.attrib["class"] += " input"
+        texts.append(other)
+    element = node(
+        "article",
+        {"id": f"s{number}"},
+        node(
+            "h2",
+            {},
+            node("a", {"href": f"#s{number}"}, f"{number}"),
+            *([node("bdi", {"class": "id"}, name)] if name and name != str(number) else []),
+        ),
+        *texts,
+        *(node("p", {"class": "summary"}, line) for line in _summary(view, options)),
+    )
+    layers = shown_layers(sentence, options.layers)
+    if layers or any(head >= 0 for head in sentence.heads):
+        if options.words < len(sentence):
+            cut = f"Drawn: the first {options.words:,} of {len(sentence):,} words."
+            element.append(node("p", {"class": "summary cut"}, cut))
+        tree = draw(sentence, number, compared, options.words, layers)
+        box = {
+            "class": "tree",
+            "tabindex": "0",
+            "role": "region",
+            "aria-label": f"Tree of sentence {number}",
+        }
+        element.append(node("div", {**box, "dir": tree.attrib["direction"]}, tree))
+    element.tail = "\n"
+    return element
+
+
+def _summary(view: View, options: Options) -> Iterator[str]:
+    """Lines on the expected accuracy of the sentence, and on differences from the input."""
+    sentence = view.sentence
+    accuracy, word = expected_accuracy(sentence), least_certain_head(sentence)
+    if accuracy is not None:
+        what = "heads" if word is not None else "values"
+        line = f"expected accuracy of {what}: {100 * accuracy:.1f} %"
+        value = probability(sentence, "heads", word) if word is not None else None
+        if word is not None and value is not None:
+            arc = arc_text(sentence, word, sentence.heads[word], label_of(sentence, word))
+            line += f"; least certain: {arc} {shown(value)}"
+        yield line
+    if view.compared is not None:
+        parts = [
+            f"{count} {name if count == 1 else plural}"
+            for (name, plural), count in _differences(view, options).items()
+            if count
+        ]
+        yield f"Differences from the input: {', '.join(parts) or 'none'}"
+
+
+def _differences(view: View, options: Options) -> Mapping[tuple[str, str], int]:
+    """The numbers of words with another head and another label (of any head), of other tags and
+    lemmas below the words, and of entities that only one annotation has; the keys are names in
+    singular and plural.
+    """
+    _, sentence, compared = view
+    words, layers = range(len(sentence)), shown_layers(sentence, options.layers)
+    differing = {
+        layer: sum(differs_in_tag(sentence, compared, word, layer) for word in words)
+        for layer in layers
+    }
+    lemmas = differing.pop("lemmas", 0)
+    spans = (
+        set(entities(sentence)) ^ set(entities(compared))
+        if options.with_entities and compared is not None
+        else ()
+    )
+    return {
+        ("head", "heads"): sum(differs_in_head(sentence, compared, word) for word in words),
+        ("label", "labels"): sum(differs_in_label(sentence, compared, word) for word in words),
+        ("tag", "tags"): sum(differing.values()),
+        ("lemma", "lemmas"): lemmas,
+        ("entity on one side", "entities on one side"): len(spans),
+    }

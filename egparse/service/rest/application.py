@@ -1,0 +1,254 @@
+"""The web application: addresses, limits, and what is said of each request.
+
+Requests are read and annotated by threads, at most ``threads`` at a time: kernels do not hold
+Python's lock, and models are immutable. Meanwhile the loop takes other requests and answers
+``/health``. An error is a status and a line of plain text, as UDPipe's are.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import anyio
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from egparse.errors import one_line
+from egparse.service.rest.forms import parameters_of
+from egparse.service.rest.page import POLICY, page
+from egparse.service.rest.process import Refused, process, understood
+from egparse.service.rest.served_models import ServedModels
+from egparse.service.rest.turns import Gone, Steps, Turns
+
+LOG = logging.getLogger("egparse.service.rest")
+
+UPLOAD_SECONDS = 10.0
+UPLOAD_SPEED = 32 << 10
+"""A client has this many seconds to send its request, and one more for each so many bytes."""
+
+PLACES = 256
+PLACES_OF_ONE = 128
+"""Requests that are read, wait or are annotated at a time, in all and of one client."""
+
+_SMALL = 16 << 10
+"""Bytes of a request that need not wait for all of a larger one."""
+
+_DROPPED = 64 << 20
+"""Bytes of a request beyond its limit that are read and dropped before it is refused."""
+
+_GONE = 499
+"""What the log says of a client that has closed the connection, as other servers' logs do."""
+
+
+Answer = Callable[[ServedModels, Mapping[str, str]], Steps[bytes]]
+"""What makes an answer of the parameters of a request."""
+
+
+class Limits(NamedTuple):
+    """``size``: bytes of a request; ``threads``: requests that are annotated at a time."""
+
+    size: int = 4 << 20
+    threads: int = 1
+
+
+class _Failed(Exception):
+    """A request that is answered with a status and a reason."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+class _Places:
+    """Counts the requests that are there, so that no client shuts others out."""
+
+    def __init__(self) -> None:
+        self._taken: Counter[str] = Counter()
+
+    @contextmanager
+    def one(self, client: str) -> Iterator[None]:
+        """A place for a request while it is there.
+
+        Raises:
+            _Failed: there are too many requests, of this client or in all.
+        """
+        if self._taken.total() >= PLACES or self._taken[client] >= PLACES_OF_ONE:
+            raise _Failed(503, "too many requests at a time")
+        self._taken[client] += 1
+        try:
+            yield
+        finally:
+            self._taken -= Counter([client])  # without those of count 0
+
+
+def application(models: ServedModels, limits: Limits, origins: Sequence[str] = ()) -> ASGIApp:
+    """The application that serves models. Web pages from ``origins`` may use it (``*``: any)."""
+    places, turns = _Places(), Turns(limits.threads)
+
+    async def answered(request: Request, answer: Answer) -> bytes:
+        query = request.scope["query_string"]
+        content_type = request.headers.get("content-type", "")
+        with places.one(_client(request.scope)):
+            body = await _body(request, limits.size)
+
+            def steps() -> Steps[bytes]:
+                parameters = parameters_of(query, content_type, body)
+                yield
+                return (yield from answer(models, parameters))
+
+            large = len(query) + len(body) > _SMALL
+            return await turns.result(steps(), lambda: _left(request), large=large)
+
+    async def process_request(request: Request) -> Response:
+        return Response(await answered(request, _reply), media_type="application/json")
+
+    async def show_page(request: Request) -> Response:
+        return HTMLResponse(await answered(request, page), headers=POLICY)
+
+    async def list_models(request: Request) -> Response:
+        return JSONResponse(models.as_json())
+
+    async def health(request: Request) -> Response:
+        return JSONResponse({"status": "ok"})
+
+    async def failed(request: Request, error: Exception) -> Response:
+        status, reason, headers = _fault(error)
+        return PlainTextResponse(f"{reason}\n", status, headers)
+
+    both = ["GET", "POST"]
+    faults = (HTTPException, Refused, Gone, _Failed, Exception)
+    app = Starlette(
+        routes=[
+            Route("/", show_page, methods=both),
+            Route("/process", process_request, methods=both),
+            Route("/models", list_models, methods=both),
+            Route("/health", health),
+        ],
+        exception_handlers=dict.fromkeys(faults, failed),
+        middleware=[
+            Middleware(CORSMiddleware, allow_origins=list(origins), allow_methods=both),
+        ]
+        if origins
+        else [],
+    )
+    app.router.redirect_slashes = False  # to an address that the request has named
+    return _Logged(app)
+
+
+def _reply(models: ServedModels, parameters: Mapping[str, str]) -> Steps[bytes]:
+    """The reply to a request of ``/process``, as JSON."""
+    reply = yield from process(understood(models, parameters))
+    yield
+    return json.dumps(reply, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _fault(error: Exception) -> tuple[int, str, Mapping[str, str] | None]:
+    """Status, reason and headers of a request that is not answered."""
+    match error:
+        case Refused():
+            return 400, str(error), None
+        case _Failed():
+            return error.status, str(error), None
+        case Gone():
+            return _GONE, "the client has closed the connection", None
+        case HTTPException(status_code=404):
+            return 404, "expected /, /process, /models or /health", None
+        case HTTPException():
+            methods = (error.headers or {}).get("Allow", "").split(", ")
+            allowed = ", ".join(sorted(methods))
+            return error.status_code, f"expected {allowed}", {"Allow": allowed}
+        case _:
+            return 500, "internal error", None
+
+
+async def _left(request: Request) -> None:
+    """Return when the client has closed the connection."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _body(request: Request, most: int) -> bytes:
+    """The body of a request.
+
+    One that is too large is read to its end and dropped before it is refused, within limits: many
+    clients send all of a request before they read, and would meet a broken connection instead of
+    the reason.
+
+    Raises:
+        _Failed: more than ``most`` bytes, or a client that takes too long.
+        Gone: the client has gone.
+    """
+    length = request.headers.get("content-length", "")
+    declared = int(length) if length.isdigit() else 0
+    too_large = max(declared, len(request.scope["query_string"])) > most
+    patient = "expect" not in request.headers and declared <= most + _DROPPED
+    parts: list[bytes] = []
+    size = 0
+    try:
+        with anyio.fail_after(UPLOAD_SECONDS) as limit:
+            if not too_large or patient:
+                async for part in request.stream():
+                    size += len(part)
+                    limit.deadline += len(part) / UPLOAD_SPEED
+                    too_large = too_large or size > most
+                    if size > most + _DROPPED:
+                        break
+                    if too_large:
+                        parts.clear()
+                    else:
+                        parts.append(part)
+    except TimeoutError:
+        if not too_large:
+            raise _Failed(408, "expected a request that arrives faster") from None
+    except ClientDisconnect:
+        raise Gone from None
+    if too_large:
+        raise _Failed(413, f"expected a request of at most {most} bytes")
+    return b"".join(parts)
+
+
+def _client(scope: Scope) -> str:
+    """The address of a client."""
+    return str(scope["client"][0]) if scope.get("client") else "-"
+
+
+class _Logged:
+    """Writes a line for each request: client, method, path, status, bytes and seconds."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begun, status, size = time.perf_counter(), 0, 0
+
+        async def counted(message: Message) -> None:
+            nonlocal status, size
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            elif message["type"] == "http.response.body":
+                size += len(message.get("body", b""))
+            await send(message)
+
+        try:
+            await self._app(scope, receive, counted)
+        except Exception:
+            LOG.exception("%s failed", one_line(scope["path"]))
+        finally:
+            taken = time.perf_counter() - begun
+            facts = (_client(scope), scope["method"], one_line(scope["path"]), status, size, taken)
+            LOG.info("%s %s %s %d %d %.3f", *facts)

@@ -1,0 +1,1 @@
+"""Text: tokens, sentences, multiword tokens, and the exceptions to what is learned."""

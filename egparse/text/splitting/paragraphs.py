@@ -1,0 +1,130 @@
+"""Paragraphs of a corpus as they stand in text, with the places where sentences start in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from egparse.sentences import Sentence
+from egparse.surface import SPACE_AFTER_NO
+from egparse.text.splitting.columns import Paragraph
+from egparse.types import Mask
+
+MIN_SENTENCES = 30
+"""A splitter is trained on at least so many sentences that start inside a paragraph."""
+
+_MARKS = ("# newpar", "# newdoc")
+_RUNNING_TEXT = ("conllu", "conllx")
+
+
+class SplitterParts(NamedTuple):
+    """The sentences of the paragraphs for training and for scoring (none: no score)."""
+
+    train: Sequence[Sequence[Sentence]]
+    dev: Sequence[Sequence[Sentence]]
+
+
+class SplitParagraph(NamedTuple):
+    """A paragraph, and whether a sentence starts at each of its words."""
+
+    paragraph: Paragraph
+    starts: Mask
+
+
+def paragraphs_of(sentences: Sequence[Sentence]) -> list[list[Sentence]]:
+    """The sentences of each paragraph, by the marks ``# newpar`` and ``# newdoc``; text
+    without marks is one paragraph.
+    """
+    paragraphs: list[list[Sentence]] = []
+    for sentence in sentences:
+        if not paragraphs or _opens_paragraph(sentence):
+            paragraphs.append([])
+        paragraphs[-1].append(sentence)
+    return paragraphs
+
+
+def is_treebank(sentences: Sequence[Sentence]) -> bool:
+    """Whether the tokens of sentences are those of running text: the format is one of treebanks."""
+    return all(one.source is None or one.source.format in _RUNNING_TEXT for one in sentences)
+
+
+def is_running_text(sentences: Sequence[Sentence]) -> bool:
+    """Whether a splitter can be trained: the format is one of treebanks, and enough sentences start
+    inside a paragraph.
+    """
+    enough = len(sentences) - len(paragraphs_of(sentences)) >= MIN_SENTENCES
+    return is_treebank(sentences) and enough
+
+
+def pieces_of(paragraphs: Sequence[Sequence[Sentence]], longest: int) -> list[Sequence[Sentence]]:
+    """The paragraphs, cut after ``longest`` sentences (0: not cut)."""
+    return [
+        paragraph[first : first + (longest or len(paragraph))]
+        for paragraph in paragraphs
+        for first in range(0, len(paragraph), longest or len(paragraph))
+    ]
+
+
+def joined(
+    paragraphs: Sequence[Sequence[Sentence]], share: float, seed: int
+) -> list[list[Sentence]]:
+    """The paragraphs, with a random ``share`` of them joined to the previous one, as examples of
+    boundaries that elsewhere only the layout marks.
+    """
+    draws = np.random.default_rng(seed).random(len(paragraphs))
+    runs: list[list[Sentence]] = []
+    for paragraph, draw in zip(paragraphs, draws.tolist(), strict=True):
+        if runs and draw < share:
+            runs[-1].extend(paragraph)
+        else:
+            runs.append(list(paragraph))
+    return runs
+
+
+def as_text(paragraphs: Sequence[Sequence[Sentence]]) -> list[SplitParagraph]:
+    """Paragraphs as they stand in text."""
+    return [_as_text(paragraph) for paragraph in paragraphs]
+
+
+def surface_tokens(sentence: Sentence) -> list[tuple[str, str]]:
+    """The form and the MISC column of each token of a sentence; a multiword token is one."""
+    return [(token.form, token.misc) for token in sentence.surface_tokens]
+
+
+def _opens_paragraph(sentence: Sentence) -> bool:
+    return any(line.startswith(_MARKS) for line in sentence.lines_before)
+
+
+def _as_text(sentences: Sequence[Sentence]) -> SplitParagraph:
+    forms: list[str] = []
+    spaced: list[bool] = []
+    starts: list[bool] = []
+    for sentence in sentences:
+        first = len(forms)
+        for form, blank in _words_in_text(sentence):
+            forms.append(form)
+            spaced.append(blank)
+            starts.append(len(forms) - 1 == first)
+    if spaced:
+        spaced[-1] = True
+    return SplitParagraph(Paragraph(forms, spaced), np.array(starts, dtype=np.bool_))
+
+
+def _words_in_text(sentence: Sentence) -> Iterator[tuple[str, bool]]:
+    """Words and whether a blank follows. A multiword token is one word unless its words spell it
+    (do+n't), as for tokenisers.
+    """
+    misc = sentence.misc or ("",) * len(sentence)
+    done = 0
+    for first, last, form, token_misc in sentence.tokens:
+        for k in range(done, first):
+            yield sentence.forms[k], SPACE_AFTER_NO not in misc[k]
+        if "".join(sentence.forms[first : last + 1]) == form:
+            yield from ((word, False) for word in sentence.forms[first:last])
+            form = sentence.forms[last]
+        yield form, SPACE_AFTER_NO not in token_misc
+        done = last + 1
+    for k in range(done, len(sentence)):
+        yield sentence.forms[k], SPACE_AFTER_NO not in misc[k]

@@ -1,0 +1,327 @@
+"""An expander: which tokens of a sentence stand for several words, and for which, by a log-linear
+classifier over the expansions that a form may have.
+
+Most forms have one expansion or are one word wherever they stand; only tokens with several
+candidates are classified, from the tokens around them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from egparse.features.sequence import Division, LabelParts
+from egparse.features.tag_dictionary import Candidates
+from egparse.sentences import MISSING, Sentence, SurfaceToken
+from egparse.sequences.sequence_model import SequenceModel, keys_at
+from egparse.storage.compressed_arrays import compress_lists, lists_by_string
+from egparse.storage.schema import (
+    Flag,
+    Integer,
+    Maybe,
+    Packed,
+    Record,
+    Section,
+    Stored,
+    Strings,
+    ascend_within,
+    starts_of,
+)
+from egparse.surface import SPACE_AFTER_NO
+from egparse.text.splitting.columns import Paragraph
+from egparse.text.tokenising.expander_columns import COLUMNS, expander_columns
+from egparse.text.tokenising.expansions.lexicon import (
+    LONGEST_AFFIX,
+    ONE_WORD,
+    ExpansionLexicon,
+    Labels,
+)
+from egparse.text.tokenising.expansions.scripts import LONGEST, is_script
+from egparse.text.tokenising.expansions.slots import GRADES, Slots
+from egparse.types import Floats, Ints, Longs
+
+MAX_SCRIPTS = 60_000
+
+MAX_LABELS = 1 << 16
+"""Labels that candidates can have."""
+
+_BATCH = 1 << 14
+"""Tokens that are classified at a time, to bound the memory."""
+
+STORED_EXPANDER = Record(
+    {
+        "scripts": Strings("scripts", most=MAX_SCRIPTS, longest=LONGEST, labels=True),
+        "forms": Section(),
+        "affixes": Section(),
+        "decided": Integer(1, MAX_SCRIPTS + 1),
+        "model": Maybe(Section()),
+        "spacing": Flag(),
+        "slots": Section(),
+    },
+    absent={"slots": None},
+)
+"""An expander in a model file. The numbers of expansions between which the model decides are less
+than ``decided``, and the model is over these and their grades; without a model no token has several
+candidates. Where no affix has expansions, slots are missing.
+"""
+
+_STORED_LISTS = Record(
+    {
+        "strings": Strings("strings"),
+        "lengths": Packed(("uint16",), "strings", sums_to="numbers"),
+        "numbers": Packed(("uint16",), "numbers", below="labels", takes=18),
+    }
+)
+
+
+class Decisions(NamedTuple):
+    """Tokens that have several candidates, in their surroundings.
+
+    Decision ``k`` is about the token ``rows[k]`` of the windows, whose ``values`` (tokens, columns)
+    lie end to end, window ``i`` from ``starts[i]`` to ``starts[i + 1]``.
+    """
+
+    values: Ints
+    starts: Longs
+    rows: Longs
+    candidates: Candidates
+
+
+@dataclass(frozen=True)
+class Expander:
+    """A lexicon, and a model that chooses where it leaves several candidates (None: nowhere);
+    immutable, so that threads may share it. Without ``spacing`` it was trained on a corpus that
+    does not mark blanks.
+    """
+
+    lexicon: ExpansionLexicon
+    model: SequenceModel | None
+    spacing: bool = True
+
+    @property
+    def temperature(self) -> float:
+        """The temperature of the probabilities."""
+        return 1.0 if self.model is None else self.model.temperature
+
+    def with_temperature(self, temperature: float) -> Expander:
+        """The same expander with probabilities from scores divided by a temperature."""
+        if self.model is None:
+            return self
+        return replace(self, model=self.model.with_temperature(temperature))
+
+    def expand(self, sentences: Sequence[Sentence]) -> list[Sentence]:
+        """Sentences of tokens, which have forms and MISC alone, as sentences of words with
+        ``Sentence.tokens``: the MISC of a multiword token moves there.
+        """
+        special = self._special(sentences)
+        if not special:
+            return list(sentences)
+        places = [
+            (number, place, special[form])
+            for number, sentence in enumerate(sentences)
+            if not special.keys().isdisjoint(sentence.forms)
+            for place, form in enumerate(sentence.forms)
+            if form in special
+        ]
+        open_places = [place for place in places if len(place[2]) > 1]
+        chosen = {
+            (number, place): label
+            for (number, place, _), label in zip(
+                open_places, self._choose(sentences, open_places), strict=True
+            )
+        }
+        labels: dict[int, dict[int, int]] = {}
+        for number, place, candidates in places:
+            label = chosen.get((number, place), candidates[0])
+            if not self.lexicon.is_one_word(label):
+                labels.setdefault(number, {})[place] = label
+        return [
+            self._expanded(sentence, labels[number]) if number in labels else sentence
+            for number, sentence in enumerate(sentences)
+        ]
+
+    def decisions(
+        self, sentences: Sequence[Sentence], places: Sequence[tuple[int, int, Labels]]
+    ) -> Decisions:
+        """The decisions about tokens, each given by its sentence, its place there and its
+        candidates.
+        """
+        assert self.model is not None
+        reach = int(np.abs(self.model.templates.offsets).max(initial=0))
+        return decisions_at(sentences, places, reach, self.spacing)
+
+    def choose(self, decisions: Decisions) -> Ints:
+        """The label of each decision."""
+        assert self.model is not None
+        scores = self._scores(decisions)
+        return self.model.choose_by(scores, _alone(decisions), decisions.candidates)
+
+    def probabilities(self, decisions: Decisions, labels: Ints) -> Floats:
+        """The probability of a label in each decision; nan for -1."""
+        assert self.model is not None
+        return self.model.probabilities_by(
+            self._scores(decisions), _alone(decisions), decisions.candidates, labels
+        )
+
+    def _special(self, sentences: Sequence[Sentence]) -> dict[str, Labels]:
+        """The forms that may be multiword tokens, and their candidates."""
+        forms: set[str] = set()
+        for sentence in sentences:
+            forms.update(sentence.forms)
+        candidates = self.lexicon.candidates
+        return {form: labels for form in forms if (labels := candidates(form)) != (ONE_WORD,)}
+
+    def _choose(
+        self, sentences: Sequence[Sentence], places: Sequence[tuple[int, int, Labels]]
+    ) -> list[int]:
+        labels: list[int] = []
+        for first in range(0, len(places), _BATCH):
+            some = self.decisions(sentences, places[first : first + _BATCH])
+            labels += self.choose(some).tolist()
+        return labels
+
+    def _scores(self, decisions: Decisions) -> Floats:
+        assert self.model is not None
+        keys = keys_at(self.model.templates, decisions.rows, decisions.values, decisions.starts)
+        return self.model.score(keys, decisions.candidates)
+
+    def _expanded(self, sentence: Sentence, labels: dict[int, int]) -> Sentence:
+        words = self.lexicon.words
+        return in_words(
+            sentence,
+            [words(form, labels.get(place, ONE_WORD)) for place, form in enumerate(sentence.forms)],
+        )
+
+    def to_payload(self) -> dict[str, Any]:
+        """Plain data for the model file."""
+        lexicon, model = self.lexicon, self.model
+        stored = {
+            "scripts": list(lexicon.scripts),
+            "forms": compress_lists(lexicon.by_form),
+            "affixes": compress_lists(lexicon.by_affix),
+            "decided": 1 if model is None else model.n_labels // lexicon.grades,
+            "model": None if model is None else model.to_payload(),
+            "spacing": self.spacing,
+        }
+        if lexicon.slots is not None:
+            stored["slots"] = lexicon.slots.to_payload()
+        return stored
+
+    @classmethod
+    def from_payload(cls, stored: Stored) -> Expander:
+        """The expander of a model file.
+
+        Raises:
+            Misfit: content that the declaration does not allow.
+        """
+        read = stored.read(STORED_EXPANDER)
+        scripts, decided = read["scripts"], read["decided"]
+        expected = "scripts of expansions"
+        stored.require(all(map(is_script, scripts)), "scripts", expected, "other texts")
+        slots = read["slots"] and Slots.from_payload(read["slots"])
+        grades = 1 if slots is None else GRADES
+        model = read["model"]
+        if model is not None:
+            most = min(len(scripts) + 1, MAX_LABELS // grades)
+            stored.require(decided <= most, "decided", f"at most {most} expansions", decided)
+            division = division_of(decided, grades)
+            model = SequenceModel.from_payload(model, COLUMNS, decided * grades, division)
+        by_form, by_affix = (
+            _labels_of(part, len(scripts) + 1, 1 if model is None else decided, longest)
+            for part, longest in ((read["forms"], None), (read["affixes"], LONGEST_AFFIX + 1))
+        )
+        return cls(ExpansionLexicon(scripts, by_form, by_affix, slots), model, read["spacing"])
+
+
+def division_of(decided: int, grades: int) -> Division | None:
+    """The parts of the labels of so many numbers of expansions: the number, and the grade, of one
+    word or of several. None if there is one grade: labels are not divided.
+
+    There is one class, as labels have no bigrams.
+    """
+    if grades == 1:
+        return None
+    parts = [
+        [number, decided + (number != ONE_WORD) * grades + grade]
+        for number in range(decided)
+        for grade in range(grades)
+    ]
+    full = np.ones(decided + 2 * grades, dtype=np.int32)
+    return Division(LabelParts.of(parts), full, np.zeros(len(parts), dtype=np.uint16))
+
+
+def in_words(sentence: Sentence, words: Sequence[Sequence[str]]) -> Sentence:
+    """A sentence of tokens, which have forms and MISC alone, with the words of each token: the MISC
+    of a multiword token moves to ``Sentence.tokens``.
+    """
+    forms: list[str] = []
+    misc: list[str] = []
+    tokens: list[SurfaceToken] = []
+    cells = sentence.misc or (MISSING,) * len(sentence)
+    for form, cell, of_token in zip(sentence.forms, cells, words, strict=True):
+        if (*of_token,) == (form,):
+            misc.append(cell)
+        else:
+            tokens.append(SurfaceToken(len(forms), len(forms) + len(of_token) - 1, form, cell))
+            misc += [MISSING] * len(of_token)
+        forms += of_token
+    return replace(
+        sentence,
+        forms=tuple(forms),
+        misc=tuple(misc) if sentence.misc else (),
+        tokens=tuple(tokens),
+    )
+
+
+def decisions_at(
+    sentences: Sequence[Sentence],
+    places: Sequence[tuple[int, int, Labels]],
+    reach: int,
+    spacing: bool,
+) -> Decisions:
+    """See ``Expander.decisions``; windows have ``reach`` tokens before and after theirs."""
+    windows: list[Paragraph] = []
+    before: list[int] = []
+    for number, place, _ in places:
+        sentence = sentences[number]
+        first = max(0, place - reach)
+        forms = sentence.forms[first : place + reach + 1]
+        cells = sentence.misc[first : place + reach + 1] or (MISSING,) * len(forms)
+        windows.append(Paragraph(forms, [SPACE_AFTER_NO not in cell for cell in cells]))
+        before.append(place - first)
+    values, starts = expander_columns(windows, spacing)
+    rows = starts[:-1] + np.array(before, dtype=np.int64)
+    return Decisions(values, starts, rows, candidates_of([labels for *_, labels in places]))
+
+
+def candidates_of(lists: Sequence[Labels]) -> Candidates:
+    """Candidates that are given as a list for each token."""
+    starts = np.zeros(len(lists) + 1, dtype=np.int64)
+    np.cumsum([len(labels) for labels in lists], out=starts[1:])
+    flat = [label for labels in lists for label in labels]
+    return Candidates(np.array(flat, dtype=np.uint16), starts)
+
+
+def _alone(decisions: Decisions) -> Longs:
+    """Each decision as a sequence of its own."""
+    return np.arange(len(decisions.rows) + 1, dtype=np.int64)
+
+
+def _labels_of(part: Stored, n_labels: int, decided: int, longest: int | None) -> dict[str, Labels]:
+    """Lists of labels in a model file: one label, or several that the model decides between."""
+    read = part.read(_STORED_LISTS, labels=n_labels)
+    starts = starts_of(read["lengths"])
+    part.require(ascend_within(read["numbers"], starts), "numbers", "ascending labels of each form")
+    part.require(bool((read["lengths"] > 0).all()), "lengths", "labels of each form", "none")
+    lists: dict[str, Labels] = lists_by_string(**read)
+    several = [labels[-1] for labels in lists.values() if len(labels) > 1]
+    part.require(
+        max(several, default=0) < decided, "numbers", f"labels below {decided}", "a larger one"
+    )
+    if longest is not None:
+        fits = all(1 < len(affix) <= longest and affix[0] in "+-" for affix in lists)
+        part.require(fits, "strings", f"affixes of at most {longest - 1} characters", "others")
+    return lists

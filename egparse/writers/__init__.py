@@ -1,1 +1,0 @@
-"""Formats that are only written, and those without annotation: JSON, text, and words in lines."""

@@ -1,0 +1,39 @@
+"""A tokeniser of the sample treebank, and the text that sentences were read from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+
+from sample_treebank import sample
+
+from egparse.config.sections import TokeniserConfig
+from egparse.fitting.progress import silent
+from egparse.fitting.task import fit
+from egparse.sentences import Sentence
+from egparse.surface import SPACES_BEFORE, blanks_after, unescaped
+from egparse.text.splitting.paragraphs import surface_tokens
+from egparse.text.tokenising.running_text import running_text
+from egparse.text.tokenising.tokeniser import Tokeniser
+from egparse.text.tokenising.training import TokeniserTask
+
+
+@cache
+def small_tokeniser() -> Tokeniser:
+    """Trained on the sample treebank."""
+    texts = running_text(sample("train")), running_text(sample("dev"))
+    return fit(TokeniserTask(*texts, TokeniserConfig(), 1), silent).predictor
+
+
+def text_of(sentences: Iterable[Sentence]) -> str:
+    """The tokens with the blanks around them."""
+    return "".join(
+        _blanks_before(misc) + form + blanks_after(misc)
+        for sentence in sentences
+        for form, misc in surface_tokens(sentence)
+    )
+
+
+def _blanks_before(misc: str) -> str:
+    values = [one for one in misc.split("|") if one.startswith(SPACES_BEFORE)]
+    return unescaped("".join(values).removeprefix(SPACES_BEFORE))
