@@ -29,8 +29,9 @@ from egparse.pipeline.evaluation import evaluate
 from egparse.sentences import Sentence
 from egparse.sequences.joint.agreement import bits_open
 from egparse.sequences.joint.task import combinations_of
-from egparse.training.columns import annotated_layers, build_columns
-from egparse.training.joint import layers_together
+from egparse.training.columns import build_columns
+from egparse.training.corpus import annotated_layers
+from egparse.training.corpus import layers_together
 from egparse.training.run import train
 
 TAGS = ("upos", "xpos", "feats")

@@ -47,10 +47,10 @@ from egparse.training.columns import (
     count_forms,
     named_columns,
 )
-from egparse.training.columns_with_base import extend_columns, in_lower_case
-from egparse.training.division import Corpus, layers_to_train
-from egparse.training.folds import hold_out
-from egparse.training.joint import lacking_layers
+from egparse.training.columns import extend_columns, in_lower_case
+from egparse.training.corpus import Corpus, layers_to_train
+from egparse.training.corpus import hold_out
+from egparse.training.corpus import lacking_layers
 from egparse.training.run import Run, Trained
 from egparse.types import Mask
 

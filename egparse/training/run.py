@@ -69,10 +69,10 @@ from egparse.training.columns import (
     record_of_classes,
     supertag_labels,
 )
-from egparse.training.division import Corpus, divide, layers_to_train
-from egparse.training.folds import deal
+from egparse.training.corpus import Corpus, divide, layers_to_train
+from egparse.training.corpus import deal
 from egparse.training.jackknife import jackknife
-from egparse.training.joint import layers_together
+from egparse.training.corpus import layers_together
 from egparse.training.text import (
     expander_task,
     learns_multiword_tokens,
@@ -127,7 +127,7 @@ def train(
         ConfigError: a learner that does not fit its task; raised before anything is trained.
     """
     config = with_language(check_settings(config), sentences)
-    corpus = divide(sentences, dev, config, layers_to_train)
+    corpus = divide(sentences, dev, config)
     # a journal has one task after the other, and limited memory is for one at a time
     turns = journal is not None or scratch.active() is not None
     aside = Aside(listener, turns=turns)

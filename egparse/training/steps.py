@@ -59,7 +59,7 @@ from egparse.text.exceptions.table import read_exceptions
 from egparse.text.splitting.splitter import Splitter
 from egparse.text.splitting.training import SplitterTask
 from egparse.training.columns import build_columns, record_of_classes
-from egparse.training.columns_with_base import extend_columns, in_lower_case
+from egparse.training.columns import extend_columns, in_lower_case
 from egparse.training.continuation import over_columns
 from egparse.training.text import splitter_parts
 from egparse.types import Ints, Mask

@@ -19,7 +19,7 @@ from egparse.text.splitting.paragraphs import (
 from egparse.text.tokenising.expander_training import ExpanderTask, has_multiword_tokens
 from egparse.text.tokenising.running_text import running_text
 from egparse.text.tokenising.training import TokeniserTask
-from egparse.training.folds import hold_out
+from egparse.training.corpus import hold_out
 
 _PIECES = 40
 

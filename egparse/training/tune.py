@@ -39,7 +39,7 @@ from egparse.learners.registry import LEARNERS
 from egparse.sentences import Sentence
 from egparse.training.checks import check_settings, with_language
 from egparse.training.columns import named_columns
-from egparse.training.division import divide, layers_to_train
+from egparse.training.corpus import divide
 from egparse.training.run import Run, prepared_run
 from egparse.training.text import (
     expander_task,
@@ -193,7 +193,7 @@ def tune(
         and set(WORD_TAGS) & set(paths)
     ):
         config = replace(config, morphology=replace(config.morphology, joint="never"))
-    corpus = divide(sentences, dev, config, layers_to_train)
+    corpus = divide(sentences, dev, config)
     run = prepared_run(corpus, config, listener)
     _check_tasks(run, paths)
     tuning = _Tuning(run, paths, listener)
