@@ -31,7 +31,7 @@ from egparse.layers import EXPANDER, LEMMAS, MORPHOLOGY, SUPERTAGS, TAG_LAYERS
 from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, arc_column_names
 from egparse.parsing.second_order.features import LABEL_TEMPLATES
 from egparse.sentences import MISSING_HEAD, Sentence
-from egparse.sequences.tree_columns import tree_columns
+from egparse.sequences.labeller import tree_columns
 from egparse.settings.class_templates import OF_CLASSES, with_classes, with_room
 from egparse.settings.config import AUTO, JackknifeConfig, TrainConfig
 from egparse.settings.config_files import check_config, config_as_table

@@ -21,7 +21,7 @@ from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.registry import build
 from egparse.learners.vectors import read, size, squared_norm, write
-from egparse.sequences.fit_sequence import observed_ngrams
+from egparse.sequences.fit import observed_ngrams
 from egparse.sequences.sequence_problem import SequenceProblem
 from egparse.structures.chains import higher_order as chain
 from egparse.types import Floats

@@ -23,10 +23,10 @@ from egparse.io.corpus import read_corpus
 from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.sequences import fit_sequence
-from egparse.sequences.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence
+from egparse.sequences import fit
+from egparse.sequences.fit import SequenceExamples, SequenceSettings, prepare_sequence
 from egparse.sequences.tagger import Tagger
-from egparse.sequences.tagger_task import TaggerTask
+from egparse.sequences.tagging import TaggerTask
 from egparse.service.hub.resolve import load
 from egparse.settings.config import JackknifeConfig
 from egparse.settings.config_files import load_config
@@ -116,9 +116,9 @@ def test_a_saved_model_is_the_same(layer: str, tmp_path: Path) -> None:
     sizes = model.sizes()[layer]
     assert sizes == loaded.sizes()[layer]
     short = replace(own, longer=())
-    without = replace(
-        model, taggers={layer: Tagger(short, model.taggers[layer].dictionary)}
-    ).sizes()[layer]
+    without = replace(model, taggers={layer: replace(model.taggers[layer], model=short)}).sizes()[
+        layer
+    ]
     assert sizes["bytes"] - without["bytes"] == table.nbytes
     assert sizes["weights"] - without["weights"] == np.count_nonzero(table)
 
@@ -168,7 +168,7 @@ def test_predicted_spans_are_valid_whatever_the_weights() -> None:
     )
     wild = replace(own, rows=own.rows._replace(weights=weights), longer=longer)
     words = model.columns.words([sentence.forms for sentence in sample("test")])
-    found = [names[label] for label in Tagger(wild, None).predict(words)]
+    found = [names[label] for label in Tagger(wild, None, ("spans",)).choose(words)]
     assert len(set(found)) > 3
     for first, end in zip(words.starts, words.starts[1:], strict=False):
         before = "O"
@@ -233,7 +233,7 @@ def test_jackknifed_tags_come_from_taggers_of_the_same_order(
     monkeypatch.setattr(Prepared, "after", watched)
     columns, config = model.columns, quick("upos.order=2").upos
     part = Part(sentences, columns.words([sentence.forms for sentence in sentences]))
-    task = TaggerTask("upos", columns, part, Part([], columns.words([])), config, seed=1)
+    task = TaggerTask("upos", columns, part, Part([], columns.words([])), config=config, seed=1)
     folds = JackknifeConfig(folds=2, passes=3)
     tags = jackknife(task, np.arange(20) % 2, folds, silent)
     assert orders == [(2, 3), (2, 3)]
@@ -279,7 +279,7 @@ def test_what_needs_too_much_memory_is_refused_with_the_limit(
 ) -> None:
     overrides = ['layers=["upos"]', "hold_out=0", "upos.order=3", "upos.stop.iterations=1"]
     for limit, what in ((1 << 20, "label n-grams of "), (1 << 24, "the duals of 40 sentences")):
-        monkeypatch.setattr(fit_sequence, "MAX_BYTES", limit)
+        monkeypatch.setattr(fit, "MAX_BYTES", limit)
         expected = (
             rf"order = 3: expected {what}.* to take at most .* GiB of memory in training, got "
         )
