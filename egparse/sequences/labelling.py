@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from egparse.config.class_templates import with_classes
+from egparse.config.sections import LabellerConfig
 from egparse.errors import EgparseError
 from egparse.evaluation.universal import universal_deprel
 from egparse.features.default_templates import LABEL_TEMPLATES, SUPERTAG_TEMPLATES
@@ -20,8 +22,6 @@ from egparse.sentences import MISSING, MISSING_HEAD
 from egparse.sequences.fit import SequenceExamples
 from egparse.sequences.labeller import Labeller, tree_column_names, tree_values
 from egparse.sequences.task import Lesson, SequenceTask
-from egparse.settings.class_templates import with_classes
-from egparse.settings.config import LabellerConfig
 from egparse.types import Floats, Ints, Mask
 
 

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from egparse.config.class_templates import with_classes
+from egparse.config.sections import LemmasConfig
 from egparse.errors import EgparseError
 from egparse.features.tag_dictionary import Candidates
 from egparse.features.templates import compile_templates
@@ -28,8 +30,6 @@ from egparse.sequences.lemmatiser import (
     options_of,
 )
 from egparse.sequences.task import Lesson, SequenceTask
-from egparse.settings.class_templates import with_classes
-from egparse.settings.config import LemmasConfig
 from egparse.types import Ints, Mask
 
 

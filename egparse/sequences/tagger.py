@@ -40,7 +40,7 @@ from egparse.storage.schema import (
 from egparse.types import Floats, Ints, Mask
 
 if TYPE_CHECKING:
-    from egparse.settings.config import ExpanderConfig, TokeniserConfig, WordLabelConfig
+    from egparse.config.sections import ExpanderConfig, TokeniserConfig, WordLabelConfig
 
 
 class LabelsWithProbabilities(NamedTuple):

@@ -11,6 +11,8 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from egparse.config.class_templates import with_classes
+from egparse.config.sections import MorphologyConfig, TaggerConfig
 from egparse.errors import EgparseError
 from egparse.evaluation.quick import tag_accuracy
 from egparse.evaluation.spans import score_spans
@@ -31,8 +33,6 @@ from egparse.sequences.model import build_index, keys_of
 from egparse.sequences.tagger import Tagger, candidates_of, iob2_kinds
 from egparse.sequences.task import Lesson, SequenceTask
 from egparse.sequences.warm_start import with_seen
-from egparse.settings.class_templates import with_classes
-from egparse.settings.config import MorphologyConfig, TaggerConfig
 from egparse.types import Ints, Mask
 
 MANY_BUNDLES = 0.01

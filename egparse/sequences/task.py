@@ -9,13 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 
+from egparse.config.sections import LearningConfig
 from egparse.features.templates import Templates
 from egparse.fitting.choose_learner import build_learner, require_fit
 from egparse.fitting.optimise import Prepared
 from egparse.fitting.task import Outcomes
 from egparse.sequences.fit import SequenceExamples, SequenceSettings, prepare_sequence
 from egparse.sequences.model import SequenceModel, SequencePredictor
-from egparse.settings.config import LearningConfig
 
 Predictor = TypeVar("Predictor", bound=SequencePredictor)
 Config = TypeVar("Config", bound=LearningConfig)
@@ -99,7 +99,6 @@ class SequenceTask(ABC, Generic[Predictor, Config]):
                 learner=lambda problem, offsets: build_learner(
                     problem, settings, self.seed, offsets, **of_learner
                 ),
-                order=getattr(settings, "order", 1),
                 base=lesson.base,
                 in_full=self.in_full,
             ),

@@ -10,6 +10,8 @@ import numpy as np
 
 from egparse.classes.columns import ClassColumns, columns_in
 from egparse.classes.packed import PackedTable
+from egparse.config.class_templates import with_classes
+from egparse.config.sections import SplitterConfig
 from egparse.evaluation.scores import Score, total
 from egparse.evaluation.segmentation import sentence_counts
 from egparse.features.tag_dictionary import all_labels
@@ -19,8 +21,6 @@ from egparse.layers import SPLITTER
 from egparse.sentences import Sentence
 from egparse.sequences.fit import SequenceExamples
 from egparse.sequences.task import Lesson, SequenceTask
-from egparse.settings.class_templates import with_classes
-from egparse.settings.config import SplitterConfig
 from egparse.text.splitting.columns import (
     casing_counts,
     column_names,

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from egparse.config.sections import ExpanderConfig
 from egparse.evaluation.scores import Score
 from egparse.features.templates import compile_templates
 from egparse.fitting.task import Outcomes
@@ -19,7 +20,6 @@ from egparse.layers import EXPANDER
 from egparse.sentences import Sentence
 from egparse.sequences.fit import SequenceExamples
 from egparse.sequences.task import Lesson, SequenceTask
-from egparse.settings.config import ExpanderConfig
 from egparse.surface import SPACE_AFTER_NO
 from egparse.text.splitting.paragraphs import surface_tokens
 from egparse.text.tokenising.expander import MAX_LABELS, Expander, decisions_at, division_of

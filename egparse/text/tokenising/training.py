@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from egparse.config.sections import TokeniserConfig
 from egparse.evaluation.scores import Score
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import compile_templates
@@ -16,7 +17,6 @@ from egparse.fitting.task import Outcomes
 from egparse.layers import TOKENISER
 from egparse.sequences.fit import SequenceExamples
 from egparse.sequences.task import Lesson, SequenceTask
-from egparse.settings.config import TokeniserConfig
 from egparse.text.splitting.characters import character_tables
 from egparse.text.tokenising.addresses import addresses_are_tokens
 from egparse.text.tokenising.columns import COLUMNS, columns_of
