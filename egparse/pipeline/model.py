@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from egparse.classes.columns import MAX_COLUMNS, MAX_TABLES
+from egparse.config.named_losses import probabilistic_layers
+from egparse.config.old_tables import config_table_of
 from egparse.errors import ConfigError, EgparseError, ModelFileError
 from egparse.features.forms import OBSERVABLES
 from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
@@ -35,8 +37,6 @@ from egparse.sequences.joint.morphology import MorphologyTagger
 from egparse.sequences.labeller import Labeller
 from egparse.sequences.lemmas.lemmatiser import Lemmatiser
 from egparse.sequences.tagger import Tagger
-from egparse.settings.named_losses import probabilistic_layers
-from egparse.settings.old_tables import config_table_of
 from egparse.storage.collector import collector_paused
 from egparse.storage.header import check_header
 from egparse.storage.model_file import (

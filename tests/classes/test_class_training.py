@@ -13,13 +13,13 @@ import pytest
 from sample_treebank import SECOND_ORDER, quick, quick_model, sample
 
 import egparse
+from egparse.config.old_tables import config_table_of
+from egparse.config.reading import load_config
+from egparse.config.sections import ClassesConfig, TrainConfig
 from egparse.errors import ConfigError, EgparseError, ModelFileError
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.settings.config import ClassesConfig, TrainConfig
-from egparse.settings.config_files import load_config
-from egparse.settings.old_tables import config_table_of
 from egparse.storage.model_file import read_model, write_model
 from egparse.text.splitting.paragraphs import as_text, paragraphs_of
 from egparse.training.checks import check_settings

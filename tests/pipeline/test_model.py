@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from sample_treebank import CORPORA, quick, quick_model, sample
 
+from egparse.config.reading import check_config
 from egparse.errors import EgparseError, ModelFileError
 from egparse.evaluation.report import METRICS, evaluate, report_as_json
 from egparse.evaluation.scores import total
@@ -26,7 +27,6 @@ from egparse.pipeline.inputs import batches
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
 from egparse.service.hub.resolve import load
-from egparse.settings.config_files import check_config
 from egparse.storage.model_file import read_header, read_model, write_model
 from egparse.text.splitting.training import splitter_counts
 from egparse.training.columns import annotated_layers

@@ -13,6 +13,8 @@ import pytest
 from cli.program import CONFIGS, CORPORA, complaint, first_sentences, run
 from sample_treebank import quick, sample
 
+from egparse.config.reading import load_config
+from egparse.config.sections import JackknifeConfig
 from egparse.errors import ConfigError, ModelFileError
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import compile_templates
@@ -28,8 +30,6 @@ from egparse.sequences.fit_sequence import SequenceExamples, SequenceSettings, p
 from egparse.sequences.tagger import Tagger
 from egparse.sequences.tagger_task import TaggerTask
 from egparse.service.hub.resolve import load
-from egparse.settings.config import JackknifeConfig
-from egparse.settings.config_files import load_config
 from egparse.storage.model_file import read_model, write_model
 from egparse.training.jackknife import jackknife
 from egparse.training.run import train

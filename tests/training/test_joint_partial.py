@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from sample_treebank import quick, quick_joint, quick_joint_model, sample
 
+from egparse.config.sections import TrainConfig
 from egparse.errors import EgparseError
 from egparse.fitting.task import Part
 from egparse.io.corpus import read_corpus
 from egparse.layers import MORPHOLOGY
 from egparse.sentences import Sentence
 from egparse.sequences.joint.task import MorphologyTask
-from egparse.settings.config import TrainConfig
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.joint import lacking_layers, layers_together
 from egparse.training.run import train
