@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from cli.conftest import Trained
 from cli.program import complaint, run
-from hub.local_server import serving
+from service.hub.local_server import serving
 
 from egparse.cli.annotating.inputs import input_files
 from egparse.cli.annotating.outputs import output_path

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from hub.conftest import CORPUS
-from hub.local_server import Site
+from service.hub.local_server import Site
 
 from egparse.service.hub import transfer
 from egparse.service.hub.catalogue import (
