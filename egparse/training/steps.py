@@ -90,9 +90,6 @@ class StepLearner:
     multiplies each C: the greater it is, the closer the weights stay. None: 1 for a model that has
     only learned in steps, ``STRENGTH`` for one that was trained to its end. A learner is not made
     for several threads at once.
-
-    Raises:
-        EgparseError: a model with an ensemble of parsers.
     """
 
     def __init__(self, model: Model, *, strength: float | None = None) -> None:
@@ -100,11 +97,6 @@ class StepLearner:
             strength = STRENGTH if model.record.get("tasks") else 1.0
         self.origin, self.strength = model, strength
         self.config = check_config(model.config_table, "the model")
-        if self.config.parser.ensemble > 1:
-            raise EgparseError(
-                "learning in steps: expected a single parser, got a model with an ensemble "
-                f"(parser.ensemble = {self.config.parser.ensemble})"
-            )
         self.predictors = Predictors(
             model.columns,
             model.taggers,

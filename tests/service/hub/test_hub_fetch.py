@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hub.conftest import CORPUS
+from service.hub.conftest import CORPUS
 from service.hub.local_server import Site
 
 from egparse.service.hub import transfer
