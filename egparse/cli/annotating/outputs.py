@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Protocol, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from egparse.cli import outputs
 from egparse.cli.annotating.inputs import ENDINGS, InputFile
@@ -19,6 +19,7 @@ from egparse.cli.annotating.resuming import (
     CompressedSink,
     Partial,
     Resumption,
+    Sink,
     give_name,
     journal_path,
     partial_path,
@@ -58,15 +59,6 @@ class Document(NamedTuple):
     number: int
     file: InputFile
     format: str
-
-
-class Sink(Protocol):
-    """Takes bytes of UTF-8; ``flush`` hands over what has been written, as far as it can be read.
-    Both raise OSError.
-    """
-
-    def write(self, data: bytes, /) -> object: ...
-    def flush(self) -> object: ...
 
 
 class StreamSink:

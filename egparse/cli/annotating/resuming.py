@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from egparse.cli.annotating.inputs import InputFile, address_of
 from egparse.cli.files.arguments import STANDARD
@@ -27,9 +27,6 @@ from egparse.io.compression import Compressor
 from egparse.storage.atomic import BUFFER, NamedFile
 from egparse.storage.journal import Journal, checksum_of, open_journal, sync_folder
 from egparse.storage.regular_files import open_regular
-
-if TYPE_CHECKING:
-    from egparse.cli.annotating.outputs import Documents, Sink
 
 PARTIAL = ".partial"
 """The ending of an output that is not complete, after its name."""
@@ -54,6 +51,15 @@ class Saved(NamedTuple):
     format: str | None = None
     next_id: int = 1
     amount: tuple[int, int] = (0, 0)
+
+
+class Sink(Protocol):
+    """Takes bytes of UTF-8; ``flush`` hands over what has been written, as far as it can be read.
+    Both raise OSError.
+    """
+
+    def write(self, data: bytes, /) -> object: ...
+    def flush(self) -> object: ...
 
 
 class CompressedSink(AbstractContextManager["CompressedSink"]):
@@ -214,9 +220,8 @@ class Resumption:
         """Record that all is done and on the disk. Raises OSError."""
         self.journal.add({"complete": True})
 
-    def save(self, saved: Saved, documents: Documents) -> None:
-        """Record how far the run is, durably. Raises OSError."""
-        state = documents.save()
+    def save(self, saved: Saved, state: Mapping[str, Any]) -> None:
+        """Record how far the run is, durably, and the ``state`` of its outputs. Raises OSError."""
         done = self._files[self._recorded : saved.place[0]]
         inputs = [_stamp(file) for file in done]
         self.journal.add({**saved._asdict(), "inputs": inputs, "output": state})

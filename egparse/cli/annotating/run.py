@@ -149,7 +149,7 @@ class Run:
         if self.resumption is not None and piece.place is not None:
             format = None if self._current is None else self._current.format
             saved = Saved(piece.place, format, self._next_id, self.progress.amount)
-            self.resumption.save(saved, self.documents)
+            self.resumption.save(saved, self.documents.save())
 
     def _document(self, number: int, format: str) -> Document:
         return Document(number, self.asked.files[number], format)
