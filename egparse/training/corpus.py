@@ -18,7 +18,7 @@ from egparse.evaluation.report import annotated_layers as layers_with_values
 from egparse.fitting.task import not_annotated
 from egparse.layers import LAYERS
 from egparse.sentences import MISSING, Sentence, select
-from egparse.sequences.joint.morphology import MOST_COMBINATIONS
+from egparse.sequences.combinations import MOST_COMBINATIONS
 from egparse.surface import SPACE_AFTER_NO
 from egparse.text.splitting.paragraphs import (
     SplitterParts,
