@@ -13,7 +13,7 @@ from egparse.config.sections import LearningConfig
 from egparse.features.templates import Templates
 from egparse.fitting.choose_learner import build_learner, require_fit
 from egparse.fitting.optimise import Prepared
-from egparse.fitting.task import Outcomes
+from egparse.fitting.task import Outcomes, Task
 from egparse.sequences.fit import SequenceExamples, SequenceSettings, prepare_sequence
 from egparse.sequences.model import SequenceModel, SequencePredictor
 
@@ -33,7 +33,7 @@ class Lesson(NamedTuple, Generic[Predictor]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SequenceTask(ABC, Generic[Predictor, Config]):
+class SequenceTask(Task[Predictor], ABC, Generic[Predictor, Config]):
     """A task of labels over sequences of items.
 
     With a ``base``, over the same columns and labels, training continues from it. With ``in_full``

@@ -26,27 +26,32 @@ from egparse.features.form_statistics import FormStatistics
 from egparse.features.word_table import Columns
 from egparse.fitting.checkpoints.journal import Journal
 from egparse.fitting.choose_learner import check_continues
-from egparse.fitting.jobs import present_jobs, working_with
 from egparse.fitting.progress import Listener, silent
-from egparse.fitting.task import fit
 from egparse.layers import MORPHOLOGY, TAG_LAYERS
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.second_order.parser import SecondOrderParser
-from egparse.pipeline.annotate import Predictors
+from egparse.pipeline.components import PARSER, Components
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
 from egparse.text.exceptions.table import AUTO, read_exceptions
+from egparse.training.background import Background
 from egparse.training.checks import check_for_corpus, check_settings, with_language
 from egparse.training.columns import (
     CountForms,
-    annotated_layers,
     count_forms,
     extend_columns,
     in_lower_case,
     named_columns,
 )
-from egparse.training.corpus import Corpus, hold_out, lacking_layers, layers_to_train
+from egparse.training.corpus import (
+    Corpus,
+    annotated_layers,
+    hold_out,
+    lacking_layers,
+    layers_to_train,
+)
 from egparse.training.run import Run, Trained
+from egparse.training.tasks import PRUNER, parts_of
 from egparse.types import Mask
 
 LEAST_HELD_OUT = 50
@@ -149,9 +154,10 @@ def _without_learner(settings: LearningConfig) -> LearningConfig:
     return replace(settings, learner="")
 
 
-def _joint(base: Predictors) -> tuple[str, ...]:
+def _joint(base: Model) -> tuple[str, ...]:
     """The layers that one tagger of the base predicts together."""
-    return () if base.morphology is None else base.morphology.layers
+    tagger = base.components.get(MORPHOLOGY)
+    return () if tagger is None else tagger.layers
 
 
 def _names_tables(table: Mapping[str, Any]) -> bool:
@@ -205,16 +211,20 @@ def continue_training(
     corpus = Corpus(kept, list(dev), layers, None, held_out)
     in_force = _in_force(base.model, config)
     columns = extend_columns(base.model.columns, base.model.layers, kept, layers, in_force, joint)
-    extended = over_columns(base.model, columns)
-    count = _counting(base.model, corpus, columns)
     run = Run(
-        *(corpus, in_force, columns, count, listener, extended, joint),
+        corpus=corpus,
+        config=in_force,
+        columns=columns,
+        **parts_of(corpus, columns),
+        base=base.model.components.over(columns),
+        joint=joint,
+        count=_counting(base.model, corpus, columns),
+        background=Background(listener, turns=True),
         journal=journal,
         exceptions=exceptions,
     )
-    with working_with(replace(present_jobs(), count=config.jobs)):
-        interrupted = run.until_interrupted(lambda task: fit(task, listener, journal))
-    model = _merged(base, run.model(interrupted), extended, layers, config)
+    interrupted = run.fit()
+    model = _merged(base, run.model(interrupted), run.base, layers, config)
     return Trained(model, interrupted, held_out, corpus.dev)
 
 
@@ -272,27 +282,6 @@ def _is_read(layer: str, base: Model, config: TrainConfig) -> bool:
     return layer in TAG_LAYERS and layer in named_columns(others, config, _joint(base))
 
 
-def over_columns(base: Predictors, columns: Columns) -> Predictors:
-    """Predictors over columns that extend theirs; what is new scores 0."""
-    return Predictors(
-        columns,
-        {layer: tagger.over(columns) for layer, tagger in base.taggers.items()},
-        base.parser and _over(base.parser, columns),
-        base.labeller and base.labeller.over(columns),
-        morphology=base.morphology and base.morphology.over(columns),
-        lemmatiser=base.lemmatiser and base.lemmatiser.over(columns),
-        supertagger=base.supertagger and base.supertagger.over(columns),
-    )
-
-
-def _over(parser: Parser | SecondOrderParser, columns: Columns) -> Parser | SecondOrderParser:
-    """The same parser over columns in which the columns that it reads keep their numbers."""
-    if isinstance(parser, SecondOrderParser):
-        pruner = parser.pruner
-        return replace(parser, pruner=replace(pruner, columns=pruner.columns.over(columns)))
-    return replace(parser, columns=parser.columns.over(columns))
-
-
 def _counting(base: Model, corpus: Corpus, columns: Columns) -> CountForms:
     """A function that counts statistics of forms: the base's, with the new words if spans are
     trained.
@@ -312,7 +301,7 @@ def _counting(base: Model, corpus: Corpus, columns: Columns) -> CountForms:
 def _merged(
     base: Base,
     trained_model: Model,
-    extended: Predictors,
+    extended: Components,
     trained: Sequence[str],
     config: TrainConfig,
 ) -> Model:
@@ -322,15 +311,7 @@ def _merged(
     kept = [layer for layer in before.layers if layer not in trained]
     model = replace(
         trained_model,
-        taggers={**extended.taggers, **trained_model.taggers},
-        morphology=trained_model.morphology or extended.morphology,
-        lemmatiser=trained_model.lemmatiser or extended.lemmatiser,
-        supertagger=extended.supertagger,
-        parser=trained_model.parser or extended.parser,
-        labeller=trained_model.labeller or extended.labeller,
-        splitter=before.splitter,
-        tokeniser=before.tokeniser,
-        expander=before.expander,
+        components=extended.with_components(*trained_model.components),
         record={**trained_model.record, "bases": bases},
         config_table=_config_table(before, trained, config),
     )
@@ -360,7 +341,7 @@ def _in_force(base: Model, config: TrainConfig) -> TrainConfig:
         for section, learning in learning_sections(config)
         if section in _sections(base) | {"pruner"}
     }
-    if isinstance(base.parser, Parser) and config.parser.order == 2:
+    if isinstance(base.components.get(PARSER), Parser) and config.parser.order == 2:
         changed["parser"] = _as_arc_factored(config.parser, changed["pruner"])
     return replace(config, **changed)
 
@@ -375,7 +356,8 @@ def _as_arc_factored(parser: ParserConfig, pruner: PrunerConfig) -> ParserConfig
 def _sections(base: Model) -> set[str]:
     """The sections of the configuration for the predictors of the base."""
     sections = {section_of(layer, _joint(base)) for layer in base.layers}
-    return sections | ({"pruner"} if isinstance(base.parser, SecondOrderParser) else set())
+    is_second_order = isinstance(base.components.get(PARSER), SecondOrderParser)
+    return sections | ({PRUNER} if is_second_order else set())
 
 
 def _shown(value: Any) -> str:

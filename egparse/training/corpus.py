@@ -28,6 +28,7 @@ from egparse.text.splitting.paragraphs import (
     pieces_of,
     surface_tokens,
 )
+from egparse.text.tokenising.expander_training import has_multiword_tokens
 from egparse.types import Longs, Mask
 
 Item = TypeVar("Item")
@@ -185,6 +186,13 @@ def held_out_of(sentences: int, share: float) -> int:
 def learns_tokens(sentences: Sequence[Sentence], config: TrainConfig) -> bool:
     """Whether a tokeniser is trained: the corpus is a treebank, and the settings ask for one."""
     return config.tokeniser.train and is_treebank(sentences)
+
+
+def learns_multiword_tokens(sentences: Sequence[Sentence], config: TrainConfig) -> bool:
+    """Whether an expander is trained: the corpus has multiword tokens, and the settings ask for
+    one.
+    """
+    return config.expander.train and has_multiword_tokens(sentences)
 
 
 class BlanksOfCorpus(NamedTuple):

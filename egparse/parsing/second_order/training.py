@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from egparse.features.arcs import compile_arc_templates, score_arcs
 from egparse.features.word_table import Columns
 from egparse.fitting.choose_learner import build_learner, is_probabilistic
 from egparse.fitting.optimise import Prepared, require_finite
-from egparse.fitting.task import Outcomes, Part
+from egparse.fitting.task import Outcomes, Part, Task
 from egparse.learners.learner import State
 from egparse.learners.offset_problem import scores_of
 from egparse.learners.targets.contract import set_completion
@@ -64,7 +65,7 @@ GOLD_THETA = 1.5
 
 
 @dataclass(frozen=True)
-class SecondOrderTask:
+class SecondOrderTask(Task[SecondOrderParser]):
     """The task of a second-order parser, on words with tag columns and over the arcs that
     ``pruner`` keeps.
 
@@ -217,6 +218,10 @@ class SecondOrderTask:
         if not self.heads.is_scored:
             return None
         return lambda parser: attachment(self.heads.dev, predicted_heads(parser, self.dev.words))
+
+    def facts(self, predictor: SecondOrderParser) -> dict[str, Any]:
+        """The kind of trees."""
+        return {"trees": predictor.trees}
 
     def outcomes(self, predictor: SecondOrderParser) -> Outcomes[SecondOrderParser]:
         """Every word with a gold head counts."""
