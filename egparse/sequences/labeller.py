@@ -4,12 +4,15 @@ parser.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from egparse.features.request import Request, Values
 from egparse.features.tag_dictionary import AllowedLabels, Candidates, lay_out, restrict
+from egparse.features.vocabulary import Vocabulary
 from egparse.features.word_table import Columns, Words
 from egparse.sequences.sequence_model import SequenceModel
 from egparse.sequences.tagger import LabelsWithProbabilities
@@ -68,6 +71,31 @@ class Labeller:
     of_root: tuple[int, ...]
     of_words: tuple[int, ...]
 
+    name = "labeller"
+    layers = ("deprels",)
+
+    def annotate(self, request: Request) -> dict[str, Values]:
+        """See ``pipeline.components.Component``: the labels of the arcs that were found."""
+        predict = self.predict_with_probabilities if request.asked else self.predict
+        heads = request.found["heads"].values
+        found = predict(request.words, heads, request.columns, request.limits.get("deprels"))
+        return {"deprels": Values(*found) if request.asked else Values(found)}
+
+    def over(self, columns: Columns) -> Labeller:
+        """The same over columns and labels that extend its own; what is new scores 0."""
+        from egparse.sequences.warm_start import extend_model
+
+        names, n_labels = tree_column_names(columns), len(columns.labels["deprels"])
+        return replace(self, model=extend_model(self.model, names, n_labels))
+
+    def part_labels(self, layer: str, labels: Mapping[str, Vocabulary]) -> Sequence[str | None]:
+        """The text of each label."""
+        return labels[layer].strings
+
+    def size(self) -> dict[str, int]:
+        """The numbers of its labels, attributes and weights, and of bytes in memory."""
+        return self.model.size()
+
     def predict(
         self, words: Words, heads: Ints, columns: Columns, allowed: AllowedLabels | None = None
     ) -> Ints:
@@ -110,13 +138,14 @@ class Labeller:
         }
 
     @classmethod
-    def from_payload(cls, stored: Stored, columns: Columns) -> Labeller:
+    def from_payload(cls, stored: Stored, columns: Columns, name: str = "") -> Labeller:
         """The labeller over the columns of its model.
 
         Raises:
             Misfit: content that the declaration does not allow, or columns that it needs are not
                 in the model.
         """
+        stored.require("deprels" in columns.labels, "", "labels of deprels", "none")
         n_labels = len(columns.labels["deprels"])
         read = stored.read(STORED_LABELLER, labels=n_labels)
         missing = [name for name in LABELLER_INPUTS if name not in columns.names]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from egparse.features.request import Request, Values
 from egparse.features.sequence import Division
 from egparse.features.tag_dictionary import (
     AllowedLabels,
@@ -16,7 +17,9 @@ from egparse.features.tag_dictionary import (
     all_labels,
     restrict,
 )
-from egparse.features.word_table import Words
+from egparse.features.vocabulary import Vocabulary
+from egparse.features.word_table import Columns, Words
+from egparse.layers import SUPERTAGS
 from egparse.sequences.sequence_model import SequenceModel
 from egparse.storage.compressed_arrays import compress_lists, lists_by_string
 from egparse.storage.schema import (
@@ -59,10 +62,43 @@ STORED_LISTS = Record(
 
 @dataclass(frozen=True)
 class Tagger:
-    """A sequence model, and a tag dictionary where the tag set is large."""
+    """A sequence model, and a tag dictionary where the tag set is large; ``name`` is the layer that
+    it tags.
+    """
 
     model: SequenceModel
     dictionary: TagDictionary | None
+    name: str = ""
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """The layer that it tags."""
+        return (self.name,)
+
+    def annotate(self, request: Request) -> dict[str, Values]:
+        """See ``pipeline.components.Component``; tags of spans count as the same in each scheme."""
+        allowed = request.limits.get(self.name)
+        if self.name not in request.asked:
+            return {self.name: Values(self.predict(request.words, allowed))}
+        strings = request.columns.labels[self.name].strings
+        kinds = iob2_kinds(strings) if self.name == "spans" else None
+        found = self.predict_with_probabilities(request.words, allowed, kinds)
+        return {self.name: Values(*found)}
+
+    def over(self, columns: Columns) -> Tagger:
+        """The same over columns and labels that extend its own; what is new scores 0."""
+        from egparse.sequences.warm_start import extend_model
+
+        model = extend_model(self.model, columns.names, len(columns.labels[self.name]))
+        return replace(self, model=model)
+
+    def part_labels(self, layer: str, labels: Mapping[str, Vocabulary]) -> Sequence[str | None]:
+        """The text of each label."""
+        return labels[layer].strings
+
+    def size(self) -> dict[str, int]:
+        """The numbers of its labels, attributes and weights, and of bytes in memory."""
+        return self.model.size()
 
     def predict(self, words: Words, allowed: AllowedLabels | None = None) -> Ints:
         """The label numbers of the best label sequence of each sentence, if given from ``allowed``
@@ -136,21 +172,22 @@ class Tagger:
 
     @classmethod
     def from_payload(
-        cls,
-        stored: Stored,
-        columns: Sequence[str],
-        n_labels: int,
-        division: Division | None = None,
+        cls, stored: Stored, columns: Columns, name: str, division: Division | None = None
     ) -> Tagger:
-        """The tagger over the named columns, with so many labels, which may be divided.
+        """The tagger of a layer; of labels that are divided, it has no label set in ``columns``.
 
         Raises:
             Misfit: content that the declaration does not allow.
         """
+        expected = "labels of supertags" if name == SUPERTAGS else "a layer with labels"
+        if division is None:
+            got = "none" if name == SUPERTAGS else "one without"
+            stored.require(name in columns.labels, "", expected, got)
+        n_labels = len(columns.labels[name]) if division is None else len(division.classes)
         read = stored.read(STORED_TAGGER)
-        model = SequenceModel.from_payload(read["model"], columns, n_labels, division)
+        model = SequenceModel.from_payload(read["model"], columns.names, n_labels, division)
         dictionary = read["dictionary"]
-        return cls(model, dictionary and _dictionary(dictionary[0], dictionary[1], n_labels))
+        return cls(model, dictionary and _dictionary(dictionary[0], dictionary[1], n_labels), name)
 
 
 def _dictionary(forms: Stored, suffixes: Stored, n_labels: int) -> TagDictionary:

@@ -148,8 +148,8 @@ class TaggerTask:
             ),
         )
         if self.in_full:
-            return prepared.then(lambda model: Tagger(model, dictionary))
-        return prepared.then(lambda model: self.as_stored(Tagger(model, dictionary)))
+            return prepared.then(lambda model: Tagger(model, dictionary, self.layer))
+        return prepared.then(lambda model: self.as_stored(Tagger(model, dictionary, self.layer)))
 
     def _templates(self, settings: TaggerConfig) -> Templates:
         if self.base is not None:

@@ -39,11 +39,11 @@ from egparse.parsing.arc_parser import Parser
 from egparse.parsing.arc_training import ArcParserTask, GoldHeads, choose_trees
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.parsing.second_order.training import SecondOrderTask, check_second_order
-from egparse.pipeline.annotate import Predictors
+from egparse.pipeline.components import LABELLER, PARSER, Components
 from egparse.pipeline.model import Model
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
 from egparse.sequences.joint.morphology import MorphologyTagger
-from egparse.sequences.joint.task import MorphologyTask, over
+from egparse.sequences.joint.task import MorphologyTask
 from egparse.sequences.labeller import Labeller
 from egparse.sequences.labeller_task import DevelopmentTrees, LabellerTask
 from egparse.sequences.lemmas.lemmatiser import Lemmatiser
@@ -60,7 +60,6 @@ from egparse.text.splitting.splitter import Splitter
 from egparse.text.splitting.training import SplitterTask
 from egparse.training.columns import build_columns, record_of_classes
 from egparse.training.columns_with_base import extend_columns, in_lower_case
-from egparse.training.continuation import over_columns
 from egparse.training.text import splitter_parts
 from egparse.types import Ints, Mask
 
@@ -105,15 +104,7 @@ class StepLearner:
                 "learning in steps: expected a single parser, got a model with an ensemble "
                 f"(parser.ensemble = {self.config.parser.ensemble})"
             )
-        self.predictors = Predictors(
-            model.columns,
-            model.taggers,
-            model.parser,
-            model.labeller,
-            morphology=model.morphology,
-            lemmatiser=model.lemmatiser,
-            supertagger=model.supertagger,
-        )
+        self.predictors = model.components
         self.steps = self.sentences = 0
         self._model: Model | None = model
 
@@ -148,7 +139,7 @@ class StepLearner:
         words = columns.words([sentence.forms for sentence in batch])
         part = Part(batch, columns.with_input(words, batch, self.layers))
         losses: dict[str, float] = {}
-        morphology = self.predictors.morphology
+        morphology = self.predictors.get(MORPHOLOGY)
         if morphology is not None:
             found = morphology.predict(part.words)
             if set(morphology.layers) & set(chosen):
@@ -156,8 +147,8 @@ class StepLearner:
             for layer, tags in found.items():
                 part = part._replace(words=columns.with_tags(part.words, layer, tags))
         for layer in TAG_LAYERS:
-            if layer in self.predictors.taggers:
-                tagger = self.predictors.taggers[layer]
+            if layer in self.predictors:
+                tagger = self.predictors[layer]
                 tags = tagger.predict(part.words)
                 if layer in chosen:
                     losses |= self._tag(layer, tagger, part)
@@ -165,7 +156,7 @@ class StepLearner:
         if LEMMAS in chosen:
             losses |= self._lemmatise(part)
         if "heads" in chosen or "deprels" in chosen:
-            supertagger = self.predictors.supertagger
+            supertagger = self.predictors.get(SUPERTAGS)
             if supertagger is not None:  # it stays as it was trained
                 tags = supertagger.predict(part.words)
                 part = part._replace(words=columns.with_tags(part.words, SUPERTAGS, tags))
@@ -210,7 +201,7 @@ class StepLearner:
         return len(new) if layer != "spans" else len({label[2:] for label in new})
 
     def _set_columns(self, columns: Columns) -> None:
-        self.predictors = over_columns(self.predictors, columns)
+        self.predictors = self.predictors.over(columns)
 
     def _extend(self, batch: Sequence[Sentence], layers: Sequence[str]) -> None:
         """Make room for the words and labels of a batch."""
@@ -237,21 +228,18 @@ class StepLearner:
             in_full=True,
         )
         learned = _step(task.prepare(), tagger)
-        self.predictors = replace(
-            self.predictors, taggers={**self.predictors.taggers, layer: learned.predictor}
-        )
+        self.predictors = self.predictors.with_components(learned.predictor)
         return {layer: learned.loss}
 
     def _lemmatise(self, part: Part) -> dict[str, float]:
         part, columns = _annotated(part, (LEMMAS,)), self.predictors.columns
         if not part.sentences:
             return {}
-        base = self.predictors.lemmatiser
-        assert base is not None
+        base = self.predictors[LEMMAS]
         settings = in_steps(self.config.lemmas, self.strength)
         task = LemmaTask(columns, part, _nothing(columns), settings, self._seed, base, in_full=True)
         learned = _step(task.prepare(), base)
-        self.predictors = replace(self.predictors, lemmatiser=learned.predictor)
+        self.predictors = self.predictors.with_components(learned.predictor)
         return {LEMMAS: learned.loss}
 
     def _tag_together(
@@ -286,7 +274,7 @@ class StepLearner:
             part = part._replace(sentences=self._completed(part, tagger.predict(part.words, fixed)))
             labels = {one: columns.label_numbers(part.sentences, one) for one in tagger.layers}
         combinations = tagger.combinations.extended(labels)
-        base = over(tagger, combinations, columns)
+        base = tagger.over(columns, combinations)
         task = MorphologyTask(
             MORPHOLOGY,
             columns,
@@ -300,7 +288,7 @@ class StepLearner:
         )
         learned = _step(task.prepare(), base.tagger)
         morphology = MorphologyTagger(learned.predictor, combinations)
-        self.predictors = replace(self.predictors, morphology=morphology)
+        self.predictors = self.predictors.with_components(morphology)
         return {chosen[0]: learned.loss}
 
     def _completed(self, part: Part, labels: Mapping[str, Ints]) -> list[Sentence]:
@@ -317,8 +305,7 @@ class StepLearner:
         ]
 
     def _parse(self, part: Part, layers: Sequence[str]) -> dict[str, float]:
-        parser = self.predictors.parser
-        assert parser is not None
+        parser = self.predictors[PARSER]
         part = _annotated(part, ["heads", "deprels"] if "deprels" in layers else ["heads"])
         if not part.sentences:
             return {}
@@ -326,16 +313,16 @@ class StepLearner:
         heads = _gold_heads(part)
         if "heads" in layers:
             learned = self._attach(parser, part, heads)
-            self.predictors = replace(self.predictors, parser=learned.predictor)
+            self.predictors = self.predictors.with_components(learned.predictor)
             losses["heads"] = learned.loss
-        labeller = self.predictors.labeller
+        labeller = self.predictors.get(LABELLER)
         if "deprels" in layers and labeller is not None:
             settings = in_steps(self.config.labeller, self.strength)
             task = _labeller_task(
                 self.predictors.columns, part, heads, settings, self._seed, labeller
             )
             learned = _step(task.prepare(), labeller)
-            self.predictors = replace(self.predictors, labeller=learned.predictor)
+            self.predictors = self.predictors.with_components(learned.predictor)
             losses["deprels"] = learned.loss
         return losses
 
@@ -379,26 +366,25 @@ class StepLearner:
 
     def _as_stored(self) -> Model:
         """The model with weights as a model file holds them."""
-        columns, taggers = self.predictors.columns, self.predictors.taggers
-        parser, labeller = self.predictors.parser, self.predictors.labeller
+        present, before = self.predictors, self.origin.components
+        columns, parser, labeller = present.columns, present.get(PARSER), present.get(LABELLER)
         nothing = _nothing(columns)
-        stored = {
-            layer: TaggerTask(
-                layer, columns, nothing, nothing, getattr(self.config, layer), 0
-            ).as_stored(tagger)
-            if tagger is not self.origin.taggers.get(layer)
-            else tagger
-            for layer, tagger in taggers.items()
-        }
-        morphology = self.predictors.morphology
-        if morphology is not None and morphology is not self.origin.morphology:
+        stored = [
+            TaggerTask(layer, columns, nothing, nothing, getattr(self.config, layer), 0).as_stored(
+                present[layer]
+            )
+            for layer in TAG_LAYERS
+            if present.get(layer) is not before.get(layer)
+        ]
+        morphology = present.get(MORPHOLOGY)
+        if morphology is not None and morphology is not before.get(MORPHOLOGY):
             settings, combinations = self.config.morphology, morphology.combinations
             task = MorphologyTask(
                 MORPHOLOGY, columns, nothing, nothing, settings, 0, combinations=combinations
             )
             morphology = task.joined(task.as_stored(morphology.tagger))
-        lemmatiser = self.predictors.lemmatiser
-        if lemmatiser is not None and lemmatiser is not self.origin.lemmatiser:
+        lemmatiser = present.get(LEMMAS)
+        if lemmatiser is not None and lemmatiser is not before.get(LEMMAS):
             lemmas = LemmaTask(columns, nothing, nothing, self.config.lemmas, 0)
             lemmatiser = lemmas.as_stored(lemmatiser)
         if labeller is not None:
@@ -410,22 +396,14 @@ class StepLearner:
         elif parser is not None:
             parser = replace(parser, weights=quantise(parser.weights))
         record = {**self.origin.record}
-        before = record.get("steps") or {}
+        earlier = record.get("steps") or {}
         record["steps"] = {
-            "batches": int(before.get("batches", 0)) + self.steps,
-            "sentences": int(before.get("sentences", 0)) + self.sentences,
+            "batches": int(earlier.get("batches", 0)) + self.steps,
+            "sentences": int(earlier.get("sentences", 0)) + self.sentences,
         }
-        return replace(
-            self.origin,
-            columns=columns,
-            taggers=stored,
-            morphology=morphology,
-            lemmatiser=lemmatiser,
-            supertagger=self.predictors.supertagger,
-            parser=parser,
-            labeller=labeller,
-            record=record,
-        )
+        changed = [one for one in (morphology, lemmatiser, parser, labeller) if one is not None]
+        components = present.with_components(*stored, *changed)
+        return replace(self.origin, components=components, record=record)
 
 
 def untrained_model(
@@ -476,17 +454,14 @@ def untrained_model(
     config = replace(config, layers=tuple(layers), morphology=alone)
     record = {"sentences": 0, "words": 0, "seed": config.seed, "tasks": {}}
     record |= record_of_classes(columns)
+    splitter = _splitter(batch, config, columns)
+    components = (*taggers.values(), lemmatiser, parser, labeller, splitter)
     return Model(
-        columns,
-        taggers,
-        parser,
-        labeller,
+        Components.of(columns, components),
         config.language,
         record,
         config_of_model(config),
-        _splitter(batch, config, columns),
         tuple(probabilistic),
-        lemmatiser=lemmatiser,
         exceptions=read_exceptions(config.exceptions, config.language),
     )
 

@@ -26,12 +26,13 @@ from egparse.features.word_table import Words
 from egparse.fitting import interruption
 from egparse.fitting.progress import Listener, Step, silent
 from egparse.fitting.task import Part
+from egparse.layers import HIDDEN, TAG_LAYERS
 from egparse.parsing.arc_training import GoldHeads
 from egparse.parsing.training_pieces import LONGEST_LEARNED
 from egparse.parsing.tree_mixtures import TreeMixture, mixture_of, pooled, with_gold
-from egparse.pipeline.annotate import Predictors, predict_tags
-from egparse.pipeline.k_best import ScoredSentence
-from egparse.pipeline.model import Model
+from egparse.pipeline.annotate import predict_words
+from egparse.pipeline.components import PARSER, Components
+from egparse.pipeline.model import Model, ScoredSentence
 from egparse.sentences import MISSING_HEAD, Sentence
 from egparse.settings.config import TeacherConfig
 from egparse.types import Ints
@@ -70,7 +71,7 @@ class Teachers:
 
     def __post_init__(self) -> None:
         for model in self.models:
-            if model.parser is None or "heads" not in model.probabilistic:
+            if PARSER not in model.components or "heads" not in model.probabilistic:
                 raise EgparseError(
                     "expected teachers with a parser whose trees have probabilities, got a model "
                     f"of {', '.join(model.layers)}"
@@ -80,7 +81,7 @@ class Teachers:
         self,
         part: Part,
         heads: GoldHeads,
-        tagging: Predictors,
+        tagging: Components,
         config: TeacherConfig,
         listener: Listener = silent,
     ) -> Taught:
@@ -168,15 +169,16 @@ def _heads(one: ScoredSentence) -> Ints:
     return np.array(one.sentence.heads, dtype=np.int32)
 
 
-def tagged_words(sentences: Sequence[Sentence], tagging: Predictors) -> Words:
+def tagged_words(sentences: Sequence[Sentence], tagging: Components) -> Words:
     """The words of sentences with the tags that are predicted, each from those before it; those of
     layers that are read from the input are the sentences' own.
     """
     columns = tagging.columns
     words = columns.words([sentence.forms for sentence in sentences])
-    words = columns.with_input(words, sentences, tagging.tagged)
+    tagged = [layer for layer in tagging.layers if layer in TAG_LAYERS]
+    words = columns.with_input(words, sentences, tagged)
     # as for trees, which the tagging does not predict: supertags are features of these
-    return predict_tags(tagging, words, {*tagging.tagged, "heads"}, {}).words
+    return predict_words(tagging, words, {*tagged, *HIDDEN}, {}).words
 
 
 def joined(first: Part, second: Part) -> Part:

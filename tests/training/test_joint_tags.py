@@ -20,7 +20,7 @@ from egparse.fitting.task import Part
 from egparse.learners.eg.path import PathConfig
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.sequences.joint.task import combinations_of, over
+from egparse.sequences.joint.task import combinations_of
 from egparse.settings.config import TrainConfig
 from egparse.settings.config_files import read_config
 from egparse.settings.joint_tags import joint_layers, section_of
@@ -224,7 +224,7 @@ def test_a_longer_tagger_scores_what_its_known_parts_score() -> None:
     base, model = quick_joint_model(), gone_on_quick()
     assert base.morphology is not None
     assert model.morphology is not None
-    longer = over(base.morphology, model.morphology.combinations, model.columns)
+    longer = base.morphology.over(model.columns, model.morphology.combinations)
     forms = [one.forms for one in NEW]
     plain = base.morphology.predict_with_probabilities(base.columns.words(forms), TAGS)
     found = longer.predict_with_probabilities(model.columns.words(forms), TAGS)
@@ -403,6 +403,6 @@ def test_combinations_of_parts_that_are_known_need_no_training() -> None:
     sizes = [int(base.combinations.numbers[:, k].max()) + 1 for k in range(3)]
     new = next(row for row in product(*map(range, sizes)) if row not in rows)
     labels = {layer: np.array([tag], dtype=np.int32) for layer, tag in zip(TAGS, new, strict=True)}
-    longer = over(base, base.combinations.extended(labels), quick_joint_model().columns)
+    longer = base.over(quick_joint_model().columns, base.combinations.extended(labels))
     assert longer.tagger.model.n_parts == base.tagger.model.n_parts
     assert len(longer.combinations.numbers) == len(rows) + 1

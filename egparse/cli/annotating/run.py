@@ -352,11 +352,11 @@ def _options_of_reading(run: Run) -> dict[str, Any]:
     """
     if not run.options.respect_input:
         return {"trees": False, "spans_key": None}
-    parser = run.model.parser
+    parser = run.model.components.get("parser")
     return {
         "trees": parser is not None,
         "multiple_roots": parser is not None and not parser.single_root,
-        "spans_key": SPANS_KEY if "spans" in run.model.taggers else None,
+        "spans_key": SPANS_KEY if "spans" in run.model.components else None,
         "partial_spans": True,
     }
 

@@ -18,12 +18,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from egparse.features.request import Request, Values
 from egparse.features.sequence import NEVER, Division, LabelParts
 from egparse.features.tag_dictionary import AllowedLabels
 from egparse.features.vocabulary import Vocabulary
-from egparse.features.word_table import Words
-from egparse.layers import WORD_TAGS
+from egparse.features.word_table import Columns, Words
+from egparse.layers import MORPHOLOGY, WORD_TAGS
 from egparse.sequences.joint.agreement import agreeing
+from egparse.sequences.sequence_model import SequenceModel
 from egparse.sequences.tagger import LabelsWithProbabilities, Tagger
 from egparse.storage.schema import Array, Choice, Flag, ListOf, Record, Section, Stored
 from egparse.types import Floats, Ints, UInt16s
@@ -176,6 +178,37 @@ class MorphologyTagger:
     tagger: Tagger
     combinations: Combinations
 
+    name = MORPHOLOGY
+
+    @property
+    def model(self) -> SequenceModel:
+        """The model of combinations."""
+        return self.tagger.model
+
+    def annotate(self, request: Request) -> dict[str, Values]:
+        """See ``pipeline.components.Component``."""
+        allowed = {layer: request.limits[layer] for layer in self.layers if layer in request.limits}
+        if not request.asked:
+            found = self.predict(request.words, allowed)
+            return {layer: Values(labels) for layer, labels in found.items()}
+        probable = self.predict_with_probabilities(request.words, request.asked, allowed)
+        return {layer: Values(*labels) for layer, labels in probable.items()}
+
+    def over(self, columns: Columns, combinations: Combinations | None = None) -> MorphologyTagger:
+        """The same over columns that extend its own, and over combinations that extend those that
+        it knows; a new one scores what its known parts score.
+        """
+        from egparse.sequences.warm_start import extend_model
+
+        known = combinations or self.combinations
+        division = known.division(columns.labels, NEVER)
+        model = extend_model(self.model, columns.names, len(known.numbers), division)
+        return MorphologyTagger(replace(self.tagger, model=model), known)
+
+    def size(self) -> dict[str, int]:
+        """The numbers of its labels, attributes and weights, and of bytes in memory."""
+        return self.model.size()
+
     @property
     def layers(self) -> tuple[str, ...]:
         """The layers that it tags."""
@@ -292,14 +325,14 @@ class MorphologyTagger:
 
     @classmethod
     def from_payload(
-        cls, stored: Stored, columns: Sequence[str], labels: Mapping[str, Vocabulary]
+        cls, stored: Stored, columns: Columns, name: str = MORPHOLOGY
     ) -> MorphologyTagger:
-        """The tagger over the named columns, with the label sets of the layers.
+        """The tagger over columns with the label sets of the layers.
 
         Raises:
             Misfit: content that the declaration does not allow.
         """
-        read = stored.read(STORED_MORPHOLOGY)
+        read, labels = stored.read(STORED_MORPHOLOGY), columns.labels
         layers, numbers = tuple(read["layers"]), read["numbers"].astype(np.int32)
         numbers[numbers == _NO_TAG] = -1
         in_order = [layer for layer in WORD_TAGS if layer in layers]
@@ -326,5 +359,5 @@ class MorphologyTagger:
         except TooManyParts as error:
             most = f"combinations of at most {MOST_COMBINATIONS} parts"
             raise stored.fault(most, str(error), "numbers") from None
-        tagger = Tagger.from_payload(read["tagger"], columns, len(numbers), division)
+        tagger = Tagger.from_payload(read["tagger"], columns, name, division)
         return cls(tagger, combinations)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from egparse.evaluation.quick import tag_accuracy
-from egparse.features.sequence import NEVER, Division
+from egparse.features.sequence import Division
 from egparse.features.vocabulary import Vocabulary
 from egparse.features.word_table import Columns
 from egparse.fitting.task import Outcomes, Part
@@ -17,7 +17,6 @@ from egparse.sequences.joint.agreement import MUCH_OPEN, bits_open
 from egparse.sequences.joint.morphology import Combinations, MorphologyTagger
 from egparse.sequences.tagger import Tagger
 from egparse.sequences.tagger_task import TaggerTask
-from egparse.sequences.warm_start import extend_model
 from egparse.settings.config import MorphologyConfig
 from egparse.types import Floats, Ints, Mask
 
@@ -48,16 +47,6 @@ def combinations_of(
     fine = agreeing.classes(columns.labels)[found.find(labels)]
     is_open = bits_open(labels[layers[0]], fine) > MUCH_OPEN
     return agreeing if is_open or config.agreement == "always" else found
-
-
-def over(base: MorphologyTagger, combinations: Combinations, columns: Columns) -> MorphologyTagger:
-    """A tagger over columns that extend its own, and over combinations that extend those that it
-    knows; a new one scores what its known parts score.
-    """
-    division = combinations.division(columns.labels, NEVER)
-    tagger = base.tagger
-    model = extend_model(tagger.model, columns.names, len(combinations.numbers), division)
-    return MorphologyTagger(replace(tagger, model=model), combinations)
 
 
 def _labels_of(columns: Columns, part: Part, layers: Sequence[str]) -> Mapping[str, Ints]:

@@ -9,16 +9,19 @@ known one, which has weights of its own. Scripts that give a word the same lemma
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from egparse.features.request import Request, Values
 from egparse.features.sequence import NEVER, Division, LabelParts
 from egparse.features.tag_dictionary import Candidates, lay_out
-from egparse.features.word_table import Words
+from egparse.features.vocabulary import FIRST_VALUE
+from egparse.features.word_table import Columns, Words
+from egparse.layers import LEMMAS
 from egparse.sequences.lemmas.edit_scripts import apply
 from egparse.sequences.lemmas.lexicon import LemmaLexicon
 from egparse.sequences.sequence_model import SequenceModel
@@ -74,6 +77,32 @@ class Lemmatiser:
     lexicon: LemmaLexicon
     tags: int
     _options: dict[tuple[str, int], Options] = field(default_factory=dict, repr=False)
+
+    name = LEMMAS
+    layers = (LEMMAS,)
+
+    def annotate(self, request: Request) -> dict[str, Values]:
+        """See ``pipeline.components.Component``."""
+        limits = request.limits.get(LEMMAS)
+        if LEMMAS not in request.asked:
+            return {LEMMAS: Values(self.predict(request.words, limits))}
+        return {LEMMAS: Values(*self.predict_with_probabilities(request.words, limits))}
+
+    def over(self, columns: Columns, lexicon: LemmaLexicon | None = None) -> Lemmatiser:
+        """The same over more columns, and over a lexicon that extends its own; new scripts score
+        0.
+        """
+        from egparse.sequences.warm_start import extend_model
+
+        known = self.lexicon if lexicon is None else lexicon
+        n_scripts = len(known.scripts)
+        division = division_of(n_scripts)
+        model = extend_model(self.model, columns.names, 2 * n_scripts, division)
+        return Lemmatiser(model, known, columns.number("upos"))
+
+    def size(self) -> dict[str, int]:
+        """The numbers of its labels, attributes and weights, and of bytes in memory."""
+        return self.model.size()
 
     def predict(self, words: Words, constraints: LemmaConstraints | None = None) -> list[str]:
         """The lemma of each word; empty for a word all of whose candidates are forbidden."""
@@ -153,8 +182,7 @@ class Lemmatiser:
         """
         return options_of(self.lexicon, form, scripts)
 
-    @property
-    def part_labels(self) -> list[str]:
+    def part_labels(self, layer: str, labels: object) -> list[str]:
         """The text of each part that rows of weights are over."""
         return ["known lemma", *self.lexicon.scripts]
 
@@ -177,18 +205,19 @@ class Lemmatiser:
         }
 
     @classmethod
-    def from_payload(cls, stored: Stored, columns: Sequence[str], n_tags: int) -> Lemmatiser:
-        """The lemmatiser over the named columns, with so many values of UPOS.
+    def from_payload(cls, stored: Stored, columns: Columns, name: str = LEMMAS) -> Lemmatiser:
+        """The lemmatiser over the columns of its model.
 
         Raises:
             Misfit: content that the declaration does not allow.
         """
         read = stored.read(STORED_LEMMATISER)
+        n_tags = FIRST_VALUE + len(columns.labels.get("upos", ()))
         lexicon = LemmaLexicon.from_payload(read["lexicon"], n_tags, read["size"], read["longest"])
         n_scripts = len(lexicon.scripts)
         division = division_of(n_scripts)
-        model = SequenceModel.from_payload(read["model"], columns, 2 * n_scripts, division)
-        return cls(model, lexicon, list(columns).index("upos"))
+        model = SequenceModel.from_payload(read["model"], columns.names, 2 * n_scripts, division)
+        return cls(model, lexicon, columns.number("upos"))
 
 
 class _BatchOptions(NamedTuple):

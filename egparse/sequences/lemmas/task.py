@@ -30,7 +30,6 @@ from egparse.sequences.lemmas.lemmatiser import (
 )
 from egparse.sequences.lemmas.lexicon import LONGEST_SCRIPT, NO_TAG, LemmaLexicon, Seen
 from egparse.sequences.sequence_model import without_small_weights
-from egparse.sequences.warm_start import extend_model
 from egparse.settings.class_templates import with_classes
 from egparse.settings.config import LearningConfig, LemmasConfig
 from egparse.types import Ints, Mask
@@ -76,7 +75,7 @@ class LemmaTask:
         examples = _examples(lexicon, self.train, self.columns.number("upos"), settings.rare)
         base = None
         if self.base is not None:
-            base = over_lexicon(self.base, self.columns.names, lexicon).model
+            base = self.base.over(self.columns, lexicon).model
         texts = with_classes(settings, self.columns.n_class_tables)
         prepared = prepare_sequence(
             SequenceExamples(
@@ -136,18 +135,6 @@ class LemmaTask:
             for lemma in sentence.lemmas or (MISSING,) * len(sentence)
         ]
         return np.array([a == b for a, b in zip(found, gold, strict=True)], dtype=np.bool_)
-
-
-def over_lexicon(
-    base: Lemmatiser, columns: tuple[str, ...], lexicon: LemmaLexicon | None = None
-) -> Lemmatiser:
-    """The same lemmatiser over more columns, and over a lexicon that extends its own; new scripts
-    score 0.
-    """
-    lexicon = base.lexicon if lexicon is None else lexicon
-    n_scripts = len(lexicon.scripts)
-    model = extend_model(base.model, columns, 2 * n_scripts, division_of(n_scripts))
-    return Lemmatiser(model, lexicon, columns.index("upos"))
 
 
 def _learned_lexicon(

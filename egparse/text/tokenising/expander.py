@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from egparse.features.sequence import Division, LabelParts
 from egparse.features.tag_dictionary import Candidates
+from egparse.features.word_table import Columns
+from egparse.layers import EXPANDER
 from egparse.sentences import MISSING, Sentence, SurfaceToken
 from egparse.sequences.sequence_model import SequenceModel, keys_at
 from egparse.storage.compressed_arrays import compress_lists, lists_by_string
@@ -100,6 +102,17 @@ class Expander:
     lexicon: ExpansionLexicon
     model: SequenceModel | None
     spacing: bool = True
+
+    name = EXPANDER
+    layers: ClassVar[tuple[str, ...]] = ()  # of words
+
+    def over(self, columns: Columns) -> Expander:
+        """The same, which reads no columns of words."""
+        return self
+
+    def size(self) -> dict[str, int] | None:
+        """The numbers of its labels, attributes and weights, and of bytes in memory."""
+        return None if self.model is None else self.model.size()
 
     @property
     def temperature(self) -> float:
@@ -211,7 +224,9 @@ class Expander:
         return stored
 
     @classmethod
-    def from_payload(cls, stored: Stored) -> Expander:
+    def from_payload(
+        cls, stored: Stored, columns: Columns | None = None, name: str = ""
+    ) -> Expander:
         """The expander of a model file.
 
         Raises:

@@ -6,12 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from egparse.features.index import KeyIndex
 from egparse.features.tag_dictionary import all_labels
+from egparse.features.word_table import Columns
+from egparse.layers import TOKENISER
 from egparse.sequences.sequence_model import SequenceModel, keys_at
 from egparse.storage.compressed_arrays import compress_array
 from egparse.storage.schema import Array, Flag, Maybe, Packed, Record, Section, Stored
@@ -71,6 +73,17 @@ class Tokeniser:
     lexicon: Lexicon
     whole_addresses: bool = True
 
+    name = TOKENISER
+    layers: ClassVar[tuple[str, ...]] = ()  # of words
+
+    def over(self, columns: Columns) -> Tokeniser:
+        """The same, which reads no columns of words."""
+        return self
+
+    def size(self) -> dict[str, int] | None:
+        """The numbers of its labels, attributes and weights, and of bytes in memory."""
+        return None if self.model is None else self.model.size()
+
     @property
     def temperature(self) -> float:
         """The temperature of the probabilities."""
@@ -121,7 +134,9 @@ class Tokeniser:
         }
 
     @classmethod
-    def from_payload(cls, stored: Stored) -> Tokeniser:
+    def from_payload(
+        cls, stored: Stored, columns: Columns | None = None, name: str = ""
+    ) -> Tokeniser:
         """The tokeniser of a model file.
 
         Raises:
