@@ -17,9 +17,8 @@ import time
 from collections.abc import Sequence
 
 import egparse
-from egparse.pipeline.evaluation import evaluate
+from egparse.config.reading import load_config
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
-from egparse.settings.config_files import load_config
 from egparse.training.run import train
 
 LAYERS = {"heads": ("heads", "deprels"), "tags": ("upos", "xpos", "feats")}
@@ -46,7 +45,7 @@ def main() -> None:
         begun = time.process_time()
         model = train(sentences, dev, config).model
         seconds = time.process_time() - begun
-        metrics = evaluate(model, dev).metrics
+        metrics = model.evaluate(dev).metrics
         shown = "  ".join(
             f"{name} {metrics[name].f1:.2f}"
             for name in ("UPOS", "UFeats", "UAS", "LAS")

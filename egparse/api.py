@@ -12,14 +12,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from egparse.config.reading import merge_tables, put, read_config
+from egparse.config.sections import TrainConfig
 from egparse.errors import EgparseError
 from egparse.fitting.progress import Listener, silent
 from egparse.io.whole_corpus import read_whole
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
 from egparse.service.hub.resolve import find_model
-from egparse.settings.config import TrainConfig
-from egparse.settings.config_files import merge_tables, put, read_config
 from egparse.storage.model_file import read_header
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.run import train as train_sentences

@@ -9,6 +9,8 @@ from typing import NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from egparse.compilation import njit
+from egparse.config.class_templates import with_classes
+from egparse.config.sections import LearningConfig, ParserConfig, PrunerConfig
 from egparse.evaluation.quick import attachment
 from egparse.features.arcs import compile_arc_templates
 from egparse.features.word_table import Columns, Words
@@ -44,8 +46,6 @@ from egparse.parsing.training_pieces import (
 from egparse.parsing.tree_inference import Trees
 from egparse.parsing.tree_mixtures import TreeMixture
 from egparse.sentences import MISSING_HEAD, Sentence
-from egparse.settings.class_templates import with_classes
-from egparse.settings.config import LearningConfig, ParserConfig, PrunerConfig
 from egparse.storage.quantised_weights import quantise
 from egparse.storage.ragged import Ragged
 from egparse.storage.scratch import active

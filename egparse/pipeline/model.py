@@ -16,6 +16,8 @@ import numpy as np
 
 from egparse.classes.columns import MAX_COLUMNS, MAX_TABLES, class_columns_of
 from egparse.classes.packed import PackedTable
+from egparse.config.named_losses import probabilistic_layers
+from egparse.config.old_tables import config_table_of
 from egparse.errors import ConfigError, EgparseError, ModelFileError
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.forms import OBSERVABLES, Lexicon
@@ -33,8 +35,6 @@ from egparse.pipeline.text import given_numbers, kept_tags, label_strings, put_b
 from egparse.pipeline.text_reader import Reader, reader_of
 from egparse.schemes import find_tag_fault
 from egparse.sentences import Sentence
-from egparse.settings.named_losses import probabilistic_layers
-from egparse.settings.old_tables import config_table_of
 from egparse.storage.collector import collector_paused
 from egparse.storage.header import check_header
 from egparse.storage.model_file import (

@@ -8,6 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from egparse.classes.columns import columns_in, for_each_table, parse_column
+from egparse.config.class_templates import OF_CLASSES, with_classes, with_room
+from egparse.config.joint_tags import section_of
+from egparse.config.reading import check_config, config_as_table
+from egparse.config.sections import AUTO, JackknifeConfig, TrainConfig
 from egparse.errors import ConfigError
 from egparse.features.arcs import compile_arc_templates
 from egparse.features.pairs import (
@@ -32,10 +36,6 @@ from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, arc_column_names
 from egparse.parsing.second_order.features import LABEL_TEMPLATES
 from egparse.sentences import MISSING_HEAD, Sentence
 from egparse.sequences.tree_columns import tree_columns
-from egparse.settings.class_templates import OF_CLASSES, with_classes, with_room
-from egparse.settings.config import AUTO, JackknifeConfig, TrainConfig
-from egparse.settings.config_files import check_config, config_as_table
-from egparse.settings.joint_tags import section_of
 from egparse.text.splitting.columns import COLUMNS as SPLITTER_COLUMNS
 from egparse.text.splitting.language import check_language, find_language
 from egparse.text.tokenising.columns import COLUMNS as TOKENISER_COLUMNS

@@ -11,6 +11,9 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
+from egparse.config.joint_tags import section_of
+from egparse.config.reading import config_of_model
+from egparse.config.sections import TrainConfig
 from egparse.errors import EgparseError
 from egparse.features.word_table import Columns
 from egparse.fitting import interruption
@@ -44,9 +47,6 @@ from egparse.sequences.lemmas.task import LemmaTask
 from egparse.sequences.supertags import SupertagTask
 from egparse.sequences.tagger import Tagger
 from egparse.sequences.tagger_task import TaggerTask
-from egparse.settings.config import TrainConfig
-from egparse.settings.config_files import config_of_model
-from egparse.settings.joint_tags import section_of
 from egparse.storage import scratch
 from egparse.text.exceptions.table import Exceptions, read_exceptions
 from egparse.text.splitting.paragraphs import SplitterParts

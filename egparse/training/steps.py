@@ -26,6 +26,9 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
+from egparse.config.joint_tags import section_of
+from egparse.config.reading import check_config, config_of_model
+from egparse.config.sections import LearningConfig, TrainConfig, WordLabelConfig
 from egparse.errors import EgparseError
 from egparse.features.tag_dictionary import fixed_labels
 from egparse.features.vocabulary import Vocabulary
@@ -51,9 +54,6 @@ from egparse.sequences.lemmas.task import LemmaTask
 from egparse.sequences.sequence_model import without_small_weights
 from egparse.sequences.tagger import Tagger
 from egparse.sequences.tagger_task import TaggerTask
-from egparse.settings.config import LearningConfig, TrainConfig, WordLabelConfig
-from egparse.settings.config_files import check_config, config_of_model
-from egparse.settings.joint_tags import section_of
 from egparse.storage.quantised_weights import quantise
 from egparse.text.exceptions.table import read_exceptions
 from egparse.text.splitting.splitter import Splitter

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from egparse.config.sections import TeacherConfig
 from egparse.errors import EgparseError
 from egparse.features.word_table import Words
 from egparse.fitting import interruption
@@ -34,7 +35,6 @@ from egparse.pipeline.annotate import predict_words
 from egparse.pipeline.components import PARSER, Components
 from egparse.pipeline.model import Model, ScoredSentence
 from egparse.sentences import MISSING_HEAD, Sentence
-from egparse.settings.config import TeacherConfig
 from egparse.types import Ints
 
 _BETWEEN_STEPS = 500  # sentences between two events of progress

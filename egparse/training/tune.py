@@ -15,6 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
+from egparse.config.joint_tags import section_of
+from egparse.config.sections import TrainConfig
 from egparse.errors import ConfigError, EgparseError
 from egparse.fitting import interruption
 from egparse.fitting.choose_learner import loss_name
@@ -35,8 +37,6 @@ from egparse.learners.eg.online import OnlineEG
 from egparse.learners.eg.path import PathConfig, PathPoint, follow
 from egparse.learners.registry import LEARNERS
 from egparse.sentences import Sentence
-from egparse.settings.config import TrainConfig
-from egparse.settings.joint_tags import section_of
 from egparse.training.checks import check_settings, with_language
 from egparse.training.columns import named_columns
 from egparse.training.division import divide, layers_to_train

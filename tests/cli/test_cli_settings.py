@@ -15,9 +15,9 @@ from cli.program import COMMAND, ENVIRONMENT, ROOT, complaint
 from cli.program import run_process as run
 
 from egparse.cli.commands import train, tune
-from egparse.settings.config import TrainConfig
-from egparse.settings.config_files import load_config
-from egparse.settings.listing import settings, settings_as_toml
+from egparse.config.listing import settings, settings_as_toml
+from egparse.config.reading import load_config
+from egparse.config.sections import TrainConfig
 
 
 def wide(*arguments: str, columns: int = 100) -> str:

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from egparse.errors import ConfigError
-from egparse.settings.config import ORDER_1, ORDER_2_ONLY, LearningConfig, TrainConfig
-from egparse.settings.config_files import (
+from egparse.config.reading import (
     check_config,
     config_as_table,
     learning_sections,
     load_config,
     read_config,
 )
+from egparse.config.sections import ORDER_1, ORDER_2_ONLY, LearningConfig, TrainConfig
+from egparse.errors import ConfigError
 
 CONFIGS = sorted((Path(__file__).resolve().parents[2] / "configs").glob("*.toml"))
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from egparse.config.named_losses import LOSSES, named_loss, probabilistic_layers
+from egparse.config.reading import config_as_table
+from egparse.config.sections import LearningConfig, ParserConfig, TrainConfig
 from egparse.errors import ConfigError
 from egparse.fitting.choose_learner import is_probabilistic, loss_of
 from egparse.learners.registry import LEARNERS
-from egparse.settings.config import LearningConfig, ParserConfig, TrainConfig
-from egparse.settings.config_files import config_as_table
-from egparse.settings.named_losses import LOSSES, named_loss, probabilistic_layers
 
 LAYERS = ("upos", "xpos", "feats", "lemmas", "spans", "heads", "deprels")
 MINIMISED = [

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from egparse.config.named_losses import LOSSES
+from egparse.config.old_tables import config_table_of, upgraded
+from egparse.config.reading import check_config, config_as_table, learning_sections
+from egparse.config.sections import ORDER_1, ParserConfig, TrainConfig
 from egparse.fitting.choose_learner import is_probabilistic, loss_of
-from egparse.settings.config import ORDER_1, ParserConfig, TrainConfig
-from egparse.settings.config_files import check_config, config_as_table, learning_sections
-from egparse.settings.named_losses import LOSSES
-from egparse.settings.old_tables import config_table_of, upgraded
 from egparse.storage.model_file import read_header
 
 MODELS = Path(__file__).resolve().parents[2] / "models"

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 import egparse
+from egparse.config.listing import Setting, settings, settings_as_toml
+from egparse.config.reading import load_config
+from egparse.config.sections import ORDER_1, TrainConfig
 from egparse.errors import ConfigError
-from egparse.settings.config import ORDER_1, TrainConfig
-from egparse.settings.config_files import load_config
-from egparse.settings.listing import Setting, settings, settings_as_toml
 
 SETTINGS = settings()
 _NO_NUMBERS = ["nan", "-inf", "-1e300", "true", '"many"', "[]", "[1]", "{x = 1}", "1979-05-27"]

@@ -15,7 +15,12 @@ import numpy as np
 import pytest
 from cli.program import CORPORA, complaint, run_process
 from oracles.trees import all_trees
-from sample_treebank import SECOND_ORDER, quick, sample
+from sample_treebank import (
+    SECOND_ORDER,
+    changed,
+    quick,
+    sample,
+)
 
 from egparse.errors import ConfigError, EgparseError, ModelFileError
 from egparse.features.word_table import Words
@@ -43,7 +48,7 @@ def model_of(kind: str = "projective") -> Model:
 
 
 def parser_of(kind: str = "projective") -> SecondOrderParser:
-    parser = model_of(kind).parser
+    parser = model_of(kind).components["parser"]
     assert isinstance(parser, SecondOrderParser)
     return parser
 
@@ -96,7 +101,7 @@ def test_members_differ_in_their_weights_alone() -> None:
 
 def test_the_first_member_is_the_parser_that_is_trained_alone() -> None:
     settings = quick(*TINY[:-1], "parser.trees=projective")
-    alone = train(sample("train")[:40], sample("dev")[:20], settings).model.parser
+    alone = train(sample("train")[:40], sample("dev")[:20], settings).model.components["parser"]
     assert isinstance(alone, SecondOrderParser)
     np.testing.assert_array_equal(alone.weights, parser_of().weights[:1])
 
@@ -165,8 +170,8 @@ def test_files_keep_the_members(kind: str, tmp_path: Path) -> None:
     model, path = model_of(kind), tmp_path / "ensemble.msgpack"
     model.save(path)
     loaded = Model.load(path)
-    assert isinstance(loaded.parser, SecondOrderParser)
-    np.testing.assert_array_equal(loaded.parser.weights, parser_of(kind).weights)
+    assert isinstance(loaded.components["parser"], SecondOrderParser)
+    np.testing.assert_array_equal(loaded.components["parser"].weights, parser_of(kind).weights)
     assert loaded(sample("dev")) == model(sample("dev"))
     assert model.sizes()["heads"]["attributes"] == 3 << 16
     assert len(model.record["tasks"]["heads"]["members"]) == 3
@@ -176,9 +181,9 @@ def test_a_large_table_of_few_weights_can_be_read_again(tmp_path: Path) -> None:
     """Each member has the memory that it takes in proportion to its place in the file."""
     parser, weights = parser_of(), np.zeros((5, 1 << 23), dtype=np.float32)
     weights[:, 7] = 1.0
-    model = replace(model_of(), parser=replace(parser, weights=weights))
+    model = changed(model_of(), replace(parser, weights=weights))
     model.save(tmp_path / "large.msgpack")
-    loaded = Model.load(tmp_path / "large.msgpack").parser
+    loaded = Model.load(tmp_path / "large.msgpack").components["parser"]
     assert loaded is not None
     np.testing.assert_array_equal(loaded.weights, weights)
 
@@ -210,10 +215,11 @@ def test_faulty_members_are_refused(
 def test_training_continues_from_each_member() -> None:
     base = model_of()
     settings = configure(base, {})
-    found = continue_training(Base(base), sample("train")[40:60], None, settings).model.parser
+    trained = continue_training(Base(base), sample("train")[40:60], None, settings)
+    found = trained.model.components["parser"]
     assert isinstance(found, SecondOrderParser)
     assert len(found.weights) == 3
-    for before, after in zip(base.parser.weights, found.weights, strict=True):
+    for before, after in zip(base.components["parser"].weights, found.weights, strict=True):
         assert np.any(before != after)
     with pytest.raises(ConfigError, match=r"parser\.ensemble: expected 3 as in the base model"):
         configure(base, {"parser": {"ensemble": 2}})
@@ -242,8 +248,8 @@ def test_the_interrupted_ensemble_has_the_members_that_there_are() -> None:
 
     trained = train(sample("train")[:40], sample("dev")[:20], quick(*TINY), stop)
     assert trained.interrupted
-    assert isinstance(trained.model.parser, SecondOrderParser)
-    assert 1 <= len(trained.model.parser.weights) <= 2
+    assert isinstance(trained.model.components["parser"], SecondOrderParser)
+    assert 1 <= len(trained.model.components["parser"].weights) <= 2
 
 
 def test_the_command_trains_shows_and_uses_an_ensemble(tmp_path: Path) -> None:

@@ -11,8 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli.program import CONFIGS, CORPORA, complaint, first_sentences, run
-from sample_treebank import quick, sample
+from sample_treebank import (
+    changed,
+    quick,
+    sample,
+)
 
+from egparse.config.reading import load_config
+from egparse.config.sections import JackknifeConfig
 from egparse.errors import ConfigError, ModelFileError
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import compile_templates
@@ -28,8 +34,6 @@ from egparse.sequences.fit_sequence import SequenceExamples, SequenceSettings, p
 from egparse.sequences.tagger import Tagger
 from egparse.sequences.tagger_task import TaggerTask
 from egparse.service.hub.resolve import load
-from egparse.settings.config import JackknifeConfig
-from egparse.settings.config_files import load_config
 from egparse.storage.model_file import read_model, write_model
 from egparse.training.jackknife import jackknife
 from egparse.training.run import train
@@ -105,20 +109,18 @@ def test_order_three_and_another_learner_learn_it_too() -> None:
 @pytest.mark.parametrize("layer", ["upos", "spans"])
 def test_a_saved_model_is_the_same(layer: str, tmp_path: Path) -> None:
     model = tagged(layer, 2)
-    own = model.taggers[layer].model
+    own = model.components[layer].model
     (table,) = own.longer
     assert table.shape == (own.n_labels,) * 3
     assert np.count_nonzero(table)
     model.save(tmp_path / "model")
     loaded = load(tmp_path / "model")
-    np.testing.assert_array_equal(loaded.taggers[layer].model.longer[0], table)
+    np.testing.assert_array_equal(loaded.components[layer].model.longer[0], table)
     assert predicted(loaded, layer) == predicted(model, layer)
     sizes = model.sizes()[layer]
     assert sizes == loaded.sizes()[layer]
     short = replace(own, longer=())
-    without = replace(
-        model, taggers={layer: Tagger(short, model.taggers[layer].dictionary)}
-    ).sizes()[layer]
+    without = changed(model, replace(model.components[layer], model=short)).sizes()[layer]
     assert sizes["bytes"] - without["bytes"] == table.nbytes
     assert sizes["weights"] - without["weights"] == np.count_nonzero(table)
 
@@ -160,7 +162,7 @@ def test_a_file_with_tables_of_other_shapes_is_refused(tmp_path: Path) -> None:
 
 def test_predicted_spans_are_valid_whatever_the_weights() -> None:
     model = tagged("spans", 2)
-    own, names = model.taggers["spans"].model, model.columns.labels["spans"].strings
+    own, names = model.components["spans"].model, model.columns.labels["spans"].strings
     random = np.random.default_rng(1)
     weights = random.normal(scale=5.0, size=own.rows.weights.shape).astype(np.float32)
     longer = tuple(
@@ -306,7 +308,7 @@ def test_the_command_line_trains_and_parses_with_order_two(tmp_path: Path) -> No
         "--set",
         "upos.order=2",
     )
-    assert len(load(model).taggers["upos"].model.longer) == 1
+    assert len(load(model).components["upos"].model.longer) == 1
     parsed.write_text(run("parse", model, corpus).stdout, encoding="utf-8")
     read = [sentence for path in (corpus, parsed) for sentence in [list(read_corpus(path))]]
     agree = [

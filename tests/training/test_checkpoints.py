@@ -14,11 +14,11 @@ import pytest
 from sample_treebank import SECOND_ORDER, quick, quick_model, sample
 from training.test_partial import blanked, only
 
+from egparse.config.sections import TrainConfig
 from egparse.errors import EgparseError
 from egparse.fitting.checkpoints.journal import Journal
 from egparse.fitting.progress import Iteration, Step
 from egparse.learners.shards import averaged as shards
-from egparse.settings.config import TrainConfig
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.run import Trained, train
 from egparse.training.teachers import Teachers

@@ -55,11 +55,11 @@ from egparse.cli.training_summary import Training, summary, training_as_json
 from egparse.errors import EgparseError
 
 if TYPE_CHECKING:
+    from egparse.config.sections import TrainConfig
     from egparse.evaluation.report import Report
     from egparse.fitting.progress import Iteration, Listener, Step
     from egparse.pipeline.model import Model
     from egparse.sentences import Sentence
-    from egparse.settings.config import TrainConfig
     from egparse.training.continuation import Base
     from egparse.training.run import Trained
     from egparse.training.teachers import Teachers
@@ -374,8 +374,8 @@ def train_cli(
         checkpoints = Checkpoints(checkpoint, resume, force)
         replaces = force or checkpoints.check(output)
         check_files(corpus, output, dev=dev, config=config, force=replaces, classes=classes or ())
-        from egparse.settings.config import TASK_SECTIONS
-        from egparse.settings.config_files import load_table, put, read_config
+        from egparse.config.reading import load_table, put, read_config
+        from egparse.config.sections import TASK_SECTIONS
 
         # --set overrides --learner
         learners = (

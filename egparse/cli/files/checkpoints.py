@@ -12,8 +12,8 @@ import typer
 from egparse.errors import EgparseError
 
 if TYPE_CHECKING:
+    from egparse.config.sections import TrainConfig
     from egparse.fitting.checkpoints.journal import Journal
-    from egparse.settings.config import TrainConfig
 
 CheckpointOption = Annotated[
     float | None,
@@ -80,9 +80,9 @@ class Checkpoints(NamedTuple):
         if not self.wanted:
             return None
         from egparse import __version__
+        from egparse.config.reading import config_of_model
         from egparse.fitting.checkpoints.journal import Journal, has_journal
         from egparse.fitting.checkpoints.learners import check_savable
-        from egparse.settings.config_files import config_of_model
 
         check_savable(config)
         folder = folder_of(output)

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from egparse.classes.columns import for_each_table
+from egparse.config.class_templates import with_classes
+from egparse.config.sections import LearningConfig, ParserConfig, PrunerConfig
 from egparse.errors import ConfigError, EgparseError
 from egparse.evaluation.quick import attachment
 from egparse.features.arcs import compile_arc_templates, score_arcs
@@ -55,8 +57,6 @@ from egparse.parsing.training_pieces import (
     values_of_pieces,
 )
 from egparse.parsing.tree_inference import Trees
-from egparse.settings.class_templates import with_classes
-from egparse.settings.config import LearningConfig, ParserConfig, PrunerConfig
 from egparse.storage.quantised_weights import quantise
 from egparse.types import Floats, Ints
 

@@ -11,9 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from egparse.classes.columns import MAX_TABLES
-from egparse.errors import ConfigError
-from egparse.layers import MORPHOLOGY, WORD_TAGS
-from egparse.settings.config import (
+from egparse.config.faults import (
+    check_layers,
+    check_learner,
+    is_number,
+    out_of_range,
+    settings_by_key,
+    shown,
+    unknown_key,
+)
+from egparse.config.joint_tags import have_own_settings
+from egparse.config.named_losses import DEFAULT_LEARNER
+from egparse.config.sections import (
     ORDER_2_ONLY,
     ClassesConfig,
     LearningConfig,
@@ -23,17 +32,8 @@ from egparse.settings.config import (
     WordLabelConfig,
     defaults_for,
 )
-from egparse.settings.faults import (
-    check_layers,
-    check_learner,
-    is_number,
-    out_of_range,
-    settings_by_key,
-    shown,
-    unknown_key,
-)
-from egparse.settings.joint_tags import have_own_settings
-from egparse.settings.named_losses import DEFAULT_LEARNER
+from egparse.errors import ConfigError
+from egparse.layers import MORPHOLOGY, WORD_TAGS
 
 _NO_TOML = (ValueError, RecursionError)
 """What ``tomllib`` raises for other text, numbers of thousands of digits and nested brackets."""

@@ -1,8 +1,8 @@
 """The configuration of training: one dataclass for each section, with the default of each setting.
 
 Each setting carries a line of meaning and, in its type, the range of its values; ``egparse
-settings`` lists them (``egparse.settings.listing``). Configurations are read and checked in
-``egparse.settings.config_files``.
+settings`` lists them (``egparse.config.listing``). Configurations are read and checked in
+``egparse.config.reading``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 from annotated_types import Ge, Interval
 
 from egparse.classes.table import MAX_CLASSES, VECTOR_CLASSES
+from egparse.config.named_losses import DEFAULT_LEARNER, PARSER_LEARNER
 from egparse.features.default_templates import (
     ARC_CLASS_TEMPLATES,
     ARC_LABEL_CLASS_TEMPLATES,
@@ -30,7 +31,6 @@ from egparse.features.default_templates import (
     WORD_CLASS_TEMPLATES,
     WORD_TEMPLATES,
 )
-from egparse.settings.named_losses import DEFAULT_LEARNER, PARSER_LEARNER
 
 Loss = Literal["auto", "log-linear", "max-margin", "softmax-margin", "perceptron"]
 Trees = Literal["auto", "projective", "non-projective"]
@@ -528,7 +528,7 @@ class TrainConfig:
         for one in fields(self):
             value = getattr(self, one.name)
             if is_dataclass(one.default) and not isinstance(value, type(one.default)):
-                from egparse.settings.config_files import read_section
+                from egparse.config.reading import read_section
 
                 object.__setattr__(self, one.name, read_section(one.name, value))
 
