@@ -241,7 +241,9 @@ def test_a_longer_tagger_scores_what_its_known_parts_score() -> None:
         model.columns, model.components["morphology"].combinations
     )
     forms = [one.forms for one in NEW]
-    plain = tagger.predict_with_probabilities(base.columns.words(forms), TAGS)
+    plain = base.components["morphology"].predict_with_probabilities(
+        base.columns.words(forms), TAGS
+    )
     found = longer.predict_with_probabilities(model.columns.words(forms), TAGS)
     for layer in TAGS:
         np.testing.assert_array_equal(found[layer].labels, plain[layer].labels)
