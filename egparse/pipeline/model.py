@@ -16,8 +16,7 @@ import numpy as np
 
 from egparse.classes.columns import MAX_COLUMNS, MAX_TABLES, class_columns_of
 from egparse.classes.packed import PackedTable
-from egparse.config.named_losses import probabilistic_layers
-from egparse.config.old_tables import config_table_of
+from egparse.config.removed import without_removed
 from egparse.errors import ConfigError, EgparseError, ModelFileError
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.forms import OBSERVABLES, Lexicon
@@ -521,16 +520,14 @@ class Model:
         stored = Stored(payload, allowance=Allowance(header["payload_length"]))
         read = stored.read(PAYLOAD)
         components = Components.from_payload(read, columns_of(stored, read, labels))
-        table = config_table_of(header)
         model = cls(
             components,
             language=header["language"],
             record=header["record"],
-            config_table=table,
+            config_table=without_removed(header["config"]),
             exceptions=read["exceptions"] and Exceptions.from_payload(read["exceptions"]),
         )
-        known = header.get("probabilistic")  # not in model files of format 1
-        layers = probabilistic_layers(table, model.layers) if known is None else tuple(known)
+        layers = tuple(header["probabilistic"])
         _check_layers(header["layers"], layers, model.layers)
         return replace(model, probabilistic=layers)
 

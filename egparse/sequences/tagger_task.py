@@ -142,7 +142,6 @@ class TaggerTask:
                     search=settings.search,
                     prioritise_below_gain=settings.prioritise_below_gain,
                 ),
-                order=settings.order,
                 base=None if base is None else base.model,
                 in_full=self.in_full,
             ),

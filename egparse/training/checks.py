@@ -26,8 +26,6 @@ from egparse.fitting.choose_learner import (
     check_learners,
     check_partial,
     fits,
-    is_probabilistic,
-    loss_name,
     refuse_partial,
 )
 from egparse.fitting.task import not_annotated
@@ -47,18 +45,12 @@ def check_settings(config: TrainConfig) -> TrainConfig:
 
     Raises:
         ConfigError: a value out of range, an unknown learner, layer, option or language, or a
-            template that cannot be read or names an unknown column, or an ensemble of parsers
-            without probabilities.
+            template that cannot be read or names an unknown column.
     """
     config = check_config(config_as_table(config), "settings")
     if config.language != AUTO:
         check_language(config.language)
     _check_templates(config)
-    if config.parser.ensemble > 1 and not is_probabilistic(config.parser):
-        raise ConfigError(
-            "parser.ensemble: expected a learner and a loss with probabilities, whose mean an "
-            f"ensemble takes, got {config.parser.learner} and {loss_name(config.parser)}"
-        )
     return config
 
 

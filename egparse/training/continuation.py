@@ -71,7 +71,6 @@ _FIXED = {
         "grandparents",
         "labels",
         "inference",
-        "ensemble",
         "sibling_templates",
         "grandparent_templates",
         "label_templates",

@@ -89,9 +89,6 @@ class StepLearner:
     multiplies each C: the greater it is, the closer the weights stay. None: 1 for a model that has
     only learned in steps, ``STRENGTH`` for one that was trained to its end. A learner is not made
     for several threads at once.
-
-    Raises:
-        EgparseError: a model with an ensemble of parsers.
     """
 
     def __init__(self, model: Model, *, strength: float | None = None) -> None:
@@ -99,11 +96,6 @@ class StepLearner:
             strength = STRENGTH if model.record.get("tasks") else 1.0
         self.origin, self.strength = model, strength
         self.config = check_config(model.config_table, "the model")
-        if self.config.parser.ensemble > 1:
-            raise EgparseError(
-                "learning in steps: expected a single parser, got a model with an ensemble "
-                f"(parser.ensemble = {self.config.parser.ensemble})"
-            )
         self.predictors = model.components
         self.steps = self.sentences = 0
         self._model: Model | None = model

@@ -27,7 +27,6 @@ OUTSIDE = {
     "integer from 1 to 1000": [*_NO_INTEGERS, "0", "1001"],
     "integer from 1 to 20": [*_NO_INTEGERS, "0", "21"],
     "integer from 1 to 1e9": [*_NO_INTEGERS, "0", "1000000001"],
-    "integer from 1 to 16": [*_NO_INTEGERS, "0", "17"],
     "integer from 1 to 3": [*_NO_INTEGERS, "0", "4"],
     "integer from 1 to 32": [*_NO_INTEGERS, "0", "33"],
     "integer from 2 to 16384": [*_NO_INTEGERS, "1", "16385"],

@@ -139,7 +139,6 @@ def test_a_model_whose_bigrams_see_agreement_is_stored_and_continued(tmp_path: P
             {"morphology": {"c": 3.0}, "upos": {"c": 3.0}},
             r"morphology\.c: has no effect where \[upos\], \[xpos\] or \[feats\] is changed",
         ),
-        ({"morphology": {"order": 2}}, r"morphology\.order: expected 1, as tags of several"),
         ({"morphology": {"joint": "maybe"}}, r"morphology\.joint: expected "),
     ],
 )

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sample_treebank import quick, sample
-from tokenising.small_french import block, sentences
+from text.tokenising.small_french import block, sentences
 
 from egparse.cli.commands.inspect import inspect
 from egparse.errors import ConfigError
@@ -36,7 +36,7 @@ from egparse.text.tokenising.expander_training import (
 )
 from egparse.training.run import train
 
-UD = Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "ud"
+UD = Path(__file__).resolve().parents[3] / ".." / "shared" / "data" / "ud"
 
 
 def task(*overrides: str, count: int = 120) -> ExpanderTask:

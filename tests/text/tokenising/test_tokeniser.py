@@ -13,14 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
-from sample_treebank import (
-    quick,
-    sample,
-)
-from sample_treebank import (
-    without as drop,
-)
-from tokenising.small_tokeniser import small_tokeniser, text_of
+from sample_treebank import quick, sample
+from sample_treebank import without as drop
+from text.tokenising.small_tokeniser import small_tokeniser, text_of
 
 from egparse.config.sections import TokeniserConfig
 from egparse.errors import ConfigError
@@ -39,7 +34,7 @@ from egparse.text.tokenising.tokeniser import Tokeniser, forms_of
 from egparse.text.tokenising.training import TokeniserTask, score_tokens
 from egparse.training.run import train
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "ud"
+DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "ud"
 
 
 def corpus(sentences: list[list[tuple[str, str]]]) -> list[Sentence]:
