@@ -34,9 +34,9 @@ KINDS: Mapping[str, str] = {
     TOKENISER: "egparse.text.tokenising.tokeniser:Tokeniser",
     SPLITTER: "egparse.text.splitting.splitter:Splitter",
     EXPANDER: "egparse.text.tokenising.expander:Expander",
-    MORPHOLOGY: "egparse.sequences.joint.morphology:MorphologyTagger",
+    MORPHOLOGY: _TAGGER,
     **dict.fromkeys(TAG_LAYERS, _TAGGER),
-    LEMMAS: "egparse.sequences.lemmas.lemmatiser:Lemmatiser",
+    LEMMAS: "egparse.sequences.lemmatiser:Lemmatiser",
     SUPERTAGS: _TAGGER,
     PARSER: "egparse.parsing.second_order.parser:StoredParser",
     LABELLER: "egparse.sequences.labeller:Labeller",
@@ -85,9 +85,9 @@ class Component(Protocol):
     def over(self, columns: Columns) -> Self:
         """The same over columns that extend its own; what is new scores 0."""
 
-    def size(self) -> dict[str, int] | None:
+    def size(self) -> dict[str, int]:
         """The numbers of labels, attributes and weights, and the bytes of its weights in memory;
-        None without weights.
+        empty without weights.
         """
 
     def to_payload(self) -> dict[str, Any]:
@@ -152,7 +152,7 @@ class Components:
         order[order.index("heads") : order.index("heads")] = HIDDEN
         found = {}
         for one in sorted(self, key=lambda one: order.index((*one.layers, one.name)[0])):
-            if (size := one.size()) is not None:
+            if size := one.size():
                 found[one.layers[0] if len(one.layers) == 1 else one.name] = size
         return found
 

@@ -45,15 +45,12 @@ from egparse.parsing.second_order.training import SecondOrderTask, check_second_
 from egparse.pipeline.components import LABELLER, PARSER, Components
 from egparse.pipeline.model import Model
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
-from egparse.sequences.joint.morphology import MorphologyTagger
-from egparse.sequences.joint.task import MorphologyTask
 from egparse.sequences.labeller import Labeller
-from egparse.sequences.labeller_task import DevelopmentTrees, LabellerTask
-from egparse.sequences.lemmas.lemmatiser import Lemmatiser
-from egparse.sequences.lemmas.task import LemmaTask
-from egparse.sequences.sequence_model import without_small_weights
+from egparse.sequences.labelling import DevelopmentTrees, LabellerTask
+from egparse.sequences.lemmatiser import Lemmatiser
+from egparse.sequences.lemmatising import LemmaTask
 from egparse.sequences.tagger import Tagger
-from egparse.sequences.tagger_task import TaggerTask
+from egparse.sequences.tagging import TaggerTask
 from egparse.storage.quantised_weights import quantise
 from egparse.text.exceptions.table import read_exceptions
 from egparse.text.splitting.splitter import Splitter
@@ -141,7 +138,7 @@ class StepLearner:
         for layer in TAG_LAYERS:
             if layer in self.predictors:
                 tagger = self.predictors[layer]
-                tags = tagger.predict(part.words)
+                tags = tagger.choose(part.words)
                 if layer in chosen:
                     losses |= self._tag(layer, tagger, part)
                 part = part._replace(words=columns.with_tags(part.words, layer, tags))
@@ -150,7 +147,7 @@ class StepLearner:
         if "heads" in chosen or "deprels" in chosen:
             supertagger = self.predictors.get(SUPERTAGS)
             if supertagger is not None:  # it stays as it was trained
-                tags = supertagger.predict(part.words)
+                tags = supertagger.choose(part.words)
                 part = part._replace(words=columns.with_tags(part.words, SUPERTAGS, tags))
             losses |= self._parse(part, chosen)
         self.steps += 1
@@ -214,9 +211,9 @@ class StepLearner:
             self.predictors.columns,
             part,
             _nothing(self.predictors.columns),
-            settings,
-            self._seed,
-            tagger,
+            config=settings,
+            seed=self._seed,
+            base=tagger,
             in_full=True,
         )
         learned = _step(task.prepare(), tagger)
@@ -229,14 +226,15 @@ class StepLearner:
             return {}
         base = self.predictors[LEMMAS]
         settings = in_steps(self.config.lemmas, self.strength)
-        task = LemmaTask(columns, part, _nothing(columns), settings, self._seed, base, in_full=True)
+        nothing = _nothing(columns)
+        task = LemmaTask(
+            columns, part, nothing, config=settings, seed=self._seed, base=base, in_full=True
+        )
         learned = _step(task.prepare(), base)
         self.predictors = self.predictors.with_components(learned.predictor)
         return {LEMMAS: learned.loss}
 
-    def _tag_together(
-        self, tagger: MorphologyTagger, part: Part, chosen: Sequence[str]
-    ) -> dict[str, float]:
+    def _tag_together(self, tagger: Tagger, part: Part, chosen: Sequence[str]) -> dict[str, float]:
         """Learn the layers of one tagger, and return their loss under the first chosen one.
 
         Where a sentence lacks some of them, or they are not to be learned, it gets the best tags
@@ -265,22 +263,22 @@ class StepLearner:
             }
             part = part._replace(sentences=self._completed(part, tagger.predict(part.words, fixed)))
             labels = {one: columns.label_numbers(part.sentences, one) for one in tagger.layers}
+        assert tagger.combinations is not None
         combinations = tagger.combinations.extended(labels)
         base = tagger.over(columns, combinations)
-        task = MorphologyTask(
+        task = TaggerTask(
             MORPHOLOGY,
             columns,
             part,
             _nothing(columns),
-            in_steps(self.config.morphology, self.strength),
-            self._seed,
-            base.tagger,
+            combinations,
+            config=in_steps(self.config.morphology, self.strength),
+            seed=self._seed,
+            base=base,
             in_full=True,
-            combinations=combinations,
         )
-        learned = _step(task.prepare(), base.tagger)
-        morphology = MorphologyTagger(learned.predictor, combinations)
-        self.predictors = self.predictors.with_components(morphology)
+        learned = _step(task.prepare(), base)
+        self.predictors = self.predictors.with_components(learned.predictor)
         return {chosen[0]: learned.loss}
 
     def _completed(self, part: Part, labels: Mapping[str, Ints]) -> list[Sentence]:
@@ -358,30 +356,15 @@ class StepLearner:
 
     def _as_stored(self) -> Model:
         """The model with weights as a model file holds them."""
-        present, before = self.predictors, self.origin.components
+        present, before, config = self.predictors, self.origin.components, self.config
         columns, parser, labeller = present.columns, present.get(PARSER), present.get(LABELLER)
-        nothing = _nothing(columns)
         stored = [
-            TaggerTask(layer, columns, nothing, nothing, getattr(self.config, layer), 0).as_stored(
-                present[layer]
-            )
-            for layer in TAG_LAYERS
-            if present.get(layer) is not before.get(layer)
+            present[name].reduced(getattr(config, name), columns)
+            for name in (MORPHOLOGY, *TAG_LAYERS, LEMMAS)
+            if present.get(name) is not before.get(name)
         ]
-        morphology = present.get(MORPHOLOGY)
-        if morphology is not None and morphology is not before.get(MORPHOLOGY):
-            settings, combinations = self.config.morphology, morphology.combinations
-            task = MorphologyTask(
-                MORPHOLOGY, columns, nothing, nothing, settings, 0, combinations=combinations
-            )
-            morphology = task.joined(task.as_stored(morphology.tagger))
-        lemmatiser = present.get(LEMMAS)
-        if lemmatiser is not None and lemmatiser is not before.get(LEMMAS):
-            lemmas = LemmaTask(columns, nothing, nothing, self.config.lemmas, 0)
-            lemmatiser = lemmas.as_stored(lemmatiser)
         if labeller is not None:
-            threshold = self.config.labeller.weight_threshold
-            labeller = replace(labeller, model=without_small_weights(labeller.model, threshold))
+            labeller = labeller.reduced(config.labeller)
         if isinstance(parser, SecondOrderParser):
             pruner = replace(parser.pruner, weights=quantise(parser.pruner.weights))
             parser = replace(parser, pruner=pruner, weights=quantise(parser.weights))
@@ -393,7 +376,7 @@ class StepLearner:
             "batches": int(earlier.get("batches", 0)) + self.steps,
             "sentences": int(earlier.get("sentences", 0)) + self.sentences,
         }
-        changed = [one for one in (morphology, lemmatiser, parser, labeller) if one is not None]
+        changed = [one for one in (parser, labeller) if one is not None]
         components = present.with_components(*stored, *changed)
         return replace(self.origin, components=components, record=record)
 
@@ -416,13 +399,15 @@ def untrained_model(
     for layer in TAG_LAYERS:
         if layer in layers:
             settings = in_steps(getattr(config, layer))
-            task = TaggerTask(layer, columns, part, nothing, settings, config.seed, in_full=True)
+            task = TaggerTask(
+                layer, columns, part, nothing, config=settings, seed=config.seed, in_full=True
+            )
             taggers[layer] = task.as_stored(task.prepare().current())
             part = part._replace(words=columns.with_tags(part.words, layer, task.gold))
     lemmatiser: Lemmatiser | None = None
     if LEMMAS in layers:
         lemmas = in_steps(config.lemmas)
-        of_lemmas = LemmaTask(columns, part, nothing, lemmas, config.seed, in_full=True)
+        of_lemmas = LemmaTask(columns, part, nothing, config=lemmas, seed=config.seed, in_full=True)
         lemmatiser = of_lemmas.as_stored(of_lemmas.prepare().current())
     parser: Parser | SecondOrderParser | None = None
     labeller: Labeller | None = None
@@ -483,7 +468,7 @@ def _splitter(
     parts = splitter_parts(sentences, None, config)
     if parts is None:
         return None
-    task = SplitterTask(parts, config.splitter, config.seed, columns.class_tables)
+    task = SplitterTask(parts, columns.class_tables, config=config.splitter, seed=config.seed)
     return fit(task, lambda event: None).predictor
 
 
@@ -525,9 +510,9 @@ def _labeller_task(
         _nothing(columns),
         DevelopmentTrees(_NO_HEADS, _NO_HEADS),
         False,
-        settings,
-        seed,
-        base,
+        config=settings,
+        seed=seed,
+        base=base,
         in_full=True,
     )
 

@@ -19,7 +19,7 @@ from cli.conftest import Trained
 from cli.program import complaint, run
 from sample_treebank import without
 
-from egparse.cli.annotating.source import Input
+from egparse.cli.annotating.inputs import Input
 from egparse.cli.commands.visualize import visualize
 from egparse.cli.options import InputFormat
 from egparse.pipeline.model import Model

@@ -61,7 +61,7 @@ def parser_and_words(sentences: Sequence[Sequence[str]]) -> tuple[Parser, Words]
     assert isinstance(model.components["parser"], Parser)
     words = model.columns.words(sentences)
     for layer, tagger in taggers(model).items():
-        words = model.columns.with_tags(words, layer, tagger.predict(words))
+        words = model.columns.with_tags(words, layer, tagger.choose(words))
     return model.components["parser"], words
 
 

@@ -127,7 +127,11 @@ def test_tables_of_word_classes_are_settings_of_training(tmp_path: Path) -> None
     }
     nlp.initialize(lambda: examples)
     tagger = nlp.get_pipe("egparse_tagger").model
-    tags = tagger.components.of_layer("upos")
+    tags = (
+        tagger.components["upos"]
+        if "morphology" not in tagger.components
+        else tagger.components["morphology"]
+    )
     assert "class[0]" in tags.model.templates.texts
     nlp.to_disk(tmp_path / "nlp")
     loaded = spacy.load(tmp_path / "nlp")

@@ -30,7 +30,7 @@ from egparse.fitting.task import Part
 from egparse.learners.eg.path import PathConfig
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.sequences.joint.task import combinations_of
+from egparse.sequences.tagging import combinations_of
 from egparse.training.columns import build_columns
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.joint import layers_together
@@ -204,10 +204,7 @@ def test_held_infinitely_close_a_joint_model_is_the_base() -> None:
     near = gone_on(base, OLD[:30], base_strength=1e9)
     assert "morphology" in base.components
     assert "morphology" in near.components
-    old, new = (
-        base.components["morphology"].tagger.model,
-        near.components["morphology"].tagger.model,
-    )
+    old, new = base.components["morphology"].model, near.components["morphology"].model
     assert (new.index.numbers(old.index.keys) >= 0).all()
     np.testing.assert_allclose(new.transitions, old.transitions, atol=1e-3)
     for layer in TAGS:
@@ -397,7 +394,7 @@ def test_steps_for_other_layers_leave_a_joint_tagger_as_it_is() -> None:
     ] or all(
         np.array_equal(first, second)
         for first, second in zip(
-            learner.model.components["morphology"].tagger.model.rows,  # type: ignore[union-attr]
+            learner.model.components["morphology"].model.rows,  # type: ignore[union-attr]
             quick_joint_model().components["morphology"].model.rows,  # type: ignore[union-attr]
             strict=True,
         )
@@ -422,5 +419,5 @@ def test_combinations_of_parts_that_are_known_need_no_training() -> None:
     new = next(row for row in product(*map(range, sizes)) if row not in rows)
     labels = {layer: np.array([tag], dtype=np.int32) for layer, tag in zip(TAGS, new, strict=True)}
     longer = base.over(quick_joint_model().columns, base.combinations.extended(labels))
-    assert longer.tagger.model.n_parts == base.tagger.model.n_parts
+    assert longer.model.n_parts == base.model.n_parts
     assert len(longer.combinations.numbers) == len(rows) + 1

@@ -16,7 +16,7 @@ from egparse.features.tag_dictionary import Candidates, all_labels
 from egparse.features.templates import MAX_VALUE
 from egparse.features.word_table import Columns
 from egparse.layers import SPLITTER
-from egparse.sequences.sequence_model import SequenceModel
+from egparse.sequences.model import SequenceModel, SequencePredictor
 from egparse.storage.compressed_arrays import compress_array
 from egparse.storage.schema import Flag, Packed, Record, Section, Stored, Strings
 from egparse.text.splitting.casing import N_CASINGS
@@ -48,7 +48,7 @@ name the column ``kind`` as they did before there were any: ``class``.
 
 
 @dataclass(frozen=True)
-class Splitter:
+class Splitter(SequencePredictor):
     """A CRF over the words of a paragraph; immutable, so that threads may share it.
 
     Without ``spacing`` it was trained on a corpus that does not mark blanks, and has no features of
@@ -67,19 +67,6 @@ class Splitter:
     def over(self, columns: Columns) -> Splitter:
         """The same, which reads no columns of words."""
         return self
-
-    def size(self) -> dict[str, int]:
-        """The numbers of its labels, attributes and weights, and of bytes in memory."""
-        return self.model.size()
-
-    @property
-    def temperature(self) -> float:
-        """The temperature of the probabilities."""
-        return self.model.temperature
-
-    def with_temperature(self, temperature: float) -> Splitter:
-        """The same splitter with probabilities from scores divided by a temperature."""
-        return replace(self, model=self.model.with_temperature(temperature))
 
     def starts(self, forms: Sequence[str], spaced: Sequence[bool]) -> Mask:
         """Whether a sentence starts at each word of a paragraph, shape (words,): always at the
@@ -158,7 +145,7 @@ class Splitter:
 
     @classmethod
     def from_payload(
-        cls, stored: Stored, columns: Columns | None = None, name: str = ""
+        cls, stored: Stored, columns: Columns | None = None, section: str = ""
     ) -> Splitter:
         """The splitter of a model file over columns with its tables of word classes.
 

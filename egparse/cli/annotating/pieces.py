@@ -1,22 +1,26 @@
-"""Passages: parts of an input that can be read without what stands before them.
+"""What workers get: passages, parts of an input that can be read without what stands before them,
+some of which are a piece of work; and shards, after which a run can be taken up again.
 
 A corpus is cut at blank lines, text between paragraphs (and in paragraphs without end where a
-reader cuts them), so that workers read, annotate and format. Where it is cut depends on the content
-alone, not on the pieces in which a pipe gives it: a run that goes on finds the same passages.
+reader cuts them), so that workers read, annotate and format. Many small documents share a piece; a
+large one becomes many. Where it is cut depends on the content alone, not on the parts in which a
+pipe gives it: a run that goes on finds the same passages, pieces and shards.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from itertools import chain, islice
 from typing import IO, NamedTuple, TypeAlias, cast
 
-from egparse.errors import EmptyCorpusError
+from egparse.errors import EgparseError, EmptyCorpusError
 from egparse.io.blocks import MAX_BLOCK, Block, pieces_of, read_blocks, too_long
 from egparse.io.columns import LAYOUTS
 from egparse.io.detection import detect_format
+from egparse.pipeline.annotate import BATCH_WORDS
 from egparse.pipeline.inputs import batches
 from egparse.pipeline.model import Model
 from egparse.pipeline.plain_text import PLAIN_FORMATS, TEXT, read_plain
@@ -31,8 +35,11 @@ are annotated at a time.
 CHARACTERS = 1 << 16
 """Characters of text that a passage has; of text more become work than of a corpus."""
 
-_WORDS = 8_000
-"""Words of a passage of sentences."""
+MOST_DOCUMENTS = 500
+"""A piece has parts of so many documents at most, even if they are empty."""
+
+SHARD = 8.0
+"""A shard ends with the passage after which it weighs so many pieces of usual size."""
 
 _DOCUMENT = b"-DOCSTART-"
 
@@ -64,7 +71,7 @@ class Passage(NamedTuple):
             return len(self.content.data) / CHUNK
         if isinstance(self.content, TextPassage):
             return self.content.size / CHARACTERS
-        return sum(map(len, self.content)) / _WORDS
+        return sum(map(len, self.content)) / BATCH_WORDS
 
     def identity(self) -> bytes:
         """Bytes that are equal for equal passages, for checksums."""
@@ -98,7 +105,7 @@ def passages(
         return
     if format in PLAIN_FORMATS:
         # what words are found in lines takes hardly any time, but for the format sentences
-        for some in batches(read_plain(model, source, format, name=name), _WORDS):
+        for some in batches(read_plain(model, source, format, name=name), BATCH_WORDS):
             yield Passage(name, format, list(some))
         return
     chunks = split(source, size, name)
@@ -121,13 +128,13 @@ def split(source: IO[bytes], size: int, name: str = "<stream>") -> Iterator[Chun
     Raises:
         CorpusError: twice ``MAX_BLOCK`` bytes without a blank line.
     """
-    line = 1
+    line, wanted = 1, size
     begun: list[bytes] = []
-    length, wanted = 0, size
-    for piece in cast("Iterator[bytes]", pieces_of(source)):
+    length = 0
+    for piece in chain(cast("Iterator[bytes]", pieces_of(source)), [b""]):
         begun.append(piece)
         length += len(piece)
-        if length < wanted:
+        if piece and length < wanted:
             continue
         data, start = b"".join(begun), 0
         while cut := _blank_line(data, start, start + size):
@@ -135,16 +142,11 @@ def split(source: IO[bytes], size: int, name: str = "<stream>") -> Iterator[Chun
             line += data.count(b"\n", start, cut)
             start = cut
         begun, length = [data[start:]], len(data) - start
-        if length > 2 * MAX_BLOCK:
+        if piece and length > 2 * MAX_BLOCK:
             raise too_long(name, line)
         wanted = max(size, 2 * length)  # a long sentence is not searched again with every piece
-    data, start = b"".join(begun), 0
-    while cut := _blank_line(data, start, start + size):
-        yield Chunk(line, data[start:cut])
-        line += data.count(b"\n", start, cut)
-        start = cut
-    if start < len(data):
-        yield Chunk(line, data[start:])
+    if length:
+        yield Chunk(line, begun[0])
 
 
 def _blank_line(data: bytes, start: int, least: int) -> int:
@@ -187,3 +189,119 @@ def _remembered(chunks: Iterable[Chunk], read: list[Chunk]) -> Iterator[Chunk]:
         size += len(chunk.data)
         if size > MAX_BLOCK:  # mostly empty lines: a format is known by a hundred sentences
             return
+
+
+class Part(NamedTuple):
+    """So many passages of a document in a piece; ``is_last`` if it has no more."""
+
+    document: int
+    passages: int
+    is_last: bool
+
+
+class Place(NamedTuple):
+    """How far documents have been cut: those before ``document`` wholly, of it so many passages,
+    whose content has a digest.
+    """
+
+    document: int = 0
+    passages: int = 0
+    digest: str = ""
+
+
+_BEGINNING = Place()
+
+
+class Piece(NamedTuple):
+    """Some passages, and which documents they are of; ``place``, if a shard ends here."""
+
+    passages: list[Passage]
+    parts: list[Part]
+    place: Place | None
+
+
+class Packer:
+    """Makes pieces of documents, of which the first is number ``begin.document`` and has been
+    worked on to ``begin``. Without ``in_shards`` no content is digested, and ``place`` says only
+    where shards end.
+    """
+
+    def __init__(self, begin: Place = _BEGINNING, in_shards: bool = False) -> None:
+        self._passages: list[Passage] = []
+        self._parts: list[Part] = []
+        self._begin = begin
+        self._number, self._held = begin.document, 0  # of the document that is cut
+        self._in_shards = in_shards
+        self._size = self._shard_size = 0.0
+
+    def pieces(self, documents: Iterable[Iterable[Passage]]) -> Iterator[Piece]:
+        """All pieces of some documents.
+
+        Raises:
+            EgparseError: the first document is not the one that has been worked on.
+            Exception: raised by ``documents``; all pieces before it have been yielded.
+        """
+        try:
+            for document in documents:
+                yield from self._pieces_of(iter(document))
+        except Exception:
+            if self._parts or self._passages:
+                yield self.taken()
+            raise
+        if self._parts:
+            yield self.taken()
+
+    def add(self, passage: Passage) -> None:
+        """Add a passage of the document that is cut."""
+        self._passages.append(passage)
+        self._held += 1
+        self._weigh(passage.weight)
+
+    def taken(self, place: Place | None = None) -> Piece:
+        """The piece that has been begun; a new one begins."""
+        if self._held:
+            self._parts.append(Part(self._number, self._held, False))
+            self._held = 0
+        ends = place if self._shard_size >= SHARD else None
+        if ends is not None:
+            self._shard_size = 0.0
+        piece = Piece(self._passages, self._parts, ends)
+        self._passages, self._parts, self._size = [], [], 0.0
+        return piece
+
+    def _pieces_of(self, document: Iterator[Passage]) -> Iterator[Piece]:
+        digest = hashlib.blake2b(digest_size=16)
+        seen = 0
+        if self._number == self._begin.document and self._begin.passages:
+            seen = self._skip(document, digest)
+        for passage in document:
+            if self._in_shards:
+                digest.update(passage.identity())
+            self.add(passage)
+            seen += 1
+            if self._is_full():
+                yield self.taken(Place(self._number, seen, digest.hexdigest()))
+        self._parts.append(Part(self._number, self._held, True))
+        self._number, self._held = self._number + 1, 0
+        self._weigh(1 / MOST_DOCUMENTS)
+        if self._is_full():
+            yield self.taken(Place(self._number))
+
+    def _is_full(self) -> bool:
+        return self._size >= 1.0 or self._shard_size >= SHARD
+
+    def _weigh(self, weight: float) -> None:
+        self._size += weight
+        self._shard_size += weight
+
+    def _skip(self, document: Iterator[Passage], digest: hashlib.blake2b) -> int:
+        """Skip what has been worked on; returns how many passages."""
+        name = "the input"
+        for passage in islice(document, self._begin.passages):
+            name = passage.name
+            digest.update(passage.identity())
+        if digest.hexdigest() != self._begin.digest:
+            raise EgparseError(
+                f"{name}: expected the input of the interrupted run, got another beginning"
+            )
+        return self._begin.passages

@@ -1,35 +1,104 @@
-"""The input of ``parse`` and ``visualize``: a file or standard input, whose format is detected.
-
-A pipe or a terminal is read as it fills: what it holds is given at once, and before it is waited
-for, whoever asked is told. So annotation of what has come can be written first.
+"""The inputs that arguments name: files, all files of folders, addresses, standard input; each is
+read as UTF-8, and its format is detected.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import select
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import IO, cast
+from typing import IO, NamedTuple, cast
 
-from egparse.cli.annotating.stores import address_of, open_address
 from egparse.cli.files.arguments import STANDARD
 from egparse.cli.options import InputFormat
+from egparse.errors import EgparseError, system_reason
+from egparse.extras import import_with_extra
 from egparse.io.blocks import CHUNK, open_file, text_pieces
+from egparse.io.compression import SUFFIXES, without_compression
 from egparse.io.detection import format_of_name, is_conllu_comment, is_first_row
 from egparse.io.encodings import UTF_8
 
+ENDINGS = (".conll", ".conllu", ".conllx", ".text", ".txt")
+"""What names of texts and corpora in folders end in, in any case, before an ending of compression;
+hidden files are not taken.
+"""
+
+_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/+(?=[^/])")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _MOST_LOOKED_AT = 1 << 24
 """Bytes of empty lines and comments before the format, which are kept; then it counts as text."""
 
 _PIECE = 1 << 14
 """Bytes that are read at a time: few, so that progress moves smoothly."""
+
+
+class InputFile(NamedTuple):
+    """A file to read, or standard input; ``relative`` is its path below the folder that was named,
+    or its mere name.
+    """
+
+    path: Path
+    relative: Path
+
+    @property
+    def label(self) -> str:
+        """The name that output and messages give it."""
+        return "<stdin>" if self.path == STANDARD else address_of(self.path) or str(self.path)
+
+
+def input_files(arguments: Sequence[Path]) -> list[InputFile]:
+    """The files of the arguments, in their order.
+
+    Raises:
+        EgparseError: there is no such file or folder, a folder without any text or corpus, or
+            standard input twice.
+    """
+    if list(arguments).count(STANDARD) > 1:
+        raise EgparseError("-: expected standard input once, got it twice")
+    return [file for argument in arguments for file in _files(argument)]
+
+
+def _files(argument: Path) -> Iterator[InputFile]:
+    if argument == STANDARD:
+        yield InputFile(STANDARD, Path("stdin"))
+        return
+    if address_of(argument) is not None:
+        yield InputFile(argument, Path(argument.name))
+        return
+    try:
+        os.stat(argument)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise EgparseError(f"{argument}: cannot be read: {reason}") from None
+    if not argument.is_dir():
+        yield InputFile(argument, Path(argument.name))
+        return
+    found = sorted(_walk(argument))
+    if not found:
+        expected = f"expected files ending in {', '.join(ENDINGS)} (or {', '.join(SUFFIXES)} after"
+        raise EgparseError(f"{argument}: {expected} that), got a folder without any")
+    yield from (InputFile(path, path.relative_to(argument)) for path in found)
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    def fail(error: OSError) -> None:
+        raise error
+
+    for place, folders, names in os.walk(folder, onerror=fail):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in names:
+            known = without_compression(name).lower().endswith(ENDINGS)
+            path = Path(place, name)
+            # a link to nothing is taken, and complained of; pipes are not
+            if known and not name.startswith(".") and (path.is_file() or not path.exists()):
+                yield path
 
 
 class Input(AbstractContextManager["Input"]):
@@ -137,6 +206,68 @@ def size_of(path: Path) -> int | None:
     except OSError:
         return None
     return found.st_size if stat.S_ISREG(found.st_mode) else None
+
+
+def address_of(path: str | os.PathLike[str]) -> str | None:
+    """The address that a path is, in which ``Path`` has left one slash of several; None for a file.
+    A scheme has two letters or more, and a folder of that name comes first.
+    """
+    text = os.fspath(path)
+    found = _ADDRESS.match(text)
+    if found is None or os.path.lexists(text):
+        return None
+    return f"{found[1]}://{'/' if found[1] == 'file' else ''}{text[found.end() :]}"
+
+
+class _Content(AbstractContextManager["_Content"]):
+    """The content at an address, whose errors name it; ``fileno`` is that of a local file."""
+
+    def __init__(self, address: str, stream: IO[bytes]) -> None:
+        self._address, self._stream = address, stream
+
+    def __exit__(self, *_: object) -> None:
+        self._stream.close()
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
+
+    def read(self, size: int) -> bytes:
+        with _faults_at(self._address):
+            return self._stream.read(size)
+
+
+def open_address(address: str) -> IO[bytes]:
+    """The content at an address of those that smart_open reads, as it is stored; reading it raises
+    EgparseError where that fails.
+
+    Raises:
+        ConfigError: smart_open is not installed.
+        EgparseError: there is nothing to read, or a package for this store is not installed.
+    """
+    smart_open = import_with_extra("smart_open", address)
+    with _faults_at(address):
+        stream = smart_open.open(address, "rb", compression="disable")
+    return cast("IO[bytes]", _Content(address, stream))
+
+
+@contextmanager
+def _faults_at(address: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # each store has errors of its own
+        raise EgparseError(f"{address}: cannot be read: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    """What the server or the system says, which is the cause of causes of an error."""
+    answer = getattr(error, "response", None)
+    if (status := getattr(answer, "status_code", None)) is not None:
+        return f"the server says {status} {getattr(answer, 'reason', '')}".rstrip()
+    if reason := system_reason(error):
+        return reason
+    text = next((one for one in error.args if isinstance(one, str)), str(error))
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    return first or type(error).__name__
 
 
 def _descriptor_to_await(stream: IO[bytes]) -> int | None:

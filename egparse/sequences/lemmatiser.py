@@ -10,7 +10,7 @@ known one, which has weights of its own. Scripts that give a word the same lemma
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any, NamedTuple
 
@@ -22,9 +22,9 @@ from egparse.features.tag_dictionary import Candidates, lay_out
 from egparse.features.vocabulary import FIRST_VALUE
 from egparse.features.word_table import Columns, Words
 from egparse.layers import LEMMAS
-from egparse.sequences.lemmas.edit_scripts import apply
-from egparse.sequences.lemmas.lexicon import LemmaLexicon
-from egparse.sequences.sequence_model import SequenceModel
+from egparse.sequences.edit_scripts import apply
+from egparse.sequences.lemma_lexicon import LemmaLexicon
+from egparse.sequences.model import SequenceModel, SequencePredictor
 from egparse.storage.schema import Integer, Record, Section, Stored
 from egparse.types import Floats, Ints
 
@@ -68,7 +68,7 @@ class LemmaConstraints:
 
 
 @dataclass(frozen=True)
-class Lemmatiser:
+class Lemmatiser(SequencePredictor):
     """A sequence model without bigrams over the labels of a lexicon; ``tags`` is the number of the
     column of UPOS. Immutable, but for what it remembers of frequent words.
     """
@@ -84,25 +84,9 @@ class Lemmatiser:
     def annotate(self, request: Request) -> dict[str, Values]:
         """See ``pipeline.components.Component``."""
         limits = request.limits.get(LEMMAS)
-        if LEMMAS not in request.asked:
+        if not request.asked:
             return {LEMMAS: Values(self.predict(request.words, limits))}
         return {LEMMAS: Values(*self.predict_with_probabilities(request.words, limits))}
-
-    def over(self, columns: Columns, lexicon: LemmaLexicon | None = None) -> Lemmatiser:
-        """The same over more columns, and over a lexicon that extends its own; new scripts score
-        0.
-        """
-        from egparse.sequences.warm_start import extend_model
-
-        known = self.lexicon if lexicon is None else lexicon
-        n_scripts = len(known.scripts)
-        division = division_of(n_scripts)
-        model = extend_model(self.model, columns.names, 2 * n_scripts, division)
-        return Lemmatiser(model, known, columns.number("upos"))
-
-    def size(self) -> dict[str, int]:
-        """The numbers of its labels, attributes and weights, and of bytes in memory."""
-        return self.model.size()
 
     def predict(self, words: Words, constraints: LemmaConstraints | None = None) -> list[str]:
         """The lemma of each word; empty for a word all of whose candidates are forbidden."""
@@ -186,14 +170,14 @@ class Lemmatiser:
         """The text of each part that rows of weights are over."""
         return ["known lemma", *self.lexicon.scripts]
 
-    @property
-    def temperature(self) -> float:
-        """The temperature of the probabilities."""
-        return self.model.temperature
-
-    def with_temperature(self, temperature: float) -> Lemmatiser:
-        """The same lemmatiser with probabilities from scores divided by a temperature."""
-        return replace(self, model=self.model.with_temperature(temperature), _options={})
+    def over(self, columns: Columns, lexicon: LemmaLexicon | None = None) -> Lemmatiser:
+        """The same lemmatiser over more columns, and over a lexicon that extends its own; new
+        scripts score 0.
+        """
+        lexicon = lexicon or self.lexicon
+        n_scripts = len(lexicon.scripts)
+        model = self.model.over(columns.names, 2 * n_scripts, division_of(n_scripts))
+        return Lemmatiser(model, lexicon, columns.number("upos"))
 
     def to_payload(self) -> dict[str, Any]:
         """Plain data for the model file."""
@@ -205,8 +189,8 @@ class Lemmatiser:
         }
 
     @classmethod
-    def from_payload(cls, stored: Stored, columns: Columns, name: str = LEMMAS) -> Lemmatiser:
-        """The lemmatiser over the columns of its model.
+    def from_payload(cls, stored: Stored, columns: Columns, section: str = LEMMAS) -> Lemmatiser:
+        """The lemmatiser over the columns of a model.
 
         Raises:
             Misfit: content that the declaration does not allow.
