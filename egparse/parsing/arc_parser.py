@@ -21,6 +21,7 @@ from egparse.features.arcs import (
     encode_arcs,
     score_arcs,
 )
+from egparse.features.request import Request, Values
 from egparse.features.sentence_context import N_BETWEEN
 from egparse.features.word_table import Columns, Words
 from egparse.parsing.candidates import N_CELLS, ArcFilter, candidate_arcs
@@ -35,7 +36,7 @@ from egparse.parsing.constraints import (
 )
 from egparse.parsing.long_sentences import LONGEST, parse_in_pieces
 from egparse.parsing.tree_inference import INFERENCE, Inference, Trees, scatter
-from egparse.storage.quantised_weights import pack_weights
+from egparse.storage.quantised_weights import pack_weights, quantise
 from egparse.storage.ragged import Ragged
 from egparse.storage.schema import (
     TEMPERATURE,
@@ -94,6 +95,29 @@ class Parser:
     mbr_scale: float
     temperature: float = 1.0
 
+    name = "parser"
+    layers = ("heads",)
+
+    def annotate(self, request: Request) -> dict[str, Values]:
+        """See ``pipeline.components.Component``."""
+        limits = request.limits.get("heads")
+        if "heads" not in request.asked:
+            return {"heads": Values(self.predict(request.words, limits))}
+        return {"heads": Values(*self.predict_with_probabilities(request.words, limits))}
+
+    def over(self, columns: Columns) -> Parser:
+        """The same over columns in which the columns that it reads keep their numbers."""
+        return replace(self, columns=self.columns.over(columns))
+
+    def size(self) -> dict[str, int]:
+        """The number of its weights, see ``SequenceModel.size``."""
+        return {
+            "labels": 0,
+            "attributes": self.weights.size,
+            "weights": int(np.count_nonzero(self.weights)),
+            "bytes": self.weights.nbytes,
+        }
+
     @property
     def bits(self) -> int:
         """The number of bits of an index into the hashed table of weights."""
@@ -124,6 +148,10 @@ class Parser:
         word's piece.
         """
         return self._predict(words, constraints, with_probabilities=True)
+
+    def reduced(self, config: object = None, columns: object = None) -> Parser:
+        """The parser as a model file holds it, with rounded weights."""
+        return replace(self, weights=quantise(self.weights))
 
     def with_temperature(self, temperature: float) -> Parser:
         """The same parser with probabilities from scores divided by a temperature."""

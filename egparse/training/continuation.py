@@ -51,7 +51,7 @@ from egparse.training.corpus import (
     layers_to_train,
 )
 from egparse.training.run import Run, Trained
-from egparse.training.tasks import PRUNER, parts_of
+from egparse.training.tasks import PRUNER, part_of
 from egparse.types import Mask
 
 LEAST_HELD_OUT = 50
@@ -211,12 +211,14 @@ def continue_training(
     corpus = Corpus(kept, list(dev), layers, None, held_out)
     in_force = _in_force(base.model, config)
     columns = extend_columns(base.model.columns, base.model.layers, kept, layers, in_force, joint)
+    extended = base.model.components.over(columns)
     run = Run(
         corpus=corpus,
         config=in_force,
         columns=columns,
-        **parts_of(corpus, columns),
-        base=base.model.components.over(columns),
+        train=part_of(corpus.train, columns, corpus.layers),
+        dev=part_of(corpus.dev, columns, corpus.layers),
+        base=extended,
         joint=joint,
         count=_counting(base.model, corpus, columns),
         background=Background(listener, turns=True),
@@ -224,7 +226,7 @@ def continue_training(
         exceptions=exceptions,
     )
     interrupted = run.fit()
-    model = _merged(base, run.model(interrupted), run.base, layers, config)
+    model = _merged(base, run.model(interrupted), extended, layers, config)
     return Trained(model, interrupted, held_out, corpus.dev)
 
 

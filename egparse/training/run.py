@@ -53,7 +53,7 @@ from egparse.training.corpus import (
     learns_multiword_tokens,
     learns_tokens,
 )
-from egparse.training.tasks import PRUNER, TASKS, TEXT, TREES, Scene, parts_of
+from egparse.training.tasks import PRUNER, TASKS, TEXT, TREES, Scene, part_of
 from egparse.types import Ints, Longs
 
 Predictor = TypeVar("Predictor", bound=Calibrated)
@@ -148,7 +148,8 @@ def prepared_run(
         corpus=corpus,
         config=config,
         columns=columns,
-        **parts_of(corpus, columns),
+        train=part_of(corpus.train, columns, corpus.layers),
+        dev=part_of(corpus.dev, columns, corpus.layers),
         joint=joint,
         count=counter_of_forms(corpus.train),
         background=Background(listener, turns=turns),

@@ -53,7 +53,7 @@ from egparse.training.columns import (
     record_of_classes,
 )
 from egparse.training.corpus import Corpus, splitter_parts
-from egparse.training.tasks import PRUNER, TASKS, TEXT, TREES, Scene, parts_of
+from egparse.training.tasks import PRUNER, TASKS, TEXT, TREES, Scene, part_of
 
 SAMPLE = 1000
 """Sentences that an empty parser's columns and candidates are chosen from; steps extend both."""
@@ -191,7 +191,8 @@ class StepLearner:
             corpus=corpus,
             config=replace(config, seed=self.config.seed + self.steps),
             columns=columns,
-            **parts_of(corpus, columns),
+            train=part_of(batch, columns, self.layers),
+            dev=part_of([], columns, self.layers),
             base=self.components,
             joint=layers_together,
             in_full=True,
@@ -283,7 +284,12 @@ def untrained_model(
     corpus = Corpus(batch, [], tuple(layers), splitter_parts(batch, None, config))
     steps = in_steps(config, layers)
     scene = Scene(
-        corpus=corpus, config=steps, columns=columns, **parts_of(corpus, columns), in_full=True
+        corpus=corpus,
+        config=steps,
+        columns=columns,
+        train=part_of(batch, columns, corpus.layers),
+        dev=part_of([], columns, corpus.layers),
+        in_full=True,
     )
     if scene.heads is not None and config.parser.order == 2:
         check_second_order(config.parser, scene.trees, columns)

@@ -4,7 +4,7 @@ have predicted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -34,6 +34,7 @@ from egparse.parsing.partial_trees import (
 from egparse.parsing.second_order.training import SecondOrderTask
 from egparse.parsing.tree_inference import Trees
 from egparse.pipeline.components import LABELLER, PARSER, Components
+from egparse.sentences import Sentence
 from egparse.sequences.labelling import DevelopmentTrees, LabellerTask
 from egparse.sequences.lemmatising import LemmaTask
 from egparse.sequences.tagging import TaggerTask, combinations_of
@@ -129,13 +130,10 @@ class Scene:
         return self.train if chosen.all() else self.train.select(chosen).part
 
 
-def parts_of(corpus: Corpus, columns: Columns) -> dict[str, Part]:
-    """Both parts of a corpus, ``train`` and ``dev``, with the tags that are read from it."""
-    parts = {}
-    for name, sentences in (("train", corpus.train), ("dev", corpus.dev)):
-        words = columns.words(sentence.forms for sentence in sentences)
-        parts[name] = Part(sentences, columns.with_input(words, sentences, corpus.layers))
-    return parts
+def part_of(sentences: Sequence[Sentence], columns: Columns, predicted: Sequence[str]) -> Part:
+    """Sentences with their words over some columns, and with the tags that are not predicted."""
+    words = columns.words(sentence.forms for sentence in sentences)
+    return Part(sentences, columns.with_input(words, sentences, predicted))
 
 
 def _tokeniser(scene: Scene) -> TokeniserTask | None:

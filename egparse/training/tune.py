@@ -216,8 +216,8 @@ def _check_tasks(run: Run, paths: Mapping[str, PathConfig]) -> None:
     elif config.parser.order == 2:
         possible.add("pruner")
     for name in TEXT:
-        task = RUN_TASKS[name](run)
-        if task is not None and task.without_model() is None:
+        of_text = RUN_TASKS[name](run)
+        if of_text is not None and of_text.without_model() is None:
             possible.add(name)
     listed = ", ".join(task for task in TASKS if task in possible) or "none"
     if "pruner" in paths and "parser" in possible and config.parser.order == 1:
@@ -250,7 +250,7 @@ class _Tuning:
     ) -> None:
         self._paths, self._listener = paths, listener
         self._needed: set[str] = set()  # directly or indirectly by a task with a path
-        for name in reversed(RUN_TASKS):
+        for name in reversed(list(RUN_TASKS)):
             if run.is_read(name, self._needed.union(paths)):
                 self._needed.add(name)
         self.tuned: list[TunedTask] = []
