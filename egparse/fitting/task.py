@@ -143,11 +143,9 @@ class Task(Protocol[Predictor]):
 
     def facts(self, predictor: Predictor) -> dict[str, Any]:
         """What the record of training says of a predictor beside its best pass."""
-        return {}
 
     def without_model(self) -> Predictor | None:
         """The predictor, if there is nothing to decide that a model could be learned for."""
-        return None
 
 
 def fit(

@@ -17,7 +17,7 @@ from egparse.features.word_table import Columns, Words
 from egparse.fitting.choose_learner import build_learner, is_probabilistic
 from egparse.fitting.jobs import in_threads, present_jobs
 from egparse.fitting.optimise import Prepared, require_finite
-from egparse.fitting.task import Calibrated, Outcomes, Part, Task
+from egparse.fitting.task import Calibrated, Outcomes, Part
 from egparse.learners.learner import State
 from egparse.learners.offset_problem import scores_of
 from egparse.learners.targets.contract import set_completion
@@ -97,7 +97,7 @@ def gold_heads_of(train: Sequence[Ints], dev: Sequence[Sentence]) -> GoldHeads:
 
 
 @dataclass(frozen=True)
-class ArcParserTask(Task[Parser]):
+class ArcParserTask:
     """The task of an arc-factored parser, on words with filled tag columns.
 
     It is the parser of ``settings``, or with ``pruner`` the pruner of the second-order parser that
@@ -227,6 +227,9 @@ class ArcParserTask(Task[Parser]):
     def facts(self, predictor: Parser) -> dict[str, Any]:
         """The kind of trees."""
         return {"trees": predictor.trees}
+
+    def without_model(self) -> None:
+        """There is always something to learn."""
 
     def outcomes(self, predictor: Parser) -> Outcomes[Parser]:
         """Every word with a gold head counts."""

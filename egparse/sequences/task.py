@@ -13,7 +13,7 @@ from egparse.config.sections import LearningConfig
 from egparse.features.templates import Templates
 from egparse.fitting.choose_learner import build_learner, require_fit
 from egparse.fitting.optimise import Prepared
-from egparse.fitting.task import Outcomes, Task
+from egparse.fitting.task import Outcomes
 from egparse.sequences.fit import SequenceExamples, SequenceSettings, prepare_sequence
 from egparse.sequences.model import SequenceModel, SequencePredictor
 
@@ -33,7 +33,7 @@ class Lesson(NamedTuple, Generic[Predictor]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SequenceTask(Task[Predictor], ABC, Generic[Predictor, Config]):
+class SequenceTask(ABC, Generic[Predictor, Config]):
     """A task of labels over sequences of items.
 
     With a ``base``, over the same columns and labels, training continues from it. With ``in_full``
@@ -73,6 +73,14 @@ class SequenceTask(Task[Predictor], ABC, Generic[Predictor, Config]):
     @abstractmethod
     def outcomes(self, predictor: Predictor) -> Outcomes[Predictor]:
         """The predictions for the development part, to which the temperature is fitted."""
+
+    def facts(self, predictor: Predictor) -> dict[str, Any]:
+        """What the record of training says of a predictor beside its best pass."""
+        return {}
+
+    def without_model(self) -> Predictor | None:
+        """The predictor, if there is nothing to decide that a model could be learned for."""
+        return None
 
     def as_stored(self, predictor: Predictor) -> Predictor:
         """The predictor as a model file holds it."""

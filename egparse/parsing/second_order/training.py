@@ -17,7 +17,7 @@ from egparse.features.arcs import compile_arc_templates, score_arcs
 from egparse.features.word_table import Columns
 from egparse.fitting.choose_learner import build_learner, is_probabilistic
 from egparse.fitting.optimise import Prepared, require_finite
-from egparse.fitting.task import Outcomes, Part, Task
+from egparse.fitting.task import Outcomes, Part
 from egparse.learners.learner import State
 from egparse.learners.offset_problem import scores_of
 from egparse.learners.targets.contract import set_completion
@@ -65,7 +65,7 @@ GOLD_THETA = 1.5
 
 
 @dataclass(frozen=True)
-class SecondOrderTask(Task[SecondOrderParser]):
+class SecondOrderTask:
     """The task of a second-order parser, on words with tag columns and over the arcs that
     ``pruner`` keeps.
 
@@ -222,6 +222,9 @@ class SecondOrderTask(Task[SecondOrderParser]):
     def facts(self, predictor: SecondOrderParser) -> dict[str, Any]:
         """The kind of trees."""
         return {"trees": predictor.trees}
+
+    def without_model(self) -> None:
+        """There is always something to learn."""
 
     def outcomes(self, predictor: SecondOrderParser) -> Outcomes[SecondOrderParser]:
         """Every word with a gold head counts."""
