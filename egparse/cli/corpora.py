@@ -57,17 +57,12 @@ def read(
 
 
 def with_language(config: TrainConfig, sentences: Sequence[Sentence], say: Say) -> TrainConfig:
-    """The settings with the language of the corpus, and say which it is and why; say too where the
-    rules of another language than the one that was set fit the corpus much better.
-    """
+    """The settings with the language of the corpus, and say which it is and why."""
     from egparse.config.sections import AUTO
-    from egparse.text.splitting.language import better_language, find_language
+    from egparse.text.splitting.language import find_language
 
     if config.language != AUTO:
         say(f"language     {config.language}, as set")
-        better = better_language(config.language, sentences)
-        if better is not None:
-            say(f"warning      {better}")
         return config
     found = find_language(sentences)
     if found.sure:

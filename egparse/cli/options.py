@@ -75,9 +75,7 @@ CorpusArgument: TypeAlias = Annotated[
 DevOption: TypeAlias = Annotated[
     Path | None,
     typer.Option(
-        "--dev",
-        metavar="FILE",
-        help="Development corpus (default: a part of CORPUS is held out).",
+        "--dev", metavar="FILE", help="Development corpus (default: a part of CORPUS is held out)."
     ),
 ]
 

@@ -111,11 +111,7 @@ class Input(AbstractContextManager["Input"]):
     """
 
     def __init__(
-        self,
-        path: Path,
-        encoding: str = UTF_8,
-        *,
-        before_waiting: Callable[[], None] | None = None,
+        self, path: Path, encoding: str = UTF_8, *, before_waiting: Callable[[], None] | None = None
     ) -> None:
         address = address_of(path)
         self.name = "<stdin>" if path == STANDARD else address or str(path)

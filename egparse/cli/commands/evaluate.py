@@ -314,12 +314,7 @@ def _sentences(path: Path, options: _Options) -> list[Sentence]:
     """
     from egparse.io.whole_corpus import read_whole
 
-    corpus = read_whole(
-        path,
-        options.format,
-        encoding=options.encoding,
-        multiple_roots=True,
-    )
+    corpus = read_whole(path, options.format, encoding=options.encoding, multiple_roots=True)
     return list(corpus.sentences)
 
 

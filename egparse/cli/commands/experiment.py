@@ -23,12 +23,7 @@ if TYPE_CHECKING:
 
 _CATALOGUE = "egparse.experiments.comparisons.catalogue"
 
-_KINDS = {
-    ".md": Kind.MARKDOWN,
-    ".png": Kind.FIGURE,
-    ".svg": Kind.FIGURE,
-    ".json": Kind.JSON,
-}
+_KINDS = {".md": Kind.MARKDOWN, ".png": Kind.FIGURE, ".svg": Kind.FIGURE, ".json": Kind.JSON}
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -99,8 +94,7 @@ def experiment_cli(
         ),
     ] = None,
     output: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="DIRECTORY", help="Folder for the report."),
+        Path, typer.Option("--output", "-o", metavar="DIRECTORY", help="Folder for the report.")
     ] = Path("experiments"),
     quick: Annotated[
         bool,

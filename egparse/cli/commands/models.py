@@ -12,10 +12,7 @@ from egparse.cli.exit_codes import reported
 from egparse.cli.options import JsonOption, examples
 from egparse.errors import EgparseError
 
-EPILOG = examples(
-    "egparse models",
-    "egparse models --json > models.json",
-)
+EPILOG = examples("egparse models", "egparse models --json > models.json")
 
 
 def models() -> dict[str, list[dict[str, Any]]]:

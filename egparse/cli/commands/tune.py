@@ -17,12 +17,7 @@ import typer
 from egparse.cli import corpora, outputs, progress, tables
 from egparse.cli.commands.train import class_files, require_corpora
 from egparse.cli.exit_codes import INTERRUPTED, complain, reported
-from egparse.cli.files.arguments import (
-    ForceOption,
-    check_distinct,
-    check_output,
-    require_file,
-)
+from egparse.cli.files.arguments import ForceOption, check_distinct, check_output, require_file
 from egparse.cli.files.kinds import Kind
 from egparse.cli.kernel_cache import announce_compilation
 from egparse.cli.notices import Say, say, silence, warnings_shown

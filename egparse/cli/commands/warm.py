@@ -11,10 +11,7 @@ from egparse.cli.notices import say, silence, warnings_shown
 from egparse.cli.options import QuietOption, examples
 from egparse.errors import EgparseError
 
-EPILOG = examples(
-    "egparse warm",
-    "EGPARSE_KERNELS=/opt/kernels egparse warm --all-processors",
-)
+EPILOG = examples("egparse warm", "EGPARSE_KERNELS=/opt/kernels egparse warm --all-processors")
 
 
 def warm(*, all_processors: bool = False, jobs: int | None = None, quiet: bool = False) -> int:
@@ -69,12 +66,7 @@ def _compile(missing: list[str], levels: tuple[str, ...], jobs: int | None, quie
     from egparse.compilation.compiler.build import compile_all
 
     console = Console(stderr=True)
-    columns = (
-        TextColumn("compiling"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
+    columns = (TextColumn("compiling"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     is_shown = console.is_terminal and not quiet
     with Progress(*columns, console=console, disable=not is_shown, transient=True) as progress:
         task = progress.add_task("", total=len(missing))
