@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, NamedTuple, cast
 
-from egparse.cli.files.arguments import STANDARD
+from egparse.cli.files import STANDARD
 from egparse.cli.options import InputFormat
 from egparse.errors import EgparseError, system_reason
 from egparse.extras import import_with_extra

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from egparse.cli.exit_codes import reported
-from egparse.cli.notices import say, silence, warnings_shown
-from egparse.cli.options import QuietOption, examples
+from egparse.cli import options
+from egparse.cli.notices import reported, say, silence, warnings_shown
+from egparse.cli.options import examples
 from egparse.errors import EgparseError
 
 EPILOG = examples("egparse warm", "EGPARSE_KERNELS=/opt/kernels egparse warm --all-processors")
@@ -87,7 +87,7 @@ def warm_cli(
         int | None,
         typer.Option("--jobs", "-j", min=1, metavar="N", help="Processes (default: all cores)."),
     ] = None,
-    quiet: QuietOption = False,
+    quiet: options.QuietOption = False,
 ) -> None:
     """Compile beforehand what this installation can need.
 
