@@ -33,7 +33,7 @@ from egparse.layers import EXPANDER, LEMMAS, MORPHOLOGY, SUPERTAGS, TAG_LAYERS
 from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, arc_column_names
 from egparse.parsing.second_order.features import LABEL_TEMPLATES
 from egparse.sentences import MISSING_HEAD, Sentence
-from egparse.sequences.tree_columns import tree_columns
+from egparse.sequences.labeller import tree_columns
 from egparse.text.splitting.columns import COLUMNS as SPLITTER_COLUMNS
 from egparse.text.splitting.language import check_language, find_language
 from egparse.text.tokenising.columns import COLUMNS as TOKENISER_COLUMNS

@@ -38,15 +38,12 @@ from egparse.parsing.second_order.training import SecondOrderTask, check_second_
 from egparse.pipeline.annotate import Predictors
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.sequences.joint.morphology import MorphologyTagger
-from egparse.sequences.joint.task import MorphologyTask, combinations_of, over
 from egparse.sequences.labeller import Labeller
-from egparse.sequences.labeller_task import DevelopmentTrees, LabellerTask
-from egparse.sequences.lemmas.lemmatiser import Lemmatiser
-from egparse.sequences.lemmas.task import LemmaTask
-from egparse.sequences.supertags import SupertagTask
+from egparse.sequences.labelling import DevelopmentTrees, LabellerTask
+from egparse.sequences.lemmatiser import Lemmatiser
+from egparse.sequences.lemmatising import LemmaTask
 from egparse.sequences.tagger import Tagger
-from egparse.sequences.tagger_task import TaggerTask
+from egparse.sequences.tagging import TaggerTask, combinations_of
 from egparse.storage import scratch
 from egparse.text.exceptions.table import Exceptions, read_exceptions
 from egparse.text.splitting.paragraphs import SplitterParts
@@ -195,7 +192,7 @@ class Run:
     exceptions: Exceptions | None = None
     aside: Aside = field(default_factory=Aside)
     taggers: dict[str, Tagger] = field(default_factory=dict)
-    morphology: MorphologyTagger | None = None
+    morphology: Tagger | None = None
     lemmatiser: Lemmatiser | None = None
     supertagger: Tagger | None = None
     parser: Parser | SecondOrderParser | None = None
@@ -270,7 +267,7 @@ class Run:
                 self._tag(layer, method)
             elif layer in self.base_taggers:
                 tagger = self.base_taggers[layer]
-                self._see_tags(layer, tagger.predict(self.train.words), tagger)
+                self._see_tags(layer, tagger.choose(self.train.words), tagger)
         if LEMMAS in self.corpus.layers:
             task = self.lemma_task()
             self.aside.start(lambda: self._lemmatise(task, method), beside=heads is not None)
@@ -303,7 +300,7 @@ class Run:
 
     def _split(self, paragraphs: SplitterParts, method: Method) -> None:
         tables = self.columns.class_tables
-        task = SplitterTask(paragraphs, self.config.splitter, self.config.seed, tables)
+        task = SplitterTask(paragraphs, tables, config=self.config.splitter, seed=self.config.seed)
         best = method(task)
         if best is not None:
             self.splitter = best.predictor
@@ -316,9 +313,9 @@ class Run:
             self.columns,
             self.train,
             self.dev,
-            getattr(self.config, layer),
-            self.config.seed,
-            self.base_taggers.get(layer),
+            config=getattr(self.config, layer),
+            seed=self.config.seed,
+            base=self.base_taggers.get(layer),
         )
 
     def _tag(self, layer: str, method: Method) -> None:
@@ -343,7 +340,9 @@ class Run:
     def lemma_task(self) -> LemmaTask:
         """The task of lemmas, on the words with the tags that they have so far."""
         base, config = None if self.base is None else self.base.lemmatiser, self.config
-        return LemmaTask(self.columns, self.train, self.dev, config.lemmas, config.seed, base)
+        return LemmaTask(
+            self.columns, self.train, self.dev, config=config.lemmas, seed=config.seed, base=base
+        )
 
     def _lemmatise(self, task: LemmaTask, method: Method) -> None:
         best = method(task)
@@ -357,29 +356,26 @@ class Run:
         best = method(task)
         if best is None:
             return
-        self.morphology = task.joined(best.predictor)
-        facts = {
-            "scores": task.scores(best.predictor),
-            "combinations": len(task.combinations.numbers),
-        }
-        self.morphology = task.joined(self._finished(task, best, **facts))
+        self.morphology = best.predictor
+        facts = {"scores": task.scores(best.predictor), "combinations": len(task.labels)}
+        self.morphology = self._finished(task, best, **facts)
         if any(self._is_read_later(layer) for layer in self.joint):
             predicted = self._jackknifed(task)
-            self._see_together(task.combinations.in_layers(predicted), self.morphology)
+            self._see_together(self.morphology.in_layers(predicted), self.morphology)
 
-    def morphology_task(self) -> MorphologyTask:
+    def morphology_task(self) -> TaggerTask:
         """The task of the layers that are learned together."""
         base, config = self.base_morphology, self.config.morphology
         combinations = combinations_of(self.columns, self.train, self.joint, config, base)
-        return MorphologyTask(
+        return TaggerTask(
             MORPHOLOGY,
             self.columns,
             self.train,
             self.dev,
-            config,
-            self.config.seed,
-            None if base is None else over(base, combinations, self.columns).tagger,
-            combinations=combinations,
+            combinations,
+            config=config,
+            seed=self.config.seed,
+            base=None if base is None else base.over(self.columns, combinations),
         )
 
     def _jackknifed(self, task: TaggerTask) -> Ints:
@@ -389,9 +385,9 @@ class Run:
 
     def _see_tags(self, layer: str, predicted: Ints, tagger: Tagger) -> None:
         """Give later tasks these tags in training, and the tagger's in development."""
-        self._see(layer, predicted, tagger.predict(self.dev.words))
+        self._see(layer, predicted, tagger.choose(self.dev.words))
 
-    def _see_together(self, predicted: Mapping[str, Ints], tagger: MorphologyTagger) -> None:
+    def _see_together(self, predicted: Mapping[str, Ints], tagger: Tagger) -> None:
         """Give later tasks the tags of several layers, as ``_see_tags`` those of one."""
         labels = tagger.predict(self.dev.words)
         for layer in tagger.layers:
@@ -452,11 +448,11 @@ class Run:
         if self.base is not None:
             self.supertagger = self.base.supertagger
             if self.supertagger is not None:
-                of_train = self.supertagger.predict(self.train.words)
+                of_train = self.supertagger.choose(self.train.words)
                 self._see_tags(SUPERTAGS, of_train, self.supertagger)
             return
         settings, seed = self.config.supertags, self.config.seed
-        task = SupertagTask(SUPERTAGS, self.columns, self.train, self.dev, settings, seed)
+        task = TaggerTask(SUPERTAGS, self.columns, self.train, self.dev, config=settings, seed=seed)
         if (best := method(task)) is None:
             return
         self.supertagger = best.predictor
@@ -512,10 +508,10 @@ class Run:
             self.dev,
             DevelopmentTrees(predicted_heads(parser, self.dev.words), heads.dev),
             heads.is_scored,
-            self.config.labeller,
-            self.config.seed,
-            None if self.base is None else self.base.labeller,
-            known=None if known is None else np.concatenate(known),
+            None if known is None else np.concatenate(known),
+            config=self.config.labeller,
+            seed=self.config.seed,
+            base=None if self.base is None else self.base.labeller,
         )
         best = method(task)
         if best is not None:

@@ -55,7 +55,7 @@ def parser_and_words(sentences: Sequence[Sequence[str]]) -> tuple[Parser, Words]
     assert isinstance(model.parser, Parser)
     words = model.columns.words(sentences)
     for layer, tagger in model.taggers.items():
-        words = model.columns.with_tags(words, layer, tagger.predict(words))
+        words = model.columns.with_tags(words, layer, tagger.choose(words))
     return model.parser, words
 
 

@@ -15,7 +15,7 @@ from egparse.fitting.task import Part
 from egparse.io.corpus import read_corpus
 from egparse.layers import MORPHOLOGY
 from egparse.sentences import Sentence
-from egparse.sequences.joint.task import MorphologyTask
+from egparse.sequences.tagging import TaggerTask
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.joint import lacking_layers, layers_together
 from egparse.training.run import train
@@ -90,14 +90,12 @@ def test_a_joint_base_goes_on_with_whole_tags_only() -> None:
 def test_words_of_the_development_part_without_a_tag_do_not_count() -> None:
     model = quick_joint_model()
     assert model.morphology is not None
-    tagger, combinations = model.morphology.tagger, model.morphology.combinations
+    tagger, combinations = model.morphology, model.morphology.combinations
 
-    def task(dev: Sequence[Sentence]) -> MorphologyTask:
+    def task(dev: Sequence[Sentence]) -> TaggerTask:
         parts = [Part(list(own), model.columns.words([s.forms for s in own])) for own in ([], dev)]
         settings = quick_joint().morphology
-        return MorphologyTask(
-            MORPHOLOGY, model.columns, *parts, settings, 0, combinations=combinations
-        )
+        return TaggerTask(MORPHOLOGY, model.columns, *parts, combinations, config=settings, seed=0)
 
     predicted = list(model([Sentence(one.forms) for one in TRAIN[:3]]))
     partly = task([without(predicted[0], "xpos"), *predicted[1:]])

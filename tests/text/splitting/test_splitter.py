@@ -68,7 +68,7 @@ MARKED = """\
 
 
 def task_of(parts: SplitterParts, *overrides: str) -> SplitterTask:
-    return SplitterTask(parts, quick(*overrides).splitter, seed=1)
+    return SplitterTask(parts, config=quick(*overrides).splitter, seed=1)
 
 
 def trained_on(sentences: Sequence[Sentence], *overrides: str) -> Splitter:

@@ -9,8 +9,8 @@ known one, which has weights of its own. Scripts that give a word the same lemma
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any, NamedTuple
 
@@ -18,10 +18,11 @@ import numpy as np
 
 from egparse.features.sequence import NEVER, Division, LabelParts
 from egparse.features.tag_dictionary import Candidates, lay_out
-from egparse.features.word_table import Words
-from egparse.sequences.lemmas.edit_scripts import apply
-from egparse.sequences.lemmas.lexicon import LemmaLexicon
-from egparse.sequences.sequence_model import SequenceModel
+from egparse.features.vocabulary import FIRST_VALUE
+from egparse.features.word_table import Columns, Words
+from egparse.sequences.edit_scripts import apply
+from egparse.sequences.lemma_lexicon import LemmaLexicon
+from egparse.sequences.model import SequenceModel, SequencePredictor
 from egparse.storage.schema import Integer, Record, Section, Stored
 from egparse.types import Floats, Ints
 
@@ -65,7 +66,7 @@ class LemmaConstraints:
 
 
 @dataclass(frozen=True)
-class Lemmatiser:
+class Lemmatiser(SequencePredictor):
     """A sequence model without bigrams over the labels of a lexicon; ``tags`` is the number of the
     column of UPOS. Immutable, but for what it remembers of frequent words.
     """
@@ -158,14 +159,14 @@ class Lemmatiser:
         """The text of each part that rows of weights are over."""
         return ["known lemma", *self.lexicon.scripts]
 
-    @property
-    def temperature(self) -> float:
-        """The temperature of the probabilities."""
-        return self.model.temperature
-
-    def with_temperature(self, temperature: float) -> Lemmatiser:
-        """The same lemmatiser with probabilities from scores divided by a temperature."""
-        return replace(self, model=self.model.with_temperature(temperature), _options={})
+    def over(self, columns: Columns, lexicon: LemmaLexicon | None = None) -> Lemmatiser:
+        """The same lemmatiser over more columns, and over a lexicon that extends its own; new
+        scripts score 0.
+        """
+        lexicon = lexicon or self.lexicon
+        n_scripts = len(lexicon.scripts)
+        model = self.model.over(columns.names, 2 * n_scripts, division_of(n_scripts))
+        return Lemmatiser(model, lexicon, columns.number("upos"))
 
     def to_payload(self) -> dict[str, Any]:
         """Plain data for the model file."""
@@ -177,18 +178,19 @@ class Lemmatiser:
         }
 
     @classmethod
-    def from_payload(cls, stored: Stored, columns: Sequence[str], n_tags: int) -> Lemmatiser:
-        """The lemmatiser over the named columns, with so many values of UPOS.
+    def from_payload(cls, stored: Stored, columns: Columns) -> Lemmatiser:
+        """The lemmatiser over the columns of a model.
 
         Raises:
             Misfit: content that the declaration does not allow.
         """
         read = stored.read(STORED_LEMMATISER)
+        n_tags = FIRST_VALUE + len(columns.labels.get("upos", ()))
         lexicon = LemmaLexicon.from_payload(read["lexicon"], n_tags, read["size"], read["longest"])
         n_scripts = len(lexicon.scripts)
         division = division_of(n_scripts)
-        model = SequenceModel.from_payload(read["model"], columns, 2 * n_scripts, division)
-        return cls(model, lexicon, list(columns).index("upos"))
+        model = SequenceModel.from_payload(read["model"], columns.names, 2 * n_scripts, division)
+        return cls(model, lexicon, columns.number("upos"))
 
 
 class _BatchOptions(NamedTuple):

@@ -1,5 +1,5 @@
-"""Attributes, weights and decoding of a task that gives each word a label: the common part of
-taggers and labellers.
+"""The sequence model: attributes, weights and decoding of whatever gives labels to the items of a
+sequence; and the base of all predictors that have one.
 """
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +45,10 @@ from egparse.storage.schema import (
 )
 from egparse.structures.chains import batch
 from egparse.types import Floats, Ints, Longs, Mask, Singles, UInt16s, UInt64s
+
+if TYPE_CHECKING:
+    from egparse.config.sections import ExpanderConfig, TokeniserConfig, WordLabelConfig
+    from egparse.features.word_table import Columns
 
 
 def _declared(in_rows: str, in_ngrams: str) -> Record:
@@ -230,9 +234,36 @@ class SequenceModel:
             "bytes": sum(array.nbytes for array in arrays),
         }
 
-    def with_temperature(self, temperature: float) -> SequenceModel:
-        """The same model with probabilities from scores divided by a temperature."""
-        return replace(self, temperature=temperature)
+    def over(
+        self, columns: Sequence[str], n_labels: int, division: Division | None = None
+    ) -> SequenceModel:
+        """The same model over more columns and a larger label set; new labels score 0.
+
+        Labels that are divided get a new ``division``, in which known parts and classes keep their
+        numbers; of new labels, only new parts and classes score 0.
+        """
+        more = (n_labels if division is None else division.n_classes) - len(self.opening)
+        return replace(
+            self,
+            templates=compile_templates(self.templates.texts, columns, self.templates.pads),
+            transitions=np.pad(self.transitions, (0, more)),
+            opening=np.pad(self.opening, (0, more)),
+            divided=self.divided if division is None else division.parts,
+            classes=self.classes if division is None else division.classes,
+        )
+
+    def without_small_weights(self, threshold: float) -> SequenceModel:
+        """The model as a file holds it: weights rounded, without attribute weights smaller than the
+        threshold, and without attributes that have none left.
+        """
+        weights = as_stored(self.rows.weights)
+        keep = np.abs(weights) >= threshold
+        kept_before = np.concatenate([[0], np.cumsum(keep)])
+        sizes = np.diff(kept_before[self.rows.starts])
+        used = sizes > 0
+        starts = np.concatenate([[0], np.cumsum(sizes[used])]).astype(np.int32)
+        rows = WeightRows(starts, self.rows.labels[keep], weights[keep])
+        return replace(self, index=KeyIndex(self.index.keys[used]), rows=rows)
 
     def to_payload(self) -> dict[str, Any]:
         """Plain data for the model file."""
@@ -310,18 +341,39 @@ def _check_keys(stored: Stored, index: KeyIndex, n_templates: int) -> None:
     stored.require(index.is_spread(), "keys", "keys of words", "keys that collide in the index")
 
 
-def without_small_weights(model: SequenceModel, threshold: float) -> SequenceModel:
-    """The model as a file holds it: weights rounded, without attribute weights smaller than the
-    threshold, and without attributes that have none left.
+@dataclass(frozen=True)
+class SequencePredictor:
+    """What labels sequences by a model, and by what it knows beside it: the base of all predictors
+    but parsers; immutable, so that threads may share it. Where nothing is left to decide there is
+    no model.
     """
-    weights = as_stored(model.rows.weights)
-    keep = np.abs(weights) >= threshold
-    kept_before = np.concatenate([[0], np.cumsum(keep)])
-    sizes = np.diff(kept_before[model.rows.starts])
-    used = sizes > 0
-    starts = np.concatenate([[0], np.cumsum(sizes[used])]).astype(np.int32)
-    rows = WeightRows(starts, model.rows.labels[keep], weights[keep])
-    return replace(model, index=KeyIndex(model.index.keys[used]), rows=rows)
+
+    model: SequenceModel | None
+
+    @property
+    def temperature(self) -> float:
+        """The temperature of the probabilities."""
+        return 1.0 if self.model is None else self.model.temperature
+
+    def with_temperature(self, temperature: float) -> Self:
+        """The same predictor with probabilities from scores divided by a temperature."""
+        if self.model is None:
+            return self
+        return replace(self, model=replace(self.model, temperature=temperature))
+
+    def reduced(
+        self,
+        config: WordLabelConfig | TokeniserConfig | ExpanderConfig,
+        columns: Columns | None = None,
+    ) -> Self:
+        """The predictor as a model file holds it, without small weights."""
+        if self.model is None:
+            return self
+        return replace(self, model=self.model.without_small_weights(config.weight_threshold))
+
+    def size(self) -> dict[str, int]:
+        """See ``SequenceModel.size``; empty without a model."""
+        return {} if self.model is None else self.model.size()
 
 
 def as_stored(weights: Singles) -> Singles:

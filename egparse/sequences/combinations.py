@@ -1,5 +1,5 @@
-"""Tags of words in several layers at once: UPOS, XPOS and FEATS as one chain over the combinations
-that training has seen, so that they always agree.
+"""Combinations of the tags of words in several layers: UPOS, XPOS and FEATS as one chain over what
+training has seen, so that they always agree.
 
 A combination scores the sum of its parts: the tag of each layer and, where many bundles of features
 are rare, each single feature of the bundle (Mueller et al. 2013, "Efficient higher-order CRFs for
@@ -11,9 +11,7 @@ order.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,12 +19,9 @@ import numpy as np
 from egparse.features.sequence import NEVER, Division, LabelParts
 from egparse.features.tag_dictionary import AllowedLabels
 from egparse.features.vocabulary import Vocabulary
-from egparse.features.word_table import Words
 from egparse.layers import WORD_TAGS
-from egparse.sequences.joint.agreement import agreeing
-from egparse.sequences.tagger import LabelsWithProbabilities, Tagger
 from egparse.storage.schema import Array, Choice, Flag, ListOf, Record, Section, Stored
-from egparse.types import Floats, Ints, UInt16s
+from egparse.types import Ints, Longs, UInt16s
 
 MOST_FULL = 64
 """Tags of a layer that has more get no weights for attributes that they were not seen with."""
@@ -54,7 +49,16 @@ STORED_MORPHOLOGY = Record(
     },
     absent={"agreement": False},
 )
-"""A joint tagger in a model file: see ``MorphologyTagger``."""
+"""A tagger of several layers in a model file: see ``Combinations``."""
+
+
+AGREEMENT = frozenset({"Case", "Gender", "Number"})
+"""The features in which neighbouring words agree, in most languages that have them."""
+
+MUCH_OPEN = 1.5
+"""Bits a word. Where UPOS leaves more of these features open, bigrams see them instead of XPOS
+(docs/decisions/joint-tags.md).
+"""
 
 
 class Part(NamedTuple):
@@ -162,144 +166,60 @@ class Combinations(NamedTuple):
                 own += features[row[place]]
             yield own
 
-
-def _features_of(bundle: str) -> list[Part]:
-    """The single features of a bundle, none of one with more than ``MOST_FEATURES``."""
-    names = [one for one in dict.fromkeys(bundle.split("|")) if one not in ("", _NO_FEATURES)]
-    return [Part(SINGLE_FEATURE, one) for one in names] if len(names) <= MOST_FEATURES else []
-
-
-@dataclass(frozen=True)
-class MorphologyTagger:
-    """A tagger whose labels are combinations of tags."""
-
-    tagger: Tagger
-    combinations: Combinations
-
-    @property
-    def layers(self) -> tuple[str, ...]:
-        """The layers that it tags."""
-        return self.combinations.layers
-
-    def part_labels(self, layer: str, labels: Mapping[str, Vocabulary]) -> list[str | None]:
-        """The text of each part that belongs to a layer, None for other parts; single features
-        belong to FEATS.
-        """
-        kinds = (layer, SINGLE_FEATURE) if layer == "feats" else (layer,)
-        distinct = dict.fromkeys(
-            part for parts in self.combinations.parts(labels) for part in parts
-        )
-        return [part.text if part.kind in kinds else None for part in distinct]
-
-    def predict(
-        self, words: Words, allowed: Mapping[str, AllowedLabels] | None = None
-    ) -> dict[str, Ints]:
-        """The label numbers (words,) in each layer, from ``allowed`` labels where these are given.
-
-        Where no known combination is allowed, the tags of the first layers count: those of a later
-        one are the most frequent of the tags that are allowed there.
-        """
-        chosen = self.tagger.predict(words, self._combined(allowed or {}))
-        return self._kept(self.combinations.in_layers(chosen), allowed or {})
-
-    def predict_with_probabilities(
-        self,
-        words: Words,
-        layers: Collection[str],
-        allowed: Mapping[str, AllowedLabels] | None = None,
-    ) -> dict[str, LabelsWithProbabilities]:
-        """The labels of ``predict``, and in some layers the probability of each: the sum over the
-        combinations that have it. Where no known combination has it, the probability is nan, or 1
-        if no other label is allowed.
-        """
-        restriction = self._combined(allowed or {})
-        chosen = self.tagger.predict(words, restriction)
-        labels = self.combinations.in_layers(chosen)
-        kept = self._kept(labels, allowed or {})
-        found: dict[str, LabelsWithProbabilities] = {}
-        for k, layer in enumerate(self.layers):
-            probabilities: Floats = np.full(words.n_words, np.nan)
-            if layer in layers:
-                kinds = np.ascontiguousarray(self.combinations.numbers[:, k])
-                probabilities = self.tagger.predict_with_probabilities(
-                    words, restriction, kinds, chosen
-                ).probabilities
-                others = kept[layer] != labels[layer]
-                probabilities[others] = np.nan
-                if others.any():
-                    places, mask = (allowed or {})[layer]
-                    fixed = places[mask.sum(axis=1) == 1]
-                    probabilities[fixed[others[fixed]]] = 1.0
-            found[layer] = LabelsWithProbabilities(kept[layer], probabilities)
-        return found
-
-    def _combined(self, allowed: Mapping[str, AllowedLabels]) -> AllowedLabels | None:
+    def allowed(self, allowed: Mapping[str, AllowedLabels]) -> AllowedLabels | None:
         """The combinations that constraints in the layers allow. A layer whose constraint leaves
         none of those that the layers before it allow is left out.
         """
         if not allowed:
             return None
         words = np.unique(np.concatenate([of.words for of in allowed.values()])).astype(np.int64)
-        mask = np.ones((len(words), len(self.combinations.numbers)), dtype=np.bool_)
+        mask = np.ones((len(words), len(self.numbers)), dtype=np.bool_)
         for k, layer in enumerate(self.layers):
             if layer in allowed:
                 places, labels = allowed[layer]
-                rows, tags = np.searchsorted(words, places), self.combinations.numbers[:, k]
+                rows, tags = np.searchsorted(words, places), self.numbers[:, k]
                 tried = mask[rows] & labels[:, tags] & (tags >= 0)
                 some = tried.any(axis=1)
                 mask[rows[some]] = tried[some]
         return AllowedLabels(words, mask)
 
-    @staticmethod
-    def _kept(labels: dict[str, Ints], allowed: Mapping[str, AllowedLabels]) -> dict[str, Ints]:
-        """The labels, with the most frequent allowed one where another is not allowed, -1 where
-        none is.
+    def part_labels(self, layer: str, labels: Mapping[str, Vocabulary]) -> list[str | None]:
+        """The text of each part that belongs to a layer, None for other parts; single features
+        belong to FEATS.
         """
-        kept = dict(labels)
-        for layer, (words, mask) in allowed.items():
-            if layer in kept:
-                own = kept[layer][words]
-                wrong = (own < 0) | ~mask[np.arange(len(words)), own]
-                first = np.where(mask.any(axis=1), mask.argmax(axis=1), -1)
-                kept[layer] = kept[layer].copy()
-                kept[layer][words[wrong]] = first[wrong]
-        return kept
+        kinds = (layer, SINGLE_FEATURE) if layer == "feats" else (layer,)
+        distinct = dict.fromkeys(part for parts in self.parts(labels) for part in parts)
+        return [part.text if part.kind in kinds else None for part in distinct]
 
-    @property
-    def temperature(self) -> float:
-        """The temperature of the probabilities."""
-        return self.tagger.temperature
-
-    def with_temperature(self, temperature: float) -> MorphologyTagger:
-        """The same tagger with probabilities from scores divided by a temperature."""
-        return replace(self, tagger=self.tagger.with_temperature(temperature))
-
-    @cached_property
-    def numbers(self) -> UInt16s:
-        """The numbers of the combinations as they are stored, ``_NO_TAG`` for none."""
-        numbers = self.combinations.numbers
-        return np.where(numbers < 0, _NO_TAG, numbers).astype(np.uint16)
+    def as_text(self, labels: Mapping[str, Vocabulary]) -> tuple[str, ...]:
+        """Each combination as the tags of its layers, ``_`` for none."""
+        known = [labels[layer].strings for layer in self.layers]
+        return tuple(
+            " ".join(
+                strings[tag] if tag >= 0 else "_" for strings, tag in zip(known, row, strict=True)
+            )
+            for row in self.numbers.tolist()
+        )
 
     def to_payload(self) -> dict[str, Any]:
-        """Plain data for the model file."""
+        """Plain data for the model file; the tagger follows."""
+        numbers = np.where(self.numbers < 0, _NO_TAG, self.numbers).astype(np.uint16)
         return {
             "layers": list(self.layers),
-            "numbers": self.numbers,
-            "single_features": self.combinations.single_features,
-            **({"agreement": True} if self.combinations.agreement else {}),
-            "tagger": self.tagger.to_payload(),
+            "numbers": numbers,
+            "single_features": self.single_features,
+            **({"agreement": True} if self.agreement else {}),
         }
 
     @classmethod
     def from_payload(
-        cls, stored: Stored, columns: Sequence[str], labels: Mapping[str, Vocabulary]
-    ) -> MorphologyTagger:
-        """The tagger over the named columns, with the label sets of the layers.
+        cls, stored: Stored, read: Mapping[str, Any], labels: Mapping[str, Vocabulary]
+    ) -> Combinations:
+        """The combinations of a section that was ``read``, over the label sets of the layers.
 
         Raises:
             Misfit: content that the declaration does not allow.
         """
-        read = stored.read(STORED_MORPHOLOGY)
         layers, numbers = tuple(read["layers"]), read["numbers"].astype(np.int32)
         numbers[numbers == _NO_TAG] = -1
         in_order = [layer for layer in WORD_TAGS if layer in layers]
@@ -320,11 +240,27 @@ class MorphologyTagger:
             stored.require(highest < len(labels[layer]), "numbers", expected, highest)
         distinct = len(set(map(tuple, numbers.tolist()))) == len(numbers)
         stored.require(distinct, "numbers", "combinations that differ", "some twice")
-        combinations = Combinations(layers, numbers, read["single_features"], read["agreement"])
-        try:
-            division = combinations.division(labels, NEVER)
-        except TooManyParts as error:
-            most = f"combinations of at most {MOST_COMBINATIONS} parts"
-            raise stored.fault(most, str(error), "numbers") from None
-        tagger = Tagger.from_payload(read["tagger"], columns, len(numbers), division)
-        return cls(tagger, combinations)
+        return cls(layers, numbers, read["single_features"], read["agreement"])
+
+
+def _features_of(bundle: str) -> list[Part]:
+    """The single features of a bundle, none of one with more than ``MOST_FEATURES``."""
+    names = [one for one in dict.fromkeys(bundle.split("|")) if one not in ("", _NO_FEATURES)]
+    return [Part(SINGLE_FEATURE, one) for one in names] if len(names) <= MOST_FEATURES else []
+
+
+def agreeing(bundle: str) -> str:
+    """The features of a bundle in which words agree."""
+    return "|".join(one for one in bundle.split("|") if one.partition("=")[0] in AGREEMENT)
+
+
+def bits_open(coarse: Ints, fine: UInt16s) -> float:
+    """The conditional entropy, in bits, of the fine class of a word, given its coarse class; both
+    are of shape (words,), and words of the same fine class have the same coarse class.
+    """
+    return _entropy(np.bincount(fine)) - _entropy(np.bincount(coarse))
+
+
+def _entropy(counts: Longs) -> float:
+    shares = counts[counts > 0] / counts.sum()
+    return float(-(shares * np.log2(shares)).sum())

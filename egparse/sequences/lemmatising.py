@@ -11,33 +11,30 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.config.class_templates import with_classes
-from egparse.config.sections import LearningConfig, LemmasConfig
+from egparse.config.sections import LemmasConfig
 from egparse.errors import EgparseError
 from egparse.features.tag_dictionary import Candidates
 from egparse.features.templates import compile_templates
 from egparse.features.word_table import Columns
-from egparse.fitting.choose_learner import build_learner, require_fit
-from egparse.fitting.optimise import Prepared
 from egparse.fitting.task import Outcomes, Part, not_annotated
 from egparse.layers import LEMMAS
 from egparse.sentences import MISSING, Sentence
-from egparse.sequences.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence
-from egparse.sequences.lemmas.edit_scripts import script_of
-from egparse.sequences.lemmas.lemmatiser import (
+from egparse.sequences.edit_scripts import script_of
+from egparse.sequences.fit import SequenceExamples
+from egparse.sequences.lemma_lexicon import LONGEST_SCRIPT, NO_TAG, LemmaLexicon, Seen
+from egparse.sequences.lemmatiser import (
     Lemmatiser,
     Options,
     division_of,
     label_of,
     options_of,
 )
-from egparse.sequences.lemmas.lexicon import LONGEST_SCRIPT, NO_TAG, LemmaLexicon, Seen
-from egparse.sequences.sequence_model import without_small_weights
-from egparse.sequences.warm_start import extend_model
+from egparse.sequences.task import Lesson, SequenceTask
 from egparse.types import Ints, Mask
 
 
 @dataclass(frozen=True)
-class LemmaTask:
+class LemmaTask(SequenceTask[Lemmatiser, LemmasConfig]):
     """The task of lemmas, over the columns of a model; words have the tags that earlier tasks
     predict.
     """
@@ -45,14 +42,9 @@ class LemmaTask:
     columns: Columns
     train: Part
     dev: Part
-    config: LemmasConfig
-    seed: int
-    base: Lemmatiser | None = None
-    in_full: bool = False
 
     name = LEMMAS
-    layer = LEMMAS
-    keeps_last = False
+    learns = "label sequences"
 
     @cached_property
     def lexicon(self) -> LemmaLexicon:
@@ -60,57 +52,33 @@ class LemmaTask:
         before = None if self.base is None else self.base.lexicon
         return _learned_lexicon(self.columns, self.train.sentences, self.config, before)
 
-    def prepare(self, config: LearningConfig | None = None) -> Prepared[Lemmatiser]:
-        """Lay out the words with several candidates, index attributes, lay out weights.
+    def lesson(self, config: LemmasConfig) -> Lesson[Lemmatiser]:
+        """Words with several candidates.
 
         Raises:
-            ConfigError: a learner that does not learn label sequences.
             EgparseError: no word has a lemma.
         """
-        settings = self.config if config is None else config
-        assert isinstance(settings, LemmasConfig)
-        require_fit(self.name, settings)
-        lexicon = self.lexicon
+        lexicon, columns, tags = self.lexicon, self.columns, self.columns.number("upos")
         if not lexicon.scripts:
             raise EgparseError("lemmas: expected a word with a lemma, got none")
-        examples = _examples(lexicon, self.train, self.columns.number("upos"), settings.rare)
-        base = None
-        if self.base is not None:
-            base = over_lexicon(self.base, self.columns.names, lexicon).model
-        texts = with_classes(settings, self.columns.n_class_tables)
-        prepared = prepare_sequence(
-            SequenceExamples(
-                self.train.words.values,
-                self.train.words.starts,
-                examples.gold,
-                examples.candidates,
-                2 * len(lexicon.scripts),
-                division_of(len(lexicon.scripts), settings.full_row_min_count),
-                chosen=examples.chosen,
-            ),
-            SequenceSettings(
-                templates=compile_templates(texts, self.columns.names)
-                if base is None
-                else base.templates,
-                min_count=settings.min_count,
-                full_row_min_count=settings.full_row_min_count,
-                bigrams=False,
-                learner=lambda problem, offsets: build_learner(
-                    problem, settings, self.seed, offsets
-                ),
-                base=base,
-                in_full=self.in_full,
-            ),
+        found = _examples(lexicon, self.train, tags, config.rare)
+        base = None if self.base is None else self.base.over(columns, lexicon).model
+        examples = SequenceExamples(
+            self.train.words.values,
+            self.train.words.starts,
+            found.gold,
+            found.candidates,
+            2 * len(lexicon.scripts),
+            division_of(len(lexicon.scripts), config.full_row_min_count),
+            chosen=found.chosen,
         )
-        tags = self.columns.number("upos")
-        if self.in_full:
-            return prepared.then(lambda model: Lemmatiser(model, lexicon, tags))
-        return prepared.then(lambda model: self.as_stored(Lemmatiser(model, lexicon, tags)))
-
-    def as_stored(self, lemmatiser: Lemmatiser) -> Lemmatiser:
-        """The lemmatiser as it will be stored, without small weights."""
-        model = without_small_weights(lemmatiser.model, self.config.weight_threshold)
-        return Lemmatiser(model, lemmatiser.lexicon, lemmatiser.tags)
+        texts = with_classes(config, columns.n_class_tables)
+        return Lesson(
+            examples,
+            compile_templates(texts, columns.names) if base is None else base.templates,
+            lambda model: Lemmatiser(model, lexicon, tags),
+            base,
+        )
 
     def score(self) -> Callable[[Lemmatiser], float] | None:
         """The accuracy in per cent; None without development words that have lemmas."""
@@ -136,18 +104,6 @@ class LemmaTask:
             for lemma in sentence.lemmas or (MISSING,) * len(sentence)
         ]
         return np.array([a == b for a, b in zip(found, gold, strict=True)], dtype=np.bool_)
-
-
-def over_lexicon(
-    base: Lemmatiser, columns: tuple[str, ...], lexicon: LemmaLexicon | None = None
-) -> Lemmatiser:
-    """The same lemmatiser over more columns, and over a lexicon that extends its own; new scripts
-    score 0.
-    """
-    lexicon = base.lexicon if lexicon is None else lexicon
-    n_scripts = len(lexicon.scripts)
-    model = extend_model(base.model, columns, 2 * n_scripts, division_of(n_scripts))
-    return Lemmatiser(model, lexicon, columns.index("upos"))
 
 
 def _learned_lexicon(

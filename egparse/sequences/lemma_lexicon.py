@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from egparse.features.forms import shape
-from egparse.sequences.lemmas.edit_scripts import apply, is_script
+from egparse.sequences.edit_scripts import apply, is_script
 from egparse.storage.compressed_arrays import compress_array, compress_lists, lists_by_string
 from egparse.storage.schema import Packed, Record, Section, Stored, Strings, shown
 
