@@ -1,0 +1,42 @@
+"""How many lines there are: each room has a budget, which is raised only with a reason in the commit.
+
+Everything counts, blank lines and docstrings too.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from house.package import MODULES, ROOT, room_of
+
+BUDGET: dict[str, int] = {}
+"""Room or top-level file of the package -> lines."""
+
+TESTS, TESTS_OF_EXPERIMENTS = 49_000, 6_000
+DOCUMENTS = 7_500
+"""The site without the pages of experiments, and the Markdown at the top."""
+
+
+def lines_of(paths: list[Path]) -> int:
+    return sum(len(path.read_bytes().splitlines()) for path in paths)
+
+
+def test_no_room_exceeds_its_budget() -> None:
+    lines: Counter[str] = Counter()
+    for path in MODULES:
+        lines[room_of(path)] += lines_of([path])
+    assert set(lines) == set(BUDGET), "say in BUDGET how many lines it may have"
+    assert {room: n for room, n in lines.items() if n > BUDGET[room]} == {}
+
+
+def test_tests_do_not_exceed_their_budget() -> None:
+    tests = set((ROOT / "tests").rglob("*.py"))
+    of_experiments = set((ROOT / "tests" / "experiments").rglob("*.py"))
+    assert lines_of([*of_experiments]) <= TESTS_OF_EXPERIMENTS
+    assert lines_of([*(tests - of_experiments)]) <= TESTS
+
+
+def test_documents_do_not_exceed_their_budget() -> None:
+    pages = set((ROOT / "docs").rglob("*.md")) - set((ROOT / "docs" / "experiments").rglob("*.md"))
+    assert lines_of([*pages, *ROOT.glob("*.md")]) <= DOCUMENTS
