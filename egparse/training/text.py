@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from egparse.config.sections import TrainConfig
 from egparse.sentences import Sentence
-from egparse.settings.config import TrainConfig
 from egparse.surface import SPACE_AFTER_NO
 from egparse.text.splitting.paragraphs import (
     SplitterParts,
@@ -47,7 +47,7 @@ def tokeniser_task(
 ) -> TokeniserTask:
     """The task of a treebank."""
     texts = running_text(train), running_text(dev)
-    return TokeniserTask(*texts, config.tokeniser, config.seed)
+    return TokeniserTask(*texts, config=config.tokeniser, seed=config.seed)
 
 
 def learns_multiword_tokens(sentences: Sequence[Sentence], config: TrainConfig) -> bool:
@@ -61,7 +61,7 @@ def expander_task(
     train: Sequence[Sentence], dev: Sequence[Sentence], config: TrainConfig
 ) -> ExpanderTask:
     """The task of a corpus with multiword tokens."""
-    return ExpanderTask(train, dev, config.expander, config.seed)
+    return ExpanderTask(train, dev, config=config.expander, seed=config.seed)
 
 
 def splitter_parts(

@@ -16,7 +16,7 @@ from cli.program import ENVIRONMENT, first_sentences, run_process
 COMPILERS = {"numba", "scipy", "sklearn", "egparse.compilation.compiler"}
 TRAINING = {
     "egparse.training", "egparse.evaluation", "egparse.experiments", "egparse.learners.losses",
-    "egparse.settings.config", "egparse.fitting.choose_learner", "egparse.learners.builders",
+    "egparse.config.sections", "egparse.fitting.choose_learner", "egparse.learners.builders",
     "egparse.learners.dca", "egparse.learners.eg",
 }  # fmt: skip
 """What trains, or scores what was trained."""
@@ -160,5 +160,5 @@ def test_a_pipeline_without_our_pipes_imports_none_of_their_modules() -> None:
 
 
 def test_a_worker_imports_no_command_line() -> None:
-    imported = imported_by("import egparse.__main__, egparse.cli.annotating.bulk.annotation")
+    imported = imported_by("import egparse.__main__, egparse.cli.annotating.work")
     assert unwanted(imported, {"typer", "click", "rich"} | COMPILERS | TRAINING | SPACY) == []

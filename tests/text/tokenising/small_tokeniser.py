@@ -7,10 +7,10 @@ from functools import cache
 
 from sample_treebank import sample
 
+from egparse.config.sections import TokeniserConfig
 from egparse.fitting.progress import silent
 from egparse.fitting.task import fit
 from egparse.sentences import Sentence
-from egparse.settings.config import TokeniserConfig
 from egparse.surface import SPACES_BEFORE, blanks_after, unescaped
 from egparse.text.splitting.paragraphs import surface_tokens
 from egparse.text.tokenising.running_text import running_text
@@ -22,7 +22,7 @@ from egparse.text.tokenising.training import TokeniserTask
 def small_tokeniser() -> Tokeniser:
     """Trained on the sample treebank."""
     texts = running_text(sample("train")), running_text(sample("dev"))
-    return fit(TokeniserTask(*texts, TokeniserConfig(), 1), silent).predictor
+    return fit(TokeniserTask(*texts, config=TokeniserConfig(), seed=1), silent).predictor
 
 
 def text_of(sentences: Iterable[Sentence]) -> str:

@@ -1,0 +1,519 @@
+"""The configuration of training: one dataclass for each section, with the default of each setting.
+
+Each setting carries a line of meaning and, in its type, the range of its values; ``egparse
+settings`` lists them (``egparse.config.listing``). Configurations are read and checked in
+``egparse.config.reading``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Annotated, Any, Literal
+
+from annotated_types import Ge, Interval
+
+from egparse.classes.table import MAX_CLASSES, VECTOR_CLASSES
+from egparse.config.named_losses import DEFAULT_LEARNER, PARSER_LEARNER
+from egparse.features.default_templates import (
+    ARC_CLASS_TEMPLATES,
+    ARC_LABEL_CLASS_TEMPLATES,
+    EXPANDER_TEMPLATES,
+    GRANDPARENT_CLASS_TEMPLATES,
+    LABEL_CLASS_TEMPLATES,
+    LEMMA_TEMPLATES,
+    SIBLING_CLASS_TEMPLATES,
+    SPAN_CLASS_TEMPLATES,
+    SPAN_TEMPLATES,
+    SPLITTER_TEMPLATES,
+    SUPERTAG_CONTEXT_TEMPLATES,
+    TOKENISER_TEMPLATES,
+    WORD_CLASS_TEMPLATES,
+    WORD_TEMPLATES,
+)
+
+Loss = Literal["auto", "log-linear", "max-margin", "softmax-margin", "perceptron"]
+Trees = Literal["auto", "projective", "non-projective"]
+LARGE = 1e9
+"""Beyond this, and below its inverse for C, squares and quotients leave the range in which training
+is accurate; counts of this size mean "all" and "never".
+"""
+
+AUTO = "auto"
+
+Constant = Annotated[float, Interval(ge=1 / LARGE, le=LARGE)]
+Beta = Annotated[float, Ge(1e-3)]
+NonNegative = Annotated[float, Interval(ge=0, le=LARGE)]
+OrInfinite = Annotated[float, Ge(0)]
+Scale = Annotated[float, Interval(ge=0, le=1000)]
+Natural = Annotated[int, Interval(ge=0, le=int(LARGE))]
+Count = Annotated[int, Interval(ge=1, le=int(LARGE))]
+Seed = Annotated[int, Interval(ge=0, le=10**18)]
+Folds = Annotated[int, Interval(ge=0, le=1000)]
+Share = Annotated[float, Interval(ge=0, lt=1)]
+Bits = Annotated[int, Interval(ge=8, le=28)]
+
+
+def setting(default: Any, meaning: str) -> Any:
+    """A setting with its default and its line of meaning."""
+    return field(default=default, metadata={"meaning": meaning})
+
+
+@dataclass(frozen=True, kw_only=True)
+class StopConfig:
+    """When the training of a task stops; the best pass by development score is kept."""
+
+    iterations: Count = setting(12, "passes over the training part at most")
+    gap: NonNegative = setting(0.001, "stop once the relative duality gap is at most this")
+    patience: Natural = setting(
+        3, "stop after this many passes without a better development score; 0: never"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearningConfig:
+    """The settings that every task has: its learner, its loss and its regularisation."""
+
+    learner: str = setting(
+        DEFAULT_LEARNER, "learning algorithm; egparse train --list-learners names them"
+    )
+    options: Mapping[str, bool | int | float | str] = field(
+        default_factory=dict, metadata={"meaning": "settings of the learner itself, by name"}
+    )
+    loss: Loss = setting(
+        "auto",
+        "loss; auto: log-linear, but max-margin for mira, cutting-plane, n-slack and frank-wolfe, "
+        "perceptron for perceptron, and softmax-margin with gamma = 4 for a parser of order 2 by "
+        "dca",
+    )
+    beta: Beta | None = setting(None, "beta of the loss family, instead of that of the named loss")
+    gamma: NonNegative | None = setting(
+        None, "gamma of the loss family (weight of the cost), instead of that of the named loss"
+    )
+    c: Constant = setting(1.0, "regularisation constant C of sum of losses + C/2 |w|^2")
+    anneal_from: NonNegative = setting(0.0, "eg-online: C of the first pass, if greater than c")
+    anneal_decay: Share = setting(0.7, "eg-online: factor by which C approaches c at each pass")
+    stop: StopConfig = StopConfig()
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordLabelConfig(LearningConfig):
+    """The settings of tasks that give each word a label: taggers, the labeller, the splitter."""
+
+    templates: tuple[str, ...] = setting((), "feature templates; empty: the built-in ones")
+    class_templates: tuple[str, ...] = setting(
+        (), "further templates, added for each table of word classes"
+    )
+    min_count: Count = setting(2, "attributes seen less often than this are left out")
+    weight_threshold: NonNegative = setting(0.02, "weights smaller than this are not stored")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaggerConfig(WordLabelConfig):
+    """A linear-chain CRF, or without ``bigrams`` a log-linear classifier of words, for one layer.
+
+    A tag set larger than ``dictionary_above`` is narrowed for each word by a tag dictionary.
+    """
+
+    templates: tuple[str, ...] = WORD_TEMPLATES
+    class_templates: tuple[str, ...] = WORD_CLASS_TEMPLATES
+    bigrams: bool = setting(True, "whether label bigrams have weights; false: words one by one")
+    order: Literal[1] = setting(1, "number of preceding labels that a label depends on")
+    pads: bool = setting(True, "whether templates may look beyond the ends of a sentence")
+    full_row_min_count: Natural = setting(
+        0,
+        "attributes seen this often have a weight for every label, others for the labels seen with "
+        "them; 0: no attribute has one for every label",
+    )
+    dictionary_above: Natural = setting(32, "tag sets larger than this get a tag dictionary")
+    dictionary_size: Count = setting(20, "candidate tags of a rare form in the tag dictionary")
+    frequent: Count = setting(
+        200, "forms seen this often have only the tags seen with them as candidates"
+    )
+    scheme: Literal["iob2", "iobes"] = setting(
+        "iob2", "spans only: tagging scheme of the model, whatever the scheme of the files"
+    )
+    c: Constant = 0.25
+    anneal_from: NonNegative = 4.0
+    search: Literal["halving", "quadratic"] = setting("halving", "eg-online: line search of a step")
+    prioritise_below_gain: OrInfinite = setting(
+        0.02,
+        "eg-online: once a pass raises the dual by less than this fraction of it, sentences that "
+        "gain more are visited more often",
+    )
+    stop: StopConfig = StopConfig(iterations=18)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MorphologyConfig(TaggerConfig):
+    """The tagger of UPOS, XPOS and FEATS together: a linear-chain CRF over the combinations of tags
+    that training has seen.
+    """
+
+    joint: Literal["auto", "always", "never"] = setting(
+        "auto",
+        "whether layers of word tags are learned together, if there are at least two in which each "
+        "word has a tag; auto: if [upos], [xpos] and [feats] are as by default",
+    )
+    single_features: Literal["auto", "always", "never"] = setting(
+        "auto",
+        "whether single features of a bundle have weights; auto: where the corpus has more than "
+        "one bundle for a hundred words",
+    )
+    agreement: Literal["auto", "always", "never"] = setting(
+        "auto",
+        "whether bigrams are of UPOS, case, gender and number, and not of UPOS and XPOS; auto: "
+        "where UPOS leaves more than 1.5 bits a word of the three features open",
+    )
+    full_row_min_count: Natural = setting(
+        5,
+        "attributes seen this often have a weight for every UPOS and XPOS tag (of at most 64), "
+        "others for the tags seen with them; 0: no attribute has one for every tag",
+    )
+    dictionary_size: Count = 16
+    frequent: Count = 100
+    c: Constant = 0.5
+    anneal_decay: Share = 0.6
+    stop: StopConfig = StopConfig(iterations=18, patience=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SupertagsConfig(TaggerConfig):
+    """The supertagger: label of a word's arc, side of its head, and on which sides it has
+    dependents, predicted before there is a tree, as features of parser and labeller.
+    """
+
+    train: bool = setting(True, "whether to train one, where trees and labels are annotated")
+    templates: tuple[str, ...] = (*WORD_TEMPLATES, *SUPERTAG_CONTEXT_TEMPLATES)
+    bigrams: bool = setting(False, "whether label bigrams have weights; false: words one by one")
+    frequent: Count = 30
+    c: Constant = 1.0
+    anneal_from: NonNegative = 3.0
+    stop: StopConfig = StopConfig(iterations=12)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LemmasConfig(WordLabelConfig):
+    """The lemmatiser: a log-linear classifier of edit scripts from form to lemma, word by word."""
+
+    templates: tuple[str, ...] = LEMMA_TEMPLATES
+    full_row_min_count: Natural = setting(
+        0,
+        "attributes seen this often have a weight for every script, others for the scripts seen "
+        "with them; 0: no attribute has one for every script",
+    )
+    candidates: Annotated[int, Interval(ge=1, le=1000)] = setting(
+        8, "candidate scripts of an unseen word, by its suffixes"
+    )
+    longest_suffix: Annotated[int, Interval(ge=1, le=20)] = setting(
+        5, "characters of the longest suffix by which scripts are found"
+    )
+    frequent: Count = setting(30, "forms seen this often with a UPOS say nothing about suffixes")
+    rare: Natural = setting(
+        10,
+        "training treats words seen less often than this with their form and UPOS as unseen ones; "
+        "annotation gives every seen word the scripts that it was seen with",
+    )
+    anneal_from: NonNegative = 4.0
+    stop: StopConfig = StopConfig(iterations=12)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrunerConfig(LearningConfig):
+    """The arc-factored CRF that chooses the arcs which the second-order parser scores.
+
+    It shares templates, candidate arcs and kind of trees with the parser, and needs a learner and a
+    loss that have probabilities.
+    """
+
+    max_heads: Annotated[int, Interval(ge=1, le=32)] = setting(8, "heads that a word keeps at most")
+    min_relative_marginal: Share = setting(
+        0.01,
+        "a head is kept if its marginal is at least this share of that of the word's best head",
+    )
+    bits: Bits = setting(21, "binary logarithm of the size of the hashed weight table")
+    mbr_scale: Scale = setting(
+        1.5,
+        "score multiplier where the pruner chooses the tree itself (sentences without a tree over "
+        "the arcs that it keeps)",
+    )
+    c: Constant = 25.0
+    anneal_from: NonNegative = 75.0
+    anneal_decay: Share = 0.3
+    stop: StopConfig = StopConfig(iterations=5, patience=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParserConfig(LearningConfig):
+    """The dependency parser: arc-factored (``order`` 1), or with pairs of arcs and labels (2).
+
+    Defaults that differ for order 1 are those of ``ORDER_1``.
+    """
+
+    order: Literal[1, 2] = setting(2, "1: arcs alone; 2: siblings, grandparents and labels too")
+    templates: tuple[str, ...] = setting((), "templates of arcs; empty: the built-in ones")
+    class_templates: tuple[str, ...] = setting(
+        ARC_CLASS_TEMPLATES, "further templates of arcs, added for each table of word classes"
+    )
+    trees: Trees = setting("auto", "kind of trees; auto: by the share of crossing arcs")
+    non_projective_above: Annotated[float, Interval(ge=0, le=1)] = setting(
+        0.02, "trees = auto: non-projective if more than this share of the arcs cross others"
+    )
+    single_root: bool = setting(True, "whether a tree has just one word below the root")
+    arc_share: Share = setting(
+        0.003,
+        "an arc is a candidate if arcs like it are at least this share as frequent as the most "
+        "frequent ones of its dependent; 0: all arcs",
+    )
+    min_form_count: Count = setting(2, "forms seen less often than this are unknown to templates")
+    bits: Bits = setting(23, "binary logarithm of the size of the hashed weight table")
+    mbr_scale: Scale = setting(
+        1.0,
+        "score multiplier for the arc probabilities whose sum the chosen tree maximises; order 1 "
+        "only: 0 chooses the tree of highest score, as learners without probabilities always do",
+    )
+    siblings: bool = setting(True, "order 2: score pairs of consecutive siblings")
+    grandparents: bool = setting(True, "order 2: score pairs of an arc and the arc above it")
+    labels: bool = setting(True, "order 2: score arcs jointly with their labels")
+    inference: Literal["auto", "exact", "loopy"] = setting(
+        "auto",
+        "order 2: exact (dynamic program over projective trees) or loopy (belief propagation); "
+        "auto: exact if trees are projective",
+    )
+    sibling_templates: tuple[str, ...] = setting((), "order 2: templates of siblings")
+    grandparent_templates: tuple[str, ...] = setting((), "order 2: templates of grandparents")
+    label_templates: tuple[str, ...] = setting((), "order 2: templates of labelled arcs")
+    class_siblings: tuple[str, ...] = setting(
+        SIBLING_CLASS_TEMPLATES, "order 2: templates of siblings for each table of word classes"
+    )
+    class_grandparents: tuple[str, ...] = setting(
+        GRANDPARENT_CLASS_TEMPLATES,
+        "order 2: templates of grandparents for each table of word classes",
+    )
+    class_labels: tuple[str, ...] = setting(
+        ARC_LABEL_CLASS_TEMPLATES,
+        "order 2: templates of labelled arcs for each table of word classes",
+    )
+    learner: str = PARSER_LEARNER
+    c: Constant = 50.0
+    stop: StopConfig = StopConfig(iterations=8)
+
+
+ORDER_1 = ParserConfig(
+    order=1,
+    bits=22,
+    mbr_scale=1.5,
+    learner=DEFAULT_LEARNER,
+    c=25.0,
+    anneal_from=75.0,
+    anneal_decay=0.3,
+    stop=StopConfig(),
+)
+"""The defaults of an arc-factored parser."""
+
+ORDER_2_ONLY = (
+    "siblings",
+    "grandparents",
+    "labels",
+    "inference",
+    "sibling_templates",
+    "grandparent_templates",
+    "label_templates",
+    "class_siblings",
+    "class_grandparents",
+    "class_labels",
+)
+"""The settings of a parser that have no effect on an arc-factored one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabellerConfig(WordLabelConfig):
+    """The log-linear classifier of arc labels, given the tree."""
+
+    class_templates: tuple[str, ...] = LABEL_CLASS_TEMPLATES
+    full_row_min_count: Natural = setting(
+        20, "attributes seen this often have a weight for every label; 0: only for labels seen"
+    )
+    c: Constant = 3.0
+    anneal_from: NonNegative = 8.0
+    stop: StopConfig = StopConfig(iterations=14)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitterConfig(WordLabelConfig):
+    """The splitter of paragraphs into sentences."""
+
+    train: bool = setting(
+        True, "whether to train one; without it plain text is split into sentences by rule"
+    )
+    templates: tuple[str, ...] = SPLITTER_TEMPLATES
+    bigrams: bool = setting(True, "whether label bigrams have weights; false: words one by one")
+    join: Share = setting(0.5, "share of the paragraphs that training joins to the previous one")
+    longest: Natural = setting(
+        10, "training cuts paragraphs longer than this many sentences; 0: never"
+    )
+    c: Constant = 4.0
+    anneal_from: NonNegative = 12.0
+    stop: StopConfig = StopConfig(iterations=60)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokeniserConfig(LearningConfig):
+    """The tokeniser of plain text."""
+
+    train: bool = setting(
+        True,
+        "whether to train one, on a treebank (CoNLL-U, CoNLL-X); without it plain text is split "
+        "into words by spaCy's rules",
+    )
+    templates: tuple[str, ...] = setting(TOKENISER_TEMPLATES, "feature templates")
+    bigrams: bool = setting(True, "whether label bigrams have weights; false: places one by one")
+    min_count: Count = setting(2, "attributes seen less often than this are left out")
+    weight_threshold: NonNegative = setting(0.02, "weights smaller than this are not stored")
+    least_rate: Annotated[float, Interval(ge=0, lt=0.5)] = setting(
+        0.002,
+        "between two kinds of characters of which fewer than this share start tokens, or do not, "
+        "nothing is decided",
+    )
+    c: Constant = 2.0
+    anneal_from: NonNegative = 6.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpanderConfig(LearningConfig):
+    """What finds multiword tokens and their words."""
+
+    train: bool = setting(
+        True,
+        "whether to train one, where the corpus has multiword tokens; without it each token is a "
+        "word",
+    )
+    templates: tuple[str, ...] = setting(EXPANDER_TEMPLATES, "feature templates")
+    min_count: Count = setting(2, "attributes seen less often than this are left out")
+    weight_threshold: NonNegative = setting(0.02, "weights smaller than this are not stored")
+    frequent: Count = setting(
+        5, "forms that occur less often than this show what to expect of unknown forms"
+    )
+    least_rate: Annotated[float, Interval(ge=0, le=1)] = setting(
+        0.1,
+        "an unknown form may be a multiword token if at least this share of the forms with its "
+        "prefix or suffix is",
+    )
+    c: Constant = 0.5
+    anneal_from: NonNegative = 6.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class JackknifeConfig:
+    """Predicted tags for training: each part of the corpus is tagged by a tagger of the others."""
+
+    folds: Folds = setting(5, "parts; 0 or 1: no jackknifing, later tasks learn from gold tags")
+    passes: Count = setting(8, "passes of the tagger that is trained on the other parts")
+    c: Constant = setting(
+        1.0, "regularisation constant of those taggers, if greater than that of the task"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassesConfig:
+    """Tables of word classes, whose columns templates may name."""
+
+    tables: tuple[str, ...] = setting(
+        (),
+        "tables of word classes or word vectors: files, codes of languages (en, de, es: the tables "
+        "of spacy-lookups-data), or spaCy pipelines with vectors",
+    )
+    licences: tuple[str, ...] = setting(
+        (), "the licence of each table, for the card of the model; those of spaCy are known"
+    )
+    sources: tuple[str, ...] = setting(
+        (), "where each table comes from, for the card of the model; those of spaCy are known"
+    )
+    vector_classes: Annotated[int, Interval(ge=2, le=MAX_CLASSES)] = setting(
+        VECTOR_CLASSES, "classes that are made of a table of word vectors"
+    )
+    min_count: Count = setting(
+        1, "words that were counted less often than this are left out, where a table has counts"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig:
+    """All settings of ``egparse train``."""
+
+    language: str = setting(
+        AUTO,
+        "language code of the spaCy rules that split plain text into words; auto: that of the "
+        "corpus, by the name of its file or its most frequent words",
+    )
+    seed: Seed = setting(1, "random seed; equal seeds give equal models on one machine")
+    jobs: Annotated[int, Interval(ge=1, le=1000)] = setting(
+        1,
+        "threads that train a task together, each with its share of the sentences; the model "
+        "depends on their number",
+    )
+    layers: tuple[str, ...] = setting(
+        (),
+        "layers to train (upos, xpos, feats, lemmas, spans, heads, deprels); empty: all that are "
+        "annotated",
+    )
+    exceptions: str = setting(
+        AUTO,
+        "file of exceptions in CoNLL-U, forms whose tokens, words, tags or lemmas the model is "
+        "given; auto: those of the package for the language, if there are some; none",
+    )
+    hold_out: Share = setting(
+        0.1, "share of the sentences held out for development if no development corpus is given"
+    )
+    base_strength: Constant = setting(
+        10.0,
+        "with a base model: factor of each C, that is, of the penalty on leaving its weights",
+    )
+    classes: ClassesConfig = ClassesConfig()
+    jackknife: JackknifeConfig = JackknifeConfig()
+    upos: TaggerConfig = TaggerConfig(c=0.5, full_row_min_count=3)
+    xpos: TaggerConfig = TaggerConfig(full_row_min_count=10)
+    feats: TaggerConfig = TaggerConfig(dictionary_size=16, frequent=100)
+    morphology: MorphologyConfig = MorphologyConfig()
+    lemmas: LemmasConfig = LemmasConfig()
+    spans: TaggerConfig = TaggerConfig(
+        templates=SPAN_TEMPLATES,
+        class_templates=SPAN_CLASS_TEMPLATES,
+        scheme="iobes",
+        c=1.5,
+        full_row_min_count=3,
+        search="quadratic",
+        prioritise_below_gain=float("inf"),
+    )
+    supertags: SupertagsConfig = SupertagsConfig()
+    pruner: PrunerConfig = PrunerConfig()
+    parser: ParserConfig = ParserConfig()
+    labeller: LabellerConfig = LabellerConfig()
+    tokeniser: TokeniserConfig = TokeniserConfig()
+    expander: ExpanderConfig = ExpanderConfig()
+    splitter: SplitterConfig = SplitterConfig()
+
+    def __post_init__(self) -> None:
+        """Sections may be given as tables, which are checked as those of a file; ``classes`` also
+        as the name of a table of word classes, or a list of them.
+
+        Raises:
+            ConfigError: an unknown setting, a value out of range, or no section.
+        """
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if is_dataclass(one.default) and not isinstance(value, type(one.default)):
+                from egparse.config.reading import read_section
+
+                object.__setattr__(self, one.name, read_section(one.name, value))
+
+
+def defaults_for(order: object) -> TrainConfig:
+    """The default settings with a parser of an order: those of ``ORDER_1`` for 1."""
+    return TrainConfig(parser=ORDER_1) if order == 1 else TrainConfig()
+
+
+TASK_SECTIONS = ("upos", "xpos", "feats", "morphology", "lemmas", "spans", "parser", "labeller")
+"""The sections whose learner ``--learner`` sets: all but [pruner], which needs probabilities, and
+[splitter].
+"""
