@@ -1,4 +1,4 @@
-"""How many lines there are: each room has a budget, which is raised only with a reason in the commit.
+"""How many lines there are: each room has a budget, raised only with a reason in the commit.
 
 Everything counts, blank lines and docstrings too.
 """

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+
 from house.package import MODULES, name_of, room_of, tree_of
 
 FORBIDDEN_MODULES = {
