@@ -9,7 +9,7 @@ import pytest
 from cli.program import run, run_process
 
 from egparse.cli.commands.experiment import EPILOG, experiment
-from egparse.cli.terminal.completion import EXPERIMENTS as NAMES
+from egparse.cli.completion import EXPERIMENTS as NAMES
 from egparse.errors import ConfigError
 
 
