@@ -13,6 +13,7 @@ from sample_treebank import sample
 
 from egparse.config.sections import TrainConfig
 from egparse.features.arcs import compile_arc_templates, encode_arcs
+from egparse.features.default_templates import ARC_TEMPLATES
 from egparse.features.sequence import supported_rows
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import compile_templates
@@ -20,7 +21,7 @@ from egparse.learners.problem import VectorProblem
 from egparse.parsing.arc_parser import codes_for
 from egparse.parsing.arc_problem import TreeProblem
 from egparse.parsing.candidates import build_arc_filter, candidates_with_correct
-from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, ArcColumns
+from egparse.parsing.columns import BETWEEN, ArcColumns
 from egparse.parsing.tree_inference import Trees
 from egparse.sentences import Sentence
 from egparse.sequences.model import build_index, keys_of

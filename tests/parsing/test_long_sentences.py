@@ -34,11 +34,11 @@ def forms(count: int) -> list[str]:
 
 def parser_and_words(*lengths: int) -> tuple[Parser, Words]:
     model = quick_model()
-    assert model.parser is not None
+    assert "parser" in model.components
     words = model.columns.words([forms(length) for length in lengths])
     for layer in ("upos", "xpos", "feats"):
-        words = model.columns.with_tags(words, layer, model.taggers[layer].predict(words))
-    return model.parser, words
+        words = model.columns.with_tags(words, layer, model.components[layer].predict(words))
+    return model.components["parser"], words
 
 
 def reach_root(heads: Ints) -> bool:
