@@ -64,10 +64,12 @@ def test_every_learner_of_trees_trains_a_tagger_and_a_parser(learner: str) -> No
 
 @pytest.mark.parametrize(
     ("learner", "layer"),
-    zip(
-        sorted({*fitting("sequences"), *fitting("choices")} - {*fitting("trees")}),
-        cycle(["upos", "feats"]),
-        strict=False,
+    list(
+        zip(
+            sorted({*fitting("sequences"), *fitting("choices")} - {*fitting("trees")}),
+            cycle(["upos", "feats"]),
+            strict=False,
+        )
     ),
 )
 def test_the_other_learners_train_taggers(learner: str, layer: str) -> None:
