@@ -193,7 +193,7 @@ def test_the_tagger_does_not_run_where_all_tags_are_given(monkeypatch: pytest.Mo
         raise AssertionError
 
     monkeypatch.setattr(Tagger, "predict", refuse)
-    found = predict(model.components, own, model.layers, given)
+    found = predict(model.components, own, TAGS, given)
     for layer in TAGS:
         np.testing.assert_array_equal(found[layer].values, given[layer])
 
