@@ -287,10 +287,11 @@ def _bracket(
     left, right = min(ends) - reach, max(ends) + reach
     words = " ".join(map(_isolated, sentence.forms[token.first : token.last + 1]))
     foot = top + _BRACKET + _BRACKET_TEXT
+    whole, form = as_text(f"{_isolated(token.form)} = {words}"), as_text(_shortened(token.form))
     return parsed(
-        f'<g class="multiword"><title>{as_text(f"{_isolated(token.form)} = {words}")}</title>'
+        f'<g class="multiword"><title>{whole}</title>'
         f'<path d="M{left:g},{top:g} v{_BRACKET} H{right:g} v-{_BRACKET}"/>'
-        f'<text x="{(left + right) / 2:g}" y="{foot:g}">{as_text(_shortened(token.form))}</text></g>'
+        f'<text x="{(left + right) / 2:g}" y="{foot:g}">{form}</text></g>'
     )
 
 
