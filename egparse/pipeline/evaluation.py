@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from egparse.errors import EgparseError
-from egparse.evaluation.evaluate_model import Annotator, evaluate_model
-from egparse.evaluation.report import Report
+from egparse.evaluation.report import Annotator, Report, evaluate_model
 from egparse.evaluation.report import evaluate as report_of
 from egparse.io.corpus import read_corpus
 from egparse.pipeline.from_text import raw_text, resampled_units
