@@ -392,8 +392,8 @@ def _summary(done: _Training) -> str:
     bounds = without_bound(
         {task: settings[task]["learner"] for task in done.standings.without_bound()}
     )
-    morphology = done.trained.model.morphology if MORPHOLOGY in done.standings.tasks else None
-    together = scored_together(() if morphology is None else morphology.layers)
+    components, is_joint = done.trained.model.components, MORPHOLOGY in done.standings.tasks
+    together = scored_together(components[MORPHOLOGY].layers if is_joint else ())
     parts = [
         tables.section(
             "Training: the pass that is kept (objective in nats), CPU time of all",
