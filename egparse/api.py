@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from egparse.config.reading import merge_tables, put, read_config
+from egparse.config.fields import merge_tables
+from egparse.config.reading import put, read_config
 from egparse.config.sections import TrainConfig
 from egparse.errors import EgparseError
 from egparse.fitting.progress import Listener, silent

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from egparse.config.class_templates import with_classes
 from egparse.config.sections import LabellerConfig, LearningConfig
+from egparse.config.tasks import with_classes
 from egparse.errors import EgparseError
 from egparse.evaluation.universal import universal_deprel
 from egparse.features.tag_dictionary import lay_out

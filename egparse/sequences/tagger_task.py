@@ -9,8 +9,8 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from egparse.config.class_templates import with_classes
 from egparse.config.sections import LearningConfig, TaggerConfig
+from egparse.config.tasks import with_classes
 from egparse.errors import EgparseError
 from egparse.evaluation.quick import tag_accuracy
 from egparse.evaluation.spans import score_spans

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from egparse.config.faults import check_layers
+from egparse.config.reading import check_layers
 from egparse.config.sections import TrainConfig
 from egparse.errors import EgparseError
 from egparse.sentences import Sentence, select

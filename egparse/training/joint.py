@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from egparse.config.joint_tags import joint_layers
 from egparse.config.sections import TrainConfig
+from egparse.config.tasks import joint_layers
 from egparse.errors import ConfigError
 from egparse.fitting.task import not_annotated
 from egparse.sentences import MISSING, Sentence

@@ -26,9 +26,9 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from egparse.config.joint_tags import section_of
-from egparse.config.reading import check_config, config_of_model
+from egparse.config.reading import check_config, config_of_model, without_removed
 from egparse.config.sections import LearningConfig, TrainConfig, WordLabelConfig
+from egparse.config.tasks import section_of
 from egparse.errors import EgparseError
 from egparse.features.tag_dictionary import fixed_labels
 from egparse.features.vocabulary import Vocabulary
@@ -99,7 +99,7 @@ class StepLearner:
         if strength is None:
             strength = STRENGTH if model.record.get("tasks") else 1.0
         self.origin, self.strength = model, strength
-        self.config = check_config(model.config_table, "the model")
+        self.config = check_config(without_removed(model.config_table), "the model")
         if self.config.parser.ensemble > 1:
             raise EgparseError(
                 "learning in steps: expected a single parser, got a model with an ensemble "

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 import egparse
-from egparse.config.listing import Setting, settings, settings_as_toml
 from egparse.config.reading import load_config
-from egparse.config.sections import ORDER_1, TrainConfig
+from egparse.config.sections import ORDER_1, Setting, TrainConfig, settings, settings_as_toml
 from egparse.errors import ConfigError
 
 SETTINGS = settings()

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from sample_treebank import quick, quick_joint, quick_joint_model, quick_model, sample
 
-from egparse.config.joint_tags import joint_layers, section_of
 from egparse.config.reading import read_config
 from egparse.config.sections import TrainConfig
+from egparse.config.tasks import joint_layers, section_of
 from egparse.errors import ConfigError, EgparseError
 from egparse.fitting.progress import Iteration
 from egparse.fitting.task import Part

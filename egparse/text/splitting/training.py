@@ -9,8 +9,8 @@ import numpy as np
 
 from egparse.classes.columns import ClassColumns, columns_in
 from egparse.classes.packed import PackedTable
-from egparse.config.class_templates import with_classes
 from egparse.config.sections import LearningConfig, SplitterConfig
+from egparse.config.tasks import with_classes
 from egparse.evaluation.scores import Score, total
 from egparse.evaluation.segmentation import sentence_counts
 from egparse.features.tag_dictionary import all_labels
