@@ -27,8 +27,8 @@ from egparse.evaluation.significance import compare_reports
 from egparse.fitting.task import Part
 from egparse.pipeline.evaluation import evaluate
 from egparse.sentences import Sentence
-from egparse.sequences.joint.agreement import bits_open
-from egparse.sequences.joint.task import combinations_of
+from egparse.sequences.combinations import bits_open
+from egparse.sequences.tagging import combinations_of
 from egparse.training.columns import annotated_layers, build_columns
 from egparse.training.joint import layers_together
 from egparse.training.run import train

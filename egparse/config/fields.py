@@ -14,11 +14,31 @@ from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
+from annotated_types import Ge, Interval
+
 from egparse.errors import ConfigError
 from egparse.similar import did_you_mean
 
 _SHORT = 60
 """Characters: longer lists have a line for each value, longer values are cut in messages."""
+
+
+LARGE = 1e9
+"""Beyond this, and below its inverse for C, squares and quotients leave the range in which training
+is accurate; counts of this size mean "all" and "never".
+"""
+
+Constant = Annotated[float, Interval(ge=1 / LARGE, le=LARGE)]
+Beta = Annotated[float, Ge(1e-3)]
+NonNegative = Annotated[float, Interval(ge=0, le=LARGE)]
+OrInfinite = Annotated[float, Ge(0)]
+Scale = Annotated[float, Interval(ge=0, le=1000)]
+Natural = Annotated[int, Interval(ge=0, le=int(LARGE))]
+Count = Annotated[int, Interval(ge=1, le=int(LARGE))]
+Seed = Annotated[int, Interval(ge=0, le=10**18)]
+Folds = Annotated[int, Interval(ge=0, le=1000)]
+Share = Annotated[float, Interval(ge=0, lt=1)]
+Bits = Annotated[int, Interval(ge=8, le=28)]
 
 
 def setting(default: Any, meaning: str) -> Any:
@@ -147,12 +167,13 @@ def updated(section: Any, table: Mapping[str, Any], name: str) -> Any:
     """
     from pydantic import ValidationError  # costs 0.1 s: only where settings are read
 
-    _refuse_truth_values(type(section), table, name)
+    kind = section.__class__
+    _refuse_truth_values(kind, table, name)
     try:
-        return _validator(type(section)).validate_python(merge_tables(asdict(section), table))
+        return _validator(kind).validate_python(merge_tables(asdict(section), table))
     except ValidationError as error:
         first = error.errors()[0]
-    fault = _fault(type(section), [str(part) for part in first["loc"]], first)
+    fault = _fault(kind, [str(part) for part in first["loc"]], first)
     raise ConfigError(f"{name}: {fault}")
 
 
@@ -164,7 +185,7 @@ def _validator(kind: Any) -> Any:
 
 
 @cache
-def settings_by_key(kind: type) -> dict[str, Setting]:
+def _settings_by_key(kind: Any) -> dict[str, Setting]:
     """Every setting of a section by its full key."""
     return {one.key: one for one in settings_in(kind())}
 
@@ -175,14 +196,14 @@ def _refuse_truth_values(kind: type, table: Mapping[str, Any], name: str, prefix
         if isinstance(value, Mapping):
             _refuse_truth_values(kind, value, name, f"{prefix}{key}.")
         elif isinstance(value, bool):
-            known = settings_by_key(kind).get(f"{prefix}{key}")
-            if known is not None and known.range.startswith(("integer", "number")):
+            known = _settings_by_key(kind).get(f"{prefix}{key}")
+            if known is not None and known.range != "true | false":
                 raise ConfigError(f"{name}: {known.key}: {_outside(known.range, value)}")
 
 
 def _fault(kind: type, parts: Sequence[str], error: Mapping[str, Any]) -> str:
     """The key and what is wrong there, of an error of pydantic."""
-    known, key = settings_by_key(kind), ".".join(parts)
+    known, key = _settings_by_key(kind), ".".join(parts)
     if error["type"] == "unexpected_keyword_argument":
         return f"{key}: {_unknown_key(key, known)}"
     for end in range(len(parts), 0, -1):  # a value in a list or a table has a longer place
@@ -220,6 +241,8 @@ def expected(range: str, value: object) -> str:
     """What a range allows, and what came."""
     if range == "true | false":
         words = "true or false"
+    elif range.isdigit():  # the only choice
+        words = range
     elif " | " in range:
         *others, last = range.split(" | ")
         words = f"{', '.join(others)} or {last}"

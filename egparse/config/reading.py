@@ -9,14 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from egparse.classes.columns import MAX_TABLES
-from egparse.config.fields import about, expected, range_of, shown
-from egparse.config.learner_options import OPTIONS
+from egparse.config.fields import about, shown
 from egparse.config.named_losses import DEFAULT_LEARNER
 from egparse.config.sections import (
     ClassesConfig,
     LearningConfig,
-    MorphologyConfig,
-    TaggerConfig,
     TrainConfig,
     as_tables,
     config_of,
@@ -114,25 +111,9 @@ def check_config(table: Mapping[str, Any], name: str = "configuration") -> Train
     config = config_of(table, name)
     check_layers(config.layers, name)
     _check_classes(config.classes, name)
-    for section, learning in learning_sections(config):
-        _check_section(learning, f"{name}: {section}", section)
     if config.parser.order == 2 and not config.parser.mbr_scale:
         raise ConfigError(f"{name}: parser.mbr_scale: expected more than 0 for order 2, got 0")
     return config
-
-
-def without_removed(
-    table: Mapping[str, Any], known: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
-    """The settings in a model file, but those that have been removed since."""
-    known = asdict(TrainConfig()) if known is None else known
-    return {
-        key: without_removed(value, known[key])
-        if isinstance(value, Mapping) and known[key]  # but options, which are another by learner
-        else value
-        for key, value in table.items()
-        if key in known
-    }
 
 
 def check_layers(layers: Sequence[str], name: str) -> None:
@@ -163,53 +144,6 @@ def _check_classes(classes: ClassesConfig, name: str) -> None:
             raise ConfigError(
                 f"{name}: classes.{key}: expected one for each of {tables} tables, got {count}"
             )
-
-
-def _check_section(learning: LearningConfig, key: str, section: str) -> None:
-    """Raise ConfigError for settings of a task that exclude each other, an unknown learner, an
-    option that it does not have, or a value that the option cannot have.
-    """
-    order = learning.order if isinstance(learning, TaggerConfig) else 1
-    if isinstance(learning, TaggerConfig) and order > 1 and not learning.bigrams:
-        raise ConfigError(f"{key}.order: expected 1 where {section}.bigrams is false, got {order}")
-    if order > 1 and isinstance(learning, MorphologyConfig):
-        raise ConfigError(
-            f"{key}.order: expected 1, as tags of several layers have bigrams only, got {order}"
-        )
-    for option in learning.options:
-        of_eg = about(type(learning), option)["meaning"].startswith("eg-online: ")
-        if option in ("c", "seed", "loss") or of_eg:
-            setting = option if option == "seed" else f"{section}.{option}"
-            raise ConfigError(f"{key}.options.{option}: expected the setting {setting} instead")
-    learner = learning.learner
-    if learner not in LEARNERS:
-        raise ConfigError(
-            f"{key}.learner: expected a learner among {', '.join(LEARNERS)}, got {shown(learner)}"
-            + did_you_mean(learner, LEARNERS)
-        )
-    known = OPTIONS.get(learner, {})
-    for option, value in learning.options.items():
-        if option not in known:
-            listed = ", ".join(known) or "none"
-            raise ConfigError(
-                f"{key}.options.{option}: unknown option {option!r}: those of the learner "
-                f"{learner} are: {listed}{did_you_mean(option, known)}"
-            )
-        if not _has_type(value, known[option]):
-            fault = expected(range_of(known[option]), value)
-            raise ConfigError(f"{key}.options.{option}: {fault}")
-
-
-def _has_type(value: object, hint: Any) -> bool:
-    from pydantic import TypeAdapter, ValidationError  # costs 0.1 s: only where needed
-
-    if isinstance(value, bool) and hint is not bool:
-        return False
-    try:
-        TypeAdapter(hint).validate_python(value, strict=not isinstance(value, int))
-    except ValidationError:
-        return False
-    return True
 
 
 def refuse_without_effect(table: Mapping[str, Any], config: TrainConfig, name: str) -> None:

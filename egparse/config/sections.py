@@ -12,33 +12,41 @@ from os import PathLike
 from textwrap import wrap
 from typing import Annotated, Any, ClassVar, Literal
 
-from annotated_types import Ge, Interval
+from annotated_types import Interval
 
 from egparse.classes.table import MAX_CLASSES, VECTOR_CLASSES
-from egparse.config.fields import Setting, fixed, setting, settings_in, updated
+from egparse.config.fields import (
+    Beta,
+    Bits,
+    Constant,
+    Count,
+    Folds,
+    Natural,
+    NonNegative,
+    OrInfinite,
+    Scale,
+    Seed,
+    Setting,
+    Share,
+    about,
+    expected,
+    fixed,
+    range_of,
+    setting,
+    settings_in,
+    shown,
+    updated,
+)
+from egparse.config.learner_options import OPTIONS
 from egparse.config.named_losses import DEFAULT_LEARNER, PARSER_LEARNER
+from egparse.errors import ConfigError
 from egparse.features import default_templates as built_in
+from egparse.learners.registry import LEARNERS
+from egparse.similar import did_you_mean
 
 Loss = Literal["auto", "log-linear", "max-margin", "softmax-margin", "perceptron"]
 Trees = Literal["auto", "projective", "non-projective"]
-LARGE = 1e9
-"""Beyond this, and below its inverse for C, squares and quotients leave the range in which training
-is accurate; counts of this size mean "all" and "never".
-"""
-
 AUTO = "auto"
-
-Constant = Annotated[float, Interval(ge=1 / LARGE, le=LARGE)]
-Beta = Annotated[float, Ge(1e-3)]
-NonNegative = Annotated[float, Interval(ge=0, le=LARGE)]
-OrInfinite = Annotated[float, Ge(0)]
-Scale = Annotated[float, Interval(ge=0, le=1000)]
-Natural = Annotated[int, Interval(ge=0, le=int(LARGE))]
-Count = Annotated[int, Interval(ge=1, le=int(LARGE))]
-Seed = Annotated[int, Interval(ge=0, le=10**18)]
-Folds = Annotated[int, Interval(ge=0, le=1000)]
-Share = Annotated[float, Interval(ge=0, lt=1)]
-Bits = Annotated[int, Interval(ge=8, le=28)]
 
 
 class Section:
@@ -107,9 +115,7 @@ class TaggerConfig(WordLabelConfig):
     templates: tuple[str, ...] = built_in.WORD_TEMPLATES
     class_templates: tuple[str, ...] = built_in.WORD_CLASS_TEMPLATES
     bigrams: bool = fixed(True, "whether label bigrams have weights; false: words one by one")
-    order: Annotated[int, Interval(ge=1, le=3)] = fixed(
-        1, "number of preceding labels that a label depends on; memory and time grow exponentially"
-    )
+    order: Literal[1] = fixed(1, "number of preceding labels that a label depends on")
     pads: bool = fixed(True, "whether templates may look beyond the ends of a sentence")
     full_row_min_count: Natural = setting(
         0,
@@ -272,9 +278,6 @@ class ParserConfig(LearningConfig):
         "order 2: exact (dynamic program over projective trees) or loopy (belief propagation); "
         "auto: exact if trees are projective",
     )
-    ensemble: Annotated[int, Interval(ge=1, le=16)] = fixed(
-        1, "order 2: parsers, trained with different seeds, whose probabilities are averaged"
-    )
     sibling_templates: tuple[str, ...] = fixed((), "order 2: templates of siblings")
     grandparent_templates: tuple[str, ...] = fixed((), "order 2: templates of grandparents")
     label_templates: tuple[str, ...] = fixed((), "order 2: templates of labelled arcs")
@@ -312,7 +315,6 @@ ORDER_2_ONLY = (
     "grandparents",
     "labels",
     "inference",
-    "ensemble",
     "sibling_templates",
     "grandparent_templates",
     "label_templates",
@@ -435,23 +437,6 @@ class ClassesConfig(Section):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TeacherConfig(Section):
-    """Learning from the trees of other models, where teachers are given."""
-
-    share: Annotated[float, Interval(ge=0, le=1)] = setting(
-        0.5, "share of the teachers in what the parser learns from an annotated sentence"
-    )
-    trees: Annotated[int, Interval(ge=1, le=32)] = setting(
-        4, "most probable trees of each teacher that stand for its distribution"
-    )
-    threshold: Annotated[float, Interval(ge=0, le=1)] = setting(
-        0.5,
-        "unlabelled sentences are learned from if the teachers give their best tree at least this "
-        "probability",
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
 class TrainConfig(Section):
     """All settings of ``egparse train``."""
 
@@ -484,7 +469,6 @@ class TrainConfig(Section):
     )
     classes: ClassesConfig = ClassesConfig()
     jackknife: JackknifeConfig = JackknifeConfig()
-    teacher: TeacherConfig = TeacherConfig()
     upos: TaggerConfig = TaggerConfig(c=0.5, full_row_min_count=3)
     xpos: TaggerConfig = TaggerConfig(full_row_min_count=10)
     feats: TaggerConfig = TaggerConfig(dictionary_size=16, frequent=100)
@@ -520,21 +504,65 @@ class TrainConfig(Section):
             if isinstance(default, Section) and not isinstance(value, type(default)):
                 value = getattr(config_of({one.name: value}, "settings"), one.name)
             if isinstance(value, WordLabelConfig) and not value.templates:
-                value = replace(value, templates=default.templates)
+                value = replace(value, templates=vars(default)["templates"])
             object.__setattr__(self, one.name, value)
 
 
 def config_of(table: Mapping[str, Any], name: str) -> TrainConfig:
-    """The defaults, updated with a table, whose names, types and ranges are checked.
+    """The defaults, updated with a table, whose names, types, ranges and learners are checked.
 
     Raises:
-        ConfigError: see ``egparse.config.fields.updated``.
+        ConfigError: see ``egparse.config.fields.updated``; also an unknown learner or option.
     """
     table = as_tables(table)
     parser = table.get("parser")
     order = parser.get("order") if isinstance(parser, Mapping) else None
     config: TrainConfig = updated(defaults_for(order), table, name)
+    for one in fields(config):
+        learning = getattr(config, one.name)
+        if isinstance(learning, LearningConfig):
+            _check_learner(learning, f"{name}: {one.name}", one.name)
     return config
+
+
+def _check_learner(learning: LearningConfig, key: str, section: str) -> None:
+    """Raise ConfigError for an unknown learner, an option that it does not have, or a value that
+    the option cannot have.
+    """
+    for option in learning.options:
+        of_eg = about(type(learning), option)["meaning"].startswith("eg-online: ")
+        if option in ("c", "seed", "loss") or of_eg:
+            setting = option if option == "seed" else f"{section}.{option}"
+            raise ConfigError(f"{key}.options.{option}: expected the setting {setting} instead")
+    learner = learning.learner
+    if learner not in LEARNERS:
+        raise ConfigError(
+            f"{key}.learner: expected a learner among {', '.join(LEARNERS)}, got {shown(learner)}"
+            + did_you_mean(learner, LEARNERS)
+        )
+    known = OPTIONS.get(learner, {})
+    for option, value in learning.options.items():
+        if option not in known:
+            listed = ", ".join(known) or "none"
+            raise ConfigError(
+                f"{key}.options.{option}: unknown option {option!r}: those of the learner "
+                f"{learner} are: {listed}{did_you_mean(option, known)}"
+            )
+        if not _has_type(value, known[option]):
+            fault = expected(range_of(known[option]), value)
+            raise ConfigError(f"{key}.options.{option}: {fault}")
+
+
+def _has_type(value: object, hint: Any) -> bool:
+    from pydantic import TypeAdapter, ValidationError  # costs 0.1 s: only where needed
+
+    if isinstance(value, bool) and hint is not bool:
+        return False
+    try:
+        TypeAdapter(hint).validate_python(value, strict=not isinstance(value, int))
+    except ValidationError:
+        return False
+    return True
 
 
 def as_tables(table: Mapping[str, Any]) -> dict[str, Any]:

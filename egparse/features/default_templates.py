@@ -139,3 +139,37 @@ SIBLING_CLASS_TEMPLATES = ("h.class6 s.class6 d.class6", "s.class6 d.class6")
 
 GRANDPARENT_CLASS_TEMPLATES = ("g.class6 h.class6 d.class6", "g.class6 d.class6")
 """The same for grandparents."""
+
+LABEL_TEMPLATES = (
+    "bias", "upos[0]|head_upos[0]|side[0]", "xpos[0]|head_xpos[0]|side[0]",
+    "xpos[0]|head_xpos[0]|distance[0]", "lower[0]|side[0]", "lower[0]|head_upos[0]|side[0]",
+    "lower[0]|head_xpos[0]|xpos[0]", "head_lower[0]|upos[0]|side[0]",
+    "head_lower[0]|xpos[0]|side[0]", "lower[0]|head_lower[0]", "stem[0]|head_stem[0]",
+    "suffix3[0]|head_xpos[0]|side[0]", "head_suffix3[0]|xpos[0]|side[0]",
+    "shape[0]|head_upos[0]|side[0]", "feats[0]|head_feats[0]|side[0]",
+    "feats[0]|head_upos[0]|side[0]", "head_feats[0]|upos[0]|side[0]", "xpos[-1]|xpos[0]|side[0]",
+    "xpos[0]|xpos[1]|side[0]", "lower[-1]|xpos[0]|side[0]", "lower[1]|xpos[0]|side[0]",
+    "first_lower[0]|upos[0]|head_upos[0]", "first_lower[0]|lower[0]",
+    "first_lower[0]|head_lower[0]", "first_lower[0]|xpos[0]|side[0]",
+    "first_xpos[0]|xpos[0]|head_xpos[0]", "first_upos[0]|head_lower[0]|side[0]",
+    "first_upos[0]|lower[0]|side[0]", "last_xpos[0]|xpos[0]|head_xpos[0]",
+    "last_lower[0]|upos[0]|side[0]", "first_upos[0]|last_upos[0]|xpos[0]",
+    "lefts[0]|rights[0]|xpos[0]", "lefts[0]|head_upos[0]|xpos[0]",
+    "inner_upos[0]|upos[0]|head_upos[0]", "inner_xpos[0]|xpos[0]|side[0]",
+    "inner_lower[0]|upos[0]|side[0]", "inner_upos[0]|head_lower[0]|upos[0]",
+    "outer_upos[0]|upos[0]|head_upos[0]", "outer_xpos[0]|xpos[0]|side[0]",
+    "outer_lower[0]|upos[0]|side[0]", "outer_upos[0]|head_lower[0]|upos[0]", "lower[0]|distance[0]",
+    "lower[0]|lower[1]|side[0]", "lower[-1]|lower[0]|side[0]", "upos[-1]|upos[0]|upos[1]",
+    "shape[0]|xpos[0]|head_xpos[0]", "first_lower[0]|shape[0]", "inner_lower[0]|lower[0]",
+    "outer_lower[0]|lower[0]", "inner_upos[0]|outer_upos[0]|upos[0]",
+    "grand_upos[0]|head_upos[0]|upos[0]", "grand_upos[0]|head_xpos[0]|xpos[0]",
+)  # fmt: skip
+"""Both ends of the arc, their side and distance, and the dependent's children, siblings and
+grandparent.
+"""
+
+SUPERTAG_TEMPLATES = (
+    "supertags[0]", "supertags[0]|head_upos[0]|side[0]", "supertags[0]|xpos[0]|head_xpos[0]",
+    "supertags[0]|lower[0]",
+)  # fmt: skip
+"""Templates over supertags, added where there are any."""

@@ -21,9 +21,8 @@ from egparse.layers import LAYERS, LEMMAS, SUPERTAGS, TAG_LAYERS
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.pipeline.constraints import ResolvedConstraints
-from egparse.sequences.joint.morphology import MorphologyTagger
 from egparse.sequences.labeller import Labeller
-from egparse.sequences.lemmas.lemmatiser import Lemmatiser
+from egparse.sequences.lemmatiser import Lemmatiser
 from egparse.sequences.tagger import LabelsWithProbabilities, Tagger, iob2_kinds
 from egparse.types import Floats, Ints
 
@@ -48,7 +47,7 @@ class Predictors:
     taggers: Mapping[str, Tagger] = field(default_factory=dict)
     parser: Parser | SecondOrderParser | None = None
     labeller: Labeller | None = None
-    morphology: MorphologyTagger | None = field(default=None, kw_only=True)
+    morphology: Tagger | None = field(default=None, kw_only=True)
     supertagger: Tagger | None = field(default=None, kw_only=True)
     lemmatiser: Lemmatiser | None = field(default=None, kw_only=True)
 
@@ -200,7 +199,7 @@ def predict_tags(
             probabilities[layer] = np.full(words.n_words, np.nan) if found is None else found
     order = [layer for layer in TAG_LAYERS if layer in values]
     if model.supertagger is not None and "heads" in layers:
-        model.columns.put_tags(words, SUPERTAGS, model.supertagger.predict(words))
+        model.columns.put_tags(words, SUPERTAGS, model.supertagger.choose(words))
     return TaggedWords(
         words,
         Prediction(
@@ -287,16 +286,16 @@ def _tag(
 ) -> tuple[Ints, Floats | None]:
     """The labels of a layer of tags, with their probabilities or None."""
     tagger = model.taggers[layer]
+    labels = tagger.choose(words, allowed)
     if not with_probabilities:
-        return tagger.predict(words, allowed), None
+        return labels, None
     kinds = iob2_kinds(model.columns.labels[layer].strings) if layer == "spans" else None
-    labels, probabilities = tagger.predict_with_probabilities(words, allowed, kinds)
-    return labels, probabilities
+    return labels, tagger.probabilities(words, labels, allowed, kinds)
 
 
 def _tag_together(
     model: Predictors,
-    tagger: MorphologyTagger,
+    tagger: Tagger,
     words: Words,
     layers: Collection[str],
     given: Mapping[str, Ints],

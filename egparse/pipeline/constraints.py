@@ -29,7 +29,7 @@ from egparse.parsing.constraints import FREE, ArcConstraints
 from egparse.parsing.long_sentences import LONGEST
 from egparse.schemes import OUTSIDE, find_tag_fault
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
-from egparse.sequences.lemmas.lemmatiser import LemmaConstraints
+from egparse.sequences.lemmatiser import LemmaConstraints
 from egparse.types import Ints, Mask
 
 Value = str | int

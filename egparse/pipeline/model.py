@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from egparse.classes.columns import MAX_COLUMNS, MAX_TABLES
-from egparse.config.named_losses import probabilistic_layers
-from egparse.config.old_tables import config_table_of
+from egparse.config.removed import without_removed
 from egparse.errors import ConfigError, EgparseError, ModelFileError
 from egparse.features.forms import OBSERVABLES
-from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
+from egparse.features.vocabulary import Vocabulary
 from egparse.layers import (
     LAYERS,
+    MORPHOLOGY,
     SUPERTAGS,
     TAG_LAYERS,
 )
@@ -33,9 +33,8 @@ from egparse.pipeline.text import given_numbers, kept_tags, label_strings, put_b
 from egparse.pipeline.text_reader import Reader, reader_of
 from egparse.pipeline.weights import sizes, strongest
 from egparse.sentences import Sentence
-from egparse.sequences.joint.morphology import MorphologyTagger
 from egparse.sequences.labeller import Labeller
-from egparse.sequences.lemmas.lemmatiser import Lemmatiser
+from egparse.sequences.lemmatiser import Lemmatiser
 from egparse.sequences.tagger import Tagger
 from egparse.storage.collector import collector_paused
 from egparse.storage.header import check_header
@@ -483,41 +482,37 @@ class Model(Predictors):
         taggers = {}
         for layer, section in read["taggers"].items():
             section.require(layer in labels, "", "a layer with labels", "one without")
-            taggers[layer] = Tagger.from_payload(section, columns.names, len(labels[layer]))
+            taggers[layer] = Tagger.from_payload(section, columns, layer)
         joint = read["morphology"]
-        morphology = joint and MorphologyTagger.from_payload(joint, columns.names, labels)
+        morphology = joint and Tagger.from_payload(joint, columns, MORPHOLOGY)
         if joint is not None:
             twice = [layer for layer in morphology.layers if layer in taggers]
             joint.require(not twice, "layers", "layers without a tagger of their own", twice)
         of_super = read["supertagger"]
         if of_super is not None:
             of_super.require(SUPERTAGS in labels, "", "labels of supertags", "none")
-        n_supertags = len(labels.get(SUPERTAGS, ()))
         parser, labeller, splitter = read["parser"], read["labeller"], read["splitter"]
         if labeller is not None:
             labeller.require("deprels" in labels, "", "labels of deprels", "none")
             labeller.require(parser is not None, "", "a parser", "none")
         of_lemmas = read["lemmatiser"]
-        n_tags = FIRST_VALUE + len(labels.get("upos", ()))
-        table = config_table_of(header)
         model = cls(
             columns=columns,
             taggers=taggers,
             morphology=morphology,
-            lemmatiser=of_lemmas and Lemmatiser.from_payload(of_lemmas, columns.names, n_tags),
-            supertagger=of_super and Tagger.from_payload(of_super, columns.names, n_supertags),
+            lemmatiser=of_lemmas and Lemmatiser.from_payload(of_lemmas, columns),
+            supertagger=of_super and Tagger.from_payload(of_super, columns, SUPERTAGS),
             parser=parser and parser_of(parser, columns),
             labeller=labeller and Labeller.from_payload(labeller, columns),
             language=header["language"],
             record=header["record"],
-            config_table=table,
+            config_table=without_removed(header["config"]),
             splitter=splitter and Splitter.from_payload(splitter, columns.class_tables),
             tokeniser=read["tokeniser"] and Tokeniser.from_payload(read["tokeniser"]),
             expander=read["expander"] and Expander.from_payload(read["expander"]),
             exceptions=read["exceptions"] and Exceptions.from_payload(read["exceptions"]),
         )
-        known = header.get("probabilistic")  # not in model files of format 1
-        layers = probabilistic_layers(table, model.layers) if known is None else tuple(known)
+        layers = tuple(header["probabilistic"])
         _check_layers(header["layers"], layers, model.layers)
         return replace(model, probabilistic=layers)
 

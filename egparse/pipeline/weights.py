@@ -9,7 +9,7 @@ import numpy as np
 
 from egparse.features.word_table import Columns
 from egparse.layers import EXPANDER, LEMMAS, MORPHOLOGY, SPLITTER, SUPERTAGS, TOKENISER
-from egparse.sequences.sequence_model import SequenceModel
+from egparse.sequences.model import SequenceModel
 
 if TYPE_CHECKING:
     from egparse.pipeline.model import Model
@@ -25,7 +25,8 @@ def strongest(model: Model, layer: str, count: int) -> list[tuple[str, str, floa
         return strongest_attributes(found, columns, model.lemmatiser.part_labels, count)
     labels: Sequence[str | None] = columns.labels[layer].strings
     if model.morphology is not None and layer in model.morphology.layers:
-        labels = model.morphology.part_labels(layer, columns.labels)
+        assert model.morphology.combinations is not None
+        labels = model.morphology.combinations.part_labels(layer, columns.labels)
     return strongest_attributes(found, columns, labels, count)
 
 
@@ -53,7 +54,7 @@ def sizes(model: Model) -> dict[str, dict[str, int]]:
 def _sequence_models(model: Model) -> dict[str, Any]:
     models = {layer: tagger.model for layer, tagger in model.taggers.items()}
     if model.morphology is not None:
-        models |= dict.fromkeys(model.morphology.layers, model.morphology.tagger.model)
+        models |= dict.fromkeys(model.morphology.layers, model.morphology.model)
     if model.supertagger is not None:
         models[SUPERTAGS] = model.supertagger.model
     if model.lemmatiser is not None:

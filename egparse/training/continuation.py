@@ -18,7 +18,6 @@ from egparse.config.reading import (
     config_of_model,
     learning_sections,
     refuse_without_effect,
-    without_removed,
 )
 from egparse.config.sections import ORDER_1, LearningConfig, ParserConfig, PrunerConfig, TrainConfig
 from egparse.config.tasks import section_of
@@ -30,16 +29,12 @@ from egparse.fitting.choose_learner import check_continues
 from egparse.fitting.jobs import present_jobs, working_with
 from egparse.fitting.progress import Listener, silent
 from egparse.fitting.task import fit
-from egparse.layers import MORPHOLOGY, SUPERTAGS, TAG_LAYERS
+from egparse.layers import MORPHOLOGY, TAG_LAYERS
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.pipeline.annotate import Predictors
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.sequences.joint.task import over
-from egparse.sequences.lemmas.task import over_lexicon
-from egparse.sequences.tree_columns import tree_column_names
-from egparse.sequences.warm_start import extend_model
 from egparse.text.exceptions.table import AUTO, read_exceptions
 from egparse.training.checks import check_for_corpus, check_settings, with_language
 from egparse.training.columns import (
@@ -83,15 +78,14 @@ def configure(base: Model, table: Mapping[str, Any], name: str = "configuration"
             that the base fixes (its templates, orders, sizes of tables), or a learner that cannot
             continue from a base.
     """
-    of_base = without_removed(base.config_table)
-    before = check_config(of_base, "the base model")
+    before = check_config(base.config_table, "the base model")
     if _names_tables(table):
         raise ConfigError(
             f"{name}: classes: expected none beside a base model, whose tables of word classes "
             "stay, got some"
         )
     table = {key: value for key, value in table.items() if key != "classes"}
-    config = check_config(merge_tables(of_base, table), name)
+    config = check_config(merge_tables(base.config_table, table), name)
     refuse_without_effect(table, config, name)
     _refuse_other_taggers(base, before, config, name)
     for section in _sections(base):
@@ -252,32 +246,14 @@ def _is_read(layer: str, base: Model, config: TrainConfig) -> bool:
 
 def over_columns(base: Predictors, columns: Columns) -> Predictors:
     """Predictors over columns that extend theirs; what is new scores 0."""
-    labels = {layer: len(known) for layer, known in columns.labels.items()}
-    labeller = base.labeller
-    if labeller is not None:
-        names = tree_column_names(columns)
-        model = extend_model(labeller.model, names, labels["deprels"])
-        labeller = replace(labeller, model=model)
-    taggers = {
-        layer: replace(tagger, model=extend_model(tagger.model, columns.names, labels[layer]))
-        for layer, tagger in base.taggers.items()
-    }
-    morphology = base.morphology
-    if morphology is not None:
-        morphology = over(morphology, morphology.combinations, columns)
-    supertagger = base.supertagger
-    if supertagger is not None:
-        model = extend_model(supertagger.model, columns.names, labels[SUPERTAGS])
-        supertagger = replace(supertagger, model=model)
-    parser = base.parser and _over(base.parser, columns)
     return Predictors(
         columns,
-        taggers,
-        parser,
-        labeller,
-        morphology=morphology,
-        lemmatiser=base.lemmatiser and over_lexicon(base.lemmatiser, columns.names),
-        supertagger=supertagger,
+        {layer: tagger.over(columns) for layer, tagger in base.taggers.items()},
+        base.parser and _over(base.parser, columns),
+        base.labeller and base.labeller.over(columns),
+        morphology=base.morphology and base.morphology.over(columns),
+        lemmatiser=base.lemmatiser and base.lemmatiser.over(columns),
+        supertagger=base.supertagger and base.supertagger.over(columns),
     )
 
 

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from egparse.config.reading import check_config, config_of_model, without_removed
+from egparse.config.reading import check_config, config_of_model
 from egparse.config.sections import LearningConfig, TrainConfig, WordLabelConfig
 from egparse.config.tasks import section_of
 from egparse.errors import EgparseError
@@ -45,15 +45,12 @@ from egparse.parsing.second_order.training import SecondOrderTask, check_second_
 from egparse.pipeline.annotate import Predictors
 from egparse.pipeline.model import Model
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
-from egparse.sequences.joint.morphology import MorphologyTagger
-from egparse.sequences.joint.task import MorphologyTask, over
 from egparse.sequences.labeller import Labeller
-from egparse.sequences.labeller_task import DevelopmentTrees, LabellerTask
-from egparse.sequences.lemmas.lemmatiser import Lemmatiser
-from egparse.sequences.lemmas.task import LemmaTask
-from egparse.sequences.sequence_model import without_small_weights
+from egparse.sequences.labelling import DevelopmentTrees, LabellerTask
+from egparse.sequences.lemmatiser import Lemmatiser
+from egparse.sequences.lemmatising import LemmaTask
 from egparse.sequences.tagger import Tagger
-from egparse.sequences.tagger_task import TaggerTask
+from egparse.sequences.tagging import TaggerTask
 from egparse.storage.quantised_weights import quantise
 from egparse.text.exceptions.table import read_exceptions
 from egparse.text.splitting.splitter import Splitter
@@ -90,21 +87,13 @@ class StepLearner:
     multiplies each C: the greater it is, the closer the weights stay. None: 1 for a model that has
     only learned in steps, ``STRENGTH`` for one that was trained to its end. A learner is not made
     for several threads at once.
-
-    Raises:
-        EgparseError: a model with an ensemble of parsers.
     """
 
     def __init__(self, model: Model, *, strength: float | None = None) -> None:
         if strength is None:
             strength = STRENGTH if model.record.get("tasks") else 1.0
         self.origin, self.strength = model, strength
-        self.config = check_config(without_removed(model.config_table), "the model")
-        if self.config.parser.ensemble > 1:
-            raise EgparseError(
-                "learning in steps: expected a single parser, got a model with an ensemble "
-                f"(parser.ensemble = {self.config.parser.ensemble})"
-            )
+        self.config = check_config(model.config_table, "the model")
         self.predictors = Predictors(
             model.columns,
             model.taggers,
@@ -158,7 +147,7 @@ class StepLearner:
         for layer in TAG_LAYERS:
             if layer in self.predictors.taggers:
                 tagger = self.predictors.taggers[layer]
-                tags = tagger.predict(part.words)
+                tags = tagger.choose(part.words)
                 if layer in chosen:
                     losses |= self._tag(layer, tagger, part)
                 part = part._replace(words=columns.with_tags(part.words, layer, tags))
@@ -167,7 +156,7 @@ class StepLearner:
         if "heads" in chosen or "deprels" in chosen:
             supertagger = self.predictors.supertagger
             if supertagger is not None:  # it stays as it was trained
-                tags = supertagger.predict(part.words)
+                tags = supertagger.choose(part.words)
                 part = part._replace(words=columns.with_tags(part.words, SUPERTAGS, tags))
             losses |= self._parse(part, chosen)
         self.steps += 1
@@ -231,9 +220,9 @@ class StepLearner:
             self.predictors.columns,
             part,
             _nothing(self.predictors.columns),
-            settings,
-            self._seed,
-            tagger,
+            config=settings,
+            seed=self._seed,
+            base=tagger,
             in_full=True,
         )
         learned = _step(task.prepare(), tagger)
@@ -249,14 +238,15 @@ class StepLearner:
         base = self.predictors.lemmatiser
         assert base is not None
         settings = in_steps(self.config.lemmas, self.strength)
-        task = LemmaTask(columns, part, _nothing(columns), settings, self._seed, base, in_full=True)
+        nothing = _nothing(columns)
+        task = LemmaTask(
+            columns, part, nothing, config=settings, seed=self._seed, base=base, in_full=True
+        )
         learned = _step(task.prepare(), base)
         self.predictors = replace(self.predictors, lemmatiser=learned.predictor)
         return {LEMMAS: learned.loss}
 
-    def _tag_together(
-        self, tagger: MorphologyTagger, part: Part, chosen: Sequence[str]
-    ) -> dict[str, float]:
+    def _tag_together(self, tagger: Tagger, part: Part, chosen: Sequence[str]) -> dict[str, float]:
         """Learn the layers of one tagger, and return their loss under the first chosen one.
 
         Where a sentence lacks some of them, or they are not to be learned, it gets the best tags
@@ -285,22 +275,22 @@ class StepLearner:
             }
             part = part._replace(sentences=self._completed(part, tagger.predict(part.words, fixed)))
             labels = {one: columns.label_numbers(part.sentences, one) for one in tagger.layers}
+        assert tagger.combinations is not None
         combinations = tagger.combinations.extended(labels)
-        base = over(tagger, combinations, columns)
-        task = MorphologyTask(
+        base = tagger.over(columns, combinations)
+        task = TaggerTask(
             MORPHOLOGY,
             columns,
             part,
             _nothing(columns),
-            in_steps(self.config.morphology, self.strength),
-            self._seed,
-            base.tagger,
+            combinations,
+            config=in_steps(self.config.morphology, self.strength),
+            seed=self._seed,
+            base=base,
             in_full=True,
-            combinations=combinations,
         )
-        learned = _step(task.prepare(), base.tagger)
-        morphology = MorphologyTagger(learned.predictor, combinations)
-        self.predictors = replace(self.predictors, morphology=morphology)
+        learned = _step(task.prepare(), base)
+        self.predictors = replace(self.predictors, morphology=learned.predictor)
         return {chosen[0]: learned.loss}
 
     def _completed(self, part: Part, labels: Mapping[str, Ints]) -> list[Sentence]:
@@ -381,29 +371,20 @@ class StepLearner:
         """The model with weights as a model file holds them."""
         columns, taggers = self.predictors.columns, self.predictors.taggers
         parser, labeller = self.predictors.parser, self.predictors.labeller
-        nothing = _nothing(columns)
+        config, origin = self.config, self.origin
         stored = {
-            layer: TaggerTask(
-                layer, columns, nothing, nothing, getattr(self.config, layer), 0
-            ).as_stored(tagger)
-            if tagger is not self.origin.taggers.get(layer)
+            layer: tagger.reduced(getattr(config, layer), columns)
+            if tagger is not origin.taggers.get(layer)
             else tagger
             for layer, tagger in taggers.items()
         }
-        morphology = self.predictors.morphology
-        if morphology is not None and morphology is not self.origin.morphology:
-            settings, combinations = self.config.morphology, morphology.combinations
-            task = MorphologyTask(
-                MORPHOLOGY, columns, nothing, nothing, settings, 0, combinations=combinations
-            )
-            morphology = task.joined(task.as_stored(morphology.tagger))
-        lemmatiser = self.predictors.lemmatiser
-        if lemmatiser is not None and lemmatiser is not self.origin.lemmatiser:
-            lemmas = LemmaTask(columns, nothing, nothing, self.config.lemmas, 0)
-            lemmatiser = lemmas.as_stored(lemmatiser)
+        morphology, lemmatiser = self.predictors.morphology, self.predictors.lemmatiser
+        if morphology is not None and morphology is not origin.morphology:
+            morphology = morphology.reduced(config.morphology)
+        if lemmatiser is not None and lemmatiser is not origin.lemmatiser:
+            lemmatiser = lemmatiser.reduced(config.lemmas)
         if labeller is not None:
-            threshold = self.config.labeller.weight_threshold
-            labeller = replace(labeller, model=without_small_weights(labeller.model, threshold))
+            labeller = labeller.reduced(config.labeller)
         if isinstance(parser, SecondOrderParser):
             pruner = replace(parser.pruner, weights=quantise(parser.pruner.weights))
             parser = replace(parser, pruner=pruner, weights=quantise(parser.weights))
@@ -446,13 +427,15 @@ def untrained_model(
     for layer in TAG_LAYERS:
         if layer in layers:
             settings = in_steps(getattr(config, layer))
-            task = TaggerTask(layer, columns, part, nothing, settings, config.seed, in_full=True)
+            task = TaggerTask(
+                layer, columns, part, nothing, config=settings, seed=config.seed, in_full=True
+            )
             taggers[layer] = task.as_stored(task.prepare().current())
             part = part._replace(words=columns.with_tags(part.words, layer, task.gold))
     lemmatiser: Lemmatiser | None = None
     if LEMMAS in layers:
         lemmas = in_steps(config.lemmas)
-        of_lemmas = LemmaTask(columns, part, nothing, lemmas, config.seed, in_full=True)
+        of_lemmas = LemmaTask(columns, part, nothing, config=lemmas, seed=config.seed, in_full=True)
         lemmatiser = of_lemmas.as_stored(of_lemmas.prepare().current())
     parser: Parser | SecondOrderParser | None = None
     labeller: Labeller | None = None
@@ -516,7 +499,7 @@ def _splitter(
     parts = splitter_parts(sentences, None, config)
     if parts is None:
         return None
-    task = SplitterTask(parts, config.splitter, config.seed, columns.class_tables)
+    task = SplitterTask(parts, columns.class_tables, config=config.splitter, seed=config.seed)
     return fit(task, lambda event: None).predictor
 
 
@@ -558,9 +541,9 @@ def _labeller_task(
         _nothing(columns),
         DevelopmentTrees(_NO_HEADS, _NO_HEADS),
         False,
-        settings,
-        seed,
-        base,
+        config=settings,
+        seed=seed,
+        base=base,
         in_full=True,
     )
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from cli.program import run, run_process
 
-from egparse.cli.commands.experiment import EPILOG, NAMES, experiment
+from egparse.cli.commands.experiment import EPILOG, experiment
+from egparse.cli.terminal.completion import EXPERIMENTS as NAMES
 from egparse.errors import ConfigError
 
 

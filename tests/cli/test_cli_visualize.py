@@ -18,7 +18,7 @@ import pytest
 from cli.conftest import Trained
 from cli.program import complaint, run
 
-from egparse.cli.annotating.source import Input
+from egparse.cli.annotating.inputs import Input
 from egparse.cli.commands.visualize import visualize
 from egparse.cli.options import InputFormat
 from egparse.pipeline.model import Model

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from house.package import ROOT
 
-from egparse.cli.commands.experiment import NAMES
+from egparse.cli.terminal.completion import EXPERIMENTS as NAMES
 from egparse.experiments.report.claims import VERDICTS
 
 

@@ -245,7 +245,6 @@ def test_what_does_not_fit_is_said(overrides: list[str], expected: str) -> None:
     [
         (["upos.learner=cd"], "--set upos.bigrams=false"),
         (["upos.learner=hmm", "upos.bigrams=false"], "hmm fits label sequences only"),
-        (["upos.learner=hmm", "upos.order=2"], "set order = 1"),
         (["upos.learner=hmm", 'upos.templates=["normal[0]"]'], "such as the template 'bias'"),
         (["upos.learner=hmm", "upos.loss=max-margin"], "hmm counts and minimises no loss"),
         (

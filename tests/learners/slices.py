@@ -22,7 +22,7 @@ from egparse.parsing.candidates import build_arc_filter, candidates_with_correct
 from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, ArcColumns
 from egparse.parsing.tree_inference import Trees
 from egparse.sentences import Sentence
-from egparse.sequences.sequence_model import build_index, keys_of
+from egparse.sequences.model import build_index, keys_of
 from egparse.sequences.sequence_problem import SequenceProblem
 from egparse.training.columns import build_columns
 

@@ -32,7 +32,7 @@ from egparse.parsing.long_sentences import LONGEST
 from egparse.pipeline.constraints import Constraints, labels_below
 from egparse.schemes import to_iob2
 from egparse.sentences import Sentence
-from egparse.sequences.sequence_model import SequenceModel
+from egparse.sequences.model import SequenceModel
 from egparse.sequences.tagger import Tagger
 from egparse.structures.trees.nonprojective import argmax
 
@@ -225,7 +225,7 @@ def path_score(
 @pytest.mark.parametrize("layer", ["upos", "spans"])
 def test_taggers_find_the_best_sequence_that_is_allowed(layer: str) -> None:
     model = quick_model()
-    tagger = Tagger(model.taggers[layer].model, None)
+    tagger = Tagger(model.taggers[layer].model, None, (layer,))
     own = tagger.model
     words = model.columns.words([s.forms[:4] for s in sample("dev")[:12]])
     unary = unary_scores(own, words)
@@ -236,7 +236,7 @@ def test_taggers_find_the_best_sequence_that_is_allowed(layer: str) -> None:
     options = [list(range(own.n_labels))] * len(unary)
     for row, word in enumerate(limited):
         options[word] = np.flatnonzero(allowed[row]).tolist()
-    found = tagger.predict(words, AllowedLabels(limited, allowed))
+    found = tagger.choose(words, AllowedLabels(limited, allowed))
     possible = set()
     for first, end in itertools.pairwise(words.starts):
         # a free word's labels: all that matter are the best few, but for spans every one is tried
@@ -270,11 +270,11 @@ def test_allowed_labels_may_leave_the_dictionary() -> None:
     outside = model.columns.labels["spans"].strings.index("O")
     inside = next(k for k, tag in enumerate(model.columns.labels["spans"].strings) if tag[0] == "I")
     only_outside = TagDictionary({}, {"": [outside]})  # has no tag that could stand before I
-    tagger = Tagger(own, only_outside)
+    tagger = Tagger(own, only_outside, ("spans",))
     words = model.columns.words([("a", "b"), ("c", "d")])
     only = np.zeros((1, own.n_labels), dtype=bool)
     only[0, inside] = True
-    found = tagger.predict(words, AllowedLabels(np.array([1]), only))
+    found = tagger.choose(words, AllowedLabels(np.array([1]), only))
     assert found[1] == inside
     assert own.transitions[found[0], inside] > -np.inf
     assert found[2:].tolist() == [outside, outside]

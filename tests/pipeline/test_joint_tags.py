@@ -20,8 +20,7 @@ from egparse.pipeline.annotate import ABSENT, predict
 from egparse.pipeline.constraints import Constraints
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.sequences.joint.morphology import MorphologyTagger
-from egparse.sequences.tagger import candidates_of
+from egparse.sequences.tagger import Tagger, candidates_of
 from egparse.training.run import train
 from egparse.types import Floats, Mask
 
@@ -29,7 +28,7 @@ TAGS = ("upos", "xpos", "feats")
 FORMS = [sentence.forms[:3] for sentence in sample("dev")[:25] if len(sentence) >= 3]
 
 
-def tagger() -> MorphologyTagger:
+def tagger() -> Tagger:
     found = quick_joint_model().morphology
     assert found is not None
     return found
@@ -42,7 +41,7 @@ def words() -> Words:
 def candidate_mask() -> Mask:
     """The combinations (words, combinations) that the tag dictionary lists for each word."""
     own, size = words(), len(tagger().combinations.numbers)
-    candidates = candidates_of(own, tagger().tagger.dictionary, size)
+    candidates = candidates_of(own, tagger().dictionary, size)
     mask = np.zeros((own.n_words, size), dtype=bool)
     mask[np.repeat(np.arange(own.n_words), np.diff(candidates.starts)), candidates.labels] = True
     return mask
@@ -70,7 +69,7 @@ def paths(mask: Mask, first: int) -> Floats:
     """The score of every sequence of three combinations from a word on, -inf where one of them is
     not left.
     """
-    model = tagger().tagger.model
+    model = tagger().model
     assert model.classes is not None
     unary = np.where(mask, unary_scores(model, words()), -np.inf)[first : first + 3]
     bigrams = model.transitions[np.ix_(model.classes, model.classes)].astype(float)
@@ -187,7 +186,7 @@ def test_the_tagger_does_not_run_where_all_tags_are_given(monkeypatch: pytest.Mo
     def refuse(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(MorphologyTagger, "predict", refuse)
+    monkeypatch.setattr(Tagger, "predict", refuse)
     found = predict(model, own, model.layers, given)
     for layer in TAGS:
         np.testing.assert_array_equal(found.values[layer], given[layer])

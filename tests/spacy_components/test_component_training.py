@@ -127,7 +127,7 @@ def test_tables_of_word_classes_are_settings_of_training(tmp_path: Path) -> None
     }
     nlp.initialize(lambda: examples)
     tagger = nlp.get_pipe("egparse_tagger").model
-    tags = tagger.taggers["upos"] if tagger.morphology is None else tagger.morphology.tagger
+    tags = tagger.taggers["upos"] if tagger.morphology is None else tagger.morphology
     assert "class[0]" in tags.model.templates.texts
     nlp.to_disk(tmp_path / "nlp")
     loaded = spacy.load(tmp_path / "nlp")

@@ -134,9 +134,9 @@ def test_a_parser_alone_tags_for_itself(nlp: Language, model_path: Path) -> None
 def test_one_model_does_not_tag_twice(nlp: Language, monkeypatch: pytest.MonkeyPatch) -> None:
     from egparse.sequences.tagger import Tagger
 
-    predict, runs = Tagger.predict, []
+    choose, runs = Tagger.choose, []
     monkeypatch.setattr(
-        Tagger, "predict", lambda self, *rest: runs.append(self) or predict(self, *rest)
+        Tagger, "choose", lambda self, *rest: runs.append(self) or choose(self, *rest)
     )
     nlp("A dog barks at  the cat.")
     assert len(runs) == 5  # UPOS, XPOS, FEATS, spans, supertags

@@ -17,7 +17,7 @@ from storage.small_model import packed, plain
 
 from egparse.errors import ModelFileError
 from egparse.pipeline.model import Model
-from egparse.sequences.joint.morphology import MOST_COMBINATIONS
+from egparse.sequences.combinations import MOST_COMBINATIONS
 from egparse.storage.model_file import read_model
 
 Section = dict[str, Any]
@@ -79,7 +79,7 @@ class Sizes(NamedTuple):
 def sizes() -> Sizes:
     tagger = quick_joint_model().morphology
     assert tagger is not None
-    model = tagger.tagger.model
+    model = tagger.model
     return Sizes(len(tagger.combinations.numbers), model.n_parts, len(model.opening))
 
 
@@ -148,7 +148,7 @@ def beyond(dictionary: list[Any]) -> list[Any]:
         (
             "tagger.model.longer",
             lambda _: [np.zeros((sizes().classes,) * 3, np.float32)],
-            "morphology.tagger.model.longer: expected bigrams only, got longer n-grams",
+            "morphology.tagger.model.longer: expected a list of at most 0, got 1",
         ),
         (
             "tagger.model.row_labels",

@@ -1,4 +1,4 @@
-"""One tagger of UPOS, XPOS and FEATS where words lack tags, and beside teachers."""
+"""One tagger of UPOS, XPOS and FEATS where words lack tags."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from egparse.fitting.task import Part
 from egparse.io.corpus import read_corpus
 from egparse.layers import MORPHOLOGY
 from egparse.sentences import Sentence
-from egparse.sequences.joint.task import MorphologyTask
+from egparse.sequences.tagging import TaggerTask
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.joint import lacking_layers, layers_together
 from egparse.training.run import train
-from egparse.training.teachers import tagged_words
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 TAGS = ("upos", "xpos", "feats")
@@ -91,14 +90,12 @@ def test_a_joint_base_goes_on_with_whole_tags_only() -> None:
 def test_words_of_the_development_part_without_a_tag_do_not_count() -> None:
     model = quick_joint_model()
     assert model.morphology is not None
-    tagger, combinations = model.morphology.tagger, model.morphology.combinations
+    tagger, combinations = model.morphology, model.morphology.combinations
 
-    def task(dev: Sequence[Sentence]) -> MorphologyTask:
+    def task(dev: Sequence[Sentence]) -> TaggerTask:
         parts = [Part(list(own), model.columns.words([s.forms for s in own])) for own in ([], dev)]
         settings = quick_joint().morphology
-        return MorphologyTask(
-            MORPHOLOGY, model.columns, *parts, settings, 0, combinations=combinations
-        )
+        return TaggerTask(MORPHOLOGY, model.columns, *parts, combinations, config=settings, seed=0)
 
     predicted = list(model([Sentence(one.forms) for one in TRAIN[:3]]))
     partly = task([without(predicted[0], "xpos"), *predicted[1:]])
@@ -111,15 +108,3 @@ def test_words_of_the_development_part_without_a_tag_do_not_count() -> None:
     bare = task([Sentence(one.forms) for one in predicted])
     assert bare.score() is None
     assert bare.scores(tagger) == dict.fromkeys(TAGS)
-
-
-def test_what_teachers_annotate_has_the_tags_of_a_joint_tagger() -> None:
-    model = quick_joint_model()
-    sentences = [Sentence(one.forms) for one in sample("dev")[:5]]
-    words = tagged_words(sentences, model)
-    for layer in TAGS:
-        strings = model.columns.labels[layer].strings
-        column = words.values[:, model.columns.number(layer)]
-        found = [model.columns.describe(layer, value) for value in column.tolist()]
-        assert set(found) <= set(strings)
-        assert found == [tag for one in model(sentences) for tag in getattr(one, layer)]

@@ -23,7 +23,7 @@ from egparse.fitting.task import Part
 from egparse.learners.eg.path import PathConfig
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.sequences.joint.task import combinations_of, over
+from egparse.sequences.tagging import combinations_of
 from egparse.training.columns import build_columns
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.joint import layers_together
@@ -132,7 +132,6 @@ def test_a_model_whose_bigrams_see_agreement_is_stored_and_continued(tmp_path: P
             {"morphology": {"c": 3.0}, "upos": {"c": 3.0}},
             r"morphology\.c: has no effect where \[upos\], \[xpos\] or \[feats\] is changed",
         ),
-        ({"morphology": {"order": 2}}, r"morphology\.order: expected 1, as tags of several"),
         ({"morphology": {"joint": "maybe"}}, r"morphology\.joint: expected "),
     ],
 )
@@ -195,7 +194,7 @@ def test_held_infinitely_close_a_joint_model_is_the_base() -> None:
     near = gone_on(base, OLD[:30], base_strength=1e9)
     assert base.morphology is not None
     assert near.morphology is not None
-    old, new = base.morphology.tagger.model, near.morphology.tagger.model
+    old, new = base.morphology.model, near.morphology.model
     assert (new.index.numbers(old.index.keys) >= 0).all()
     np.testing.assert_allclose(new.transitions, old.transitions, atol=1e-3)
     for layer in TAGS:
@@ -224,7 +223,7 @@ def test_a_longer_tagger_scores_what_its_known_parts_score() -> None:
     base, model = quick_joint_model(), gone_on_quick()
     assert base.morphology is not None
     assert model.morphology is not None
-    longer = over(base.morphology, model.morphology.combinations, model.columns)
+    longer = base.morphology.over(model.columns, model.morphology.combinations)
     forms = [one.forms for one in NEW]
     plain = base.morphology.predict_with_probabilities(base.columns.words(forms), TAGS)
     found = longer.predict_with_probabilities(model.columns.words(forms), TAGS)
@@ -379,8 +378,8 @@ def test_steps_for_other_layers_leave_a_joint_tagger_as_it_is() -> None:
     assert learner.model.morphology is quick_joint_model().morphology or all(
         np.array_equal(first, second)
         for first, second in zip(
-            learner.model.morphology.tagger.model.rows,  # type: ignore[union-attr]
-            quick_joint_model().morphology.tagger.model.rows,  # type: ignore[union-attr]
+            learner.model.morphology.model.rows,  # type: ignore[union-attr]
+            quick_joint_model().morphology.model.rows,  # type: ignore[union-attr]
             strict=True,
         )
     )
@@ -403,6 +402,6 @@ def test_combinations_of_parts_that_are_known_need_no_training() -> None:
     sizes = [int(base.combinations.numbers[:, k].max()) + 1 for k in range(3)]
     new = next(row for row in product(*map(range, sizes)) if row not in rows)
     labels = {layer: np.array([tag], dtype=np.int32) for layer, tag in zip(TAGS, new, strict=True)}
-    longer = over(base, base.combinations.extended(labels), quick_joint_model().columns)
-    assert longer.tagger.model.n_parts == base.tagger.model.n_parts
+    longer = base.over(quick_joint_model().columns, base.combinations.extended(labels))
+    assert longer.model.n_parts == base.model.n_parts
     assert len(longer.combinations.numbers) == len(rows) + 1

@@ -13,7 +13,6 @@ from egparse.config.sections import ParserConfig, StopConfig, SupertagsConfig, T
 from egparse.layers import SUPERTAGS
 from egparse.pipeline.model import Model
 from egparse.sentences import MISSING_HEAD, Sentence
-from egparse.sequences.supertags import supertags_of
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.run import train
 from egparse.training.steps import StepLearner
@@ -43,13 +42,13 @@ def test_a_supertag_is_label_side_of_the_head_and_sides_of_dependents() -> None:
         heads=(2, 0, 4, 2, 2),
         deprels=("nsubj", "root", "det", "obj", "punct"),
     )
-    assert supertags_of(sentence) == ["nsubj R", "root 0<>", "det R", "obj L<", "punct L"]
+    assert sentence.supertags == ["nsubj R", "root 0<>", "det R", "obj L<", "punct L"]
 
 
 def test_a_sentence_without_a_whole_tree_has_none() -> None:
     sentence = Sentence(forms=("a", "b"), heads=(0, MISSING_HEAD), deprels=("root", "x"))
-    assert supertags_of(sentence) == ["", ""]
-    assert supertags_of(Sentence(forms=("a",))) == [""]
+    assert sentence.supertags == ()
+    assert Sentence(forms=("a",)).supertags == ()
 
 
 def test_training_predicts_them_before_trees_and_writes_them_nowhere(model: Model) -> None:
@@ -59,7 +58,7 @@ def test_training_predicts_them_before_trees_and_writes_them_nowhere(model: Mode
     assert SUPERTAGS in model.sizes()
     assert any("supertag" in text for text in model.parser.pruner.texts)  # type: ignore[union-attr]
     words = model.columns.words([("She", "left", ".")])
-    tags = model.supertagger.predict(words)
+    tags = model.supertagger.choose(words)
     assert tags.shape == (3,)
     assert (tags < len(model.columns.labels[SUPERTAGS])).all()
 
@@ -105,8 +104,8 @@ def test_a_base_keeps_its_supertagger(model: Model) -> None:
     forms = [sentence.forms for sentence in sentences]
     before, after = model.columns.words(forms), more.columns.words(forms)
     np.testing.assert_array_equal(
-        model.supertagger.predict(before) if model.supertagger else [],
-        more.supertagger.predict(after),
+        model.supertagger.choose(before) if model.supertagger else [],
+        more.supertagger.choose(after),
     )
     list(more.annotate(sentences))
 

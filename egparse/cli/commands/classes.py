@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from egparse.classes.counting import PairCounts
     from egparse.classes.learning import Learned, LearningOptions, Merging, Pass
     from egparse.classes.raw_text import TextOptions
-    from egparse.cli.annotating.arguments import InputFile
+    from egparse.cli.annotating.inputs import InputFile
 
 EPILOG = examples(
     "egparse classes novels.txt.xz news.txt.gz --language fr --output classes.tsv",
@@ -207,7 +207,7 @@ def classes_cli(
     classes. Ctrl-C keeps the classes reached so far.
     """
     with reported():
-        from egparse.cli.annotating.arguments import input_files
+        from egparse.cli.annotating.inputs import input_files
         from egparse.cli.workers import all_cores
 
         files = input_files(inputs)

@@ -21,21 +21,6 @@ from egparse.extras import import_with_extra
 if TYPE_CHECKING:
     from egparse.experiments.comparisons.catalogue import Done
 
-NAMES = (
-    "multiclass",
-    "parsing",
-    "max-margin",
-    "dca",
-    "losses",
-    "maxent",
-    "lectures",
-    "grammars",
-    "successors",
-    "distributed",
-)
-"""The experiments of the catalogue, which is slow to import and so not imported for the help."""
-
-ALL = "all"
 _CATALOGUE = "egparse.experiments.comparisons.catalogue"
 
 _KINDS = {
@@ -80,7 +65,7 @@ def experiment(
     from egparse.experiments.comparisons.catalogue import EXPERIMENTS, perform, report_again
     from egparse.experiments.report.request import Request
 
-    names = EXPERIMENTS if name == ALL else (name,)
+    names = EXPERIMENTS if name == completion.ALL else (name,)
     if measured is not None:
         return [report_again(each, measured, output) for each in names]
     request = Request(
@@ -101,7 +86,7 @@ def experiment_cli(
         str,
         typer.Argument(
             metavar="NAME",
-            help=f"{', '.join(NAMES)}, or all.",
+            help=f"{', '.join(completion.EXPERIMENTS)}, or all.",
             autocompletion=completion.experiments,
         ),
     ],
@@ -209,7 +194,7 @@ def check_files(name: str, output: Path, *, force: bool) -> None:
         EgparseError: they cannot, or would replace something else of value, unless ``force``.
     """
     check_folder(output)
-    for each in NAMES if name == ALL else (name,):
+    for each in completion.EXPERIMENTS if name == completion.ALL else (name,):
         for suffix, kind in _KINDS.items():
             path = output / f"{each}{suffix}"
             if path.exists():

@@ -32,7 +32,7 @@ from egparse.errors import EgparseError
 from egparse.similar import did_you_mean
 
 if TYPE_CHECKING:
-    from egparse.cli.annotating.source import Input
+    from egparse.cli.annotating.inputs import Input
     from egparse.pipeline.model import Model
     from egparse.sentences import Sentence
     from egparse.service.pages.annotation_page import View
@@ -177,7 +177,7 @@ def visualize_cli(
     is drawn as it is annotated, with the probabilities that parse --marginals wrote to MISC.
     """
     with reported():
-        from egparse.cli.annotating.source import Input
+        from egparse.cli.annotating.inputs import Input
 
         below = None if layers is None else _layers(layers)
         model, input = model_and_input(first, second)

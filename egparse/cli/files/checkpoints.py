@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -115,11 +115,6 @@ def facts_of_files(files: Mapping[str, Path | None]) -> dict[str, str]:
                 )
             facts[name] = digest_of(path)
     return facts
-
-
-def numbered(name: str, paths: Sequence[Path]) -> dict[str, Path | None]:
-    """Several files of one kind, by name and number."""
-    return {f"{name} {number}": path for number, path in enumerate(paths, 1)}
 
 
 def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:

@@ -9,6 +9,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
+EXPERIMENTS = (
+    "multiclass",
+    "parsing",
+    "max-margin",
+    "dca",
+    "losses",
+    "maxent",
+    "lectures",
+    "grammars",
+    "successors",
+    "distributed",
+)
+"""The experiments of the catalogue, which is slow to import and so not imported for the help."""
+
+ALL = "all"
+
 
 def models(incomplete: str) -> list[tuple[str, str]]:
     """Names of models that begin like this, and then also model files and folders that do."""
@@ -58,6 +74,4 @@ def learners(incomplete: str) -> list[tuple[str, str]]:
 
 def experiments(incomplete: str) -> list[str]:
     """Names of experiments."""
-    from egparse.cli.commands.experiment import ALL, NAMES
-
-    return [name for name in (*NAMES, ALL) if name.startswith(incomplete)]
+    return [name for name in (*EXPERIMENTS, ALL) if name.startswith(incomplete)]

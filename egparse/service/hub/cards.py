@@ -97,7 +97,8 @@ def changed_settings(configuration: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """The settings that differ from their defaults, by the full names that ``--set`` takes; the
     language, which differs always, is a fact of the model.
     """
-    from egparse.config.reading import config_as_table, without_removed
+    from egparse.config.reading import config_as_table
+    from egparse.config.removed import without_removed
     from egparse.config.sections import defaults_for
 
     configuration = without_removed(configuration)
@@ -182,9 +183,7 @@ def _data(record: Mapping[str, Any], facts: CardMetadata) -> Iterator[str]:
 
 
 def _training(header: Mapping[str, Any]) -> Iterator[str]:
-    from egparse.config.old_tables import config_table_of
-
-    record, configuration = header["record"], config_table_of(header)
+    record, configuration = header["record"], header["config"]
     labels = header.get("labels", {})
     rows: list[tuple[str, ...]] = []
     for layer, task in record.get("tasks", {}).items():

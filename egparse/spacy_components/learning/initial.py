@@ -206,7 +206,7 @@ def _splitter_alone(given: Corpora, config: TrainConfig) -> SharedModel | None:
     if parts is None:
         return None
     columns = build_columns(sentences, (), config)
-    task = SplitterTask(parts, config.splitter, config.seed, columns.class_tables)
+    task = SplitterTask(parts, columns.class_tables, config=config.splitter, seed=config.seed)
     best = fit(task, log_progress)
     record = {
         "sentences": len(sentences),

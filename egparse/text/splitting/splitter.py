@@ -15,7 +15,7 @@ from egparse.classes.columns import MAX_COLUMNS, ClassColumns, class_columns_of
 from egparse.classes.packed import PackedTable
 from egparse.features.tag_dictionary import Candidates, all_labels
 from egparse.features.templates import MAX_VALUE
-from egparse.sequences.sequence_model import SequenceModel
+from egparse.sequences.model import SequenceModel, SequencePredictor
 from egparse.storage.compressed_arrays import compress_array
 from egparse.storage.schema import Flag, Packed, Record, Section, Stored, Strings
 from egparse.text.splitting.casing import N_CASINGS
@@ -47,7 +47,7 @@ name the column ``kind`` as they did before there were any: ``class``.
 
 
 @dataclass(frozen=True)
-class Splitter:
+class Splitter(SequencePredictor):
     """A CRF over the words of a paragraph; immutable, so that threads may share it.
 
     Without ``spacing`` it was trained on a corpus that does not mark blanks, and has no features of
@@ -59,15 +59,6 @@ class Splitter:
     spacing: bool = True
     classes: ClassColumns | None = None
     casings: UInt8s | None = None
-
-    @property
-    def temperature(self) -> float:
-        """The temperature of the probabilities."""
-        return self.model.temperature
-
-    def with_temperature(self, temperature: float) -> Splitter:
-        """The same splitter with probabilities from scores divided by a temperature."""
-        return replace(self, model=self.model.with_temperature(temperature))
 
     def starts(self, forms: Sequence[str], spaced: Sequence[bool]) -> Mask:
         """Whether a sentence starts at each word of a paragraph, shape (words,): always at the

@@ -16,7 +16,7 @@ import numpy as np
 from egparse.features.sequence import Division, LabelParts
 from egparse.features.tag_dictionary import Candidates
 from egparse.sentences import MISSING, Sentence, SurfaceToken
-from egparse.sequences.sequence_model import SequenceModel, keys_at
+from egparse.sequences.model import SequenceModel, SequencePredictor, keys_at
 from egparse.storage.compressed_arrays import compress_lists, lists_by_string
 from egparse.storage.schema import (
     Flag,
@@ -61,7 +61,7 @@ STORED_EXPANDER = Record(
         "spacing": Flag(),
         "slots": Section(),
     },
-    absent={"slots": None},  # in files of egparse 0.1.0
+    absent={"slots": None},
 )
 """An expander in a model file. The numbers of expansions between which the model decides are less
 than ``decided``, and the model is over these and their grades; without a model no token has several
@@ -91,26 +91,14 @@ class Decisions(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Expander:
+class Expander(SequencePredictor):
     """A lexicon, and a model that chooses where it leaves several candidates (None: nowhere);
     immutable, so that threads may share it. Without ``spacing`` it was trained on a corpus that
     does not mark blanks.
     """
 
     lexicon: ExpansionLexicon
-    model: SequenceModel | None
     spacing: bool = True
-
-    @property
-    def temperature(self) -> float:
-        """The temperature of the probabilities."""
-        return 1.0 if self.model is None else self.model.temperature
-
-    def with_temperature(self, temperature: float) -> Expander:
-        """The same expander with probabilities from scores divided by a temperature."""
-        if self.model is None:
-            return self
-        return replace(self, model=self.model.with_temperature(temperature))
 
     def expand(self, sentences: Sequence[Sentence]) -> list[Sentence]:
         """Sentences of tokens, which have forms and MISC alone, as sentences of words with
@@ -233,7 +221,7 @@ class Expander:
             _labels_of(part, len(scripts) + 1, 1 if model is None else decided, longest)
             for part, longest in ((read["forms"], None), (read["affixes"], LONGEST_AFFIX + 1))
         )
-        return cls(ExpansionLexicon(scripts, by_form, by_affix, slots), model, read["spacing"])
+        return cls(model, ExpansionLexicon(scripts, by_form, by_affix, slots), read["spacing"])
 
 
 def division_of(decided: int, grades: int) -> Division | None:

@@ -17,8 +17,8 @@ from egparse.io.conllu import format_sentence
 from egparse.pipeline.constraints import Constraints
 from egparse.pipeline.model import Model
 from egparse.sentences import MISSING, Sentence
-from egparse.sequences.lemmas.lemmatiser import options_of
-from egparse.sequences.lemmas.lexicon import NO_TAG
+from egparse.sequences.lemma_lexicon import NO_TAG
+from egparse.sequences.lemmatiser import options_of
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.run import train
 from egparse.training.steps import StepLearner, untrained_model

@@ -6,10 +6,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from exceptions.test_exceptions_files import exceptions_of, rows
 from hypothesis import given
 from hypothesis import strategies as st
 from sample_treebank import quick, quick_model, sample
+from text.exceptions.test_exceptions_files import exceptions_of, rows
 
 import egparse
 from egparse.config.reading import config_as_table

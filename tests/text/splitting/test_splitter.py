@@ -44,7 +44,7 @@ from egparse.text.splitting.splitter import Splitter
 from egparse.text.splitting.training import SplitterTask, score_sentences, splitter_counts
 from egparse.training.run import train
 
-EWT = Path(__file__).resolve().parents[3] / "shared" / "data" / "ud" / "en_ewt-ud-dev.conllu"
+EWT = Path(__file__).resolve().parents[4] / "shared" / "data" / "ud" / "en_ewt-ud-dev.conllu"
 
 MARKED = """\
 # newdoc id = d
@@ -68,7 +68,7 @@ MARKED = """\
 
 
 def task_of(parts: SplitterParts, *overrides: str) -> SplitterTask:
-    return SplitterTask(parts, quick(*overrides).splitter, seed=1)
+    return SplitterTask(parts, config=quick(*overrides).splitter, seed=1)
 
 
 def trained_on(sentences: Sequence[Sentence], *overrides: str) -> Splitter:

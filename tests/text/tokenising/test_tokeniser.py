@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 from sample_treebank import quick, sample
-from tokenising.small_tokeniser import small_tokeniser, text_of
+from text.tokenising.small_tokeniser import small_tokeniser, text_of
 
 from egparse.config.sections import TokeniserConfig
 from egparse.errors import ConfigError
@@ -34,7 +34,7 @@ from egparse.text.tokenising.tokeniser import Tokeniser, forms_of
 from egparse.text.tokenising.training import TokeniserTask, score_tokens
 from egparse.training.run import train
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "ud"
+DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "ud"
 
 
 def corpus(sentences: list[list[tuple[str, str]]]) -> list[Sentence]:
@@ -50,7 +50,9 @@ def corpus(sentences: list[list[tuple[str, str]]]) -> list[Sentence]:
 
 
 def learned(train_part: list[Sentence], dev: list[Sentence]) -> Tokeniser:
-    task = TokeniserTask(running_text(train_part), running_text(dev), TokeniserConfig(), 1)
+    task = TokeniserTask(
+        running_text(train_part), running_text(dev), config=TokeniserConfig(), seed=1
+    )
     return fit(task, silent).predictor
 
 
@@ -198,7 +200,7 @@ def test_addresses_and_clusters_are_tokens() -> None:
 def test_probabilities_agree_with_decisions_and_are_those_of_a_temperature() -> None:
     tokeniser = small_tokeniser()
     task = TokeniserTask(
-        running_text(sample("train")), running_text(sample("dev")), TokeniserConfig(), 1
+        running_text(sample("train")), running_text(sample("dev")), config=TokeniserConfig(), seed=1
     )
     outcomes = task.outcomes(tokeniser)
     likely = outcomes.probabilities(tokeniser)
@@ -211,7 +213,7 @@ def test_probabilities_agree_with_decisions_and_are_those_of_a_temperature() -> 
 
 def test_the_same_seed_gives_the_same_tokeniser() -> None:
     texts = running_text(sample("train")), running_text(sample("dev"))
-    again = fit(TokeniserTask(*texts, TokeniserConfig(), 1), silent).predictor
+    again = fit(TokeniserTask(*texts, config=TokeniserConfig(), seed=1), silent).predictor
     assert again.to_payload()["model"]["row_weights"].tolist() == (
         small_tokeniser().to_payload()["model"]["row_weights"].tolist()
     )
@@ -266,7 +268,7 @@ def test_the_least_that_a_corpus_says_is_learned() -> None:
     assert tokens_in("ja. ja", learned(once, [])) == ["ja", ".", "ja"]
     rarely = learned([*SPEECH, *once * 3], [])
     assert tokens_in("så [gap]. så", rarely)[-1] == "så"
-    nothing = TokeniserTask(running_text([]), running_text([]), TokeniserConfig(), 1)
+    nothing = TokeniserTask(running_text([]), running_text([]), config=TokeniserConfig(), seed=1)
     assert tokens_in("a. b", nothing.without_model()) == ["a.", "b"]
 
 
