@@ -25,7 +25,6 @@ from egparse.config.sections import TrainConfig
 from egparse.evaluation.report import Report
 from egparse.evaluation.significance import compare_reports
 from egparse.fitting.task import Part
-from egparse.pipeline.evaluation import evaluate
 from egparse.sentences import Sentence
 from egparse.sequences.combinations import bits_open
 from egparse.sequences.tagging import combinations_of
@@ -89,7 +88,7 @@ def main() -> None:
             begun = time.process_time()
             model = train(sentences, dev, config).model
             runs.seconds.append(time.process_time() - begun)
-            runs.reports.append(evaluate(model, dev))
+            runs.reports.append(model.evaluate(dev))
         first = first or runs
         show(way, runs, first)
 

@@ -20,7 +20,7 @@ from multiprocessing.process import BaseProcess
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from egparse.cli.options import Engine
-from egparse.cli.terminal.signals import uninterrupted
+from egparse.cli.process import uninterrupted
 from egparse.errors import EgparseError
 from egparse.sentences import Sentence
 

@@ -4,7 +4,7 @@ and its columns: of a word, its head and its neighbours in the tree.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -12,8 +12,9 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.compilation.copying import copy_numbers
+from egparse.features.request import Request, Values
 from egparse.features.tag_dictionary import AllowedLabels, Candidates, lay_out, restrict
-from egparse.features.vocabulary import BOUNDARY, FIRST_VALUE
+from egparse.features.vocabulary import BOUNDARY, FIRST_VALUE, Vocabulary
 from egparse.features.word_table import Columns, Words
 from egparse.sequences.model import SequenceModel, SequencePredictor
 from egparse.sequences.tagger import LabelsWithProbabilities
@@ -46,6 +47,21 @@ class Labeller(SequencePredictor):
     model: SequenceModel
     of_root: tuple[int, ...]
     of_words: tuple[int, ...]
+
+    name = "labeller"
+    layers = ("deprels",)
+
+    def annotate(self, request: Request) -> dict[str, Values]:
+        """See ``pipeline.components.Component``: the labels of the arcs that were found."""
+        heads, limits = request.found["heads"].values, request.limits.get("deprels")
+        if not request.asked:
+            return {"deprels": Values(self.predict(request.words, heads, request.columns, limits))}
+        found = self.predict_with_probabilities(request.words, heads, request.columns, limits)
+        return {"deprels": Values(*found)}
+
+    def part_labels(self, layer: str, labels: Mapping[str, Vocabulary]) -> Sequence[str | None]:
+        """The text of each label."""
+        return labels[layer].strings
 
     def predict(
         self, words: Words, heads: Ints, columns: Columns, allowed: AllowedLabels | None = None
@@ -85,13 +101,14 @@ class Labeller(SequencePredictor):
         }
 
     @classmethod
-    def from_payload(cls, stored: Stored, columns: Columns) -> Labeller:
+    def from_payload(cls, stored: Stored, columns: Columns, section: str = "") -> Labeller:
         """The labeller over the columns of its model.
 
         Raises:
             Misfit: content that the declaration does not allow, or columns that it needs are not
                 in the model.
         """
+        stored.require("deprels" in columns.labels, "", "labels of deprels", "none")
         n_labels = len(columns.labels["deprels"])
         read = stored.read(STORED_LABELLER, labels=n_labels)
         missing = [name for name in LABELLER_INPUTS if name not in columns.names]

@@ -12,7 +12,7 @@ from egparse.config.sections import LabellerConfig
 from egparse.config.tasks import with_classes
 from egparse.errors import EgparseError
 from egparse.evaluation.universal import universal_deprel
-from egparse.features.default_templates import LABEL_TEMPLATES, SUPERTAG_TEMPLATES
+from egparse.features.default_templates import LABEL_SUPERTAG_TEMPLATES, LABEL_TEMPLATES
 from egparse.features.tag_dictionary import lay_out
 from egparse.features.templates import Templates, compile_templates
 from egparse.features.vocabulary import Vocabulary
@@ -89,7 +89,7 @@ class LabellerTask(SequenceTask[Labeller, LabellerConfig]):
             return self.base.model.templates
         texts = with_classes(config, self.columns.n_class_tables, LABEL_TEMPLATES)
         if self.columns.has_supertags:
-            texts = (*texts, *SUPERTAG_TEMPLATES)
+            texts = (*texts, *LABEL_SUPERTAG_TEMPLATES)
         return compile_templates(texts, tree_column_names(self.columns))
 
     def _learned(self, labels: Ints) -> Mask:

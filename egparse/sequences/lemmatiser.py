@@ -16,10 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from egparse.features.request import Request, Values
 from egparse.features.sequence import NEVER, Division, LabelParts
 from egparse.features.tag_dictionary import Candidates, lay_out
 from egparse.features.vocabulary import FIRST_VALUE
 from egparse.features.word_table import Columns, Words
+from egparse.layers import LEMMAS
 from egparse.sequences.edit_scripts import apply
 from egparse.sequences.lemma_lexicon import LemmaLexicon
 from egparse.sequences.model import SequenceModel, SequencePredictor
@@ -75,6 +77,16 @@ class Lemmatiser(SequencePredictor):
     lexicon: LemmaLexicon
     tags: int
     _options: dict[tuple[str, int], Options] = field(default_factory=dict, repr=False)
+
+    name = LEMMAS
+    layers = (LEMMAS,)
+
+    def annotate(self, request: Request) -> dict[str, Values]:
+        """See ``pipeline.components.Component``."""
+        limits = request.limits.get(LEMMAS)
+        if not request.asked:
+            return {LEMMAS: Values(self.predict(request.words, limits))}
+        return {LEMMAS: Values(*self.predict_with_probabilities(request.words, limits))}
 
     def predict(self, words: Words, constraints: LemmaConstraints | None = None) -> list[str]:
         """The lemma of each word; empty for a word all of whose candidates are forbidden."""
@@ -154,8 +166,7 @@ class Lemmatiser(SequencePredictor):
         """
         return options_of(self.lexicon, form, scripts)
 
-    @property
-    def part_labels(self) -> list[str]:
+    def part_labels(self, layer: str, labels: object) -> list[str]:
         """The text of each part that rows of weights are over."""
         return ["known lemma", *self.lexicon.scripts]
 
@@ -178,7 +189,7 @@ class Lemmatiser(SequencePredictor):
         }
 
     @classmethod
-    def from_payload(cls, stored: Stored, columns: Columns) -> Lemmatiser:
+    def from_payload(cls, stored: Stored, columns: Columns, section: str = LEMMAS) -> Lemmatiser:
         """The lemmatiser over the columns of a model.
 
         Raises:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from egparse.features.request import Request, Values
 from egparse.features.sequence import NEVER, Division
 from egparse.features.tag_dictionary import (
     AllowedLabels,
@@ -16,8 +17,9 @@ from egparse.features.tag_dictionary import (
     all_labels,
     restrict,
 )
+from egparse.features.vocabulary import Vocabulary
 from egparse.features.word_table import Columns, Words
-from egparse.layers import MORPHOLOGY
+from egparse.layers import HIDDEN, MORPHOLOGY
 from egparse.sequences.combinations import (
     MOST_COMBINATIONS,
     STORED_MORPHOLOGY,
@@ -78,6 +80,29 @@ class Tagger(SequencePredictor):
     dictionary: TagDictionary | None
     layers: tuple[str, ...]
     combinations: Combinations | None = None
+
+    @property
+    def name(self) -> str:
+        """The section of its settings: the layer, or ``morphology`` for several."""
+        return self.layers[0] if self.combinations is None else MORPHOLOGY
+
+    def annotate(self, request: Request) -> dict[str, Values]:
+        """See ``pipeline.components.Component``; tags of spans count as the same in each scheme."""
+        limits = {layer: request.limits[layer] for layer in self.layers if layer in request.limits}
+        if not request.asked:
+            found = self.predict(request.words, limits)
+            return {layer: Values(tags) for layer, tags in found.items()}
+        kinds = None
+        if self.layers == ("spans",):
+            kinds = iob2_kinds(request.columns.labels["spans"].strings)
+        probable = self.predict_with_probabilities(request.words, request.asked, limits, kinds)
+        return {layer: Values(*tags) for layer, tags in probable.items()}
+
+    def part_labels(self, layer: str, labels: Mapping[str, Vocabulary]) -> Sequence[str | None]:
+        """The text of each part of labels that belongs to a layer, None for other parts."""
+        if self.combinations is None:
+            return labels[layer].strings
+        return self.combinations.part_labels(layer, labels)
 
     def predict(
         self, words: Words, allowed: Mapping[str, AllowedLabels] | None = None
@@ -252,6 +277,10 @@ class Tagger(SequencePredictor):
             Misfit: content that the declaration does not allow.
         """
         if section != MORPHOLOGY:
+            is_hidden = section in HIDDEN
+            expected = f"labels of {section}" if is_hidden else "a layer with labels"
+            got = "none" if is_hidden else "one without"
+            stored.require(section in columns.labels, "", expected, got)
             model, dictionary = _read(stored, columns, len(columns.labels[section]))
             return cls(model, dictionary, (section,))
         read = stored.read(STORED_MORPHOLOGY)

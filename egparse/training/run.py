@@ -35,7 +35,7 @@ from egparse.parsing.arc_training import (
 from egparse.parsing.partial_trees import complete_by_parser, headed_sentences, known_heads
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.parsing.second_order.training import SecondOrderTask, check_second_order
-from egparse.pipeline.annotate import Predictors
+from egparse.pipeline.components import LABELLER, PARSER, Components
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
 from egparse.sequences.labeller import Labeller
@@ -186,7 +186,7 @@ class Run:
     columns: Columns
     count: CountForms
     listener: Listener
-    base: Predictors | None = None
+    base: Components | None = None
     joint: tuple[str, ...] = ()
     journal: Journal | None = None
     exceptions: Exceptions | None = None
@@ -209,8 +209,9 @@ class Run:
         self._fold_of = deal(self.corpus.train, max(1, self.config.jackknife.folds))
         if self.columns.statistics is not None:
             self._count_in_other_folds()
-        self.base_taggers = {} if self.base is None else dict(self.base.taggers)
-        self.base_morphology = None if self.base is None else self.base.morphology
+        base = self.base or Components(self.columns)
+        self.base_taggers = {layer: base[layer] for layer in TAG_LAYERS if layer in base}
+        self.base_morphology = base.get(MORPHOLOGY)
 
     def _part(self, sentences: Sequence[Sentence]) -> Part:
         words = self.columns.words(sentence.forms for sentence in sentences)
@@ -339,7 +340,7 @@ class Run:
 
     def lemma_task(self) -> LemmaTask:
         """The task of lemmas, on the words with the tags that they have so far."""
-        base, config = None if self.base is None else self.base.lemmatiser, self.config
+        base, config = None if self.base is None else self.base.get(LEMMAS), self.config
         return LemmaTask(
             self.columns, self.train, self.dev, config=config.lemmas, seed=config.seed, base=base
         )
@@ -409,7 +410,7 @@ class Run:
 
     @property
     def _base_parser(self) -> Parser | SecondOrderParser | None:
-        return None if self.base is None else self.base.parser
+        return None if self.base is None else self.base.get(PARSER)
 
     def gold_heads(self) -> GoldHeads:
         """The gold heads of both parts; of training those of the sentences that have some.
@@ -446,7 +447,7 @@ class Run:
     def _tag_super(self, method: Method) -> None:
         """Give words their supertags; those of a base are predicted as they are."""
         if self.base is not None:
-            self.supertagger = self.base.supertagger
+            self.supertagger = self.base.get(SUPERTAGS)
             if self.supertagger is not None:
                 of_train = self.supertagger.choose(self.train.words)
                 self._see_tags(SUPERTAGS, of_train, self.supertagger)
@@ -511,7 +512,7 @@ class Run:
             None if known is None else np.concatenate(known),
             config=self.config.labeller,
             seed=self.config.seed,
-            base=None if self.base is None else self.base.labeller,
+            base=None if self.base is None else self.base.get(LABELLER),
         )
         best = method(task)
         if best is not None:
@@ -548,32 +549,22 @@ class Run:
             "tasks": {name: self.records[name] for name in _RECORDS if name in self.records},
             **record_of_classes(self.columns),
         }
-        predictors = Predictors(
-            self.columns,
-            self.taggers,
-            self.parser,
-            self.labeller,
-            morphology=self.morphology,
-            lemmatiser=self.lemmatiser,
-        )
+        components = self.components()
         return Model(
-            columns=self.columns,
-            taggers=self.taggers,
-            parser=self.parser,
-            labeller=self.labeller,
-            morphology=self.morphology,
-            lemmatiser=self.lemmatiser,
-            supertagger=self.supertagger,
+            components,
             language=self.config.language,
             record=record,
             config_table=config_of_model(self.config),
-            splitter=self.splitter,
-            tokeniser=self.tokeniser,
-            expander=self.expander,
             exceptions=self.exceptions,
             probabilistic=tuple(
                 layer
-                for layer in predictors.layers
+                for layer in components.layers
                 if is_probabilistic(getattr(self.config, section_of(layer, self.joint)))
             ),
         )
+
+    def components(self) -> Components:
+        """What has been learned so far."""
+        others = (self.morphology, self.lemmatiser, self.supertagger, self.parser, self.labeller)
+        of_text = (self.tokeniser, self.splitter, self.expander)
+        return Components.of(self.columns, (*of_text, *self.taggers.values(), *others))

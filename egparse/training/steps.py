@@ -42,7 +42,7 @@ from egparse.parsing.arc_parser import Parser
 from egparse.parsing.arc_training import ArcParserTask, GoldHeads, choose_trees
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.parsing.second_order.training import SecondOrderTask, check_second_order
-from egparse.pipeline.annotate import Predictors
+from egparse.pipeline.components import LABELLER, PARSER, Components
 from egparse.pipeline.model import Model
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
 from egparse.sequences.labeller import Labeller
@@ -57,7 +57,6 @@ from egparse.text.splitting.splitter import Splitter
 from egparse.text.splitting.training import SplitterTask
 from egparse.training.columns import build_columns, record_of_classes
 from egparse.training.columns_with_base import extend_columns, in_lower_case
-from egparse.training.continuation import over_columns
 from egparse.training.text import splitter_parts
 from egparse.types import Ints, Mask
 
@@ -94,15 +93,7 @@ class StepLearner:
             strength = STRENGTH if model.record.get("tasks") else 1.0
         self.origin, self.strength = model, strength
         self.config = check_config(model.config_table, "the model")
-        self.predictors = Predictors(
-            model.columns,
-            model.taggers,
-            model.parser,
-            model.labeller,
-            morphology=model.morphology,
-            lemmatiser=model.lemmatiser,
-            supertagger=model.supertagger,
-        )
+        self.predictors = model.components
         self.steps = self.sentences = 0
         self._model: Model | None = model
 
@@ -137,7 +128,7 @@ class StepLearner:
         words = columns.words([sentence.forms for sentence in batch])
         part = Part(batch, columns.with_input(words, batch, self.layers))
         losses: dict[str, float] = {}
-        morphology = self.predictors.morphology
+        morphology = self.predictors.get(MORPHOLOGY)
         if morphology is not None:
             found = morphology.predict(part.words)
             if set(morphology.layers) & set(chosen):
@@ -145,8 +136,8 @@ class StepLearner:
             for layer, tags in found.items():
                 part = part._replace(words=columns.with_tags(part.words, layer, tags))
         for layer in TAG_LAYERS:
-            if layer in self.predictors.taggers:
-                tagger = self.predictors.taggers[layer]
+            if layer in self.predictors:
+                tagger = self.predictors[layer]
                 tags = tagger.choose(part.words)
                 if layer in chosen:
                     losses |= self._tag(layer, tagger, part)
@@ -154,7 +145,7 @@ class StepLearner:
         if LEMMAS in chosen:
             losses |= self._lemmatise(part)
         if "heads" in chosen or "deprels" in chosen:
-            supertagger = self.predictors.supertagger
+            supertagger = self.predictors.get(SUPERTAGS)
             if supertagger is not None:  # it stays as it was trained
                 tags = supertagger.choose(part.words)
                 part = part._replace(words=columns.with_tags(part.words, SUPERTAGS, tags))
@@ -199,7 +190,7 @@ class StepLearner:
         return len(new) if layer != "spans" else len({label[2:] for label in new})
 
     def _set_columns(self, columns: Columns) -> None:
-        self.predictors = over_columns(self.predictors, columns)
+        self.predictors = self.predictors.over(columns)
 
     def _extend(self, batch: Sequence[Sentence], layers: Sequence[str]) -> None:
         """Make room for the words and labels of a batch."""
@@ -226,24 +217,21 @@ class StepLearner:
             in_full=True,
         )
         learned = _step(task.prepare(), tagger)
-        self.predictors = replace(
-            self.predictors, taggers={**self.predictors.taggers, layer: learned.predictor}
-        )
+        self.predictors = self.predictors.with_components(learned.predictor)
         return {layer: learned.loss}
 
     def _lemmatise(self, part: Part) -> dict[str, float]:
         part, columns = _annotated(part, (LEMMAS,)), self.predictors.columns
         if not part.sentences:
             return {}
-        base = self.predictors.lemmatiser
-        assert base is not None
+        base = self.predictors[LEMMAS]
         settings = in_steps(self.config.lemmas, self.strength)
         nothing = _nothing(columns)
         task = LemmaTask(
             columns, part, nothing, config=settings, seed=self._seed, base=base, in_full=True
         )
         learned = _step(task.prepare(), base)
-        self.predictors = replace(self.predictors, lemmatiser=learned.predictor)
+        self.predictors = self.predictors.with_components(learned.predictor)
         return {LEMMAS: learned.loss}
 
     def _tag_together(self, tagger: Tagger, part: Part, chosen: Sequence[str]) -> dict[str, float]:
@@ -290,7 +278,7 @@ class StepLearner:
             in_full=True,
         )
         learned = _step(task.prepare(), base)
-        self.predictors = replace(self.predictors, morphology=learned.predictor)
+        self.predictors = self.predictors.with_components(learned.predictor)
         return {chosen[0]: learned.loss}
 
     def _completed(self, part: Part, labels: Mapping[str, Ints]) -> list[Sentence]:
@@ -307,8 +295,7 @@ class StepLearner:
         ]
 
     def _parse(self, part: Part, layers: Sequence[str]) -> dict[str, float]:
-        parser = self.predictors.parser
-        assert parser is not None
+        parser = self.predictors[PARSER]
         part = _annotated(part, ["heads", "deprels"] if "deprels" in layers else ["heads"])
         if not part.sentences:
             return {}
@@ -316,16 +303,16 @@ class StepLearner:
         heads = _gold_heads(part)
         if "heads" in layers:
             learned = self._attach(parser, part, heads)
-            self.predictors = replace(self.predictors, parser=learned.predictor)
+            self.predictors = self.predictors.with_components(learned.predictor)
             losses["heads"] = learned.loss
-        labeller = self.predictors.labeller
+        labeller = self.predictors.get(LABELLER)
         if "deprels" in layers and labeller is not None:
             settings = in_steps(self.config.labeller, self.strength)
             task = _labeller_task(
                 self.predictors.columns, part, heads, settings, self._seed, labeller
             )
             learned = _step(task.prepare(), labeller)
-            self.predictors = replace(self.predictors, labeller=learned.predictor)
+            self.predictors = self.predictors.with_components(learned.predictor)
             losses["deprels"] = learned.loss
         return losses
 
@@ -369,20 +356,13 @@ class StepLearner:
 
     def _as_stored(self) -> Model:
         """The model with weights as a model file holds them."""
-        columns, taggers = self.predictors.columns, self.predictors.taggers
-        parser, labeller = self.predictors.parser, self.predictors.labeller
-        config, origin = self.config, self.origin
-        stored = {
-            layer: tagger.reduced(getattr(config, layer), columns)
-            if tagger is not origin.taggers.get(layer)
-            else tagger
-            for layer, tagger in taggers.items()
-        }
-        morphology, lemmatiser = self.predictors.morphology, self.predictors.lemmatiser
-        if morphology is not None and morphology is not origin.morphology:
-            morphology = morphology.reduced(config.morphology)
-        if lemmatiser is not None and lemmatiser is not origin.lemmatiser:
-            lemmatiser = lemmatiser.reduced(config.lemmas)
+        present, before, config = self.predictors, self.origin.components, self.config
+        columns, parser, labeller = present.columns, present.get(PARSER), present.get(LABELLER)
+        stored = [
+            present[name].reduced(getattr(config, name), columns)
+            for name in (MORPHOLOGY, *TAG_LAYERS, LEMMAS)
+            if present.get(name) is not before.get(name)
+        ]
         if labeller is not None:
             labeller = labeller.reduced(config.labeller)
         if isinstance(parser, SecondOrderParser):
@@ -391,22 +371,14 @@ class StepLearner:
         elif parser is not None:
             parser = replace(parser, weights=quantise(parser.weights))
         record = {**self.origin.record}
-        before = record.get("steps") or {}
+        earlier = record.get("steps") or {}
         record["steps"] = {
-            "batches": int(before.get("batches", 0)) + self.steps,
-            "sentences": int(before.get("sentences", 0)) + self.sentences,
+            "batches": int(earlier.get("batches", 0)) + self.steps,
+            "sentences": int(earlier.get("sentences", 0)) + self.sentences,
         }
-        return replace(
-            self.origin,
-            columns=columns,
-            taggers=stored,
-            morphology=morphology,
-            lemmatiser=lemmatiser,
-            supertagger=self.predictors.supertagger,
-            parser=parser,
-            labeller=labeller,
-            record=record,
-        )
+        changed = [one for one in (parser, labeller) if one is not None]
+        components = present.with_components(*stored, *changed)
+        return replace(self.origin, components=components, record=record)
 
 
 def untrained_model(
@@ -459,17 +431,14 @@ def untrained_model(
     config = replace(config, layers=tuple(layers), morphology=alone)
     record = {"sentences": 0, "words": 0, "seed": config.seed, "tasks": {}}
     record |= record_of_classes(columns)
+    splitter = _splitter(batch, config, columns)
+    components = (*taggers.values(), lemmatiser, parser, labeller, splitter)
     return Model(
-        columns,
-        taggers,
-        parser,
-        labeller,
+        Components.of(columns, components),
         config.language,
         record,
         config_of_model(config),
-        _splitter(batch, config, columns),
         tuple(probabilistic),
-        lemmatiser=lemmatiser,
         exceptions=read_exceptions(config.exceptions, config.language),
     )
 

@@ -12,7 +12,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from cli.program import COMMAND, ENVIRONMENT, complaint
 from cli.program import run_process as run
 from hypothesis import given
 from hypothesis import strategies as st
+from sample_treebank import without
 
 from egparse.cli.annotating.pieces import Chunk, Passage, passages, split
 from egparse.cli.annotating.work import Annotation
@@ -105,7 +105,7 @@ def test_column_files_keep_document_lines_with_what_follows(model: Model, traine
 @pytest.mark.parametrize("rules", [False, True], ids=["tokeniser", "rules"])
 def test_text_is_read_and_annotated_by_workers(model: Model, trained: Trained, rules: bool) -> None:
     text = "The cat sat on the mat. It didn't move.\n \n\n  And\n\n" * 30
-    used = replace(model, tokeniser=None) if rules else model
+    used = without(model, "tokeniser") if rules else model
     alone = io.StringIO()
     write_corpus(used.annotate(used.text_reader().sentences(text)), alone, "conllu")
     shared = by_several(used, trained, text.encode(), "text", size=2000, jobs=1 + (not rules))

@@ -10,7 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pipeline.test_constraints import unary_scores
-from sample_treebank import quick, quick_joint, quick_joint_model, sample
+from sample_treebank import (
+    quick,
+    quick_joint,
+    quick_joint_model,
+    sample,
+    taggers,
+)
 from scipy.special import logsumexp
 
 from egparse.config.sections import TrainConfig
@@ -29,7 +35,7 @@ FORMS = [sentence.forms[:3] for sentence in sample("dev")[:25] if len(sentence) 
 
 
 def tagger() -> Tagger:
-    found = quick_joint_model().morphology
+    found = quick_joint_model().components["morphology"]
     assert found is not None
     return found
 
@@ -164,16 +170,16 @@ def test_given_tags_are_kept_and_the_others_agree_with_them() -> None:
     own, random = words(), np.random.default_rng(3)
     xpos = random.integers(len(model.columns.labels["xpos"]), size=own.n_words).astype(np.int32)
     given = np.where(random.random(own.n_words) < 0.5, xpos, ABSENT).astype(np.int32)
-    found = predict(model, own, model.layers, {"xpos": given}, TAGS)
+    found = predict(model.components, own, model.layers, {"xpos": given}, TAGS)
     size = len(model.columns.labels["xpos"])
     expected = tagger().predict(own, {"xpos": fixed_labels(given, size)})
     for layer in TAGS:
-        np.testing.assert_array_equal(found.values[layer], expected[layer])
-    np.testing.assert_array_equal(found.values["xpos"][given >= 0], given[given >= 0])
-    np.testing.assert_array_equal(np.isnan(found.probabilities["xpos"]), given != ABSENT)
-    assert not np.isnan(found.probabilities["upos"]).any()
+        np.testing.assert_array_equal(found[layer].values, expected[layer])
+    np.testing.assert_array_equal(found["xpos"].values[given >= 0], given[given >= 0])
+    np.testing.assert_array_equal(np.isnan(found["xpos"].probabilities), given != ABSENT)
+    assert not np.isnan(found["upos"].probabilities).any()
     known = {tuple(row) for row in tagger().combinations.numbers.tolist()}
-    table = np.stack([found.values[layer] for layer in TAGS], axis=1).tolist()
+    table = np.stack([found[layer].values for layer in TAGS], axis=1).tolist()
     assert all(tuple(row) in known for row in table)
 
 
@@ -187,19 +193,19 @@ def test_the_tagger_does_not_run_where_all_tags_are_given(monkeypatch: pytest.Mo
         raise AssertionError
 
     monkeypatch.setattr(Tagger, "predict", refuse)
-    found = predict(model, own, model.layers, given)
+    found = predict(model.components, own, TAGS, given)
     for layer in TAGS:
-        np.testing.assert_array_equal(found.values[layer], given[layer])
+        np.testing.assert_array_equal(found[layer].values, given[layer])
 
 
 def test_some_of_its_layers_alone_are_as_all_of_them() -> None:
     model = quick_joint_model()
-    whole = predict(model, words(), TAGS, {}, TAGS)
-    assert tuple(whole.values) == tuple(whole.probabilities) == TAGS
-    some = predict(model, words(), ("xpos",), {}, ("xpos",))
-    assert tuple(some.values) == ("xpos",)
-    np.testing.assert_array_equal(some.values["xpos"], whole.values["xpos"])
-    np.testing.assert_allclose(some.probabilities["xpos"], whole.probabilities["xpos"])
+    whole = predict(model.components, words(), TAGS, {}, TAGS)
+    assert tuple(whole) == TAGS
+    some = predict(model.components, words(), ("xpos",), {}, ("xpos",))
+    assert tuple(some) == ("xpos",)
+    np.testing.assert_array_equal(some["xpos"].values, whole["xpos"].values)
+    np.testing.assert_allclose(some["xpos"].probabilities, whole["xpos"].probabilities)
 
 
 def test_gold_tags_are_kept_by_a_joint_model() -> None:
@@ -252,12 +258,12 @@ def test_the_record_has_the_scores_of_each_layer() -> None:
     model = done.model
     task = model.record["tasks"]["morphology"]
     assert set(model.record["tasks"]) == {"tokeniser", "splitter", "morphology"}
-    assert model.morphology is not None
-    assert model.morphology.layers == ("upos", "feats")
+    assert "morphology" in model.components
+    assert model.components["morphology"].layers == ("upos", "feats")
     report = model.evaluate(sample("dev")[:20], bootstrap=0)
     assert task["score"] <= min(task["scores"].values())
     assert task["scores"]["upos"] == pytest.approx(report["UPOS"])
-    assert task["combinations"] == len(model.morphology.combinations.numbers)
+    assert task["combinations"] == len(model.components["morphology"].combinations.numbers)
 
 
 @pytest.mark.parametrize("config", [quick, quick_joint])
@@ -269,8 +275,8 @@ def test_sentences_without_a_layer_are_learned_from_by_taggers_of_their_own(
     sentences[::4] = [one.with_layers(feats=()) for one in sentences[::4]]
     settings = ("hold_out=0", "layers=['upos','feats']")
     model = train(sentences, None, config(*settings)).model
-    assert model.morphology is None
-    assert set(model.taggers) == {"upos", "feats"}
+    assert "morphology" not in model.components
+    assert set(taggers(model)) == {"upos", "feats"}
 
 
 @pytest.mark.parametrize("joint", [True, False])

@@ -29,7 +29,7 @@ def tagged_spans() -> Model:
 
 def test_predicted_spans_are_valid_whatever_the_weights() -> None:
     model = tagged_spans()
-    own, names = model.taggers["spans"].model, model.columns.labels["spans"].strings
+    own, names = model.components["spans"].model, model.columns.labels["spans"].strings
     random = np.random.default_rng(1)
     weights = random.normal(scale=5.0, size=own.rows.weights.shape).astype(np.float32)
     wild = replace(own, rows=own.rows._replace(weights=weights))

@@ -7,7 +7,7 @@ from sample_treebank import quick_model, sample
 
 
 def test_only_small_weights_are_left_out() -> None:
-    model = quick_model().taggers["upos"].model
+    model = quick_model().components["upos"].model
     small = model.without_small_weights(0.5)
     assert np.abs(small.rows.weights).min() >= 0.5
     assert len(small.rows.weights) == np.count_nonzero(np.abs(model.rows.weights) >= 0.5)
@@ -25,7 +25,7 @@ def test_only_small_weights_are_left_out() -> None:
 
 
 def test_a_threshold_of_zero_changes_no_prediction() -> None:
-    tagger = quick_model().taggers["upos"]
+    tagger = quick_model().components["upos"]
     words = quick_model().columns.words([sentence.forms for sentence in sample("test")])
     every = tagger.model.without_small_weights(0.0)
     candidates = (words.values, words.starts)

@@ -104,13 +104,13 @@ def test_components_and_models_predict_by_the_same_function(
     model_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     called: list[str] = []
-    predict_tags = pipeline.predict_tags
+    predict_words = pipeline.predict_words
 
-    def watched(*arguments: Any) -> pipeline.TaggedWords:
+    def watched(*arguments: Any) -> pipeline.PredictedWords:
         called.append(name)
-        return predict_tags(*arguments)
+        return predict_words(*arguments)
 
-    monkeypatch.setattr(pipeline, "predict_tags", watched)
+    monkeypatch.setattr(pipeline, "predict_words", watched)
     blank(model_path, name)("A dog barks.")
     assert called == [name]
     list(quick_model().annotate([Sentence(("A", "dog", "barks", "."))]))

@@ -77,7 +77,7 @@ class Sizes(NamedTuple):
 
 @cache
 def sizes() -> Sizes:
-    tagger = quick_joint_model().morphology
+    tagger = quick_joint_model().components["morphology"]
     assert tagger is not None
     model = tagger.model
     return Sizes(len(tagger.combinations.numbers), model.n_parts, len(model.opening))

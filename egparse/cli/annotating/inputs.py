@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, NamedTuple, cast
 
-from egparse.cli.files.arguments import STANDARD
+from egparse.cli.files import STANDARD
 from egparse.cli.options import InputFormat
 from egparse.errors import EgparseError, system_reason
 from egparse.extras import import_with_extra
@@ -111,11 +111,7 @@ class Input(AbstractContextManager["Input"]):
     """
 
     def __init__(
-        self,
-        path: Path,
-        encoding: str = UTF_8,
-        *,
-        before_waiting: Callable[[], None] | None = None,
+        self, path: Path, encoding: str = UTF_8, *, before_waiting: Callable[[], None] | None = None
     ) -> None:
         address = address_of(path)
         self.name = "<stdin>" if path == STANDARD else address or str(path)

@@ -13,7 +13,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, TextIO
 
-from egparse.cli import outputs
 from egparse.cli.annotating.inputs import ENDINGS, InputFile
 from egparse.cli.annotating.resuming import (
     CompressedSink,
@@ -26,8 +25,7 @@ from egparse.cli.annotating.resuming import (
     resumption,
     sync_files,
 )
-from egparse.cli.files.arguments import STANDARD, check_folder, check_output, identity
-from egparse.cli.files.kinds import Kind, kind_of
+from egparse.cli.files import STANDARD, Kind, check_folder, check_output, identity, kind_of, opened
 from egparse.cli.options import PLAIN, InputFormat, OutputFormat
 from egparse.errors import EgparseError, one_line
 from egparse.io.columns import LAYOUTS
@@ -222,7 +220,7 @@ class Separate(AbstractContextManager["Separate"]):
             check_output(path, _kind_of_format(document.format), {}, force=self._force)
             self._frame = Frame(document.format)
             if self._state is None:
-                self._sink = StreamSink(self._open.enter_context(outputs.opened(path)))
+                self._sink = StreamSink(self._open.enter_context(opened(path)))
             else:
                 state, self._state = self._state, {}
                 self._frame.begun = state.get("begun", False)
@@ -280,7 +278,7 @@ def opened_documents(asked: Asked, found: Resumption | None) -> Iterator[Documen
         if found is not None and asked.output is not None:
             sink = stack.enter_context(_partial(asked.output, found))
         else:
-            sink = StreamSink(stack.enter_context(outputs.opened(asked.output)))
+            sink = StreamSink(stack.enter_context(opened(asked.output)))
             if compressor is not None:
                 sink = stack.enter_context(CompressedSink(sink, compressor))
         yield stack.enter_context(Joined(sink, asked.files, asked.output_format, state))

@@ -84,12 +84,7 @@ class Passage(NamedTuple):
 
 
 def passages(
-    model: Model,
-    source: IO[bytes],
-    name: str,
-    format: str | None,
-    *,
-    size: int | None = None,
+    model: Model, source: IO[bytes], name: str, format: str | None, *, size: int | None = None
 ) -> Iterator[Passage]:
     """The passages of an input in UTF-8, none if it has no words. ``format`` is one of ``FORMATS``
     of corpora or ``PLAIN_FORMATS``; None: that of a corpus is detected. ``size`` is that of a

@@ -16,7 +16,7 @@ from typing import TextIO
 from egparse.cli import tables
 from egparse.cli.annotating.inputs import Input, InputFile, size_of
 from egparse.cli.annotating.work import Amount
-from egparse.cli.files.arguments import STANDARD
+from egparse.cli.files import STANDARD
 from egparse.errors import one_line
 
 _DELAY = 0.5

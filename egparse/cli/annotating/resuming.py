@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Protocol
 
 from egparse.cli.annotating.inputs import InputFile, address_of
-from egparse.cli.files.arguments import STANDARD
+from egparse.cli.files import STANDARD
 from egparse.errors import EgparseError
 from egparse.io.compression import Compressor
 from egparse.storage.atomic import BUFFER, NamedFile

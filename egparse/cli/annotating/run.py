@@ -258,10 +258,10 @@ class Run:
         """
         if not self.options.respect_input:
             return {"trees": False, "spans_key": None}
-        parser = self.model.parser
+        parser = self.model.components.get("parser")
         return {
             "trees": parser is not None,
             "multiple_roots": parser is not None and not parser.single_root,
-            "spans_key": SPANS_KEY if "spans" in self.model.taggers else None,
+            "spans_key": SPANS_KEY if "spans" in self.model.components else None,
             "partial_spans": True,
         }

@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from egparse.cli import tables
-from egparse.cli.exit_codes import reported
-from egparse.cli.files.arguments import ForceOption, check_folder, check_output
-from egparse.cli.files.kinds import Kind
-from egparse.cli.notices import Say, say, silence
-from egparse.cli.options import JsonOption, QuietOption, examples
-from egparse.cli.terminal import completion
+from egparse.cli import completion, options, tables
+from egparse.cli.files import Kind, check_folder, check_output
+from egparse.cli.notices import Say, reported, say, silence
+from egparse.cli.options import examples
 from egparse.extras import import_with_extra
 
 if TYPE_CHECKING:
@@ -23,12 +20,7 @@ if TYPE_CHECKING:
 
 _CATALOGUE = "egparse.experiments.comparisons.catalogue"
 
-_KINDS = {
-    ".md": Kind.MARKDOWN,
-    ".png": Kind.FIGURE,
-    ".svg": Kind.FIGURE,
-    ".json": Kind.JSON,
-}
+_KINDS = {".md": Kind.MARKDOWN, ".png": Kind.FIGURE, ".svg": Kind.FIGURE, ".json": Kind.JSON}
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -99,8 +91,7 @@ def experiment_cli(
         ),
     ] = None,
     output: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="DIRECTORY", help="Folder for the report."),
+        Path, typer.Option("--output", "-o", metavar="DIRECTORY", help="Folder for the report.")
     ] = Path("experiments"),
     quick: Annotated[
         bool,
@@ -152,9 +143,9 @@ def experiment_cli(
             help="Run nothing: report again the numbers (JSON) in this folder.",
         ),
     ] = None,
-    force: ForceOption = False,
-    as_json: JsonOption = False,
-    quiet: QuietOption = False,
+    force: options.ForceOption = False,
+    as_json: options.JsonOption = False,
+    quiet: options.QuietOption = False,
 ) -> None:
     """Reproduce the comparison of a paper.
 

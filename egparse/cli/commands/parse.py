@@ -8,30 +8,17 @@ from typing import Annotated
 
 import typer
 
+from egparse.cli import options
 from egparse.cli.engines import check_engine
-from egparse.cli.exit_codes import complain, reported
-from egparse.cli.files.arguments import ForceOption
-from egparse.cli.kernel_cache import announce_compilation
-from egparse.cli.notices import say, silence, warnings_shown
-from egparse.cli.options import (
-    EncodingOption,
-    Engine,
-    EngineOption,
-    ExceptionsOption,
-    GoldTagsOption,
-    InputFormat,
-    InputFormatOption,
-    JobsOption,
-    MarginalsOption,
-    ModelArgument,
-    OutputFormatOption,
-    OutputOption,
-    QuietOption,
-    RayAddressOption,
-    RespectInputOption,
-    WorkersOption,
-    examples,
+from egparse.cli.notices import (
+    announce_compilation,
+    complain,
+    reported,
+    say,
+    silence,
+    warnings_shown,
 )
+from egparse.cli.options import Engine, InputFormat, examples
 from egparse.errors import EgparseError
 
 EPILOG = examples(
@@ -55,7 +42,7 @@ EPILOG = examples(
 
 
 def parse_cli(
-    model: ModelArgument,
+    model: options.ModelArgument,
     inputs: Annotated[
         list[Path],
         typer.Argument(
@@ -64,7 +51,7 @@ def parse_cli(
             "its subfolders; addresses (s3://, gs://, https://); - for standard input.",
         ),
     ],
-    output: OutputOption = None,
+    output: options.OutputOption = None,
     output_dir: Annotated[
         Path | None,
         typer.Option(
@@ -74,17 +61,17 @@ def parse_cli(
             "ending.",
         ),
     ] = None,
-    format: InputFormatOption = InputFormat.AUTO,
-    output_format: OutputFormatOption = None,
-    encoding: EncodingOption = "utf-8",
-    gold_tags: GoldTagsOption = False,
-    respect_input: RespectInputOption = False,
-    marginals: MarginalsOption = False,
-    exceptions: ExceptionsOption = None,
-    jobs: JobsOption = 1,
-    engine: EngineOption = Engine.LOCAL,
-    workers: WorkersOption = None,
-    ray_address: RayAddressOption = None,
+    format: options.InputFormatOption = InputFormat.AUTO,
+    output_format: options.OutputFormatOption = None,
+    encoding: options.EncodingOption = "utf-8",
+    gold_tags: options.GoldTagsOption = False,
+    respect_input: options.RespectInputOption = False,
+    marginals: options.MarginalsOption = False,
+    exceptions: options.ExceptionsOption = None,
+    jobs: options.JobsOption = 1,
+    engine: options.EngineOption = Engine.LOCAL,
+    workers: options.WorkersOption = None,
+    ray_address: options.RayAddressOption = None,
     resume: Annotated[
         bool,
         typer.Option(
@@ -93,8 +80,8 @@ def parse_cli(
             "command stopped; the output is that of a run without interruption.",
         ),
     ] = False,
-    force: ForceOption = False,
-    quiet: QuietOption = False,
+    force: options.ForceOption = False,
+    quiet: options.QuietOption = False,
 ) -> None:
     """Annotate corpora, or plain text.
 
@@ -170,8 +157,8 @@ def parse_cli(
                 if not quiet:
                     complain(f"{name}: nothing to parse")
 
-            options = Options(encoding, gold_tags, respect_input, marginals)
-            run = Run(loaded, asked, options, documents, progress, say_empty, resumption)
+            how = Options(encoding, gold_tags, respect_input, marginals)
+            run = Run(loaded, asked, how, documents, progress, say_empty, resumption)
             stack.enter_context(warnings_shown(quiet))
             stack.callback(progress.clear)
             tell = say if (to_file or shown_on is not None) and not quiet else silence

@@ -7,14 +7,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from egparse.classes.columns import MAX_COLUMNS, ClassColumns, class_columns_of
-from egparse.classes.packed import PackedTable
 from egparse.features.tag_dictionary import Candidates, all_labels
 from egparse.features.templates import MAX_VALUE
+from egparse.features.word_table import Columns
+from egparse.layers import SPLITTER
 from egparse.sequences.model import SequenceModel, SequencePredictor
 from egparse.storage.compressed_arrays import compress_array
 from egparse.storage.schema import Flag, Packed, Record, Section, Stored, Strings
@@ -59,6 +60,13 @@ class Splitter(SequencePredictor):
     spacing: bool = True
     classes: ClassColumns | None = None
     casings: UInt8s | None = None
+
+    name = SPLITTER
+    layers: ClassVar[tuple[str, ...]] = ()  # of words
+
+    def over(self, columns: Columns) -> Splitter:
+        """The same, which reads no columns of words."""
+        return self
 
     def starts(self, forms: Sequence[str], spaced: Sequence[bool]) -> Mask:
         """Whether a sentence starts at each word of a paragraph, shape (words,): always at the
@@ -136,8 +144,10 @@ class Splitter(SequencePredictor):
         return stored
 
     @classmethod
-    def from_payload(cls, stored: Stored, tables: Sequence[PackedTable] = ()) -> Splitter:
-        """The splitter of a model file with some tables of word classes.
+    def from_payload(
+        cls, stored: Stored, columns: Columns | None = None, section: str = ""
+    ) -> Splitter:
+        """The splitter of a model file over columns with its tables of word classes.
 
         Raises:
             Misfit: content that the declaration does not allow.
@@ -147,6 +157,7 @@ class Splitter(SequencePredictor):
         if read["classes"] is None:
             names = [_AS_STORED.get(name, name) for name in COLUMNS]
         else:
+            tables = () if columns is None else columns.class_tables
             classes = class_columns_of(stored.part("classes", read["classes"]), tables)
             names = [*column_names(classes)]
         model = SequenceModel.from_payload(read["model"], names, N_LABELS)

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from egparse.features.sequence import Division, LabelParts
 from egparse.features.tag_dictionary import Candidates
+from egparse.features.word_table import Columns
+from egparse.layers import EXPANDER
 from egparse.sentences import MISSING, Sentence, SurfaceToken
 from egparse.sequences.model import SequenceModel, SequencePredictor, keys_at
 from egparse.storage.compressed_arrays import compress_lists, lists_by_string
@@ -99,6 +101,13 @@ class Expander(SequencePredictor):
 
     lexicon: ExpansionLexicon
     spacing: bool = True
+
+    name = EXPANDER
+    layers: ClassVar[tuple[str, ...]] = ()  # of words
+
+    def over(self, columns: Columns) -> Expander:
+        """The same, which reads no columns of words."""
+        return self
 
     def expand(self, sentences: Sequence[Sentence]) -> list[Sentence]:
         """Sentences of tokens, which have forms and MISC alone, as sentences of words with
@@ -199,7 +208,9 @@ class Expander(SequencePredictor):
         return stored
 
     @classmethod
-    def from_payload(cls, stored: Stored) -> Expander:
+    def from_payload(
+        cls, stored: Stored, columns: Columns | None = None, section: str = ""
+    ) -> Expander:
         """The expander of a model file.
 
         Raises:

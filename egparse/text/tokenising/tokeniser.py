@@ -6,12 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from egparse.features.index import KeyIndex
 from egparse.features.tag_dictionary import all_labels
+from egparse.features.word_table import Columns
+from egparse.layers import TOKENISER
 from egparse.sequences.model import SequenceModel, SequencePredictor, keys_at
 from egparse.storage.compressed_arrays import compress_array
 from egparse.storage.schema import Array, Flag, Maybe, Packed, Record, Section, Stored
@@ -70,6 +72,13 @@ class Tokeniser(SequencePredictor):
     lexicon: Lexicon
     whole_addresses: bool = True
 
+    name = TOKENISER
+    layers: ClassVar[tuple[str, ...]] = ()  # of words
+
+    def over(self, columns: Columns) -> Tokeniser:
+        """The same, which reads no columns of words."""
+        return self
+
     def tokens(self, text: str) -> Tokens:
         """The tokens of a text. White space outside of tokens separates them; every other character
         is in one.
@@ -109,7 +118,9 @@ class Tokeniser(SequencePredictor):
         }
 
     @classmethod
-    def from_payload(cls, stored: Stored) -> Tokeniser:
+    def from_payload(
+        cls, stored: Stored, columns: Columns | None = None, section: str = ""
+    ) -> Tokeniser:
         """The tokeniser of a model file.
 
         Raises:
