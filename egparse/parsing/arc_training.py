@@ -10,8 +10,7 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.config.sections import LearningConfig, ParserConfig, PrunerConfig
-from egparse.config.tasks import with_classes
-from egparse.evaluation.quick import attachment
+from egparse.evaluation.scores import attachment
 from egparse.features.arcs import compile_arc_templates
 from egparse.features.default_templates import ARC_SUPERTAG_TEMPLATES, ARC_TEMPLATES
 from egparse.features.word_table import Columns, Words

@@ -14,7 +14,7 @@ import numpy as np
 from egparse.config.sections import MorphologyConfig, TaggerConfig
 from egparse.config.tasks import with_classes
 from egparse.errors import EgparseError
-from egparse.evaluation.quick import tag_accuracy
+from egparse.evaluation.scores import tag_accuracy
 from egparse.evaluation.spans import score_spans
 from egparse.features.index import Attributes
 from egparse.features.tag_dictionary import TagDictionary

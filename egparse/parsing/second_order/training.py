@@ -11,7 +11,7 @@ from egparse.classes.columns import for_each_table
 from egparse.config.sections import LearningConfig, ParserConfig, PrunerConfig
 from egparse.config.tasks import with_classes
 from egparse.errors import ConfigError
-from egparse.evaluation.quick import attachment
+from egparse.evaluation.scores import attachment
 from egparse.features.arcs import compile_arc_templates, score_arcs
 from egparse.features.default_templates import (
     ARC_LABEL_SUPERTAG_TEMPLATES,
