@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -220,6 +221,13 @@ class SecondOrderTask:
         if not self.heads.is_scored:
             return None
         return lambda parser: attachment(self.heads.dev, predicted_heads(parser, self.dev.words))
+
+    def facts(self, predictor: SecondOrderParser) -> dict[str, Any]:
+        """The kind of trees."""
+        return {"trees": predictor.trees}
+
+    def without_model(self) -> None:
+        """There is always something to learn."""
 
     def outcomes(self, predictor: SecondOrderParser) -> Outcomes[SecondOrderParser]:
         """Every word with a gold head counts."""
