@@ -23,7 +23,7 @@ from egparse.fitting.jobs import Jobs, working_with
 from egparse.fitting.optimise import Best
 from egparse.fitting.progress import Iteration
 from egparse.io.whole_corpus import read_whole
-from egparse.learners.problem import VectorProblem, shard_of
+from egparse.learners.problem import Problem, shard_of
 from egparse.learners.shards.shard import LocalConfig, Shard
 from egparse.training.division import divide, layers_to_train
 from egparse.training.run import prepared_run
@@ -34,9 +34,7 @@ class Pickling:
 
     shares_v = False
 
-    def __init__(
-        self, problem: VectorProblem, examples: Sequence[slice], config: LocalConfig
-    ) -> None:
+    def __init__(self, problem: Problem, examples: Sequence[slice], config: LocalConfig) -> None:
         made = [pickle.dumps(shard_of(problem, own.start, own.stop), 5) for own in examples]
         self.of_examples = [len(one) for one in made]
         self.shards = [Shard(pickle.loads(one), config, k) for k, one in enumerate(made)]

@@ -7,12 +7,11 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
-from egparse.config.learner_options import OPTIONS
 from egparse.config.listing import Setting, range_of, settings
 from egparse.config.sections import LearningConfig
 from egparse.errors import ConfigError
 from egparse.layers import LAYERS
-from egparse.learners.registry import LEARNERS
+from egparse.learners.registry import LEARNERS, options_of
 from egparse.similar import did_you_mean
 
 _SHOWN = 60
@@ -108,7 +107,7 @@ def check_learner(section: str, config: LearningConfig, name: str) -> None:
             f"{key}.learner: expected a learner among {', '.join(LEARNERS)}, got {shown(learner)}"
             + did_you_mean(learner, LEARNERS)
         )
-    known = OPTIONS.get(learner, {})
+    known = options_of(learner) if config.options else {}
     for option, value in config.options.items():
         if option not in known:
             listed = ", ".join(known) or "none"

@@ -24,7 +24,7 @@ import math
 from dataclasses import dataclass
 
 from egparse.cli.app import main
-from egparse.learners.base import LearnerBase, UnscaledState
+from egparse.learners.learner import UnscaledState
 from egparse.learners.certificate import Certificate
 from egparse.learners.registry import LEARNERS, Entry
 

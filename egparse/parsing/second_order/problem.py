@@ -13,7 +13,8 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.compilation.copying import copy_numbers
-from egparse.learners.targets.annotated import NONE, not_all, some_of
+from egparse.learners.completion import not_all, some_of
+from egparse.learners.problem import NONE, Problem
 from egparse.parsing.label_candidates import NO_LABEL
 from egparse.parsing.second_order.decode import ANNEALING
 from egparse.parsing.second_order.features import (
@@ -36,7 +37,7 @@ from egparse.types import Floats, Ints, Mask, Shorts, Singles
 Inference = Literal["exact", "loopy"]
 
 
-class SecondOrderProblem:
+class SecondOrderProblem(Problem):
     """Sentence ``i`` has the hashed ``codes[i]``, the ``parts[i]``, the correct ``heads[i]`` and
     label ranks ``ranks[i]``.
 
@@ -254,10 +255,6 @@ class SecondOrderProblem:
                 True,
             )
         )
-
-    def reset(self) -> None:
-        """All weights to zero."""
-        self.weights[:] = 0.0
 
     def vectors(self) -> tuple[Singles]:
         """The hashed table."""
