@@ -91,11 +91,6 @@ def check_config(table: Mapping[str, Any], name: str = "configuration") -> Train
         ConfigError: an unknown key, a value of the wrong type or out of range, or settings that
             exclude each other; it names the key, what was expected and what came.
     """
-    if "second_order" in table:
-        raise ConfigError(
-            f"{name}: second_order: expected the sections [parser], which configures the parser, "
-            "and [pruner], which configures its pruner, got the section of egparse 0.1"
-        )
     table = _as_tables(table)
     parser = table.get("parser")
     order = parser.get("order") if isinstance(parser, Mapping) else None

@@ -280,10 +280,6 @@ class ParserConfig(LearningConfig):
         "order 2: exact (dynamic program over projective trees) or loopy (belief propagation); "
         "auto: exact if trees are projective",
     )
-    ensemble: Annotated[int, Interval(ge=1, le=16)] = setting(
-        1,
-        "order 2: parsers, trained with different seeds, whose probabilities are averaged",
-    )
     sibling_templates: tuple[str, ...] = setting((), "order 2: templates of siblings")
     grandparent_templates: tuple[str, ...] = setting((), "order 2: templates of grandparents")
     label_templates: tuple[str, ...] = setting((), "order 2: templates of labelled arcs")
@@ -320,7 +316,6 @@ ORDER_2_ONLY = (
     "grandparents",
     "labels",
     "inference",
-    "ensemble",
     "sibling_templates",
     "grandparent_templates",
     "label_templates",
@@ -443,30 +438,13 @@ class ClassesConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TeacherConfig:
-    """Learning from the trees of other models, where teachers are given."""
-
-    share: Annotated[float, Interval(ge=0, le=1)] = setting(
-        0.5, "share of the teachers in what the parser learns from an annotated sentence"
-    )
-    trees: Annotated[int, Interval(ge=1, le=32)] = setting(
-        4, "most probable trees of each teacher that stand for its distribution"
-    )
-    threshold: Annotated[float, Interval(ge=0, le=1)] = setting(
-        0.5,
-        "unlabelled sentences are learned from if the teachers give their best tree at least this "
-        "probability",
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
 class TrainConfig:
     """All settings of ``egparse train``."""
 
     language: str = setting(
         AUTO,
         "language code of the spaCy rules that split plain text into words; auto: that of the "
-        "corpus, by the name of its file or its most frequent words",
+        "corpus, by the name of its file, else xx",
     )
     seed: Seed = setting(1, "random seed; equal seeds give equal models on one machine")
     jobs: Annotated[int, Interval(ge=1, le=1000)] = setting(
@@ -493,7 +471,6 @@ class TrainConfig:
     )
     classes: ClassesConfig = ClassesConfig()
     jackknife: JackknifeConfig = JackknifeConfig()
-    teacher: TeacherConfig = TeacherConfig()
     upos: TaggerConfig = TaggerConfig(c=0.5, full_row_min_count=3)
     xpos: TaggerConfig = TaggerConfig(full_row_min_count=10)
     feats: TaggerConfig = TaggerConfig(dictionary_size=16, frequent=100)

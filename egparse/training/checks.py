@@ -14,6 +14,7 @@ from egparse.config.reading import check_config, config_as_table
 from egparse.config.sections import AUTO, JackknifeConfig, TrainConfig
 from egparse.errors import ConfigError
 from egparse.features.arcs import compile_arc_templates
+from egparse.features.default_templates import ARC_LABEL_TEMPLATES, ARC_TEMPLATES
 from egparse.features.pairs import (
     GRANDPARENT_PLACES,
     SIBLING_PLACES,
@@ -26,16 +27,13 @@ from egparse.fitting.choose_learner import (
     check_learners,
     check_partial,
     fits,
-    is_probabilistic,
-    loss_name,
     refuse_partial,
 )
 from egparse.fitting.task import not_annotated
 from egparse.layers import EXPANDER, LEMMAS, MORPHOLOGY, SUPERTAGS, TAG_LAYERS
-from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, arc_column_names
-from egparse.parsing.second_order.features import LABEL_TEMPLATES
+from egparse.parsing.columns import BETWEEN, arc_column_names
 from egparse.sentences import MISSING_HEAD, Sentence
-from egparse.sequences.tree_columns import tree_columns
+from egparse.sequences.labeller import tree_columns
 from egparse.text.splitting.columns import COLUMNS as SPLITTER_COLUMNS
 from egparse.text.splitting.language import check_language, find_language
 from egparse.text.tokenising.columns import COLUMNS as TOKENISER_COLUMNS
@@ -47,18 +45,12 @@ def check_settings(config: TrainConfig) -> TrainConfig:
 
     Raises:
         ConfigError: a value out of range, an unknown learner, layer, option or language, or a
-            template that cannot be read or names an unknown column, or an ensemble of parsers
-            without probabilities.
+            template that cannot be read or names an unknown column.
     """
     config = check_config(config_as_table(config), "settings")
     if config.language != AUTO:
         check_language(config.language)
     _check_templates(config)
-    if config.parser.ensemble > 1 and not is_probabilistic(config.parser):
-        raise ConfigError(
-            "parser.ensemble: expected a learner and a loss with probabilities, whose mean an "
-            f"ensemble takes, got {config.parser.learner} and {loss_name(config.parser)}"
-        )
     return config
 
 
@@ -174,7 +166,7 @@ def _check_templates(config: TrainConfig) -> None:
     with_defaults = replace(
         parser,
         templates=parser.templates or ARC_TEMPLATES,
-        label_templates=parser.label_templates or LABEL_TEMPLATES,
+        label_templates=parser.label_templates or ARC_LABEL_TEMPLATES,
     )
     for name, compiled in (
         ("templates", arcs),

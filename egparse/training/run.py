@@ -35,18 +35,15 @@ from egparse.parsing.arc_training import (
 from egparse.parsing.partial_trees import complete_by_parser, headed_sentences, known_heads
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.parsing.second_order.training import SecondOrderTask, check_second_order
-from egparse.pipeline.annotate import Predictors
+from egparse.pipeline.components import LABELLER, PARSER, Components
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.sequences.joint.morphology import MorphologyTagger
-from egparse.sequences.joint.task import MorphologyTask, combinations_of, over
 from egparse.sequences.labeller import Labeller
-from egparse.sequences.labeller_task import DevelopmentTrees, LabellerTask
-from egparse.sequences.lemmas.lemmatiser import Lemmatiser
-from egparse.sequences.lemmas.task import LemmaTask
-from egparse.sequences.supertags import SupertagTask
+from egparse.sequences.labelling import DevelopmentTrees, LabellerTask
+from egparse.sequences.lemmatiser import Lemmatiser
+from egparse.sequences.lemmatising import LemmaTask
 from egparse.sequences.tagger import Tagger
-from egparse.sequences.tagger_task import TaggerTask
+from egparse.sequences.tagging import TaggerTask, combinations_of
 from egparse.storage import scratch
 from egparse.text.exceptions.table import Exceptions, read_exceptions
 from egparse.text.splitting.paragraphs import SplitterParts
@@ -70,11 +67,9 @@ from egparse.training.columns import (
     supertag_labels,
 )
 from egparse.training.division import Corpus, divide, layers_to_train
-from egparse.training.ensembles import train_members
 from egparse.training.folds import deal
 from egparse.training.jackknife import jackknife
 from egparse.training.joint import layers_together
-from egparse.training.teachers import Teachers
 from egparse.training.text import (
     expander_task,
     learns_multiword_tokens,
@@ -116,15 +111,13 @@ def train(
     dev: Sequence[Sentence] | None,
     config: TrainConfig,
     listener: Listener = silent,
-    teachers: Teachers | None = None,
     journal: Journal | None = None,
 ) -> Trained:
     """Train every task that the corpus supports.
 
-    Without ``dev`` a share of the sentences is held out. With ``teachers`` the parser learns from
-    their trees too. With a ``journal`` the run can be continued after it was stopped. Ctrl-C ends
-    training with what has been trained so far; before the first task has a predictor,
-    KeyboardInterrupt is passed on.
+    Without ``dev`` a share of the sentences is held out. With a ``journal`` the run can be
+    continued after it was stopped. Ctrl-C ends training with what has been trained so far; before
+    the first task has a predictor, KeyboardInterrupt is passed on.
 
     Raises:
         EgparseError: no sentence, no annotated layer, or a requested layer that is not annotated.
@@ -133,9 +126,9 @@ def train(
     config = with_language(check_settings(config), sentences)
     corpus = divide(sentences, dev, config, layers_to_train)
     # a journal has one task after the other, and limited memory is for one at a time
-    turns = journal is not None or teachers is not None or scratch.active() is not None
+    turns = journal is not None or scratch.active() is not None
     aside = Aside(listener, turns=turns)
-    run = prepared_run(corpus, config, aside.hear, teachers, journal)
+    run = prepared_run(corpus, config, aside.hear, journal)
     run.aside = aside
     with working_with(replace(present_jobs(), count=config.jobs)):
         interrupted = run.until_interrupted(lambda task: fit(task, aside.hear, journal))
@@ -146,10 +139,9 @@ def prepared_run(
     corpus: Corpus,
     config: TrainConfig,
     listener: Listener,
-    teachers: Teachers | None = None,
     journal: Journal | None = None,
 ) -> Run:
-    """A run without a base over a corpus, with ``teachers`` of its parser or none.
+    """A run without a base over a corpus.
 
     Raises:
         EgparseError: settings that do not fit the corpus or the layers, faulty exceptions.
@@ -175,7 +167,6 @@ def prepared_run(
         counter_of_forms(corpus.train),
         listener,
         joint=joint,
-        teachers=teachers,
         journal=journal,
         exceptions=read_exceptions(config.exceptions, config.language),
     )
@@ -195,14 +186,13 @@ class Run:
     columns: Columns
     count: CountForms
     listener: Listener
-    base: Predictors | None = None
+    base: Components | None = None
     joint: tuple[str, ...] = ()
-    teachers: Teachers | None = None
     journal: Journal | None = None
     exceptions: Exceptions | None = None
     aside: Aside = field(default_factory=Aside)
     taggers: dict[str, Tagger] = field(default_factory=dict)
-    morphology: MorphologyTagger | None = None
+    morphology: Tagger | None = None
     lemmatiser: Lemmatiser | None = None
     supertagger: Tagger | None = None
     parser: Parser | SecondOrderParser | None = None
@@ -219,8 +209,9 @@ class Run:
         self._fold_of = deal(self.corpus.train, max(1, self.config.jackknife.folds))
         if self.columns.statistics is not None:
             self._count_in_other_folds()
-        self.base_taggers = {} if self.base is None else dict(self.base.taggers)
-        self.base_morphology = None if self.base is None else self.base.morphology
+        base = self.base or Components(self.columns)
+        self.base_taggers = {layer: base[layer] for layer in TAG_LAYERS if layer in base}
+        self.base_morphology = base.get(MORPHOLOGY)
 
     def _part(self, sentences: Sequence[Sentence]) -> Part:
         words = self.columns.words(sentence.forms for sentence in sentences)
@@ -277,7 +268,7 @@ class Run:
                 self._tag(layer, method)
             elif layer in self.base_taggers:
                 tagger = self.base_taggers[layer]
-                self._see_tags(layer, tagger.predict(self.train.words), tagger)
+                self._see_tags(layer, tagger.choose(self.train.words), tagger)
         if LEMMAS in self.corpus.layers:
             task = self.lemma_task()
             self.aside.start(lambda: self._lemmatise(task, method), beside=heads is not None)
@@ -310,7 +301,7 @@ class Run:
 
     def _split(self, paragraphs: SplitterParts, method: Method) -> None:
         tables = self.columns.class_tables
-        task = SplitterTask(paragraphs, self.config.splitter, self.config.seed, tables)
+        task = SplitterTask(paragraphs, tables, config=self.config.splitter, seed=self.config.seed)
         best = method(task)
         if best is not None:
             self.splitter = best.predictor
@@ -323,9 +314,9 @@ class Run:
             self.columns,
             self.train,
             self.dev,
-            getattr(self.config, layer),
-            self.config.seed,
-            self.base_taggers.get(layer),
+            config=getattr(self.config, layer),
+            seed=self.config.seed,
+            base=self.base_taggers.get(layer),
         )
 
     def _tag(self, layer: str, method: Method) -> None:
@@ -349,8 +340,10 @@ class Run:
 
     def lemma_task(self) -> LemmaTask:
         """The task of lemmas, on the words with the tags that they have so far."""
-        base, config = None if self.base is None else self.base.lemmatiser, self.config
-        return LemmaTask(self.columns, self.train, self.dev, config.lemmas, config.seed, base)
+        base, config = None if self.base is None else self.base.get(LEMMAS), self.config
+        return LemmaTask(
+            self.columns, self.train, self.dev, config=config.lemmas, seed=config.seed, base=base
+        )
 
     def _lemmatise(self, task: LemmaTask, method: Method) -> None:
         best = method(task)
@@ -364,29 +357,26 @@ class Run:
         best = method(task)
         if best is None:
             return
-        self.morphology = task.joined(best.predictor)
-        facts = {
-            "scores": task.scores(best.predictor),
-            "combinations": len(task.combinations.numbers),
-        }
-        self.morphology = task.joined(self._finished(task, best, **facts))
+        self.morphology = best.predictor
+        facts = {"scores": task.scores(best.predictor), "combinations": len(task.labels)}
+        self.morphology = self._finished(task, best, **facts)
         if any(self._is_read_later(layer) for layer in self.joint):
             predicted = self._jackknifed(task)
-            self._see_together(task.combinations.in_layers(predicted), self.morphology)
+            self._see_together(self.morphology.in_layers(predicted), self.morphology)
 
-    def morphology_task(self) -> MorphologyTask:
+    def morphology_task(self) -> TaggerTask:
         """The task of the layers that are learned together."""
         base, config = self.base_morphology, self.config.morphology
         combinations = combinations_of(self.columns, self.train, self.joint, config, base)
-        return MorphologyTask(
+        return TaggerTask(
             MORPHOLOGY,
             self.columns,
             self.train,
             self.dev,
-            config,
-            self.config.seed,
-            None if base is None else over(base, combinations, self.columns).tagger,
-            combinations=combinations,
+            combinations,
+            config=config,
+            seed=self.config.seed,
+            base=None if base is None else base.over(self.columns, combinations),
         )
 
     def _jackknifed(self, task: TaggerTask) -> Ints:
@@ -396,9 +386,9 @@ class Run:
 
     def _see_tags(self, layer: str, predicted: Ints, tagger: Tagger) -> None:
         """Give later tasks these tags in training, and the tagger's in development."""
-        self._see(layer, predicted, tagger.predict(self.dev.words))
+        self._see(layer, predicted, tagger.choose(self.dev.words))
 
-    def _see_together(self, predicted: Mapping[str, Ints], tagger: MorphologyTagger) -> None:
+    def _see_together(self, predicted: Mapping[str, Ints], tagger: Tagger) -> None:
         """Give later tasks the tags of several layers, as ``_see_tags`` those of one."""
         labels = tagger.predict(self.dev.words)
         for layer in tagger.layers:
@@ -420,7 +410,7 @@ class Run:
 
     @property
     def _base_parser(self) -> Parser | SecondOrderParser | None:
-        return None if self.base is None else self.base.parser
+        return None if self.base is None else self.base.get(PARSER)
 
     def gold_heads(self) -> GoldHeads:
         """The gold heads of both parts; of training those of the sentences that have some.
@@ -442,16 +432,8 @@ class Run:
         base = self._base_parser
         trees = choose_trees(heads.train, self.config.parser) if base is None else base.trees
         train = self.train if self._headed.all() else self.train.select(self._headed).part
-        learned, targets = train, heads
-        if self.teachers is not None:
-            tagging = Predictors(
-                self.columns, self.taggers, morphology=self.morphology, supertagger=self.supertagger
-            )
-            learned, targets = self.teachers.teach(
-                train, heads, tagging, self.config.teacher, self.listener
-            )
         arcs = ArcParserTask(
-            self.columns, learned, self.dev, targets, self.config.parser, trees, self.config.seed
+            self.columns, train, self.dev, heads, self.config.parser, trees, self.config.seed
         )
         if self.config.parser.order == 1:
             arcs = replace(arcs, base=base if isinstance(base, Parser) else None)
@@ -465,13 +447,13 @@ class Run:
     def _tag_super(self, method: Method) -> None:
         """Give words their supertags; those of a base are predicted as they are."""
         if self.base is not None:
-            self.supertagger = self.base.supertagger
+            self.supertagger = self.base.get(SUPERTAGS)
             if self.supertagger is not None:
-                of_train = self.supertagger.predict(self.train.words)
+                of_train = self.supertagger.choose(self.train.words)
                 self._see_tags(SUPERTAGS, of_train, self.supertagger)
             return
         settings, seed = self.config.supertags, self.config.seed
-        task = SupertagTask(SUPERTAGS, self.columns, self.train, self.dev, settings, seed)
+        task = TaggerTask(SUPERTAGS, self.columns, self.train, self.dev, config=settings, seed=seed)
         if (best := method(task)) is None:
             return
         self.supertagger = best.predictor
@@ -504,19 +486,17 @@ class Run:
             base,
         )
         try:
-            if (members := train_members(task, method)) is not None:
-                self._keep_parser(task, members.best, **members.facts)
+            if (best := method(task)) is not None:
+                self._keep_parser(task, best)
         except KeyboardInterrupt:
             if self.parser is None:  # before the first pass was over
                 self.parser = base or pruned.predictor
                 self._record(pruner_task, pruned._replace(reason=INTERRUPTED), trees=arcs.trees)
             raise
 
-    def _keep_parser(
-        self, task: ArcParserTask | SecondOrderTask, best: Best[Any], **facts: Any
-    ) -> None:
+    def _keep_parser(self, task: ArcParserTask | SecondOrderTask, best: Best[Any]) -> None:
         self.parser = best.predictor
-        self.parser = self._finished(task, best, trees=best.predictor.trees, **facts)
+        self.parser = self._finished(task, best, trees=best.predictor.trees)
 
     def _label(
         self, train: Part, heads: GoldHeads, parser: Parser | SecondOrderParser, method: Method
@@ -529,10 +509,10 @@ class Run:
             self.dev,
             DevelopmentTrees(predicted_heads(parser, self.dev.words), heads.dev),
             heads.is_scored,
-            self.config.labeller,
-            self.config.seed,
-            None if self.base is None else self.base.labeller,
-            known=None if known is None else np.concatenate(known),
+            None if known is None else np.concatenate(known),
+            config=self.config.labeller,
+            seed=self.config.seed,
+            base=None if self.base is None else self.base.get(LABELLER),
         )
         best = method(task)
         if best is not None:
@@ -569,32 +549,22 @@ class Run:
             "tasks": {name: self.records[name] for name in _RECORDS if name in self.records},
             **record_of_classes(self.columns),
         }
-        predictors = Predictors(
-            self.columns,
-            self.taggers,
-            self.parser,
-            self.labeller,
-            morphology=self.morphology,
-            lemmatiser=self.lemmatiser,
-        )
+        components = self.components()
         return Model(
-            columns=self.columns,
-            taggers=self.taggers,
-            parser=self.parser,
-            labeller=self.labeller,
-            morphology=self.morphology,
-            lemmatiser=self.lemmatiser,
-            supertagger=self.supertagger,
+            components,
             language=self.config.language,
             record=record,
             config_table=config_of_model(self.config),
-            splitter=self.splitter,
-            tokeniser=self.tokeniser,
-            expander=self.expander,
             exceptions=self.exceptions,
             probabilistic=tuple(
                 layer
-                for layer in predictors.layers
+                for layer in components.layers
                 if is_probabilistic(getattr(self.config, section_of(layer, self.joint)))
             ),
         )
+
+    def components(self) -> Components:
+        """What has been learned so far."""
+        others = (self.morphology, self.lemmatiser, self.supertagger, self.parser, self.labeller)
+        of_text = (self.tokeniser, self.splitter, self.expander)
+        return Components.of(self.columns, (*of_text, *self.taggers.values(), *others))

@@ -26,12 +26,12 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def weights_of(path: Path) -> list[bytes]:
     """All that was learned of tags and trees."""
     model = Model.load(path)
-    tagger = model.taggers["upos"].model
+    tagger = model.components["upos"].model
     return [tagger.rows.weights.tobytes(), tagger.transitions.tobytes(), _heads(model)]
 
 
 def _heads(model: Model) -> bytes:
-    weights: np.ndarray = model.parser.weights  # type: ignore[union-attr]
+    weights: np.ndarray = model.components["parser"].weights  # type: ignore[union-attr]
     return weights.tobytes()
 
 
@@ -54,7 +54,7 @@ def test_the_setting_says_what_the_option_says(corpus: Path, tmp_path: Path) -> 
     for name, options in {"option": ("-j", 2), "setting": ("--set", "jobs=2")}.items():
         run("train", corpus, *tags, *options, "--output", tmp_path / name)
     first, second = (Model.load(tmp_path / name) for name in ("option", "setting"))
-    one, other = (model.taggers["upos"].model.rows.weights for model in (first, second))
+    one, other = (model.components["upos"].model.rows.weights for model in (first, second))
     assert one.tobytes() == other.tobytes()
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from readers.samples import FULL
+from row_samples import FULL
 
 from egparse.errors import CorpusError
 from egparse.io import compression

@@ -12,7 +12,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from readers.samples import FULL
+from row_samples import FULL
 
 from egparse.errors import ConfigError, CorpusError, EgparseError
 from egparse.io.corpus import read_corpus

@@ -12,7 +12,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sample_treebank import quick, quick_model, sample
+from sample_treebank import (
+    changed,
+    quick,
+    quick_model,
+    sample,
+    taggers,
+)
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.features.form_statistics import FormStatistics
@@ -26,8 +32,6 @@ from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
 from egparse.sequences.warm_start import with_seen
-from egparse.service.hub.resolve import load
-from egparse.storage.model_file import read_model, write_model
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.run import train
 
@@ -78,7 +82,7 @@ def accuracy(model: Model, sentences: Sequence[Sentence], layer: str) -> float:
     return sum(wanted == got for wanted, got in pairs) / len(pairs)
 
 
-def changed(sentence: Sentence, layer: str, old: str, new: str) -> Sentence:
+def renamed(sentence: Sentence, layer: str, old: str, new: str) -> Sentence:
     values = tuple(new if value == old else value for value in getattr(sentence, layer))
     return sentence.with_layers(**{layer: values})
 
@@ -89,17 +93,17 @@ def test_held_infinitely_close_the_model_is_the_base() -> None:
     """
     base = quick_model()
     near = gone_on(base, sample("train")[:30], base_strength=1e9)
-    for layer, tagger in base.taggers.items():
-        old, new = tagger.model, near.taggers[layer].model
+    for layer, tagger in taggers(base).items():
+        old, new = tagger.model, near.components[layer].model
         known = new.index.numbers(old.index.keys)
         assert (known >= 0).all()
         finite = np.isfinite(old.transitions)
         np.testing.assert_allclose(new.transitions[finite], old.transitions[finite], atol=1e-3)
-    assert isinstance(base.parser, Parser)
-    assert isinstance(near.parser, Parser)
+    assert isinstance(base.components["parser"], Parser)
+    assert isinstance(near.components["parser"], Parser)
     assert (
-        np.abs(near.parser.weights - base.parser.weights).max()
-        < 1e-3 * np.abs(base.parser.weights).max()
+        np.abs(near.components["parser"].weights - base.components["parser"].weights).max()
+        < 1e-3 * np.abs(base.components["parser"].weights).max()
     )
     sentences = sample("train")[:30]
     for layer in ("upos", "xpos", "feats", "spans"):
@@ -148,15 +152,15 @@ def test_old_strings_keep_their_numbers_and_new_ones_come_behind_them() -> None:
 
 def test_new_labels_of_tags_spans_and_arcs_are_learned() -> None:
     sentences = [
-        changed(
-            changed(changed(own, "upos", "DET", "ARTICLE"), "deprels", "det", "article"),
+        renamed(
+            renamed(renamed(own, "upos", "DET", "ARTICLE"), "deprels", "det", "article"),
             "spans",
             "B-PER",
             "B-WHO",
         )
         for own in others()
     ]
-    sentences = [changed(own, "spans", "I-PER", "I-WHO") for own in sentences]
+    sentences = [renamed(own, "spans", "I-PER", "I-WHO") for own in sentences]
     model = gone_on(quick_model(), sentences, base_strength=0.3)
     assert "ARTICLE" in model.columns.labels["upos"].values
     assert "article" in model.columns.labels["deprels"].values
@@ -174,7 +178,7 @@ def test_layers_that_the_corpus_lacks_stay_as_they_are(tmp_path: Path) -> None:
     model = gone_on(base, sentences)
     assert model.layers == base.layers
     for layer in ("feats", "spans"):
-        old, new = base.taggers[layer].model, model.taggers[layer].model
+        old, new = base.components[layer].model, model.components[layer].model
         np.testing.assert_array_equal(old.index.keys, new.index.keys)
         np.testing.assert_array_equal(old.rows.weights, new.rows.weights)
         np.testing.assert_array_equal(old.transitions, new.transitions)
@@ -198,8 +202,8 @@ def test_the_file_holds_it_and_says_what_the_base_was(tmp_path: Path) -> None:
 
 def test_rare_words_become_known_to_the_parser_and_the_rest_of_them_do_not() -> None:
     model = gone_on_quick()
-    assert model.parser is not None
-    payload = model.parser.to_payload()["columns"]
+    assert "parser" in model.components
+    payload = model.components["parser"].to_payload()["columns"]
     beyond = payload["beyond"]["lower"]
     assert len(beyond)
     assert min(beyond) > payload["limits"]["lower"]
@@ -218,14 +222,18 @@ def test_rare_words_become_known_to_the_parser_and_the_rest_of_them_do_not() -> 
 @pytest.mark.parametrize("base_strength", [1e9, 1.0])
 def test_the_second_order_parser_goes_on(base_strength: float, tmp_path: Path) -> None:
     base = second_order_model()
-    assert isinstance(base.parser, SecondOrderParser)
-    sentences = [changed(own, "deprels", "det", "article") for own in others(20)]
+    assert isinstance(base.components["parser"], SecondOrderParser)
+    sentences = [renamed(own, "deprels", "det", "article") for own in others(20)]
     model = gone_on(base, sentences, base_strength=base_strength)
-    assert isinstance(model.parser, SecondOrderParser)
-    assert model.parser.labels[: len(base.parser.labels)] == base.parser.labels
-    assert "article" in model.parser.labels[len(base.parser.labels) :]
+    assert isinstance(model.components["parser"], SecondOrderParser)
+    assert (
+        model.components["parser"].labels[: len(base.components["parser"].labels)]
+        == base.components["parser"].labels
+    )
+    assert "article" in model.components["parser"].labels[len(base.components["parser"].labels) :]
     difference = (
-        np.abs(model.parser.weights - base.parser.weights).max() / np.abs(base.parser.weights).max()
+        np.abs(model.components["parser"].weights - base.components["parser"].weights).max()
+        / np.abs(base.components["parser"].weights).max()
     )
     assert (difference < 1e-3) == (base_strength > 1)
     model.save(tmp_path / "model.msgpack")
@@ -234,14 +242,6 @@ def test_the_second_order_parser_goes_on(base_strength: float, tmp_path: Path) -
     )
     if base_strength == 1:
         assert accuracy(model, sentences, "heads") > accuracy(base, sentences, "heads")
-
-
-def test_a_second_order_base_that_does_not_say_what_its_labels_are_is_refused() -> None:
-    base = second_order_model()
-    assert isinstance(base.parser, SecondOrderParser)
-    silent = replace(base, parser=replace(base.parser, labels=()))
-    with pytest.raises(EgparseError, match="does not say which arc labels"):
-        gone_on(silent, others(20))
 
 
 def test_a_layer_that_nothing_of_the_base_reads_is_learned_anew() -> None:
@@ -321,15 +321,6 @@ def test_settings_without_effect_are_refused_beside_a_base(
         configure(quick_model(), table)
 
 
-def test_a_base_is_configured_from_a_file_of_format_1() -> None:
-    """The settings of the shipped model, by the names of today."""
-    base = load("en_ewt")
-    config = configure(base, {"base_strength": 3.0, "parser": {"c": 20.0}})
-    assert (config.parser.c, config.base_strength, config.pruner.c) == (20.0, 3.0, 25.0)
-    with pytest.raises(ConfigError, match=r"pruner.bits: expected 21 as in the base model"):
-        configure(base, {"pruner": {"bits": 20}})
-
-
 def test_settings_are_those_of_the_base_where_nothing_is_said() -> None:
     config = configure(quick_model(), {"parser": {"c": 7.0}})
     assert config.parser.c == 7.0
@@ -389,11 +380,11 @@ def test_few_sentences_are_all_learned_from_and_of_many_some_are_held_out() -> N
 
 def test_without_a_development_part_temperatures_stay() -> None:
     base = quick_model()
-    warm = replace(base.taggers["upos"], model=replace(base.taggers["upos"].model, temperature=1.7))
-    model = gone_on(
-        replace(base, taggers={**base.taggers, "upos": warm}), others(20), layers=["upos"]
+    warm = replace(
+        base.components["upos"], model=replace(base.components["upos"].model, temperature=1.7)
     )
-    assert model.taggers["upos"].model.temperature == 1.7
+    model = gone_on(changed(base, warm), others(20), layers=["upos"])
+    assert model.components["upos"].model.temperature == 1.7
 
 
 @pytest.mark.parametrize("learner", ["dca", "mira", "perceptron", "lbfgs"])
@@ -462,15 +453,3 @@ def test_arc_filters_and_label_dictionaries_keep_what_the_base_knows() -> None:
                 assert (
                     more.labels[more.starts[new] : more.starts[new + 1]].tolist()[: len(own)] == own
                 )
-
-
-def test_a_model_of_today_without_what_is_new_in_the_file_still_loads(tmp_path: Path) -> None:
-    path = tmp_path / "model.msgpack"
-    second_order_model().save(path)
-    header, payload = read_model(path)
-    del payload["parser"]["labels"]
-    write_model(path, header, payload)
-    again = Model.load(path)
-    assert isinstance(again.parser, SecondOrderParser)
-    assert again.parser.labels == ()
-    assert annotations(again, others(5)) == annotations(second_order_model(), others(5))

@@ -181,9 +181,7 @@ def _data(record: Mapping[str, Any], facts: CardMetadata) -> Iterator[str]:
 
 
 def _training(header: Mapping[str, Any]) -> Iterator[str]:
-    from egparse.config.old_tables import config_table_of
-
-    record, configuration = header["record"], config_table_of(header)
+    record, configuration = header["record"], header["config"]
     labels = header.get("labels", {})
     rows: list[tuple[str, ...]] = []
     for layer, task in record.get("tasks", {}).items():

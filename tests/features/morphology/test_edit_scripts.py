@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from properties import examples
 
 from egparse.io.conllu import read_conllu
-from egparse.sequences.lemmas.edit_scripts import (
+from egparse.sequences.edit_scripts import (
     apply,
     is_script,
     longest_common_substring,
     script_of,
 )
 
-UD = Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "ud"
+UD = Path(__file__).resolve().parents[3] / ".." / "shared" / "data" / "ud"
 
 STRINGS = st.one_of(
     st.text(max_size=12),

@@ -22,7 +22,7 @@ from egparse.text.tokenising.training import TokeniserTask
 def small_tokeniser() -> Tokeniser:
     """Trained on the sample treebank."""
     texts = running_text(sample("train")), running_text(sample("dev"))
-    return fit(TokeniserTask(*texts, TokeniserConfig(), 1), silent).predictor
+    return fit(TokeniserTask(*texts, config=TokeniserConfig(), seed=1), silent).predictor
 
 
 def text_of(sentences: Iterable[Sentence]) -> str:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
-from tokenising.small_tokeniser import small_tokeniser, text_of
+from text.tokenising.small_tokeniser import small_tokeniser, text_of
 
 from egparse.errors import CorpusError
 from egparse.io import docs
