@@ -243,7 +243,7 @@ class DCA(Learner):
 
     def sum_losses(self) -> float:
         """The sum of the losses at the present weights."""
-        return sum_of_losses(self.problem, self.loss, self.scale)
+        return sum_of_losses(self.problem, self.loss, self.scale, self.threads)
 
     def _estimate_from_marginals(self, gold: Floats, expected: Floats) -> float:
         """max over correct parts of log(z_r / zbar_r) / beta, a lower bound of the loss at exact

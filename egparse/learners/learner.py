@@ -21,11 +21,12 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
 from functools import cache
 from types import NoneType
-from typing import Any, Literal, Protocol, Self, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Protocol, Self, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -34,6 +35,8 @@ from egparse.learners.certificate import Certificate
 from egparse.learners.losses import Loss
 from egparse.learners.problem import Problem
 from egparse.types import Floats, Longs
+
+Result = TypeVar("Result")
 
 _BLOCK = 1 << 12
 _WITHOUT_BLOCKS = 1 << 16
@@ -261,14 +264,30 @@ def in_blocks(order: Longs, n: int, generator: np.random.Generator) -> Longs:
     return ordered
 
 
-def sum_of_losses(problem: Problem, loss: Loss, scale: float) -> float:
+def over_views(
+    problem: Problem, threads: int, work: Callable[[Problem, slice], Result]
+) -> list[Result]:
+    """``work`` on runs of the examples, a thread each where the problem has views, else on all. It
+    gets a run as a problem and as numbers of examples, and may only read v.
+    """
+    if threads == 1 or not problem.offers("view"):
+        return [work(problem, slice(0, len(problem.part_starts) - 1))]
+    with ThreadPoolExecutor(threads, "egparse-sums") as pool:
+        runs = divide(problem, threads)
+        return list(pool.map(lambda run: work(problem.view(run.start, run.stop), run), runs))
+
+
+def sum_of_losses(problem: Problem, loss: Loss, scale: float, threads: int = 1) -> float:
     """sum_i L_i(w) at w = ``scale`` v: one pass of scores and inference."""
-    total = 0.0
-    room = np.empty(int(np.diff(problem.part_starts).max(initial=0)))
-    for i in range(len(problem.part_starts) - 1):
-        scores = problem.scores(i) * scale
-        total += loss.value(problem, i, scores, room[: len(scores)])
-    return total
+
+    def of(part: Problem, _: slice) -> float:
+        total, room = 0.0, np.empty(int(np.diff(part.part_starts).max(initial=0)))
+        for i in range(len(part.part_starts) - 1):
+            scores = part.scores(i) * scale
+            total += loss.value(part, i, scores, room[: len(scores)])
+        return total
+
+    return sum(over_views(problem, threads, of))
 
 
 def require_finite_objective(name: str, value: float) -> None:

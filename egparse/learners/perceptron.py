@@ -148,7 +148,7 @@ class Perceptron(Learner):
         the last pass.
         """
         with self.model_weights(state):
-            loss = sum_of_losses(self.problem, PERCEPTRON, 1.0)
+            loss = sum_of_losses(self.problem, PERCEPTRON, 1.0, self.threads)
         if not math.isfinite(loss):
             raise EgparseError(
                 f"perceptron: expected a finite loss, got {loss} after {state.visits} visits"

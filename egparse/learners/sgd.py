@@ -183,7 +183,7 @@ class SGD(Learner):
     def primal(self, state: SGDState) -> float:
         """sum_i L_i(w) + C/2 |w|^2: one pass of scores and inference over all examples."""
         with np.errstate(over="ignore", invalid="ignore"):  # the caller checks that it is finite
-            loss = sum_of_losses(self.problem, self.loss, state.scale)
+            loss = sum_of_losses(self.problem, self.loss, state.scale, self.threads)
             return loss + self.config.c / 2 * state.scale**2 * squared_norm(self.problem)
 
     def certificate(self, state: SGDState) -> Certificate:

@@ -218,8 +218,11 @@ class TreeProblem(Problem):
 
     def shard(self, first: int, end: int) -> TreeProblem:
         """Some of the sentences, with weights and buffers of their own."""
+        return self.view(first, end).with_own_weights()
+
+    def view(self, first: int, end: int) -> TreeProblem:
+        """Some of the sentences, with the weights of this problem and buffers of their own."""
         other, of_shard = copy(self), slice(first, end)
-        other.weights = np.zeros_like(self.weights)
         other._codes, other._arcs = self._codes[of_shard], self._arcs[of_shard]
         other._heads_of = self._heads_of[of_shard]
         other._known = None if self._known is None else self._known[of_shard]

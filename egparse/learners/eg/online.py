@@ -60,7 +60,6 @@ In any case a fall of the dual below rounding counts as none. v is made of the s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -71,7 +70,7 @@ from egparse.errors import ConfigError
 from egparse.learners.certificate import Certificate
 from egparse.learners.eg.example_sampling import MIN_VISIT_PROBABILITY, sample_examples
 from egparse.learners.eg.step import FLOOR, HINGED, PLAIN, WEIGHTED, DualVariables, StepRule
-from egparse.learners.learner import Learner, LearnerConfig, divide, in_blocks, visits_of
+from egparse.learners.learner import Learner, LearnerConfig, in_blocks, over_views, visits_of
 from egparse.learners.losses import HINGE, LOG_LINEAR, PERCEPTRON, Loss
 from egparse.learners.problem import Problem
 from egparse.types import Floats, Longs, Mask, Singles
@@ -355,23 +354,20 @@ class OnlineEG(Learner):
 
     def sums(self, state: EGState, c: float) -> tuple[float, float]:
         """The sum of the losses at w = v / c, and that of what the rounding takes from the dual."""
-        if self.threads == 1 or not self.problem.offers("view") or self.loss != LOG_LINEAR:
-            return self.problem.sums(c, self.loss, state.duals)
 
-        def of(own: slice) -> tuple[float, float]:
+        def of(part: Problem, run: slice) -> tuple[float, float]:
             starts, duals = self.problem.part_starts, state.duals
-            parts = slice(int(starts[own.start]), int(starts[own.stop]))
+            parts = slice(int(starts[run.start]), int(starts[run.stop]))
             shares = DualVariables(
                 duals.theta[parts],
                 duals.marginals[parts],
-                duals.value[own],
-                duals.eta[own],
-                duals.gain[own],
+                duals.value[run],
+                duals.eta[run],
+                duals.gain[run],
             )
-            return self.problem.view(own.start, own.stop).sums(c, self.loss, shares)
+            return part.sums(c, self.loss, shares)
 
-        with ThreadPoolExecutor(self.threads, "egparse-sums") as pool:
-            sums = list(pool.map(of, divide(self.problem, self.threads)))
+        sums = over_views(self.problem, self.threads, of)
         return sum(loss for loss, _ in sums), sum(correction for _, correction in sums)
 
     def next_visits(self, state: EGState, by_gain: bool) -> Longs:

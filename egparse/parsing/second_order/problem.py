@@ -255,8 +255,11 @@ class SecondOrderProblem(Problem):
 
     def shard(self, first: int, end: int) -> SecondOrderProblem:
         """Some of the sentences, with weights and buffers of their own."""
+        return self.view(first, end).with_own_weights()
+
+    def view(self, first: int, end: int) -> SecondOrderProblem:
+        """Some of the sentences, with the weights of this problem and buffers of their own."""
         other, of_shard = copy(self), slice(first, end)
-        other.weights = np.zeros_like(self.weights)
         other._codes, other._parts = self._codes[of_shard], self._parts[of_shard]
         other._heads_of, other._ranks = self._heads_of[of_shard], self._ranks[of_shard]
         other._known = None if self._known is None else self._known[of_shard]
