@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
+import numpy as np
+
 from egparse.errors import EgparseError
+from egparse.evaluation.bootstrap import Units
 from egparse.evaluation.evaluate_model import Annotator, evaluate_model
 from egparse.evaluation.report import Report
 from egparse.evaluation.report import evaluate as report_of
 from egparse.io.corpus import read_corpus
-from egparse.pipeline.from_text import raw_text, resampled_units
 from egparse.sentences import Sentence
 from egparse.text.splitting.splitter import Splitter
 from egparse.text.splitting.training import splitter_counts
+from egparse.text.treebank_text import paragraphs_of, raw_text
+from egparse.types import Longs
+
+MIN_UNITS = 30
+"""Documents or paragraphs are resampled if there are so many: fewer give too few different samples
+for the ends of an interval.
+"""
 
 
 class EvaluatedModel(Annotator, Protocol):
@@ -78,3 +87,22 @@ def evaluate(
         details=details,
         sentence_counts=splitter_counts(model.splitter, sentences),
     )
+
+
+def resampled_units(sentences: Sequence[Sentence]) -> Units | None:
+    """What is resampled where sentences have to be found, because an error in one may spoil its
+    neighbours: documents, or paragraphs, if there are ``MIN_UNITS``; else None, sentences.
+    """
+    opens = [sentence.opens_document for sentence in sentences]
+    if sum(opens) >= MIN_UNITS:
+        return Units("document", _numbered(opens))
+    paragraphs = paragraphs_of(sentences)
+    if len(paragraphs) >= MIN_UNITS:
+        lengths = [len(paragraph) for paragraph in paragraphs]
+        return Units("paragraph", np.repeat(np.arange(len(lengths)), lengths))
+    return None
+
+
+def _numbered(opens: Sequence[bool]) -> Longs:
+    """The number of each sentence's unit; what stands before the first mark belongs to it."""
+    return np.maximum(np.cumsum(np.array(opens, dtype=np.int64)) - 1, 0)

@@ -28,7 +28,6 @@ from egparse.pipeline.inputs import as_sentences, batches, each_constraints, tex
 from egparse.pipeline.k_best import ScoredSentence, k_best
 from egparse.pipeline.stored_parts import columns_of, parser_of
 from egparse.pipeline.text import given_numbers, kept_tags, label_strings, put_back
-from egparse.pipeline.text_reader import Reader, reader_of
 from egparse.pipeline.weights import sizes, strongest
 from egparse.sentences import Sentence
 from egparse.sequences.joint.morphology import MorphologyTagger
@@ -59,8 +58,10 @@ from egparse.storage.schema import (
     Strings,
     TableOf,
 )
-from egparse.text.exceptions.applied import PlainText
+from egparse.text.exceptions.applied import with_exceptions
 from egparse.text.exceptions.table import NONE, Exceptions, FixedValues, read_exceptions
+from egparse.text.reading import PlainText, TextReader
+from egparse.text.rules import RuleSplitter, RuleTokeniser
 from egparse.text.splitting.splitter import Splitter
 from egparse.text.tokenising.expander import Expander
 from egparse.text.tokenising.tokeniser import Tokeniser
@@ -171,12 +172,13 @@ class Model(Predictors):
         found = [[*islice(annotated, len(document))] for document in read]
         return found[0] if isinstance(source, str) else found
 
-    def text_reader(self, first_id: int = 1, *, whole: bool = False) -> Reader:
+    def text_reader(self, first_id: int = 1, *, whole: bool = False) -> TextReader:
         """A reader of one plain text, whose sentences have the IDs ``first_id`` and so on: by the
         tokeniser, or by spaCy's rules where the model has none. ``whole``: each paragraph is one
         sentence.
         """
-        return reader_of(self.language, self.plain_text, first_id, whole=whole)
+        read = self.plain_text.whole_paragraphs() if whole else self.plain_text
+        return TextReader(read, first_id)
 
     def annotate(
         self,
@@ -294,8 +296,12 @@ class Model(Predictors):
 
     @cached_property
     def plain_text(self) -> PlainText:
-        """Tokeniser, splitter and expander, with the exceptions."""
-        return PlainText(self.tokeniser, self.splitter, self.expander).excepting(self.exceptions)
+        """Tokeniser, splitter and expander, with the exceptions; rules in place of what the model
+        has not learned.
+        """
+        tokeniser = self.tokeniser or RuleTokeniser(self.language)
+        learned = PlainText(tokeniser, self.splitter or RuleSplitter(), self.expander)
+        return with_exceptions(learned, self.exceptions)
 
     @cached_property
     def _fixed_values(self) -> FixedValues | None:

@@ -11,7 +11,7 @@ from egparse.errors import EgparseError
 from egparse.sentences import Sentence, select
 from egparse.settings.config import TrainConfig
 from egparse.settings.faults import check_layers
-from egparse.text.splitting.paragraphs import SplitterParts
+from egparse.text.treebank_text import SplitterParts
 from egparse.training.columns import annotated_layers
 from egparse.training.folds import held_out
 from egparse.training.text import splitter_parts

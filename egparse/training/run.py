@@ -49,11 +49,11 @@ from egparse.settings.config_files import config_of_model
 from egparse.settings.joint_tags import section_of
 from egparse.storage import scratch
 from egparse.text.exceptions.table import Exceptions, read_exceptions
-from egparse.text.splitting.paragraphs import SplitterParts
 from egparse.text.splitting.splitter import Splitter
 from egparse.text.splitting.training import SplitterTask
 from egparse.text.tokenising.expander import Expander
 from egparse.text.tokenising.tokeniser import Tokeniser
+from egparse.text.treebank_text import SplitterParts
 from egparse.training.aside import Aside
 from egparse.training.checks import (
     check_for_corpus,

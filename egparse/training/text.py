@@ -8,17 +8,17 @@ from typing import NamedTuple
 from egparse.sentences import Sentence
 from egparse.settings.config import TrainConfig
 from egparse.surface import SPACE_AFTER_NO
-from egparse.text.splitting.paragraphs import (
+from egparse.text.tokenising.expander_training import ExpanderTask, has_multiword_tokens
+from egparse.text.tokenising.training import TokeniserTask
+from egparse.text.treebank_text import (
     SplitterParts,
     is_running_text,
     is_treebank,
     paragraphs_of,
     pieces_of,
+    running_text,
     surface_tokens,
 )
-from egparse.text.tokenising.expander_training import ExpanderTask, has_multiword_tokens
-from egparse.text.tokenising.running_text import running_text
-from egparse.text.tokenising.training import TokeniserTask
 from egparse.training.folds import hold_out
 
 _PIECES = 40

@@ -21,7 +21,7 @@ from egparse.settings.config import ClassesConfig, TrainConfig
 from egparse.settings.config_files import load_config
 from egparse.settings.old_tables import config_table_of
 from egparse.storage.model_file import read_model, write_model
-from egparse.text.splitting.paragraphs import as_text, paragraphs_of
+from egparse.text.treebank_text import as_text, paragraphs_of
 from egparse.training.checks import check_settings
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.run import train

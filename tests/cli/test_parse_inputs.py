@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from cli.conftest import Trained
 from cli.program import complaint, run
-from hub.local_server import serving
+from service.hub.local_server import serving
 
 from egparse.cli.annotating.arguments import input_files, output_path
 from egparse.cli.annotating.bulk.passages import split

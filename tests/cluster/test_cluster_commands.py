@@ -13,7 +13,7 @@ import pytest
 from cli.program import CORPORA, complaint, first_sentences, run
 from cli.test_cli_checkpoints import AFTER_WRITING, stopped
 from cluster.nodes import Nodes
-from hub.local_server import serving
+from service.hub.local_server import serving
 
 from egparse.pipeline.model import Model
 from egparse.storage.model_file import read_model

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
-from readers.samples import CONLLU_FILES, corpus
+from row_samples import CONLLU_FILES, corpus
 
 from egparse.io.conllu import read_conllu, write_conllu
 from egparse.sentences import Sentence, SurfaceToken

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 
 import pytest
-from readers.samples import corpus
+from row_samples import corpus
 
 from egparse.errors import CorpusError
 from egparse.io.columns import format_sentence, read_columns, write_columns

@@ -6,7 +6,7 @@ import io
 from pathlib import Path
 
 import pytest
-from readers.samples import FULL, row
+from row_samples import FULL, row
 
 from egparse.errors import CorpusError, EgparseError
 from egparse.io.conllu import read_conllu

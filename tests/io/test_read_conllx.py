@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 
 import pytest
-from readers.samples import FULL, corpus
+from row_samples import FULL, corpus
 
 from egparse.errors import CorpusError
 from egparse.io import conllu

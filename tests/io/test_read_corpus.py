@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from readers.samples import FULL, row
+from row_samples import FULL, row
 
 from egparse.errors import ConfigError, CorpusError
 from egparse.io.blocks import read_blocks

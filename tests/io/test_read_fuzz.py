@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lines_run import lines_run
 from properties import examples
-from readers.samples import FULL
+from row_samples import FULL
 
 from egparse.errors import CorpusError
 from egparse.io.corpus import read_corpus, write_corpus

@@ -6,7 +6,7 @@ import io
 import pickle
 
 import pytest
-from readers.samples import row
+from row_samples import row
 
 from egparse.errors import ConfigError, CorpusError, EgparseError, one_line
 from egparse.io.corpus import read_corpus

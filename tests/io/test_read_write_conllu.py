@@ -8,7 +8,7 @@ import io
 from collections.abc import Sequence
 
 import pytest
-from readers.samples import FULL, row
+from row_samples import FULL, row
 
 from egparse.io.conllu import format_sentence, read_conllu, write_conllu
 from egparse.sentences import Sentence, SurfaceToken

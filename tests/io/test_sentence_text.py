@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import conllu
 import pytest
-from readers.samples import row
+from row_samples import row
 from sample_treebank import sample
 
 import egparse

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from storage.mutations import copy_of
-from tokenising.small_tokeniser import small_tokeniser
+from text.tokenising.small_tokeniser import small_tokeniser
 
 from egparse.classes.packed import PackedTable
 from egparse.classes.table import ClassTable

@@ -24,9 +24,9 @@ from egparse.io.conllu import SPANS_KEY
 from egparse.io.corpus import read_corpus
 from egparse.pipeline.annotate import BATCH_WORDS
 from egparse.pipeline.model import Model
-from egparse.pipeline.plain_text import TEXT, read_plain
-from egparse.pipeline.text_reader import Reader
 from egparse.sentences import Sentence
+from egparse.text.plain_formats import TEXT, read_plain
+from egparse.text.reading import TextReader
 
 if TYPE_CHECKING:
     from egparse.cli.annotating.bulk.annotation import Annotated, Annotation
@@ -304,7 +304,7 @@ class _Texts:
     def __init__(self, run: Run) -> None:
         self._run = run
         self._next = 1
-        self._reader: Reader | None = None
+        self._reader: TextReader | None = None
 
     def sentences(self, source: Input, format: InputFormat) -> Iterator[Sentence]:
         """The sentences of a text; time counts from the first one, when the tokeniser is loaded."""

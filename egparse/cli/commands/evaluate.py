@@ -286,7 +286,7 @@ def _report(system: _System, gold: list[Sentence], options: _Options) -> Report:
         from egparse.evaluation.report import evaluate
 
         if from_text:
-            from egparse.pipeline.from_text import resampled_units
+            from egparse.pipeline.evaluation import resampled_units
 
             shared["units"] = resampled_units(gold)
         return evaluate(gold, _sentences(system.path, options), from_text=from_text, **shared)

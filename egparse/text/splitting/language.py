@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from egparse.errors import ConfigError
-from egparse.io.docs import NEUTRAL
+from egparse.io.spacy_rules import NEUTRAL
 from egparse.sentences import Sentence
 from egparse.similar import did_you_mean
-from egparse.text.splitting.paragraphs import as_text
+from egparse.text.treebank_text import as_text
 
 _SAMPLE = 300
 """Sentences, from the whole corpus: 10 ms of work, and enough for the accuracy of the rules."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hub.local_server import Site, serving
+from service.hub.local_server import Site, serving
 
 from egparse.service.hub.catalogue import find_entry, mirrored
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 from cli.program import CORPORA, complaint, first_sentences, run
-from hub.local_server import Site
 from sample_treebank import quick_model
+from service.hub.local_server import Site
 
 from egparse.cli.app import main
 

@@ -14,8 +14,8 @@ import time
 from pathlib import Path
 
 import pytest
-from hub.conftest import CORPUS
-from hub.local_server import Site
+from service.hub.conftest import CORPUS
+from service.hub.local_server import Site
 
 from egparse.service.hub import transfer
 from egparse.service.hub.catalogue import (

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from exceptions.test_exceptions_files import exceptions_of, rows
 from hypothesis import given
 from hypothesis import strategies as st
 from lines_run import lines_run
+from text.exceptions.test_exceptions_files import exceptions_of, rows
 
 from egparse.text.exceptions.patterns import EMOJI, EMOJI_STARTS, REGEXES
 

@@ -12,7 +12,7 @@ import spacy
 from sample_treebank import sample
 
 from egparse.io.corpus import read_corpus
-from egparse.io.docs import NEUTRAL
+from egparse.io.spacy_rules import NEUTRAL
 from egparse.sentences import Sentence, Source
 from egparse.text.splitting import language
 from egparse.text.splitting.language import (

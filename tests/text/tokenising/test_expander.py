@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sample_treebank import quick, sample
-from tokenising.small_french import block, sentences
+from text.tokenising.small_french import block, sentences
 
 from egparse.cli.commands.inspect import inspect
 from egparse.errors import ConfigError

@@ -18,9 +18,9 @@ from egparse.cli.annotating.bulk.writing import Amount, write
 from egparse.errors import CorpusError, EgparseError
 from egparse.io.corpus import read_corpus
 from egparse.pipeline.model import Model
-from egparse.pipeline.text_reader import TextPassage
 from egparse.sentences import Sentence
 from egparse.text.exceptions.table import Exceptions
+from egparse.text.reading import PartsOfText
 
 
 class Written(NamedTuple):
@@ -97,7 +97,7 @@ class Annotation:
 
     def _read(self, passage: Passage) -> list[Sentence]:
         content = passage.content
-        if isinstance(content, TextPassage):
+        if isinstance(content, PartsOfText):
             found = self.model.text_reader().read(content)
             return [sentence.with_layers(sentence_id=self.mark) for sentence in found]
         if not isinstance(content, Chunk):
