@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
+from egparse.config.sections import JackknifeConfig, ParserConfig, SplitterConfig, TrainConfig
 from egparse.fitting.jobs import Jobs, working_with
 from egparse.fitting.optimise import Best
 from egparse.fitting.progress import Iteration
 from egparse.io.whole_corpus import read_whole
 from egparse.learners.problem import VectorProblem, shard_of
 from egparse.learners.shards.shard import LocalConfig, Shard
-from egparse.settings.config import JackknifeConfig, ParserConfig, SplitterConfig, TrainConfig
 from egparse.training.division import divide, layers_to_train
 from egparse.training.run import prepared_run
 

@@ -20,7 +20,7 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from egparse.settings.config import TrainConfig
+from egparse.config.sections import TrainConfig
 
 _BARE = (
     "tokeniser.train=false",

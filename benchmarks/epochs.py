@@ -28,13 +28,13 @@ from typing import Any
 
 import numpy as np
 
+from egparse.config.sections import ORDER_1
 from egparse.errors import ConfigError
 from egparse.experiments.data.problems import Setup, parser
 from egparse.experiments.data.samples import Sample
 from egparse.io.corpus import read_corpus
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.registry import LEARNERS, build
-from egparse.settings.config import ORDER_1
 
 ALL_AT_ONCE = ("eg-batch", "lbfgs", "cg", "cutting-plane", "parallel-gradient")
 """Learners that are not online: what they do in a pass says little of their speed."""

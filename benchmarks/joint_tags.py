@@ -20,6 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 import egparse
+from egparse.config.reading import load_config
+from egparse.config.sections import TrainConfig
 from egparse.evaluation.report import Report
 from egparse.evaluation.significance import compare_reports
 from egparse.fitting.task import Part
@@ -27,8 +29,6 @@ from egparse.pipeline.evaluation import evaluate
 from egparse.sentences import Sentence
 from egparse.sequences.joint.agreement import bits_open
 from egparse.sequences.joint.task import combinations_of
-from egparse.settings.config import TrainConfig
-from egparse.settings.config_files import load_config
 from egparse.training.columns import annotated_layers, build_columns
 from egparse.training.joint import layers_together
 from egparse.training.run import train

@@ -17,9 +17,9 @@ import time
 from collections.abc import Sequence
 
 import egparse
+from egparse.config.sections import TrainConfig
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.settings.config import TrainConfig
 from egparse.training.columns import annotated_layers
 from egparse.training.run import train
 from egparse.training.steps import StepLearner, untrained_model

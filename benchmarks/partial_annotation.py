@@ -17,9 +17,9 @@ import time
 from collections.abc import Sequence
 
 import egparse
+from egparse.config.reading import load_config
 from egparse.pipeline.evaluation import evaluate
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
-from egparse.settings.config_files import load_config
 from egparse.training.run import train
 
 LAYERS = {"heads": ("heads", "deprels"), "tags": ("upos", "xpos", "feats")}

@@ -40,6 +40,8 @@ from unittest import mock
 import numpy as np
 
 from egparse.cli.tables import finite
+from egparse.config.reading import load_config
+from egparse.config.sections import TrainConfig
 from egparse.errors import ConfigError
 from egparse.evaluation.evaluate_model import evaluate_model
 from egparse.experiments.report.artefacts import versions
@@ -49,8 +51,6 @@ from egparse.fitting.task import Task, fit
 from egparse.io.whole_corpus import read_whole
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.settings.config import TrainConfig
-from egparse.settings.config_files import load_config
 from egparse.training import run as training
 
 REPETITIONS = 5

@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from egparse.config.sections import JackknifeConfig, SupertagsConfig, TrainConfig
 from egparse.fitting.jobs import Jobs, working_with
 from egparse.fitting.optimise import Best, Prepared
 from egparse.fitting.progress import Iteration
@@ -31,7 +32,6 @@ from egparse.io.whole_corpus import read_whole
 from egparse.learners.shards.averaged import visits_in_memory
 from egparse.learners.shards.learner import ShardsConfig, rounds_in_memory
 from egparse.learners.shards.transport import in_turn, on_threads
-from egparse.settings.config import JackknifeConfig, SupertagsConfig, TrainConfig
 from egparse.training.division import divide, layers_to_train
 from egparse.training.run import prepared_run
 

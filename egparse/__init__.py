@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # so that type checkers know what ``__getattr__`` returns
     from egparse.api import train as train
+    from egparse.config.listing import settings as settings
     from egparse.errors import ConfigError as ConfigError
     from egparse.errors import CorpusError as CorpusError
     from egparse.errors import EgparseError as EgparseError
@@ -24,7 +25,6 @@ if TYPE_CHECKING:  # so that type checkers know what ``__getattr__`` returns
     from egparse.sentences import Sentence as Sentence
     from egparse.sentences import SurfaceToken as SurfaceToken
     from egparse.service.hub.resolve import load as load
-    from egparse.settings.listing import settings as settings
     from egparse.spacy_components.doc_conversion import doc_from_sentences as doc_from_sentences
     from egparse.spacy_components.doc_conversion import sentences_from_doc as sentences_from_doc
 
@@ -33,7 +33,7 @@ __version__ = "0.2.0"
 _EXPORTS = {
     "load": "egparse.service.hub.resolve",
     "train": "egparse.api",
-    "settings": "egparse.settings.listing",
+    "settings": "egparse.config.listing",
     "Model": "egparse.pipeline.model",
     "ScoredSentence": "egparse.pipeline.k_best",
     "Report": "egparse.evaluation.report",

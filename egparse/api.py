@@ -8,22 +8,20 @@ Everything else that is public is defined in its room and exported by ``egparse`
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from egparse.errors import EgparseError
+from egparse.config.reading import merge_tables, put, read_config
+from egparse.config.sections import TrainConfig
 from egparse.fitting.progress import Listener, silent
 from egparse.io.whole_corpus import read_whole
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
 from egparse.service.hub.resolve import find_model
-from egparse.settings.config import TrainConfig
-from egparse.settings.config_files import merge_tables, put, read_config
 from egparse.storage.model_file import read_header
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.run import train as train_sentences
-from egparse.training.teachers import Teachers
 
 Corpus = str | os.PathLike[str] | Iterable[Sentence]
 """A corpus as a path or as sentences."""
@@ -34,8 +32,6 @@ def train(
     dev: Corpus | None = None,
     *,
     base: str | os.PathLike[str] | Model | None = None,
-    teachers: Sequence[str | os.PathLike[str] | Model] = (),
-    unlabelled: Corpus = (),
     listener: Listener = silent,
     **settings: Any,
 ) -> Model:
@@ -44,18 +40,15 @@ def train(
     Without ``dev`` a tenth of the sentences is held out for development. The language of the model,
     whose rules split plain text into words, is that of the corpus unless ``language`` names one:
     ``egparse.text.splitting.language`` finds it out, ``Model.language`` holds it. With a ``base``,
-    a model or its path or name, training continues from it. With ``teachers``, models or their
-    paths or names, the parser learns from their trees too, also on the ``unlabelled`` sentences of
-    which they are sure. ``settings``, which ``egparse.settings``
-    lists, are nested tables or full keys: ``train(..., seed=7, parser={"c": 20.0},
-    **{"upos.c": 1.0})``. ``listener`` gets an event for each pass (``egparse.fitting.progress``).
-    Ctrl-C ends training with what has been trained so far.
+    a model or its path or name, training continues from it. ``settings``, which
+    ``egparse.settings`` lists, are nested tables or full keys: ``train(..., seed=7,
+    parser={"c": 20.0}, **{"upos.c": 1.0})``. ``listener`` gets an event for each pass
+    (``egparse.fitting.progress``). Ctrl-C ends training with what has been trained so far.
 
     Raises:
         CorpusError: a faulty sentence in a corpus that is given as a path.
         ConfigError: an unknown setting, or a value that it cannot have.
-        EgparseError: a corpus without sentences or annotation, a model that cannot be loaded or
-            has no trees to teach, or teachers beside a base.
+        EgparseError: a corpus without sentences or annotation, a model that cannot be loaded.
     """
     table = settings_table(settings)
     start = None
@@ -66,21 +59,9 @@ def train(
         config = configure(start.model, table, "settings")
     sentences = _sentences(corpus, config)
     dev_sentences = None if dev is None else _sentences(dev, config)
-    learned = _teachers(teachers, unlabelled, config)
-    if learned is not None and start is not None:
-        raise EgparseError("expected teachers or a base to continue from, got both")
     if start is None:
-        return train_sentences(sentences, dev_sentences, config, listener, learned).model
+        return train_sentences(sentences, dev_sentences, config, listener).model
     return continue_training(start, sentences, dev_sentences, config, listener).model
-
-
-def _teachers(
-    teachers: Sequence[str | os.PathLike[str] | Model], unlabelled: Corpus, config: TrainConfig
-) -> Teachers | None:
-    if not teachers:
-        return None
-    models = [one if isinstance(one, Model) else Model.load(find_model(one)) for one in teachers]
-    return Teachers(models, _sentences(unlabelled, config))
 
 
 def load_base(name_or_path: str | os.PathLike[str]) -> Base:

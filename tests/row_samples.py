@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-DATA = Path(__file__).resolve().parents[2] / ".." / "shared" / "data"
+DATA = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
 
 CONLLU_FILES = [f"ud/en_ewt-ud-{part}.conllu" for part in ("dev", "test")] + [
     "ud/fr_sequoia-ud-dev.conllu",

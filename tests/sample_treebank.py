@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+from egparse.config.reading import load_config
+from egparse.config.sections import TrainConfig
 from egparse.io.corpus import read_corpus
 from egparse.learners.registry import LEARNERS
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.settings.config import TrainConfig
-from egparse.settings.config_files import load_config
 from egparse.training.run import train
 
 CORPORA = Path(__file__).resolve().parents[1] / "corpora"

@@ -22,13 +22,13 @@ from collections import Counter
 from pathlib import Path
 
 from egparse.api import train
+from egparse.config.learner_options import OPTIONS
+from egparse.config.listing import Setting, range_of, settings
 from egparse.errors import EgparseError
 from egparse.io.corpus import read_corpus
 from egparse.learners.registry import LEARNERS
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.settings.learner_options import OPTIONS
-from egparse.settings.listing import Setting, range_of, settings
 
 CORPUS = Path(__file__).resolve().parents[2] / "corpora" / "en_sample-train.conllu"
 ENDLESS = ("iterations", "passes", "bits", "train", "language", "layers", "base_strength")

@@ -13,9 +13,9 @@ from egparse.cli.notices import Say
 from egparse.layers import LAYERS, Layer
 
 if TYPE_CHECKING:
+    from egparse.config.sections import TrainConfig
     from egparse.io.whole_corpus import WholeCorpus
     from egparse.sentences import Sentence
-    from egparse.settings.config import TrainConfig
 
 _LABELS = {"tag": "tag", "span": "type", "label": "label"}
 """What the labels of a layer are called, by kind of layer; heads and lemmas have none."""
@@ -60,7 +60,7 @@ def with_language(config: TrainConfig, sentences: Sequence[Sentence], say: Say) 
     """The settings with the language of the corpus, and say which it is and why; say too where the
     rules of another language than the one that was set fit the corpus much better.
     """
-    from egparse.settings.config import AUTO
+    from egparse.config.sections import AUTO
     from egparse.text.splitting.language import better_language, find_language
 
     if config.language != AUTO:

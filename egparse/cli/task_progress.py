@@ -51,9 +51,7 @@ class Standing:
             self.best = event
 
     def add_step(self, event: Step) -> None:
-        """Count the steps of a task without passes; or begin with passes, each member of an
-        ensemble after those of the one before it.
-        """
+        """Count the steps of a task without passes, or begin with passes."""
         self.limit, self.steps = self.passes + event.total, event.done
         self.seconds = time.process_time() - self.begun
 

@@ -185,7 +185,6 @@ class ClassifierProblem:
             pair_labels=np.tile(np.arange(n_classes, dtype=np.int64), d),
             sequence_starts=np.arange(len(x) + 1, dtype=np.int64),
             bigrams=None,
-            order=0,
         )
 
     def set_weights(self, pairs: Floats, bigrams: Floats | None = None) -> None:

@@ -8,6 +8,26 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+from egparse.config.joint_tags import section_of
+from egparse.config.learner_options import with_own_types
+from egparse.config.named_losses import (
+    DEFAULT_LEARNER,
+    LOSSES,
+    fits_probabilities,
+    named_loss,
+)
+from egparse.config.sections import (
+    ExpanderConfig,
+    LabellerConfig,
+    LearningConfig,
+    LemmasConfig,
+    ParserConfig,
+    PrunerConfig,
+    SplitterConfig,
+    TaggerConfig,
+    TokeniserConfig,
+    TrainConfig,
+)
 from egparse.errors import ConfigError
 from egparse.fitting.jobs import Jobs, JobsWarning, present_jobs
 from egparse.layers import LEMMAS, MORPHOLOGY
@@ -23,26 +43,6 @@ from egparse.learners.registry import (
     build,
     check_installed,
     check_settings,
-)
-from egparse.settings.config import (
-    ExpanderConfig,
-    LabellerConfig,
-    LearningConfig,
-    LemmasConfig,
-    ParserConfig,
-    PrunerConfig,
-    SplitterConfig,
-    TaggerConfig,
-    TokeniserConfig,
-    TrainConfig,
-)
-from egparse.settings.joint_tags import section_of
-from egparse.settings.learner_options import with_own_types
-from egparse.settings.named_losses import (
-    DEFAULT_LEARNER,
-    LOSSES,
-    fits_probabilities,
-    named_loss,
 )
 from egparse.types import Singles
 

@@ -21,12 +21,12 @@ from typing import (
 import numpy as np
 import numpy.typing as npt
 
+from egparse.config.sections import StopConfig
 from egparse.errors import EgparseError, NotFiniteError
 from egparse.fitting import interruption
 from egparse.fitting.jobs import cpu_time
 from egparse.fitting.progress import Iteration, Listener, Step
 from egparse.learners.learner import Learner, State
-from egparse.settings.config import StopConfig
 from egparse.types import Singles
 
 if TYPE_CHECKING:

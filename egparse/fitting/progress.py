@@ -30,7 +30,7 @@ class Iteration(NamedTuple):
 
 class Step(NamedTuple):
     """A task begins (``done`` is 0) or has done some of its steps; ``total`` is the greatest number
-    of passes, the number of folds of jackknifing, or of sentences that teachers parse.
+    of passes, or the number of folds of jackknifing.
     """
 
     task: str

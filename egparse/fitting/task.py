@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
+from egparse.config.sections import LearningConfig
 from egparse.evaluation.calibration import fit_temperature
 from egparse.features.word_table import Words
 from egparse.fitting.choose_learner import is_probabilistic, loss_of
 from egparse.fitting.optimise import Best, Prepared, optimise
 from egparse.fitting.progress import Listener
 from egparse.sentences import MISSING, Sentence, select
-from egparse.settings.config import LearningConfig
 from egparse.types import Floats, Longs, Mask
 
 if TYPE_CHECKING:

@@ -28,9 +28,7 @@ class DesignMatrix(NamedTuple):
     ``groups`` (A,): the attributes of a group exclude each other, and have the value 1 (None: any
     number of attributes, any values). ``sequence_starts`` (S + 1): sequence s is the choices
     ``sequence_starts[s]:sequence_starts[s + 1]``. ``bigrams[previous, next]`` (L, L) says which
-    label bigrams inside sequences have a weight (None: none, every choice is made by itself). With
-    an ``order`` above 1 longer label n-grams have weights too, which are not part of the design
-    matrix.
+    label bigrams inside sequences have a weight (None: none, every choice is made by itself).
     """
 
     row_starts: Longs
@@ -44,7 +42,6 @@ class DesignMatrix(NamedTuple):
     pair_labels: Longs
     sequence_starts: Longs
     bigrams: Mask | None
-    order: int
 
     @property
     def attribute_count(self) -> int:

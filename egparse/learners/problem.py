@@ -237,11 +237,6 @@ def require_design(
             f"{learner} fits {fits}; this problem has weights of label bigrams (set bigrams = "
             "false to do without)"
         )
-    if design.order > 1:
-        raise ConfigError(
-            f"{learner} fits {fits} with label bigrams only; this problem has longer label n-grams "
-            "(set order = 1)"
-        )
     if sequences and design.bigrams is None:
         raise ConfigError(
             f"{learner} fits {fits}; this problem has no weights of label bigrams (set bigrams = "

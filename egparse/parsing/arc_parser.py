@@ -70,8 +70,7 @@ STORED_PARSER = Record(
         "single_root": Flag(),
         "sharpness": Number(),
         "temperature": TEMPERATURE,
-    },
-    absent={"temperature": 1.0},  # in files of egparse 0.1.0
+    }
 )
 """An arc-factored parser in a model file."""
 

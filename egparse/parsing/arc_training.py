@@ -9,6 +9,8 @@ from typing import NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from egparse.compilation import njit
+from egparse.config.class_templates import with_classes
+from egparse.config.sections import LearningConfig, ParserConfig, PrunerConfig
 from egparse.evaluation.quick import attachment
 from egparse.features.arcs import compile_arc_templates
 from egparse.features.word_table import Columns, Words
@@ -35,21 +37,17 @@ from egparse.parsing.partial_trees import (
     known_heads,
 )
 from egparse.parsing.training_pieces import (
-    Piece,
     heads_of_pieces,
     training_pieces,
     values_of_pieces,
     warn_of_long,
 )
 from egparse.parsing.tree_inference import Trees
-from egparse.parsing.tree_mixtures import TreeMixture
 from egparse.sentences import MISSING_HEAD, Sentence
-from egparse.settings.class_templates import with_classes
-from egparse.settings.config import LearningConfig, ParserConfig, PrunerConfig
 from egparse.storage.quantised_weights import quantise
 from egparse.storage.ragged import Ragged
 from egparse.storage.scratch import active
-from egparse.types import Floats, Ints, Shorts
+from egparse.types import Floats, Ints
 
 GOLD_THETA = 3.0
 """Initial theta of correct arcs, in addition to the logarithm of the sentence's length."""
@@ -83,14 +81,12 @@ Item = TypeVar("Item")
 class GoldHeads(NamedTuple):
     """The gold heads of both parts: one array for each training sentence that has some; flat for
     the development part; ``MISSING_HEAD`` where unknown. ``is_scored`` says whether any is known in
-    the development part. ``mixtures`` has a distribution over trees for each training sentence, or
-    None where ``train`` has all that is learned.
+    the development part.
     """
 
     train: Sequence[Ints]
     dev: Ints
     is_scored: bool
-    mixtures: Sequence[TreeMixture | None] | None = None
 
 
 def gold_heads_of(train: Sequence[Ints], dev: Sequence[Sentence]) -> GoldHeads:
@@ -178,10 +174,9 @@ class ArcParserTask:
                 for values, of_sentence in zip(sentences, heads, strict=True)
             ]
         codes = CodesOfSentences(sentences, templates)
-        mixtures = mixtures_of_pieces(pieces, self.heads)
         candidates = (
-            candidates_with_correct(values, correct, arc_filter, mixture and mixture.heads)
-            for values, correct, mixture in zip(sentences, heads, mixtures, strict=True)
+            candidates_with_correct(values, correct, arc_filter)
+            for values, correct in zip(sentences, heads, strict=True)
         )
         arcs = Ragged.of(candidates, np.empty((0, 2), dtype=np.int16))
         problem = TreeProblem(
@@ -196,9 +191,6 @@ class ArcParserTask:
         )
         for i in problem.partial.tolist():
             set_completion(problem, i, arc_frequencies(sentences[i], arcs[i], arc_filter))
-        for i, mixture in enumerate(mixtures):
-            if mixture is not None:
-                problem.set_target(i, arc_target(arcs[i], mixture))
         offsets = None
         if base is not None:
             problem.weights[:] = base.weights
@@ -242,24 +234,6 @@ def at_hand(items: Sequence[Item]) -> Sequence[Item]:
     for them many times.
     """
     return list(items) if active() is None else items
-
-
-def mixtures_of_pieces(pieces: Sequence[Piece], heads: GoldHeads) -> list[TreeMixture | None]:
-    """The mixture of each piece that is a whole sentence, as far as there is one."""
-    if heads.mixtures is None:
-        return [None] * len(pieces)
-    return [
-        heads.mixtures[number] if end - first == len(heads.train[number]) else None
-        for number, first, end in pieces
-    ]
-
-
-def arc_target(arcs: Shorts, mixture: TreeMixture) -> Floats:
-    """The probability of each arc (arcs, 2) in a mixture, (arcs,)."""
-    target = np.zeros(len(arcs))
-    for heads, share in zip(mixture.heads, mixture.shares.tolist(), strict=True):
-        target += share * (heads[arcs[:, 1] - 1] == arcs[:, 0])
-    return target
 
 
 def predicted_heads(parser: HeadPredictor, words: Words) -> Ints:

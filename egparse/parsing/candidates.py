@@ -69,23 +69,15 @@ def build_arc_filter(
     return ArcFilter(frequency, column, verb, share)
 
 
-def candidates_with_correct(
-    values: Ints, heads: Ints, arc_filter: ArcFilter, others: Sequence[Ints] | None = None
-) -> Shorts:
-    """The candidate arcs of a training sentence, followed by the correct arcs that are missing, and
-    by the missing arcs of other trees that it is learned from.
-    """
+def candidates_with_correct(values: Ints, heads: Ints, arc_filter: ArcFilter) -> Shorts:
+    """The candidate arcs of a training sentence, followed by the correct arcs that are missing."""
     room = np.empty((len(values) ** 2, 2), dtype=np.int16)
     arcs = room[: candidate_arcs(values, arc_filter, room)]
     present = np.zeros((len(values), len(values)), dtype=bool)
     present[arcs[:, 0], arcs[:, 1]] = True
-    found = [arcs]
-    for tree in (heads, *(others or ())):
-        correct = np.stack([tree, np.arange(1, len(values))], axis=1).astype(np.int16)
-        missing = correct[~present[correct[:, 0], correct[:, 1]]]
-        present[missing[:, 0], missing[:, 1]] = True
-        found.append(missing)
-    return np.ascontiguousarray(np.concatenate(found))
+    correct = np.stack([heads, np.arange(1, len(values))], axis=1).astype(np.int16)
+    missing = correct[~present[correct[:, 0], correct[:, 1]]]
+    return np.ascontiguousarray(np.concatenate([arcs, missing]))
 
 
 @njit(inline=True)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from egparse.classes.columns import MAX_COLUMNS, MAX_TABLES
+from egparse.config.removed import without_removed
 from egparse.errors import ConfigError, EgparseError, ModelFileError
 from egparse.features.forms import OBSERVABLES
 from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
@@ -34,8 +35,6 @@ from egparse.sequences.joint.morphology import MorphologyTagger
 from egparse.sequences.labeller import Labeller
 from egparse.sequences.lemmas.lemmatiser import Lemmatiser
 from egparse.sequences.tagger import Tagger
-from egparse.settings.named_losses import probabilistic_layers
-from egparse.settings.old_tables import config_table_of
 from egparse.storage.collector import collector_paused
 from egparse.storage.header import check_header
 from egparse.storage.model_file import (
@@ -505,7 +504,6 @@ class Model(Predictors):
             labeller.require(parser is not None, "", "a parser", "none")
         of_lemmas = read["lemmatiser"]
         n_tags = FIRST_VALUE + len(labels.get("upos", ()))
-        table = config_table_of(header)
         model = cls(
             columns=columns,
             taggers=taggers,
@@ -516,14 +514,13 @@ class Model(Predictors):
             labeller=labeller and Labeller.from_payload(labeller, columns),
             language=header["language"],
             record=header["record"],
-            config_table=table,
+            config_table=without_removed(header["config"]),
             splitter=splitter and Splitter.from_payload(splitter, columns.class_tables),
             tokeniser=read["tokeniser"] and Tokeniser.from_payload(read["tokeniser"]),
             expander=read["expander"] and Expander.from_payload(read["expander"]),
             exceptions=read["exceptions"] and Exceptions.from_payload(read["exceptions"]),
         )
-        known = header.get("probabilistic")  # not in model files of format 1
-        layers = probabilistic_layers(table, model.layers) if known is None else tuple(known)
+        layers = tuple(header["probabilistic"])
         _check_layers(header["layers"], layers, model.layers)
         return replace(model, probabilistic=layers)
 

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from egparse.errors import ConfigError
 from egparse.features.index import Attributes
 from egparse.features.sequence import (
     NEVER,
@@ -22,16 +21,12 @@ from egparse.features.sequence import (
 from egparse.features.tag_dictionary import Candidates
 from egparse.features.templates import Templates
 from egparse.fitting.optimise import Prepared, require_finite
-from egparse.learners.eg.batch import BatchEG
-from egparse.learners.eg.online import OnlineEG
 from egparse.learners.learner import Learner, State
-from egparse.learners.shards.learner import ShardedLearner
 from egparse.learners.targets.contract import set_completion
 from egparse.sequences.partial_tags import PartialTags
 from egparse.sequences.sequence_model import SequenceModel, as_stored, build_index, keys_of
 from egparse.sequences.sequence_problem import SequenceProblem
 from egparse.sequences.warm_start import keys_with_base, warm_start_of
-from egparse.structures.chains.higher_order_states import n_ngrams
 from egparse.types import Ints, Longs, Mask, Singles
 
 GOLD_THETA = 7.0
@@ -41,17 +36,6 @@ probability 0.999.
 Where labels are rare, a lower start puts more mass on them than the data has, and takes long to
 undo (docs/decisions/tag-models.md).
 """
-
-MAX_BYTES = 8 << 30
-"""The memory that label n-grams of an order above 1 may take in training; more is refused."""
-# its weight and its support, and scratch of a sentence with all labels: 14 float64, 8 of the
-# structure
-_BYTES_OF_NGRAM = 128
-_BYTES_OF_PART = {
-    OnlineEG: 8,
-    ShardedLearner: 8,
-    BatchEG: 24,
-}  # learners with duals: theta and marginal, float32; three times float64
 
 
 class SequenceExamples(NamedTuple):
@@ -80,10 +64,9 @@ class SequenceExamples(NamedTuple):
 class SequenceSettings(NamedTuple):
     """The settings that TaggerConfig and LabellerConfig share, with compiled templates.
 
-    With ``bigrams`` a label depends on the ``order`` labels before it. ``learner`` takes the
-    problem and the scores of its parts by the ``base``, a model over the same columns, labels and
-    templates (None without a base). With ``in_full`` the weights are not rounded as in a model
-    file.
+    With ``bigrams`` a label depends on the label before it. ``learner`` takes the problem and the
+    scores of its parts by the ``base``, a model over the same columns, labels and templates (None
+    without a base). With ``in_full`` the weights are not rounded as in a model file.
     """
 
     templates: Templates
@@ -91,7 +74,6 @@ class SequenceSettings(NamedTuple):
     full_row_min_count: int
     bigrams: bool
     learner: Callable[[SequenceProblem, Singles | None], Learner]
-    order: int = 1
     base: SequenceModel | None = None
     in_full: bool = False
 
@@ -99,12 +81,7 @@ class SequenceSettings(NamedTuple):
 def prepare_sequence(
     examples: SequenceExamples, settings: SequenceSettings
 ) -> Prepared[SequenceModel]:
-    """Index attributes, lay out weights and duals.
-
-    Raises:
-        ConfigError: an order above 1 without bigrams, or one that would need more memory than
-            ``MAX_BYTES``.
-    """
+    """Index attributes, lay out weights and duals."""
     division = examples.division
     n_classes = examples.n_labels if division is None else division.n_classes
     index, attributes = examples.attributes or _attributes_of(examples, settings)
@@ -112,14 +89,14 @@ def prepare_sequence(
         starts = np.concatenate([[0], np.cumsum(examples.chosen)])[examples.starts]
         chains = np.unique(starts).astype(np.int64) if examples.chains is None else examples.chains
         examples = examples._replace(starts=chains)
-    support, longer = _supports(examples, settings, n_classes)
+    support = _support(examples, settings, n_classes)
     partial = examples.partial
     rows = _supported_rows(attributes, len(index), examples, settings)
     warm_start = None
     if settings.base is not None:
         warm_start = warm_start_of(settings.base, index, rows)
         rows = warm_start.rows
-        support, longer = warm_start.supports(support, longer)
+        support = warm_start.with_support(support)
     problem = SequenceProblem(
         attributes=attributes,
         word_starts=examples.starts,
@@ -129,16 +106,12 @@ def prepare_sequence(
         rows=rows,
         n_labels=examples.n_labels,
         support=support,
-        longer=longer,
         allowed=None if partial is None else partial.allowed,
         **({} if division is None else _divided(division)),
     )
     if partial is not None:
         _start_partial(problem, examples, partial)
     learner = settings.learner(problem, None if warm_start is None else warm_start.offsets(problem))
-    if settings.order > 1:
-        size = _BYTES_OF_PART.get(type(learner), 0) * int(problem.part_starts[-1])
-        _check_memory(settings.order, size, f"the duals of {len(examples.starts) - 1} sentences")
     per_word = len(examples.candidates.labels) / max(1, len(examples.gold))
 
     def rounded(weights: Singles) -> Singles:
@@ -147,22 +120,20 @@ def prepare_sequence(
     def snapshot(state: State) -> SequenceModel:
         with np.errstate(over="ignore", invalid="ignore"):
             model = model_of(state)
-        require_finite(model.rows.weights, model.transitions, *model.longer)
+        require_finite(model.rows.weights, model.transitions)
         return model
 
     def model_of(state: State) -> SequenceModel:
         scale = np.float32(state.scale)
         transitions = problem.transitions * scale
         if warm_start is not None:
-            learned = tuple(table * scale for table in problem.longer)
-            whole = warm_start.with_learned(problem.rows.weights * scale, transitions, learned)
+            whole = warm_start.with_learned(problem.rows.weights * scale, transitions)
             return replace(whole, rows=whole.rows._replace(weights=rounded(whole.rows.weights)))
         if not settings.bigrams:
             transitions = np.zeros((n_classes, n_classes), dtype=np.float32)
         weights = WeightRows(rows.starts, rows.labels, rounded(problem.rows.weights * scale))
         opening = np.zeros(len(transitions), dtype=np.float32)
-        longer = tuple(table * scale for table in problem.longer)
-        model = SequenceModel(settings.templates, index, weights, transitions, opening, longer)
+        model = SequenceModel(settings.templates, index, weights, transitions, opening)
         if division is None:
             return model
         return replace(model, divided=division.parts, classes=division.classes)
@@ -221,58 +192,26 @@ def _start_partial(
         set_completion(problem, i, potentials)
 
 
-def _supports(
-    examples: SequenceExamples, settings: SequenceSettings, n_classes: int
-) -> tuple[Mask | None, list[Mask]]:
-    """Which label bigrams have a weight (None: there are none), then which longer n-grams: those
-    seen inside sentences.
-    """
-    order, n_labels, gold = settings.order, n_classes, examples.gold
-    if examples.division is not None:
-        gold = examples.division.classes[gold].astype(np.int32)
-        if order > 1:
-            raise ConfigError(f"order: expected 1 for tags of several layers, got {order}")
+def _support(examples: SequenceExamples, settings: SequenceSettings, n_classes: int) -> Mask | None:
+    """Which label bigrams have a weight (None: there are none): those seen inside sentences."""
     if not settings.bigrams:
-        if order > 1:
-            raise ConfigError(f"order: expected 1 without bigrams, got {order}")
-        return None, []
-    if order > 1:
-        wanted = f"label n-grams of {n_labels} labels"
-        _check_memory(order, _BYTES_OF_NGRAM * n_ngrams(n_labels, order), wanted)
+        return None
+    # If some attributes have a weight for every label, every bigram has a weight.
+    if settings.full_row_min_count != NEVER or examples.division is not None:
+        return np.ones((n_classes, n_classes), dtype=np.bool_)
+    gold = examples.gold
     if examples.partial is not None:
         gold = np.where(examples.partial.annotated, gold, -1)
-    bigrams, *longer = observed_ngrams(gold, examples.starts, n_labels, order)
-    # If some attributes have a weight for every label, every bigram has a weight.
-    every = settings.full_row_min_count != NEVER or examples.division is not None
-    return np.ones_like(bigrams) if every else bigrams, longer
+    return observed_bigrams(gold, examples.starts, n_classes)
 
 
-def _check_memory(order: int, size: int, what: str) -> None:
-    if size > MAX_BYTES:
-        raise ConfigError(
-            f"order = {order}: expected {what} to take at most {MAX_BYTES / 2**30:g} GiB of "
-            "memory in training, "
-            f"got {size / 2**30:.1f} GiB; a lower order, fewer labels or fewer candidates take less"
-        )
-
-
-def observed_ngrams(gold: Ints, word_starts: Longs, n_labels: int, order: int) -> tuple[Mask, ...]:
-    """Which label (m + 1)-grams are seen inside sentences, for m = 1..order, shapes (n_labels,) *
-    (m + 1), oldest label first. Those with a word without a label (-1) are not.
-
-    Raises:
-        ConfigError: an order below 1.
+def observed_bigrams(gold: Ints, word_starts: Longs, n_labels: int) -> Mask:
+    """Which label bigrams are seen inside sentences, [previous, next]; not those with a word
+    without a label (-1).
     """
-    if order < 1:
-        raise ConfigError(f"expected an order of label n-grams of at least 1, got {order}")
-    lengths = np.diff(word_starts)
-    place_in_sentence = np.arange(len(gold)) - np.repeat(word_starts[:-1], lengths)
-    masks = []
-    for m in range(1, order + 1):
-        seen = np.zeros((n_labels,) * (m + 1), dtype=np.bool_)
-        ends = np.flatnonzero(place_in_sentence >= m)
-        if (gold < 0).any():
-            ends = ends[np.all([gold[ends - back] >= 0 for back in range(m + 1)], axis=0)]
-        seen[tuple(gold[ends - back] for back in range(m, -1, -1))] = True
-        masks.append(seen)
-    return tuple(masks)
+    begins = np.zeros(len(gold) + 1, dtype=np.bool_)
+    begins[word_starts] = True
+    inside = ~begins[1:-1] & (gold[:-1] >= 0) & (gold[1:] >= 0)
+    seen = np.zeros((n_labels, n_labels), dtype=np.bool_)
+    seen[gold[:-1][inside], gold[1:][inside]] = True
+    return seen

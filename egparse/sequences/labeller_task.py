@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from egparse.config.class_templates import with_classes
+from egparse.config.sections import LabellerConfig, LearningConfig
 from egparse.errors import EgparseError
 from egparse.evaluation.universal import universal_deprel
 from egparse.features.tag_dictionary import lay_out
@@ -22,8 +24,6 @@ from egparse.sequences.fit_sequence import SequenceExamples, SequenceSettings, p
 from egparse.sequences.labeller import LABEL_TEMPLATES, SUPERTAG_TEMPLATES, Labeller
 from egparse.sequences.sequence_model import without_small_weights
 from egparse.sequences.tree_columns import tree_column_names, tree_values
-from egparse.settings.class_templates import with_classes
-from egparse.settings.config import LabellerConfig, LearningConfig
 from egparse.types import Floats, Ints, Mask
 
 

@@ -37,7 +37,6 @@ def design_of(
         pair_labels=rows.labels.astype(np.int64),
         sequence_starts=layout.words.astype(np.int64),
         bigrams=support,
-        order=layout.order,
     )
 
 

@@ -1,9 +1,5 @@
 """The compiled loop of online EG over sentences: the kernels of learner, features and structures,
 called one after another.
-
-An order above 1 needs the states of ``higher_order_states``. With order 0 or 1 ``memory`` is None:
-numba then compiles these kernels without that structure, which would double the time of a first
-run.
 """
 
 from __future__ import annotations
@@ -34,27 +30,24 @@ from egparse.sequences.sequence_layout import (
     write_cost,
     write_gold,
 )
-from egparse.structures.chains import chain, higher_order, multiclass
-from egparse.structures.chains.higher_order_states import Workspace
-from egparse.types import Floats, Longs, UInt16s
-
-Memory = Workspace | None
+from egparse.structures.chains import chain, multiclass
+from egparse.types import Floats, Longs
 
 
 class SequenceWeights(NamedTuple):
-    """v: attributes with labels, and label n-grams where ``support`` is 1: the tables of
-    ``n_labels``^2, ^3, ... cells, one after the other, each oldest label first.
+    """v: attributes with labels, and label bigrams where ``support`` is 1, in ``n_labels``^2 cells
+    [previous, next], or none.
     """
 
     rows: PackedRows
-    ngrams: Floats
+    bigrams: Floats
     support: Floats
     n_labels: int
 
 
 class Scratch(NamedTuple):
     """Buffers for the longest sentence; ``buffer`` has a cell for each label and is zero between
-    calls, ``codes`` a cell for each sequence of ``order`` labels.
+    calls.
     """
 
     chain: chain.Workspace
@@ -64,111 +57,71 @@ class Scratch(NamedTuple):
     marginals: Floats
     changes: Floats
     buffer: Floats
-    codes: Longs
 
 
 @njit
 def score_sentence(
-    weights: SequenceWeights, sentence: Sentence, buffer: Floats, codes: Longs, scores: Floats
+    weights: SequenceWeights, sentence: Sentence, buffer: Floats, scores: Floats
 ) -> None:
-    """Scores of the candidates, then of the n-grams."""
-    starts, labels, ngrams = sentence.starts, sentence.labels, weights.ngrams
+    """Scores of the candidates, then of the bigrams."""
+    starts, labels, bigrams = sentence.starts, sentence.labels, weights.bigrams
     score_words(weights.rows, sentence.first, starts, sentence.candidates, buffer, scores)
     buffer[:] = 0.0
     n_labels, rest = sentence.n_labels, scores[starts[starts.shape[0] - 1] :]
     if n_labels == weights.n_labels:  # all labels: vectors instead of look-ups
-        copy_numbers(ngrams, rest)
+        copy_numbers(bigrams, rest)
         return
-    copy_numbers(labels, codes)
-    begin, table, rows, whole = 0, 0, n_labels, weights.n_labels
-    for m in range(1, sentence.order + 1):
-        for r in range(rows):
-            row, out = (
-                table + codes[r] * weights.n_labels,
-                rest[begin + r * n_labels : begin + (r + 1) * n_labels],
-            )
-            for q in range(n_labels):
-                out[q] = ngrams[row + labels[q]]
-        whole *= weights.n_labels
-        begin, table = begin + rows * n_labels, table + whole
-        if m < sentence.order:
-            rows = _lengthen(labels, weights.n_labels, rows, codes)
+    for r in range(n_labels):
+        row, out = np.int64(labels[r]) * weights.n_labels, rest[r * n_labels : (r + 1) * n_labels]
+        for q in range(n_labels):
+            out[q] = bigrams[row + labels[q]]
 
 
 @njit
 def add_sentence(
-    weights: SequenceWeights, sentence: Sentence, buffer: Floats, codes: Longs, changes: Floats
+    weights: SequenceWeights, sentence: Sentence, buffer: Floats, changes: Floats
 ) -> float:
     """Move the weights of the features of each part; returns the change of the squared norm."""
-    starts, labels, ngrams, support = (
-        sentence.starts,
-        sentence.labels,
-        weights.ngrams,
-        weights.support,
-    )
+    starts, labels = sentence.starts, sentence.labels
+    bigrams, support = weights.bigrams, weights.support
     norm_change = add_words(
         weights.rows, sentence.first, starts, sentence.candidates, buffer, changes
     )
     n_labels, rest = sentence.n_labels, changes[starts[starts.shape[0] - 1] :]
     if n_labels == weights.n_labels:
-        return norm_change + _add_all(ngrams, support, rest)
-    copy_numbers(labels, codes)
-    begin, table, rows, whole = 0, 0, n_labels, weights.n_labels
-    for m in range(1, sentence.order + 1):
-        for r in range(rows):
-            row, change = (
-                table + codes[r] * weights.n_labels,
-                rest[begin + r * n_labels : begin + (r + 1) * n_labels],
-            )
-            for q in range(n_labels):
-                if change[q] != 0.0:
-                    at = row + labels[q]
-                    old = ngrams[at]
-                    new = old + change[q] * support[at]
-                    ngrams[at] = new
-                    norm_change += (new - old) * (new + old)
-        whole *= weights.n_labels
-        begin, table = begin + rows * n_labels, table + whole
-        if m < sentence.order:
-            rows = _lengthen(labels, weights.n_labels, rows, codes)
+        return norm_change + _add_all(bigrams, support, rest)
+    for r in range(n_labels):
+        row, change = (
+            np.int64(labels[r]) * weights.n_labels,
+            rest[r * n_labels : (r + 1) * n_labels],
+        )
+        for q in range(n_labels):
+            if change[q] != 0.0:
+                at = row + labels[q]
+                old = bigrams[at]
+                new = old + change[q] * support[at]
+                bigrams[at] = new
+                norm_change += (new - old) * (new + old)
     return norm_change
 
 
-@njit
-def _lengthen(labels: UInt16s, n_labels: int, rows: int, codes: Longs) -> int:
-    """Replace, in place, the table indices of label m-grams by the table indices of (m + 1)-grams;
-    returns their number.
-    """
-    size = labels.shape[0]
-    for r in range(rows - 1, -1, -1):  # downwards: no cell is overwritten before it is read
-        row = codes[r] * n_labels
-        for q in range(size):
-            codes[r * size + q] = row + labels[q]
-    longer: int = rows * size
-    return longer
-
-
 @njit(fast=True)
-def _add_all(ngrams: Floats, support: Floats, change: Floats) -> float:
+def _add_all(bigrams: Floats, support: Floats, change: Floats) -> float:
     norm_change = 0.0
-    for c in range(ngrams.shape[0]):
-        old = ngrams[c]
+    for c in range(bigrams.shape[0]):
+        old = bigrams[c]
         new = old + change[c] * support[c]
-        ngrams[c] = new
+        bigrams[c] = new
         norm_change += (new - old) * (new + old)
     return norm_change
 
 
 @njit
 def infer(
-    sentence: Sentence, potentials: Floats, work: chain.Workspace, memory: Memory, marginals: Floats
+    sentence: Sentence, potentials: Floats, work: chain.Workspace, marginals: Floats
 ) -> float:
-    """Forward-backward, or a softmax a word where there are no n-grams."""
+    """Forward-backward, or a softmax a word where there are no bigrams."""
     starts, places, size = sentence.starts, sentence.places, sentence.n_labels
-    if memory is not None:
-        return higher_order.forward_backward(
-            potentials, starts, places, size, sentence.order, memory, marginals
-        )
     if size == 0:
         return multiclass.softmax(potentials, starts, marginals)
     return chain.forward_backward(potentials, starts, places, size, work, marginals)
@@ -182,14 +135,13 @@ def run_steps(
     layout: SequenceLayout,
     weights: SequenceWeights,
     scratch: Scratch,
-    memory: Memory,
 ) -> tuple[int, float]:
     """One step on each sentence of ``visits``; returns the evaluations made and the change of
     |v|^2.
     """
     evaluations, norm_change = 0, 0.0
     for i in visits:
-        made, change = _visit(i, rule, duals, layout, weights, scratch, memory)
+        made, change = _visit(i, rule, duals, layout, weights, scratch)
         evaluations += made
         norm_change += change
     return evaluations, norm_change
@@ -202,7 +154,6 @@ def start_all(
     layout: SequenceLayout,
     weights: SequenceWeights,
     scratch: Scratch,
-    memory: Memory,
 ) -> float:
     """``OnlineEG.initialise`` for the log-linear loss: fill the dual variables, with theta
     ``height[i]`` on the correct parts of sentence i; returns |v|^2.
@@ -215,14 +166,14 @@ def start_all(
         for r in range(parts.theta.shape[0]):
             parts.theta[r] = np.float32(height[i]) if parts.changes[r] > 0.0 else np.float32(0.0)
             parts.trial[r] = parts.theta[r]
-        value = infer(sentence, parts.trial, scratch.chain, memory, parts.marginals)
+        value = infer(sentence, parts.trial, scratch.chain, parts.marginals)
         for r in range(parts.theta.shape[0]):
             parts.stored[r] = np.float32(parts.marginals[r])
             if parts.stored[r] > 0.0:
                 value -= parts.trial[r] * parts.stored[r]
             parts.changes[r] -= parts.stored[r]
         duals.value[i] = value
-        norm += add_sentence(weights, sentence, scratch.buffer, scratch.codes, parts.changes)
+        norm += add_sentence(weights, sentence, scratch.buffer, parts.changes)
     return norm
 
 
@@ -233,7 +184,6 @@ def sum_losses(
     layout: SequenceLayout,
     weights: SequenceWeights,
     scratch: Scratch,
-    memory: Memory,
 ) -> tuple[float, float]:
     """The sums of ``OnlineEG.certificate`` for the log-linear loss: the losses at w = v / c, and
     what the rounding of marginals takes from the dual.
@@ -242,15 +192,15 @@ def sum_losses(
     for i in range(layout.words.shape[0] - 1):
         sentence = sentence_of(layout, i)
         parts = _parts(i, duals, layout, scratch)
-        score_sentence(weights, sentence, scratch.buffer, scratch.codes, parts.scores)
+        score_sentence(weights, sentence, scratch.buffer, parts.scores)
         write_gold(layout, i, parts.changes)
         for r in range(parts.scores.shape[0]):
             parts.scores[r] /= c
             loss -= parts.scores[r] * parts.changes[r]
-        loss += infer(sentence, parts.scores, scratch.chain, memory, parts.marginals)
+        loss += infer(sentence, parts.scores, scratch.chain, parts.marginals)
         for r in range(parts.theta.shape[0]):
             parts.trial[r] = parts.theta[r]
-        infer(sentence, parts.trial, scratch.chain, memory, parts.marginals)
+        infer(sentence, parts.trial, scratch.chain, parts.marginals)
         for r in range(parts.theta.shape[0]):
             # d dual / d mu = s / C - theta
             gradient = parts.scores[r] - parts.trial[r]
@@ -266,7 +216,6 @@ def _visit(
     layout: SequenceLayout,
     weights: SequenceWeights,
     scratch: Scratch,
-    memory: Memory,
 ) -> tuple[int, float]:
     """The step of ``OnlineEG.update``, compiled as a whole;
     ``tests/learners/test_learner_sequences`` (``test_compiled_sweep_is_the_generic_step``) holds
@@ -274,16 +223,16 @@ def _visit(
     """
     sentence = sentence_of(layout, i)
     parts = _parts(i, duals, layout, scratch)
-    score_sentence(weights, sentence, scratch.buffer, scratch.codes, parts.scores)
+    score_sentence(weights, sentence, scratch.buffer, parts.scores)
     if rule.form != PLAIN:
         write_cost(layout, i, parts.cost)
     moved, evaluations, eta = 0.0, 0, duals.eta[i]
     for _ in range(rule.attempts):
         evaluations += 1
         propose_step(parts, rule, eta)
-        log_z = infer(sentence, parts.trial, scratch.chain, memory, parts.marginals)
+        log_z = infer(sentence, parts.trial, scratch.chain, parts.marginals)
         value, slope = evaluate_step(parts, rule, log_z, 0.0)
-        norm_change = add_sentence(weights, sentence, scratch.buffer, scratch.codes, parts.changes)
+        norm_change = add_sentence(weights, sentence, scratch.buffer, parts.changes)
         increase = value - duals.value[i] - norm_change / (2.0 * rule.c)
         increase = without_rounding(parts, rule, increase)
         accepted, eta = accept_step(rule, eta, increase, slope, norm_change)
@@ -294,7 +243,7 @@ def _visit(
             break
         for r in range(parts.changes.shape[0]):
             parts.changes[r] = -parts.changes[r]
-        moved += add_sentence(weights, sentence, scratch.buffer, scratch.codes, parts.changes)
+        moved += add_sentence(weights, sentence, scratch.buffer, parts.changes)
     duals.eta[i] = eta
     return evaluations, moved
 

@@ -1,5 +1,5 @@
 """Flat arrays with the parts of each sentence of a training set: candidate labels, then label
-n-grams.
+bigrams.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.structures.chains.higher_order_states import n_ngrams
 from egparse.types import Floats, Ints, Longs, UInt16s
 
 
@@ -20,8 +19,8 @@ class SequenceLayout(NamedTuple):
     Its candidates, ``candidates[candidate_starts[words[i]]:...]``, are labels; ``places`` numbers
     them, or their classes, within ``label_sets[label_starts[i]:label_starts[i + 1]]``, the L labels
     or classes of the sentence.
-    Its parts are the candidates, then tables of L^2, ..., L^(order + 1) label n-grams as in
-    ``structures.chains.higher_order`` (none with order 0, where L is 0). ``gold[k]`` is the correct
+    Its parts are the candidates, then a table of L^2 label bigrams as in
+    ``structures.chains.chain`` (none without bigrams, where L is 0). ``gold[k]`` is the correct
     candidate of word k, counted from the first of its sentence.
     """
 
@@ -34,11 +33,10 @@ class SequenceLayout(NamedTuple):
     label_sets: UInt16s
     label_starts: Longs
     gold: Ints
-    order: int
 
 
 class Sentence(NamedTuple):
-    """One sentence's slices; ``n_labels`` is 0 with order 0."""
+    """One sentence's slices; ``n_labels`` is 0 without bigrams."""
 
     first: int
     starts: Ints
@@ -46,7 +44,6 @@ class Sentence(NamedTuple):
     places: Ints
     labels: UInt16s
     n_labels: int
-    order: int
 
 
 def lay_out(
@@ -54,10 +51,10 @@ def lay_out(
     gold: Ints,
     candidates: UInt16s,
     candidate_starts: Longs,
-    order: int,
+    bigrams: bool,
     classes: UInt16s | None = None,
 ) -> SequenceLayout:
-    """Lay out sentences with n-grams of an ``order`` of labels, or of their ``classes[label]``; see
+    """Lay out sentences, with ``bigrams`` of labels, or of their ``classes[label]``; see
     ``SequenceProblem`` for the other arguments.
 
     Raises:
@@ -73,7 +70,7 @@ def lay_out(
     sizes = np.diff(candidate_starts[word_starts])
     label_starts = np.zeros(n + 1, dtype=np.int64)
     label_sets = np.empty(0, dtype=np.uint16)
-    if order:
+    if bigrams:
         in_ngrams = candidates if classes is None else classes[candidates]
         n_labels = 1 + int(in_ngrams.max(initial=0))
         label_sets = np.empty(int(np.minimum(sizes, n_labels).sum()), dtype=np.uint16)
@@ -81,8 +78,7 @@ def lay_out(
         bounds = candidate_starts[word_starts]
         _find_label_sets(in_ngrams, bounds, place_of, label_sets, label_starts, places)
         label_sets = label_sets[: label_starts[-1]].copy()
-        of_size = [n_ngrams(size, order) for size in range(n_labels + 1)]
-        sizes = sizes + np.array(of_size, dtype=np.int64)[np.diff(label_starts)]
+        sizes = sizes + np.diff(label_starts) ** 2
     layout = SequenceLayout(
         np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)]),
         word_starts,
@@ -93,7 +89,6 @@ def lay_out(
         label_sets,
         label_starts,
         np.empty(len(gold), dtype=np.int32),
-        order,
     )
     if not _find_gold(layout, gold):
         raise ValueError("expected the correct label of every word among its candidates")
@@ -120,7 +115,6 @@ def part_of(layout: SequenceLayout, first: int, end: int) -> SequenceLayout:
         layout.label_sets[label_starts[0] : label_starts[-1]],
         label_starts - label_starts[0],
         layout.gold[of_words],
-        layout.order,
     )
 
 
@@ -184,7 +178,6 @@ def sentence_of(layout: SequenceLayout, i: int) -> Sentence:
         layout.places[begin:stop],
         labels,
         labels.shape[0],
-        layout.order,
     )
 
 
@@ -216,7 +209,7 @@ def _find_gold(layout: SequenceLayout, correct: Ints) -> bool:
 
 @njit
 def write_gold(layout: SequenceLayout, i: int, out: Floats) -> None:
-    """One on the correct label of each word; the count of each correct label n-gram."""
+    """One on the correct label of each word; the count of each correct label bigram."""
     sentence = sentence_of(layout, i)
     write_path(
         sentence, layout.gold[sentence.first : sentence.first + sentence.starts.shape[0] - 1], out
@@ -233,17 +226,13 @@ def write_path(sentence: Sentence, path: Ints, out: Floats) -> None:
     out[:] = 0.0
     for k in range(n):
         out[path[k]] = 1.0
-        begin, code, power = np.int64(starts[n]), np.int64(places[path[k]]), 1
-        for m in range(1, min(k, sentence.order) + 1):
-            power *= size
-            code += power * places[path[k - m]]
-            out[begin + code] += 1.0
-            begin += power * size
+        if k > 0 and size > 0:
+            out[np.int64(starts[n]) + size * places[path[k - 1]] + places[path[k]]] += 1.0
 
 
 @njit
 def write_cost(layout: SequenceLayout, i: int, out: Floats) -> None:
-    """Hamming cost: one for each wrong label, nothing for n-grams."""
+    """Hamming cost: one for each wrong label, nothing for bigrams."""
     gold, starts = layout.gold, sentence_of(layout, i).starts
     out[:] = 0.0
     out[: starts[starts.shape[0] - 1]] = 1.0

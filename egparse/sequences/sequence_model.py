@@ -43,7 +43,7 @@ from egparse.storage.schema import (
     ascend_within,
     starts_of,
 )
-from egparse.structures.chains import batch, higher_order_batch
+from egparse.structures.chains import batch
 from egparse.types import Floats, Ints, Longs, Mask, Singles, UInt16s, UInt64s
 
 
@@ -59,15 +59,9 @@ def _declared(in_rows: str, in_ngrams: str) -> Record:
             "row_weights": Array("float16", ("weights",)),
             "transitions": Array("float32", (in_ngrams,) * 2, forbids=True),
             "opening": Array("float32", (in_ngrams,), forbids=True),
-            "longer": Prefix(
-                (
-                    Array("float32", (in_ngrams,) * 3, forbids=True),
-                    Array("float32", (in_ngrams,) * 4, forbids=True),
-                )
-            ),
+            "longer": Prefix(()),  # tables of longer n-grams, which models no longer have
             "temperature": TEMPERATURE,
-        },
-        absent={"longer": [], "temperature": 1.0},  # in files of egparse 0.1.0
+        }
     )
 
 
@@ -80,8 +74,7 @@ STORED_DIVIDED_MODEL = _declared("parts", "classes")
 
 @dataclass(frozen=True)
 class SequenceModel:
-    """Weights over (attribute, label) pairs and label n-grams: ``transitions[previous, next]`` of
-    bigrams, ``longer`` of trigrams, 4-grams, ..., shapes (n_labels,) * 3, ..., oldest label first;
+    """Weights over (attribute, label) pairs and label bigrams, ``transitions[previous, next]``;
     immutable.
 
     ``opening[label]`` is 0, or -inf for a label that may not begin a sentence. Where a bigram is
@@ -89,7 +82,7 @@ class SequenceModel:
     ``temperature``, which does not affect the best sequence.
 
     Where labels are ``divided``, ``rows`` hold weights of their parts. With ``classes`` (n_labels,)
-    n-grams and openings are those of the classes of labels.
+    bigrams and openings are those of the classes of labels.
     """
 
     templates: Templates
@@ -97,7 +90,6 @@ class SequenceModel:
     rows: WeightRows
     transitions: Singles
     opening: Singles
-    longer: tuple[Singles, ...] = ()
     temperature: float = 1.0
     divided: LabelParts = WHOLE_LABELS
     classes: UInt16s | None = None
@@ -118,7 +110,7 @@ class SequenceModel:
         return 1 + int(divided.parts.max(initial=0)) if len(divided.starts) else self.n_labels
 
     def _in_ngrams(self, labels: UInt16s) -> UInt16s:
-        """The labels, or their classes, by which n-grams are scored."""
+        """The labels, or their classes, by which bigrams are scored."""
         return labels if self.classes is None else self.classes[labels]
 
     @cached_property
@@ -135,14 +127,17 @@ class SequenceModel:
         """
         chosen = np.zeros(len(candidates.starts) - 1, dtype=np.int32)
         labels, in_ngrams = candidates.labels, self._in_ngrams(candidates.labels)
-        shared = (scores, candidates.starts, in_ngrams, starts)
-        if self.longer:
-            ngrams = (self.transitions, *self.longer)
-            higher_order_batch.best_sequences(*shared, ngrams, self.opening, None, chosen)
-        else:
-            batch.best_sequences(
-                *shared, labels, self.transitions, self.opening, self._slack, chosen
-            )
+        batch.best_sequences(
+            scores,
+            candidates.starts,
+            in_ngrams,
+            starts,
+            labels,
+            self.transitions,
+            self.opening,
+            self._slack,
+            chosen,
+        )
         return chosen
 
     def probabilities(
@@ -172,16 +167,13 @@ class SequenceModel:
         kinds: Ints | None = None,
     ) -> Floats:
         """``probabilities``, given the scores of candidates (see ``score``)."""
-        ngrams = [
-            table / np.float32(self.temperature) for table in (self.transitions, *self.longer)
-        ]
         return batch.chosen_marginals(
             scores / self.temperature,
             candidates.starts,
             candidates.labels,
             self._in_ngrams(candidates.labels),
             starts,
-            ngrams,
+            self.transitions / np.float32(self.temperature),
             self.opening / np.float32(self.temperature),
             labels,
             np.arange(self.n_labels, dtype=np.int32) if kinds is None else kinds,
@@ -213,7 +205,7 @@ class SequenceModel:
         return scores
 
     def unary_scores(self, values: Ints, starts: Longs, candidates: Candidates) -> Floats:
-        """The score of each candidate by itself, without n-grams, also where there is just one."""
+        """The score of each candidate by itself, without bigrams, also where there is just one."""
         return self.score(keys_of(self.templates, values, starts), candidates)
 
     def allows(self, labels: Ints, starts: Longs) -> Mask:
@@ -228,13 +220,13 @@ class SequenceModel:
 
     def size(self) -> dict[str, int]:
         """Labels, attributes, weights that are not 0, and the bytes of the weights in memory."""
-        ngrams = (self.transitions, *self.longer)
-        arrays: tuple[npt.NDArray[Any], ...] = (*self.rows, self.index.keys, *ngrams)
+        table = self.transitions
+        arrays: tuple[npt.NDArray[Any], ...] = (*self.rows, self.index.keys, table)
         return {
             "labels": self.n_labels,
             "attributes": len(self.index),
             "weights": len(self.rows.weights)
-            + sum(int(np.count_nonzero(np.isfinite(table) & (table != 0))) for table in ngrams),
+            + int(np.count_nonzero(np.isfinite(table) & (table != 0))),
             "bytes": sum(array.nbytes for array in arrays),
         }
 
@@ -255,7 +247,7 @@ class SequenceModel:
             "row_weights": self.rows.weights.astype(np.float16),
             "transitions": self.transitions,
             "opening": self.opening,
-            "longer": list(self.longer),
+            "longer": [],
             "temperature": self.temperature,
         }
 
@@ -291,16 +283,12 @@ class SequenceModel:
             "row_labels",
             "ascending labels in each row",
         )
-        stored.require(
-            division is None or not read["longer"], "longer", "bigrams only", "longer n-grams"
-        )
         return cls(
             templates,
             index,
             rows,
             read["transitions"].copy(),
             read["opening"].copy(),
-            tuple(table.copy() for table in read["longer"]),
             read["temperature"],
             WHOLE_LABELS if division is None else division.parts,
             None if division is None else division.classes,

@@ -1,10 +1,9 @@
 """The training problem of taggers and labellers: attributes at words, candidate labels, and label
-n-grams or none.
+bigrams or none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from copy import copy
 
 import numpy as np
@@ -17,7 +16,6 @@ from egparse.learners.eg.step import DualVariables, StepRule
 from egparse.learners.targets.annotated import NONE, not_all, some_of
 from egparse.sequences.sequence_design import design_of, set_rows
 from egparse.sequences.sequence_eg import (
-    Memory,
     Scratch,
     SequenceWeights,
     add_sentence,
@@ -35,13 +33,7 @@ from egparse.sequences.sequence_layout import (
     write_gold,
     write_path,
 )
-from egparse.structures.chains import (
-    chain,
-    higher_order,
-    higher_order_k_best,
-    higher_order_states,
-    multiclass,
-)
+from egparse.structures.chains import chain, multiclass
 from egparse.structures.chains import k_best as chain_k_best
 from egparse.types import Floats, Ints, Longs, Mask, Shorts, Singles, UInt16s
 
@@ -52,23 +44,19 @@ class SequenceProblem:
     ``attributes`` is (words, templates), -1 where absent; ``gold`` (words,) the correct labels;
     word k may have the labels ``candidates[candidate_starts[k]:candidate_starts[k + 1]]``, the
     correct one among them. ``support[previous, next]`` marks the label bigrams with a weight;
-    None: no bigrams, each word chooses alone. ``longer`` marks the label trigrams, 4-grams, ...
-    with a weight: masks of shape (n_labels,) * 3, ..., oldest label first; with M of them the
-    ``order`` is M + 1. ``rows`` holds the (attribute, label) pairs that have a weight.
+    None: no bigrams, each word chooses alone. ``rows`` holds the (attribute, label) pairs that have
+    a weight.
 
     Where labels are ``divided``, ``rows`` holds (attribute, part) pairs of so many parts as
-    ``n_parts``. With ``classes`` (n_labels,) n-grams are those of the classes of labels, and
-    ``support`` and ``longer`` too.
+    ``n_parts``. With ``classes`` (n_labels,) bigrams are those of the classes of labels, and
+    ``support`` too.
 
     ``allowed`` (candidates,) marks the candidates that agree with the annotation; None: the correct
     ones alone. A sentence in which a word has several is annotated in part: ``gold`` is some
     completion, which is its target until ``set_target``, and such a word costs nothing.
 
-    A learner in the dual keeps eight bytes a part; with order 2, a sentence has 6 KB of them with 9
-    labels, 100 KB with 23, 750 KB with 45.
-
     Raises:
-        ConfigError: longer n-grams without bigrams, or tables of other shapes.
+        ConfigError: a table of bigrams of another shape.
         ValueError: a word whose correct label is not one of its candidates, or whose candidates do
             not ascend.
     """
@@ -84,27 +72,29 @@ class SequenceProblem:
         rows: WeightRows,
         n_labels: int,
         support: Mask | None,
-        longer: Sequence[Mask] = (),
         allowed: Mask | None = None,
         divided: LabelParts = WHOLE_LABELS,
         n_parts: int | None = None,
         classes: UInt16s | None = None,
     ) -> None:
-        masks = [*([] if support is None else [support]), *longer]
         n_classes = n_labels if classes is None else int(classes.max(initial=0)) + 1
-        _check_shapes(masks, n_classes, len(longer))
+        if support is not None and support.shape != (n_classes, n_classes):
+            raise ConfigError(
+                f"expected bigram support of shape {(n_classes,) * 2}, got {support.shape}"
+            )
         n_parts = n_labels if n_parts is None else n_parts
         self._is_plain = classes is None and not len(divided.starts)
-        self.support, self.order = support, len(masks)
-        self._shapes = [mask.shape for mask in masks]
+        self.support = support
         self._rows, self._attributes = rows, attributes
-        self._layout = lay_out(word_starts, gold, candidates, candidate_starts, self.order, classes)
+        self._layout = lay_out(
+            word_starts, gold, candidates, candidate_starts, support is not None, classes
+        )
         self.part_starts = self._layout.parts
         self._placement = place(attributes, rows, n_parts)
         packed = pack(
             attributes, rows, self._placement, candidates, candidate_starts, n_parts, divided
         )
-        flat = np.concatenate([np.empty(0), *(mask.reshape(-1) for mask in masks)])
+        flat = np.empty(0) if support is None else support.reshape(-1).astype(np.float64)
         self._weights = SequenceWeights(packed, np.zeros_like(flat), flat, n_classes)
         self._n_labels = n_labels
         self._n_parts = n_parts
@@ -118,19 +108,14 @@ class SequenceProblem:
         word_starts, candidate_starts = self._layout.words, self._layout.candidate_starts
         longest = int(np.diff(self.part_starts).max(initial=1))
         labels = int(np.diff(self._layout.label_starts).max(initial=1))
-        self._memory: Memory = None
-        if self.order > 1:
-            room = higher_order_states.room_for(candidate_starts, word_starts, labels, self.order)
-            self._memory = higher_order_states.workspace(room, self.order)
         work = chain.workspace(
             int(np.diff(candidate_starts[word_starts]).max(initial=1)),
             int(np.diff(word_starts).max(initial=1)),
             labels,
         )
         buffer = np.zeros(max(self._weights.rows.dense.shape[1], self._n_parts))
-        codes = np.empty(labels**self.order, dtype=np.int64)
         scores, cost, trial, marginals, changes = np.empty((5, longest))
-        self._scratch = Scratch(work, scores, cost, trial, marginals, changes, buffer, codes)
+        self._scratch = Scratch(work, scores, cost, trial, marginals, changes, buffer)
         self._gold = np.empty(longest)
         self._cost = np.empty(longest)
 
@@ -145,16 +130,11 @@ class SequenceProblem:
     @property
     def transitions(self) -> Singles:
         """v of the label bigrams, [previous, next]; (0, 0) without bigrams."""
-        return self._tables()[0].astype(np.float32)
-
-    @property
-    def longer(self) -> tuple[Singles, ...]:
-        """v of the label trigrams, 4-grams, ..., oldest label first."""
-        return tuple(table.astype(np.float32) for table in self._tables()[1:])
+        return self._bigrams.astype(np.float32)
 
     def gold(self, i: int) -> Floats:
-        """One on the correct label of each word; the count of each correct label n-gram. Or the
-        target: the probability of each label and the expected count of each n-gram.
+        """One on the correct label of each word; the count of each correct label bigram. Or the
+        target: the probability of each label and the expected count of each bigram.
         """
         if i in self._targets:
             return self._targets[i]
@@ -163,14 +143,14 @@ class SequenceProblem:
         return out
 
     def set_target(self, i: int, target: Floats) -> float:
-        """Learn sentence i from the probabilities of labels and the expected counts of n-grams
+        """Learn sentence i from the probabilities of labels and the expected counts of bigrams
         ``target`` from now on; returns 0.
         """
         self._targets[i] = np.array(target, dtype=np.float64)
         return 0.0
 
     def allowed(self, i: int) -> Mask:
-        """The candidates that agree with the annotation, and all n-grams."""
+        """The candidates that agree with the annotation, and all bigrams."""
         out = np.ones(self._size(i), dtype=np.bool_)
         candidates = self._candidates_of(i)
         n = candidates.stop - candidates.start
@@ -178,13 +158,13 @@ class SequenceProblem:
         return out
 
     def division(self, i: int) -> tuple[Shorts, bool]:
-        """The word of each candidate, which n-grams have none of; words are independent without
-        n-grams.
+        """The word of each candidate, which bigrams have none of; words are independent without
+        bigrams.
         """
         starts = sentence_of(self._layout, i).starts
         out = np.full(self._size(i), -1, dtype=np.int16)
         out[: starts[-1]] = np.repeat(np.arange(len(starts) - 1, dtype=np.int16), np.diff(starts))
-        return out, self.order == 0
+        return out, self.support is None
 
     def cost(self, i: int) -> Floats:
         """Hamming cost: one for each wrong label; with a target, the probability that a label is
@@ -206,32 +186,24 @@ class SequenceProblem:
         return 0.0
 
     def scores(self, i: int) -> Floats:
-        """Scores of the candidates, then of the label n-grams of the sentence's labels."""
+        """Scores of the candidates, then of the label bigrams of the sentence's labels."""
         out, scratch = self._scratch.scores[: self._size(i)], self._scratch
-        score_sentence(
-            self._weights, sentence_of(self._layout, i), scratch.buffer, scratch.codes, out
-        )
+        score_sentence(self._weights, sentence_of(self._layout, i), scratch.buffer, out)
         return out
 
     def marginals(self, i: int, potentials: Floats, out: Floats) -> float:
         """Forward-backward, or a softmax a word."""
-        return float(
-            infer(sentence_of(self._layout, i), potentials, self._scratch.chain, self._memory, out)
-        )
+        return float(infer(sentence_of(self._layout, i), potentials, self._scratch.chain, out))
 
     def argmax(self, i: int, potentials: Floats, out: Floats) -> float:
         """Viterbi, or the best label a word."""
         sentence = sentence_of(self._layout, i)
         starts, places, size = sentence.starts, sentence.places, sentence.n_labels
         choice = np.empty(len(starts) - 1, dtype=np.int32)
-        if self.order == 0:
+        if self.support is None:
             score = multiclass.best_choice(potentials, starts, choice)
-        elif self._memory is None:
-            score = chain.viterbi(potentials, starts, places, size, self._scratch.chain, choice)
         else:
-            score = higher_order.viterbi(
-                potentials, starts, places, size, self.order, self._memory, choice
-            )
+            score = chain.viterbi(potentials, starts, places, size, self._scratch.chain, choice)
         write_path(sentence, choice + starts[:-1], out)
         return float(score)
 
@@ -239,10 +211,7 @@ class SequenceProblem:
         """Up to k best label sequences, (sequences, parts), best first."""
         sentence = sentence_of(self._layout, i)
         starts, places, size = sentence.starts, sentence.places, sentence.n_labels
-        if self.order > 1:
-            best = higher_order_k_best.k_best(potentials, starts, places, size, self.order, k)
-        else:
-            best = chain_k_best.k_best(potentials, starts, places, size, k)
+        best = chain_k_best.k_best(potentials, starts, places, size, k)
         out = np.empty((len(best.choices), self._size(i)))
         for parts, choice in zip(out, best.choices, strict=True):
             write_path(sentence, choice + starts[:-1], parts)
@@ -251,7 +220,7 @@ class SequenceProblem:
     def add(self, i: int, changes: Floats) -> float:
         """Move the weights of the features of each part."""
         sentence, scratch = sentence_of(self._layout, i), self._scratch
-        return float(add_sentence(self._weights, sentence, scratch.buffer, scratch.codes, changes))
+        return float(add_sentence(self._weights, sentence, scratch.buffer, changes))
 
     def reset(self) -> None:
         """All weights to zero."""
@@ -259,10 +228,8 @@ class SequenceProblem:
             array[...] = 0.0
 
     def vectors(self) -> tuple[Floats, ...]:
-        """Dense rows, sparse weights, and a table of label n-grams of each length; cells without
-        support stay 0.
-        """
-        return (self._weights.rows.dense, self._weights.rows.sparse, *self._tables())
+        """Dense rows, sparse weights, and label bigrams; cells without support stay 0."""
+        return (self._weights.rows.dense, self._weights.rows.sparse, self._bigrams)
 
     def with_own_weights(self) -> SequenceProblem:
         """The same sentences with separate weights."""
@@ -271,7 +238,7 @@ class SequenceProblem:
             dense=np.zeros_like(packed.dense), sparse=np.zeros_like(packed.sparse)
         )
         other._weights = self._weights._replace(
-            rows=packed, ngrams=np.zeros_like(self._weights.ngrams)
+            rows=packed, bigrams=np.zeros_like(self._weights.bigrams)
         )
         other._rows = self._rows._replace(weights=np.zeros_like(self._rows.weights))
         return other
@@ -309,7 +276,7 @@ class SequenceProblem:
     def run_steps(self, order: Longs, rule: StepRule, duals: DualVariables) -> tuple[int, float]:
         """One EG step on each sentence of ``order``, compiled as a whole."""
         evaluations, norm_change = run_steps(
-            order, rule, duals, self._layout, self._weights, self._scratch, self._memory
+            order, rule, duals, self._layout, self._weights, self._scratch
         )
         return int(evaluations), float(norm_change)
 
@@ -319,7 +286,7 @@ class SequenceProblem:
         """
         if self._targets:
             return None
-        arguments = duals, self._layout, self._weights, self._scratch, self._memory
+        arguments = duals, self._layout, self._weights, self._scratch
         return float(start_all(height, *arguments))
 
     def sum_losses(self, c: float, duals: DualVariables) -> tuple[float, float] | None:
@@ -328,7 +295,7 @@ class SequenceProblem:
         """
         if self._targets:
             return None
-        arguments = duals, self._layout, self._weights, self._scratch, self._memory
+        arguments = duals, self._layout, self._weights, self._scratch
         loss, correction = sum_losses(c, *arguments)
         return float(loss), float(correction)
 
@@ -341,17 +308,14 @@ class SequenceProblem:
             )
         return design_of(self._attributes, self._rows, self._layout, self._n_labels, self.support)
 
-    def set_weights(
-        self, pairs: Floats, bigrams: Floats | None = None, longer: Sequence[Floats] = ()
-    ) -> None:
-        """Set v: the attribute weights in the order of ``rows``, the label bigrams (None: 0), and
-        the longer n-grams (0 if not given).
+    def set_weights(self, pairs: Floats, bigrams: Floats | None = None) -> None:
+        """Set v: the attribute weights in the order of ``rows``, and the label bigrams (None:
+        0).
         """
         self.reset()
         set_rows(self._weights.rows, self._placement, self._rows, pairs)
         if bigrams is not None:
-            for table, values in zip(self._tables(), (bigrams, *longer), strict=False):
-                table[...] = values
+            self._bigrams[...] = bigrams
 
     def _candidates_of(self, i: int) -> slice:
         """The candidates of sentence i among all."""
@@ -364,27 +328,11 @@ class SequenceProblem:
         counts = np.diff(before[self._layout.candidate_starts])
         return np.split(counts == 1, self._layout.words[1:-1])
 
-    def _tables(self) -> tuple[Floats, ...]:
-        """Views of the n-gram weights; (0, 0) for bigrams where there are none."""
-        shapes = self._shapes or [(0, 0)]
-        ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
-        return tuple(
-            table.reshape(shape)
-            for table, shape in zip(np.split(self._weights.ngrams, ends[:-1]), shapes, strict=True)
-        )
+    @property
+    def _bigrams(self) -> Floats:
+        """A view of the weights of bigrams, [previous, next]; (0, 0) without any."""
+        size = 0 if self.support is None else len(self.support)
+        return self._weights.bigrams.reshape(size, size)
 
     def _size(self, i: int) -> int:
         return int(self.part_starts[i + 1] - self.part_starts[i])
-
-
-def _check_shapes(masks: Sequence[Mask], n_labels: int, longer: int) -> None:
-    if longer and len(masks) == longer:
-        raise ConfigError(
-            f"expected bigrams where there are longer n-grams, got {longer} tables without them"
-        )
-    shapes, wanted = (
-        [mask.shape for mask in masks],
-        [(n_labels,) * (m + 2) for m in range(len(masks))],
-    )
-    if shapes != wanted:
-        raise ConfigError(f"expected n-gram support of shapes {wanted}, got {shapes}")

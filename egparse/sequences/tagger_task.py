@@ -9,6 +9,8 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from egparse.config.class_templates import with_classes
+from egparse.config.sections import LearningConfig, TaggerConfig
 from egparse.errors import EgparseError
 from egparse.evaluation.quick import tag_accuracy
 from egparse.evaluation.spans import score_spans
@@ -35,8 +37,6 @@ from egparse.sequences.sequence_model import (
 )
 from egparse.sequences.tagger import Tagger, candidates_of, iob2_kinds
 from egparse.sequences.warm_start import with_seen
-from egparse.settings.class_templates import with_classes
-from egparse.settings.config import LearningConfig, TaggerConfig
 from egparse.types import Floats, Ints, Mask
 
 
@@ -142,7 +142,6 @@ class TaggerTask:
                     search=settings.search,
                     prioritise_below_gain=settings.prioritise_below_gain,
                 ),
-                order=settings.order,
                 base=None if base is None else base.model,
                 in_full=self.in_full,
             ),

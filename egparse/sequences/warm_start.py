@@ -43,15 +43,11 @@ def extend_model(
     numbers; of new labels, only new parts and classes score 0.
     """
     more = (n_labels if division is None else division.n_classes) - len(model.opening)
-    transitions, *longer = (
-        np.pad(table, [(0, more)] * table.ndim) for table in (model.transitions, *model.longer)
-    )
     return replace(
         model,
         templates=compile_templates(model.templates.texts, columns, model.templates.pads),
-        transitions=transitions,
+        transitions=np.pad(model.transitions, (0, more)),
         opening=np.pad(model.opening, (0, more)),
-        longer=tuple(longer),
         divided=model.divided if division is None else division.parts,
         classes=model.classes if division is None else division.classes,
     )
@@ -75,51 +71,37 @@ class WarmStart(NamedTuple):
 
     def offsets(self, problem: SequenceProblem) -> Singles:
         """The scores of the base for all parts of the problem, whose v is 0 afterwards."""
-        bigrams, *longer = self._ngrams()
-        problem.set_weights(
-            self.weights.astype(np.float64),
-            bigrams.astype(np.float64) if problem.order else None,
-            [table.astype(np.float64) for table in longer],
-        )
+        bigrams = None if problem.support is None else self._bigrams().astype(np.float64)
+        problem.set_weights(self.weights.astype(np.float64), bigrams)
         offsets = scores_of(problem)
         problem.reset()
         return offsets
 
-    def with_learned(
-        self, weights: Singles, transitions: Singles, longer: tuple[Singles, ...]
-    ) -> SequenceModel:
-        """The merged model, from the learned weights of the pairs of ``rows``, of label bigrams
-        ((0, 0) for none) and of longer n-grams.
+    def with_learned(self, weights: Singles, transitions: Singles) -> SequenceModel:
+        """The merged model, from the learned weights of the pairs of ``rows`` and of label bigrams
+        ((0, 0) for none).
         """
         every = self.rows_of_all.weights.copy()
         every[self.places_of_base] += self.base.rows.weights
         every[self.places_of_new] += weights
-        bigrams, *others = self._ngrams()
+        bigrams = self._bigrams()
         return replace(
             self.base,
             index=self.index_of_all,
             rows=self.rows_of_all._replace(weights=every),
             transitions=bigrams + transitions if transitions.size else bigrams,
             opening=np.zeros_like(self.base.opening),
-            longer=tuple(table + more for table, more in zip(others, longer, strict=True)),
             temperature=1.0,
         )
 
-    def supports(self, support: Mask | None, longer: list[Mask]) -> tuple[Mask | None, list[Mask]]:
-        """The label n-grams that have a weight in training or in the base."""
-        if support is None:
-            return None, longer
-        bigrams, *others = (
-            (table != 0) & np.isfinite(table)
-            for table in (self.base.transitions, *self.base.longer)
-        )
-        return support | bigrams, [mask | other for mask, other in zip(longer, others, strict=True)]
+    def with_support(self, support: Mask | None) -> Mask | None:
+        """The label bigrams that have a weight in training or in the base."""
+        table = self.base.transitions
+        return None if support is None else support | ((table != 0) & np.isfinite(table))
 
-    def _ngrams(self) -> list[Singles]:
-        return [
-            np.where(np.isfinite(table), table, NEARLY_NEVER).astype(np.float32)
-            for table in (self.base.transitions, *self.base.longer)
-        ]
+    def _bigrams(self) -> Singles:
+        table = self.base.transitions
+        return np.where(np.isfinite(table), table, NEARLY_NEVER).astype(np.float32)
 
 
 def keys_with_base(index: KeyIndex, keys: UInt64s, base: SequenceModel) -> KeyIndex:

@@ -90,7 +90,6 @@ HEADER = Record(
         "record": Record(_RECORD_FIELDS, absent=dict.fromkeys(_RECORD_FIELDS), others=True),
         "config": Record(dict.fromkeys(_SECTIONS, _TABLE), dict.fromkeys(_SECTIONS), others=True),
     },
-    absent={"probabilistic": None},  # in files of format 1
     others=True,
 )
 """The header of a model, apart from ``model_file.FORMAT_KEYS``. Its record may hold more, and its

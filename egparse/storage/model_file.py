@@ -333,6 +333,11 @@ def _check_header(header: Mapping[str, Any], payload_size: int) -> None:
             f"of a newer format ({version}) than egparse {__version__} reads ({FORMAT_VERSION}): "
             f"install egparse {needed} or later",
         )
+    if version < FORMAT_VERSION:
+        raise _Fault(
+            f"of an older format ({version}) than egparse {__version__} reads ({FORMAT_VERSION}): "
+            "train the model again"
+        )
     length = header.get("payload_length")
     if type(length) is not int or length < 0 or not isinstance(header.get("payload_sha256"), str):
         raise _Fault("altered: its header does not describe its payload")

@@ -8,6 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from egparse.classes.columns import columns_in, for_each_table, parse_column
+from egparse.config.class_templates import OF_CLASSES, with_classes, with_room
+from egparse.config.joint_tags import section_of
+from egparse.config.reading import check_config, config_as_table
+from egparse.config.sections import AUTO, JackknifeConfig, TrainConfig
 from egparse.errors import ConfigError
 from egparse.features.arcs import compile_arc_templates
 from egparse.features.pairs import (
@@ -22,8 +26,6 @@ from egparse.fitting.choose_learner import (
     check_learners,
     check_partial,
     fits,
-    is_probabilistic,
-    loss_name,
     refuse_partial,
 )
 from egparse.fitting.task import not_annotated
@@ -32,10 +34,6 @@ from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, arc_column_names
 from egparse.parsing.second_order.features import LABEL_TEMPLATES
 from egparse.sentences import MISSING_HEAD, Sentence
 from egparse.sequences.tree_columns import tree_columns
-from egparse.settings.class_templates import OF_CLASSES, with_classes, with_room
-from egparse.settings.config import AUTO, JackknifeConfig, TrainConfig
-from egparse.settings.config_files import check_config, config_as_table
-from egparse.settings.joint_tags import section_of
 from egparse.text.splitting.columns import COLUMNS as SPLITTER_COLUMNS
 from egparse.text.splitting.language import check_language, find_language
 from egparse.text.tokenising.columns import COLUMNS as TOKENISER_COLUMNS
@@ -47,18 +45,12 @@ def check_settings(config: TrainConfig) -> TrainConfig:
 
     Raises:
         ConfigError: a value out of range, an unknown learner, layer, option or language, or a
-            template that cannot be read or names an unknown column, or an ensemble of parsers
-            without probabilities.
+            template that cannot be read or names an unknown column.
     """
     config = check_config(config_as_table(config), "settings")
     if config.language != AUTO:
         check_language(config.language)
     _check_templates(config)
-    if config.parser.ensemble > 1 and not is_probabilistic(config.parser):
-        raise ConfigError(
-            "parser.ensemble: expected a learner and a loss with probabilities, whose mean an "
-            f"ensemble takes, got {config.parser.learner} and {loss_name(config.parser)}"
-        )
     return config
 
 

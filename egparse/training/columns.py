@@ -12,6 +12,9 @@ import numpy as np
 
 from egparse.classes.columns import MAX_COLUMNS, ClassColumns, columns_in
 from egparse.classes.sources import read_tables
+from egparse.config.class_templates import with_classes
+from egparse.config.joint_tags import section_of
+from egparse.config.sections import TrainConfig
 from egparse.errors import ConfigError
 from egparse.evaluation.report import annotated_layers as layers_with_values
 from egparse.evaluation.words import place_of
@@ -31,9 +34,6 @@ from egparse.sentences import MISSING, Sentence
 from egparse.sequences.labeller import LABEL_TEMPLATES
 from egparse.sequences.supertags import supertags_of
 from egparse.sequences.tree_columns import LABELLER_INPUTS
-from egparse.settings.class_templates import with_classes
-from egparse.settings.config import TrainConfig
-from egparse.settings.joint_tags import section_of
 from egparse.types import Mask
 
 CountForms = Callable[[Mask | None], FormStatistics]

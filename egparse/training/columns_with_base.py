@@ -11,13 +11,13 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
 from egparse.classes.columns import ClassColumns
+from egparse.config.sections import TrainConfig
 from egparse.features.form_statistics import COLUMNS as STATISTICS
 from egparse.features.forms import OBSERVABLES, Lexicon
 from egparse.features.vocabulary import Vocabulary
 from egparse.features.word_table import Columns
 from egparse.layers import LABELLED, LAYERS, TAG_LAYERS
 from egparse.sentences import MISSING, Sentence
-from egparse.settings.config import TrainConfig
 from egparse.training.columns import (
     annotated_layers,
     check_labels,

@@ -12,6 +12,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from egparse.config.joint_tags import section_of
+from egparse.config.reading import (
+    check_config,
+    config_of_model,
+    learning_sections,
+    merge_tables,
+    refuse_without_effect,
+)
+from egparse.config.sections import ORDER_1, LearningConfig, ParserConfig, PrunerConfig, TrainConfig
 from egparse.errors import ConfigError, EgparseError
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.word_table import Columns
@@ -30,15 +39,6 @@ from egparse.sequences.joint.task import over
 from egparse.sequences.lemmas.task import over_lexicon
 from egparse.sequences.tree_columns import tree_column_names
 from egparse.sequences.warm_start import extend_model
-from egparse.settings.config import ORDER_1, LearningConfig, ParserConfig, PrunerConfig, TrainConfig
-from egparse.settings.config_files import (
-    check_config,
-    config_of_model,
-    learning_sections,
-    merge_tables,
-    refuse_without_effect,
-)
-from egparse.settings.joint_tags import section_of
 from egparse.text.exceptions.table import AUTO, read_exceptions
 from egparse.training.checks import check_for_corpus, check_settings, with_language
 from egparse.training.columns import (
@@ -75,7 +75,6 @@ _FIXED = {
         "grandparents",
         "labels",
         "inference",
-        "ensemble",
         "sibling_templates",
         "grandparent_templates",
         "label_templates",

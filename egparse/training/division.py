@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from egparse.config.faults import check_layers
+from egparse.config.sections import TrainConfig
 from egparse.errors import EgparseError
 from egparse.sentences import Sentence, select
-from egparse.settings.config import TrainConfig
-from egparse.settings.faults import check_layers
 from egparse.text.treebank_text import SplitterParts
 from egparse.training.columns import annotated_layers
 from egparse.training.folds import held_out

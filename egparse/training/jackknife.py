@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from egparse.config.sections import JackknifeConfig
 from egparse.fitting import interruption
 from egparse.fitting.checkpoints.journal import Journal
 from egparse.fitting.jobs import in_threads
 from egparse.fitting.optimise import naming
 from egparse.fitting.progress import Listener, Step
 from egparse.sequences.tagger_task import TaggerTask
-from egparse.settings.config import JackknifeConfig
 from egparse.types import Ints, Longs
 
 

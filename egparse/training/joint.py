@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from egparse.config.joint_tags import joint_layers
+from egparse.config.sections import TrainConfig
 from egparse.errors import ConfigError
 from egparse.fitting.task import not_annotated
 from egparse.sentences import MISSING, Sentence
 from egparse.sequences.joint.morphology import MOST_COMBINATIONS
-from egparse.settings.config import TrainConfig
-from egparse.settings.joint_tags import joint_layers
 
 
 def layers_together(

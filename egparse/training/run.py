@@ -11,6 +11,9 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
+from egparse.config.joint_tags import section_of
+from egparse.config.reading import config_of_model
+from egparse.config.sections import TrainConfig
 from egparse.errors import EgparseError
 from egparse.features.word_table import Columns
 from egparse.fitting import interruption
@@ -44,9 +47,6 @@ from egparse.sequences.lemmas.task import LemmaTask
 from egparse.sequences.supertags import SupertagTask
 from egparse.sequences.tagger import Tagger
 from egparse.sequences.tagger_task import TaggerTask
-from egparse.settings.config import TrainConfig
-from egparse.settings.config_files import config_of_model
-from egparse.settings.joint_tags import section_of
 from egparse.storage import scratch
 from egparse.text.exceptions.table import Exceptions, read_exceptions
 from egparse.text.splitting.splitter import Splitter
@@ -70,11 +70,9 @@ from egparse.training.columns import (
     supertag_labels,
 )
 from egparse.training.division import Corpus, divide, layers_to_train
-from egparse.training.ensembles import train_members
 from egparse.training.folds import deal
 from egparse.training.jackknife import jackknife
 from egparse.training.joint import layers_together
-from egparse.training.teachers import Teachers
 from egparse.training.text import (
     expander_task,
     learns_multiword_tokens,
@@ -116,15 +114,13 @@ def train(
     dev: Sequence[Sentence] | None,
     config: TrainConfig,
     listener: Listener = silent,
-    teachers: Teachers | None = None,
     journal: Journal | None = None,
 ) -> Trained:
     """Train every task that the corpus supports.
 
-    Without ``dev`` a share of the sentences is held out. With ``teachers`` the parser learns from
-    their trees too. With a ``journal`` the run can be continued after it was stopped. Ctrl-C ends
-    training with what has been trained so far; before the first task has a predictor,
-    KeyboardInterrupt is passed on.
+    Without ``dev`` a share of the sentences is held out. With a ``journal`` the run can be
+    continued after it was stopped. Ctrl-C ends training with what has been trained so far; before
+    the first task has a predictor, KeyboardInterrupt is passed on.
 
     Raises:
         EgparseError: no sentence, no annotated layer, or a requested layer that is not annotated.
@@ -133,9 +129,9 @@ def train(
     config = with_language(check_settings(config), sentences)
     corpus = divide(sentences, dev, config, layers_to_train)
     # a journal has one task after the other, and limited memory is for one at a time
-    turns = journal is not None or teachers is not None or scratch.active() is not None
+    turns = journal is not None or scratch.active() is not None
     aside = Aside(listener, turns=turns)
-    run = prepared_run(corpus, config, aside.hear, teachers, journal)
+    run = prepared_run(corpus, config, aside.hear, journal)
     run.aside = aside
     with working_with(replace(present_jobs(), count=config.jobs)):
         interrupted = run.until_interrupted(lambda task: fit(task, aside.hear, journal))
@@ -146,10 +142,9 @@ def prepared_run(
     corpus: Corpus,
     config: TrainConfig,
     listener: Listener,
-    teachers: Teachers | None = None,
     journal: Journal | None = None,
 ) -> Run:
-    """A run without a base over a corpus, with ``teachers`` of its parser or none.
+    """A run without a base over a corpus.
 
     Raises:
         EgparseError: settings that do not fit the corpus or the layers, faulty exceptions.
@@ -175,7 +170,6 @@ def prepared_run(
         counter_of_forms(corpus.train),
         listener,
         joint=joint,
-        teachers=teachers,
         journal=journal,
         exceptions=read_exceptions(config.exceptions, config.language),
     )
@@ -197,7 +191,6 @@ class Run:
     listener: Listener
     base: Predictors | None = None
     joint: tuple[str, ...] = ()
-    teachers: Teachers | None = None
     journal: Journal | None = None
     exceptions: Exceptions | None = None
     aside: Aside = field(default_factory=Aside)
@@ -442,16 +435,8 @@ class Run:
         base = self._base_parser
         trees = choose_trees(heads.train, self.config.parser) if base is None else base.trees
         train = self.train if self._headed.all() else self.train.select(self._headed).part
-        learned, targets = train, heads
-        if self.teachers is not None:
-            tagging = Predictors(
-                self.columns, self.taggers, morphology=self.morphology, supertagger=self.supertagger
-            )
-            learned, targets = self.teachers.teach(
-                train, heads, tagging, self.config.teacher, self.listener
-            )
         arcs = ArcParserTask(
-            self.columns, learned, self.dev, targets, self.config.parser, trees, self.config.seed
+            self.columns, train, self.dev, heads, self.config.parser, trees, self.config.seed
         )
         if self.config.parser.order == 1:
             arcs = replace(arcs, base=base if isinstance(base, Parser) else None)
@@ -504,19 +489,17 @@ class Run:
             base,
         )
         try:
-            if (members := train_members(task, method)) is not None:
-                self._keep_parser(task, members.best, **members.facts)
+            if (best := method(task)) is not None:
+                self._keep_parser(task, best)
         except KeyboardInterrupt:
             if self.parser is None:  # before the first pass was over
                 self.parser = base or pruned.predictor
                 self._record(pruner_task, pruned._replace(reason=INTERRUPTED), trees=arcs.trees)
             raise
 
-    def _keep_parser(
-        self, task: ArcParserTask | SecondOrderTask, best: Best[Any], **facts: Any
-    ) -> None:
+    def _keep_parser(self, task: ArcParserTask | SecondOrderTask, best: Best[Any]) -> None:
         self.parser = best.predictor
-        self.parser = self._finished(task, best, trees=best.predictor.trees, **facts)
+        self.parser = self._finished(task, best, trees=best.predictor.trees)
 
     def _label(
         self, train: Part, heads: GoldHeads, parser: Parser | SecondOrderParser, method: Method

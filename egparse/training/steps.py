@@ -26,6 +26,9 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
+from egparse.config.joint_tags import section_of
+from egparse.config.reading import check_config, config_of_model
+from egparse.config.sections import LearningConfig, TrainConfig, WordLabelConfig
 from egparse.errors import EgparseError
 from egparse.features.tag_dictionary import fixed_labels
 from egparse.features.vocabulary import Vocabulary
@@ -51,9 +54,6 @@ from egparse.sequences.lemmas.task import LemmaTask
 from egparse.sequences.sequence_model import without_small_weights
 from egparse.sequences.tagger import Tagger
 from egparse.sequences.tagger_task import TaggerTask
-from egparse.settings.config import LearningConfig, TrainConfig, WordLabelConfig
-from egparse.settings.config_files import check_config, config_of_model
-from egparse.settings.joint_tags import section_of
 from egparse.storage.quantised_weights import quantise
 from egparse.text.exceptions.table import read_exceptions
 from egparse.text.splitting.splitter import Splitter
@@ -90,9 +90,6 @@ class StepLearner:
     multiplies each C: the greater it is, the closer the weights stay. None: 1 for a model that has
     only learned in steps, ``STRENGTH`` for one that was trained to its end. A learner is not made
     for several threads at once.
-
-    Raises:
-        EgparseError: a model with an ensemble of parsers.
     """
 
     def __init__(self, model: Model, *, strength: float | None = None) -> None:
@@ -100,11 +97,6 @@ class StepLearner:
             strength = STRENGTH if model.record.get("tasks") else 1.0
         self.origin, self.strength = model, strength
         self.config = check_config(model.config_table, "the model")
-        if self.config.parser.ensemble > 1:
-            raise EgparseError(
-                "learning in steps: expected a single parser, got a model with an ensemble "
-                f"(parser.ensemble = {self.config.parser.ensemble})"
-            )
         self.predictors = Predictors(
             model.columns,
             model.taggers,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from egparse.config.sections import TrainConfig
 from egparse.sentences import Sentence
-from egparse.settings.config import TrainConfig
 from egparse.surface import SPACE_AFTER_NO
 from egparse.text.tokenising.expander_training import ExpanderTask, has_multiword_tokens
 from egparse.text.tokenising.training import TokeniserTask

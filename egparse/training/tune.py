@@ -15,6 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
+from egparse.config.joint_tags import section_of
+from egparse.config.sections import TrainConfig
 from egparse.errors import ConfigError, EgparseError
 from egparse.fitting import interruption
 from egparse.fitting.choose_learner import loss_name
@@ -35,8 +37,6 @@ from egparse.learners.eg.online import OnlineEG
 from egparse.learners.eg.path import PathConfig, PathPoint, follow
 from egparse.learners.registry import LEARNERS
 from egparse.sentences import Sentence
-from egparse.settings.config import TrainConfig
-from egparse.settings.joint_tags import section_of
 from egparse.training.checks import check_settings, with_language
 from egparse.training.columns import named_columns
 from egparse.training.division import divide, layers_to_train
@@ -174,8 +174,7 @@ def tune(
     configured.
 
     A path for one of UPOS, XPOS and FEATS means that each of them has its own tagger, unless the
-    settings say otherwise: so it has in training, with the C of that path. Of an ensemble of
-    parsers one is trained.
+    settings say otherwise: so it has in training, with the C of that path.
 
     Without ``dev`` a share of the sentences is held out, as in training. The events of each C name
     it as a separate task. Ctrl-C returns what has been measured so far; before the first point,
@@ -194,7 +193,6 @@ def tune(
         and set(WORD_TAGS) & set(paths)
     ):
         config = replace(config, morphology=replace(config.morphology, joint="never"))
-    config = replace(config, parser=replace(config.parser, ensemble=1))
     corpus = divide(sentences, dev, config, layers_to_train)
     run = prepared_run(corpus, config, listener)
     _check_tasks(run, paths)

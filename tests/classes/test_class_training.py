@@ -13,13 +13,12 @@ import pytest
 from sample_treebank import SECOND_ORDER, quick, quick_model, sample
 
 import egparse
+from egparse.config.reading import load_config
+from egparse.config.sections import ClassesConfig, TrainConfig
 from egparse.errors import ConfigError, EgparseError, ModelFileError
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.settings.config import ClassesConfig, TrainConfig
-from egparse.settings.config_files import load_config
-from egparse.settings.old_tables import config_table_of
 from egparse.storage.model_file import read_model, write_model
 from egparse.text.treebank_text import as_text, paragraphs_of
 from egparse.training.checks import check_settings
@@ -156,16 +155,6 @@ def test_without_tables_nothing_of_them_is_in_the_file(tmp_path: Path) -> None:
     splitter = Model.load(path).splitter
     assert splitter is not None
     assert "kind[-1]|kind[0]" in splitter.model.templates.texts
-
-
-def test_settings_of_older_models_name_the_column_of_the_splitter_of_today() -> None:
-    older = {"splitter": {"templates": ["class[0]|lower[1]", "bias"], "c": 4.0}, "seed": 1}
-    wanted = {"splitter": {"templates": ["kind[0]|lower[1]", "bias"], "c": 4.0}, "seed": 1}
-    assert config_table_of({"version": 2, "config": older}) == wanted
-    newer = {**older, "classes": {"tables": []}}
-    assert config_table_of({"version": 2, "config": newer}) == newer
-    for odd in ({}, {"splitter": {}}, {"splitter": {"templates": [3]}}, {"splitter": 3}):
-        assert config_table_of({"version": 2, "config": odd}) == odd
 
 
 def test_training_continues_with_the_tables_of_the_base(whole: Model, tmp_path: Path) -> None:

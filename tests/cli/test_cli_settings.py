@@ -15,9 +15,9 @@ from cli.program import COMMAND, ENVIRONMENT, ROOT, complaint
 from cli.program import run_process as run
 
 from egparse.cli.commands import train, tune
-from egparse.settings.config import TrainConfig
-from egparse.settings.config_files import load_config
-from egparse.settings.listing import settings, settings_as_toml
+from egparse.config.listing import settings, settings_as_toml
+from egparse.config.reading import load_config
+from egparse.config.sections import TrainConfig
 
 
 def wide(*arguments: str, columns: int = 100) -> str:
@@ -103,7 +103,7 @@ def test_json_has_every_field() -> None:
         ("parser.cc", "got 'parser.cc': similar: parser.c, "),
         ("max_heads", "got 'max_heads': similar: pruner.max_heads"),
         ("second_order", "got 'second_order': similar: "),
-        ("zzz", "got 'zzz': sections: classes, jackknife, teacher, upos, xpos, feats, "),
+        ("zzz", "got 'zzz': sections: classes, jackknife, upos, xpos, feats, "),
     ],
 )
 def test_names_that_do_not_exist_are_refused_with_similar_ones(name: str, said: str) -> None:

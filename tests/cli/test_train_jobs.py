@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from cli.program import CONFIGS, CORPORA, complaint, first_sentences, run, run_process
 
+from egparse.config.reading import config_of_model
+from egparse.config.sections import TrainConfig
 from egparse.fitting.jobs import Jobs, in_threads, present_jobs, working_with
 from egparse.pipeline.model import Model
-from egparse.settings.config import TrainConfig
-from egparse.settings.config_files import config_of_model
 
 QUICK = ("--config", CONFIGS / "quick.toml", "--quiet")
 TASKS = (*QUICK, "--set", 'layers=["upos", "heads"]', "--set", "jackknife.folds=2")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from learners.small_problems import sequences
 
+from egparse.config.sections import TaggerConfig
 from egparse.errors import ConfigError
 from egparse.experiments.learners.mixing_once import mix
 from egparse.fitting.choose_learner import build_learner
@@ -17,7 +18,6 @@ from egparse.learners.problem import shard_of
 from egparse.learners.registry import build
 from egparse.learners.sgd import copies, restore
 from egparse.learners.shards.learner import divide
-from egparse.settings.config import TaggerConfig
 
 if TYPE_CHECKING:
     from egparse.cluster.shards import Crew

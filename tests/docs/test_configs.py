@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from house.package import ROOT
 
+from egparse.config.reading import learning_sections, load_config
+from egparse.config.sections import TASK_SECTIONS, TrainConfig
 from egparse.fitting.choose_learner import loss_of
 from egparse.learners.losses import HINGE, LOG_LINEAR
-from egparse.settings.config import TASK_SECTIONS, TrainConfig
-from egparse.settings.config_files import learning_sections, load_config
 
 CONFIGS = sorted((ROOT / "configs").glob("*.toml"))
 

@@ -11,6 +11,7 @@ from sample_treebank import sample
 
 from egparse.errors import EgparseError
 from egparse.experiments.grammars.binarisation import Binarisation, tree_of
+from egparse.experiments.grammars.chart import expectations
 from egparse.experiments.grammars.conversion import phrase_tree
 from egparse.experiments.grammars.generated import divergence, entropy, random_pcfg, uses
 from egparse.experiments.grammars.grammar import extract
@@ -18,7 +19,6 @@ from egparse.experiments.grammars.lexicon import learn_lexicon, signatures
 from egparse.experiments.grammars.pcfg import Pcfg, em_step, sample_tree
 from egparse.experiments.grammars.treebank import Model, learn_model
 from egparse.experiments.grammars.trees import Tree
-from egparse.structures.grammars.chart import expectations
 
 TREES = [phrase_tree(sentence) for sentence in sample("train") if len(sentence) <= 12]
 

@@ -8,18 +8,18 @@ from dataclasses import replace
 import pytest
 from sample_treebank import quick, sample
 
-from egparse.errors import ConfigError
-from egparse.fitting.choose_learner import check_learners, is_probabilistic, loss_of
-from egparse.fitting.progress import Iteration, Step
-from egparse.learners.registry import LEARNERS
-from egparse.settings.config import (
+from egparse.config.named_losses import LOSSES
+from egparse.config.sections import (
     ORDER_1,
     TASK_SECTIONS,
     LearningConfig,
     ParserConfig,
     PrunerConfig,
 )
-from egparse.settings.named_losses import LOSSES
+from egparse.errors import ConfigError
+from egparse.fitting.choose_learner import check_learners, is_probabilistic, loss_of
+from egparse.fitting.progress import Iteration, Step
+from egparse.learners.registry import LEARNERS
 from egparse.training import checks
 from egparse.training.run import train
 
@@ -245,7 +245,6 @@ def test_what_does_not_fit_is_said(overrides: list[str], expected: str) -> None:
     [
         (["upos.learner=cd"], "--set upos.bigrams=false"),
         (["upos.learner=hmm", "upos.bigrams=false"], "hmm fits label sequences only"),
-        (["upos.learner=hmm", "upos.order=2"], "set order = 1"),
         (["upos.learner=hmm", 'upos.templates=["normal[0]"]'], "such as the template 'bias'"),
         (["upos.learner=hmm", "upos.loss=max-margin"], "hmm counts and minimises no loss"),
         (

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from egparse.settings.learner_options import with_own_types
+from egparse.config.learner_options import with_own_types
 
 
 @pytest.mark.parametrize(

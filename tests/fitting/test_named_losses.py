@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
+from egparse.config.named_losses import LOSSES, fits_probabilities, named_loss
+from egparse.config.sections import LearningConfig, ParserConfig
 from egparse.errors import ConfigError
 from egparse.fitting.choose_learner import is_probabilistic, loss_of
 from egparse.learners.registry import LEARNERS
-from egparse.settings.config import LearningConfig, ParserConfig, TrainConfig
-from egparse.settings.config_files import config_as_table
-from egparse.settings.named_losses import LOSSES, named_loss, probabilistic_layers
 
-LAYERS = ("upos", "xpos", "feats", "lemmas", "spans", "heads", "deprels")
 MINIMISED = [
     (learner, loss)
     for learner, entry in LEARNERS.items()
@@ -25,8 +25,7 @@ REFUSED = [pair for pair in REFUSED if pair not in MINIMISED]
 @pytest.mark.parametrize(("learner", "loss"), [*MINIMISED, ("unknown", "max-margin")])
 def test_names_say_what_settings_say(learner: str, loss: str) -> None:
     config = LearningConfig(learner=learner, loss=loss)  # type: ignore[arg-type]
-    found = probabilistic_layers({"upos": {"learner": learner, "loss": loss}}, ("upos",))
-    assert found == (("upos",) if is_probabilistic(config) else ())
+    assert fits_probabilities(learner, loss, None) == is_probabilistic(config)
     assert named_loss(learner, loss) == loss_of(config) == LOSSES[loss]
 
 
@@ -42,12 +41,7 @@ def test_a_loss_that_is_not_named_is_that_of_the_learner(learner: str) -> None:
     assert loss_of(LearningConfig(learner=learner)) == named_loss(learner, "auto")
 
 
-def test_what_a_table_lacks_is_the_default() -> None:
-    assert probabilistic_layers({}, LAYERS) == LAYERS
-    assert probabilistic_layers(config_as_table(TrainConfig()), LAYERS) == LAYERS
-
-
 def test_beta_takes_the_place_of_that_of_the_name() -> None:
-    table = {"parser": {"loss": "max-margin", "beta": 2.0}, "upos": {"beta": float("inf")}}
-    assert probabilistic_layers(table, ("upos", "heads")) == ("heads",)
+    assert fits_probabilities("dca", "max-margin", 2.0)
+    assert not fits_probabilities("eg-online", "log-linear", math.inf)
     assert is_probabilistic(ParserConfig(loss="max-margin", beta=2.0))

@@ -9,11 +9,11 @@ from contextlib import AbstractContextManager, nullcontext
 
 import pytest
 
+from egparse.config.sections import StopConfig
 from egparse.errors import EgparseError
 from egparse.fitting.optimise import Best, Prepared, optimise
 from egparse.fitting.progress import Iteration, Step
 from egparse.learners.certificate import Certificate
-from egparse.settings.config import StopConfig
 
 INF = math.inf
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 import egparse
+from egparse.config.listing import Setting, settings, settings_as_toml
+from egparse.config.reading import load_config
+from egparse.config.sections import ORDER_1, TrainConfig
 from egparse.errors import ConfigError
-from egparse.settings.config import ORDER_1, TrainConfig
-from egparse.settings.config_files import load_config
-from egparse.settings.listing import Setting, settings, settings_as_toml
 
 SETTINGS = settings()
 _NO_NUMBERS = ["nan", "-inf", "-1e300", "true", '"many"', "[]", "[1]", "{x = 1}", "1979-05-27"]
@@ -27,7 +27,6 @@ OUTSIDE = {
     "integer from 1 to 1000": [*_NO_INTEGERS, "0", "1001"],
     "integer from 1 to 20": [*_NO_INTEGERS, "0", "21"],
     "integer from 1 to 1e9": [*_NO_INTEGERS, "0", "1000000001"],
-    "integer from 1 to 16": [*_NO_INTEGERS, "0", "17"],
     "integer from 1 to 3": [*_NO_INTEGERS, "0", "4"],
     "integer from 1 to 32": [*_NO_INTEGERS, "0", "33"],
     "integer from 2 to 16384": [*_NO_INTEGERS, "1", "16385"],

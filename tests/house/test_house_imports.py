@@ -25,7 +25,7 @@ ROOMS: dict[str, set[str]] = {
     "structures": {"numpy"},
     "learners": {"numpy"},
     "evaluation": {"numpy"},
-    "settings": {"numpy", "pydantic", "annotated_types"},
+    "config": {"numpy", "pydantic", "annotated_types"},
     "fitting": {"numpy"},
     "sequences": {"numpy"},
     "parsing": {"numpy"},

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from sample_treebank import sample
 
+from egparse.config.sections import TrainConfig
 from egparse.features.arcs import compile_arc_templates, encode_arcs
 from egparse.features.sequence import supported_rows
 from egparse.features.tag_dictionary import all_labels
@@ -23,7 +24,6 @@ from egparse.parsing.tree_inference import Trees
 from egparse.sentences import Sentence
 from egparse.sequences.sequence_model import build_index, keys_of
 from egparse.sequences.sequence_problem import SequenceProblem
-from egparse.settings.config import TrainConfig
 from egparse.training.columns import build_columns
 
 

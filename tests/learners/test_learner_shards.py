@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from learners.enumerated import random_problem
 from learners.small_problems import FAMILY, sample_trees, sequences, trees
-from learners.test_learner_sequences import random_problem as chain_of_order
 from parsing.test_second_order_problem import made
 from tolerances import SINGLE, rounding
 
@@ -53,7 +52,6 @@ def classes() -> ClassifierProblem:
 PROBLEMS: dict[str, Callable[[], VectorProblem]] = {
     "chain": sequences,
     "words": lambda: sequences(bigrams=False),
-    "higher order": lambda: chain_of_order(1, True, True, 4, 2),
     "projective": trees,
     "non-projective": lambda: trees(kind="non-projective", single_root=False),
     "second order": lambda: made(seed=2).problem,
@@ -288,7 +286,7 @@ def test_a_run_of_the_corpus_is_the_same_problem() -> None:
             whole.reset()
 
 
-@pytest.mark.parametrize("name", ["chain", "words", "higher order", "projective"])
+@pytest.mark.parametrize("name", ["chain", "words", "projective"])
 @pytest.mark.parametrize("loss", ["log-linear", "max-margin"])
 def test_sums_by_threads_are_those_of_one(name: str, loss: Any) -> None:
     config = EGConfig(c=C, loss=loss)

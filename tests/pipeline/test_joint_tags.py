@@ -13,6 +13,7 @@ from pipeline.test_constraints import unary_scores
 from sample_treebank import quick, quick_joint, quick_joint_model, sample
 from scipy.special import logsumexp
 
+from egparse.config.sections import TrainConfig
 from egparse.features.tag_dictionary import AllowedLabels, fixed_labels
 from egparse.features.word_table import Words
 from egparse.pipeline.annotate import ABSENT, predict
@@ -21,7 +22,6 @@ from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
 from egparse.sequences.joint.morphology import MorphologyTagger
 from egparse.sequences.tagger import candidates_of
-from egparse.settings.config import TrainConfig
 from egparse.training.run import train
 from egparse.types import Floats, Mask
 

@@ -118,7 +118,7 @@ def test_marginals_of_a_batch_are_those_of_enumeration(
     chosen = np.array([random.choice([-1, *own]) for own in lists], dtype=np.int32)
     kinds = random.integers(0, 3, size=n_labels).astype(np.int32)
     found = chosen_marginals(
-        unary, starts, labels, classes[labels], sentences, [transitions], opening, chosen, kinds
+        unary, starts, labels, classes[labels], sentences, transitions, opening, chosen, kinds
     )
     for first, end in itertools.pairwise(sentences.tolist()):
         own = [unary[starts[k] : starts[k + 1]].tolist() for k in range(first, end)]
@@ -136,37 +136,6 @@ def test_marginals_of_a_batch_are_those_of_enumeration(
             each = zip(facts.unary[k - first], lists[k], strict=True)
             expected = sum(p for p, label in each if kinds[label] == kinds[chosen[k]])
             assert found[k] == pytest.approx(expected, abs=1e-6)
-
-
-def test_longer_ngrams_count_too() -> None:
-    random = np.random.default_rng(3)
-    bigrams, trigrams = (random.normal(size=(3,) * m).astype(np.float32) for m in (2, 3))
-    lists = [[0, 2], [0, 1, 2], [1, 2], [0, 1]]
-    starts = np.cumsum([0, *map(len, lists)])
-    unary = random.normal(size=starts[-1])
-    weights = {}
-    for choice in itertools.product(*map(range, map(len, lists))):
-        path = [own[c] for own, c in zip(lists, choice, strict=True)]
-        score = sum(unary[starts[k] + c] for k, c in enumerate(choice))
-        score += sum(bigrams[a, b] for a, b in itertools.pairwise(path))
-        score += sum(trigrams[tuple(path[k : k + 3])] for k in range(2))
-        weights[tuple(path)] = np.exp(score)
-    best = max(weights, key=weights.__getitem__)
-    found = chosen_marginals(
-        unary,
-        starts,
-        np.concatenate(lists).astype(np.uint16),
-        np.concatenate(lists).astype(np.uint16),
-        np.array([0, 4]),
-        [bigrams, trigrams],
-        np.zeros(3, dtype=np.float32),
-        np.array(best, dtype=np.int32),
-        np.arange(3, dtype=np.int32),
-    )
-    total = sum(weights.values())
-    for k, label in enumerate(best):
-        expected = sum(own for path, own in weights.items() if path[k] == label) / total
-        assert found[k] == pytest.approx(expected)
 
 
 def test_tags_that_are_written_alike_count_as_one() -> None:

@@ -12,7 +12,7 @@ from egparse.features.word_table import spans_in_scheme
 from egparse.fitting.task import Part
 from egparse.learners.targets.contract import set_completion
 from egparse.sentences import Sentence
-from egparse.sequences.fit_sequence import observed_ngrams
+from egparse.sequences.fit_sequence import observed_bigrams
 from egparse.sequences.partial_tags import (
     equal_readings,
     lacks_spans,
@@ -54,10 +54,9 @@ def test_the_prior_counts_the_tags_of_the_form() -> None:
     assert math.exp(found.prior[6]) + math.exp(found.prior[7]) == pytest.approx(1.0)
 
 
-def test_ngrams_with_a_word_without_a_tag_are_not_seen() -> None:
-    bigrams, trigrams = observed_ngrams(ints(0, 1, -1, 1, 0, 1), np.array([0, 6]), 2, 2)
+def test_bigrams_with_a_word_without_a_tag_are_not_seen() -> None:
+    bigrams = observed_bigrams(ints(0, 1, -1, 1, 0, 1), np.array([0, 6]), 2)
     assert np.argwhere(bigrams).tolist() == [[0, 1], [1, 0]]
-    assert np.argwhere(trigrams).tolist() == [[1, 0, 1]]
 
 
 def test_an_underscore_in_feats_is_a_value_of_words_that_have_a_upos() -> None:

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from sample_treebank import quick, quick_model, sample
 
+from egparse.config.sections import TaggerConfig
 from egparse.features.word_table import Words
 from egparse.fitting.progress import silent
 from egparse.fitting.task import Part, calibrated, fit
 from egparse.sentences import Sentence
 from egparse.sequences.tagger_task import TaggerTask
-from egparse.settings.config import TaggerConfig
 
 
 def part_of(name: str, count: int) -> Part:

@@ -148,7 +148,7 @@ def beyond(dictionary: list[Any]) -> list[Any]:
         (
             "tagger.model.longer",
             lambda _: [np.zeros((sizes().classes,) * 3, np.float32)],
-            "morphology.tagger.model.longer: expected bigrams only, got longer n-grams",
+            "morphology.tagger.model.longer: expected a list of at most 0, got 1",
         ),
         (
             "tagger.model.row_labels",

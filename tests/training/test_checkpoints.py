@@ -1,5 +1,5 @@
 """Runs that fail in the middle, at any pass, and are resumed from their journal end as others do:
-with ensembles, partial annotation, a base, teachers, several jobs, and learners that average.
+with partial annotation, a base, several jobs, and learners that average.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ import pytest
 from sample_treebank import SECOND_ORDER, quick, quick_model, sample
 from training.test_partial import blanked, only
 
+from egparse.config.sections import TrainConfig
 from egparse.errors import EgparseError
 from egparse.fitting.checkpoints.journal import Journal
 from egparse.fitting.progress import Iteration, Step
 from egparse.learners.shards import averaged as shards
-from egparse.settings.config import TrainConfig
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.run import Trained, train
-from egparse.training.teachers import Teachers
 
 TRAIN, DEV, OTHERS = sample("train")[:40], sample("dev")[:15], sample("train")[60:100]
 PASSES = ("upos.stop.iterations=3", "labeller.stop.iterations=3", "supertags.stop.iterations=3")
@@ -36,10 +35,6 @@ class Failure(Exception):
 
 def second_order(*settings: str) -> TrainConfig:
     return quick(*PASSES, *SECOND_ORDER, "parser.trees=projective", "parser.bits=14", *settings)
-
-
-def ensemble() -> Train:
-    return partial(train, TRAIN, DEV, second_order("parser.ensemble=2", only("upos", "heads")))
 
 
 def partial_annotation() -> Train:
@@ -61,11 +56,6 @@ def from_base_in_part() -> Train:
     return partial(continue_training, base, corpus, DEV, configure(base.model, table))
 
 
-def from_teachers() -> Train:
-    settings = quick(*PASSES, "parser.stop.iterations=3", only("upos", "heads"))
-    return partial(train, TRAIN, DEV, settings, teachers=Teachers([quick_model()]))
-
-
 def two_jobs() -> Train:
     def train_in_shards(*arguments: Any, **options: Any) -> Trained:
         with pytest.MonkeyPatch.context() as patch:  # although the corpus is small
@@ -82,11 +72,9 @@ def averaged(name: str, *settings: str) -> Train:
 
 
 RUNS: dict[str, Callable[[], Train]] = {
-    "ensemble": ensemble,
     "partial": partial_annotation,
     "base": from_base,
     "base in part": from_base_in_part,
-    "teachers": from_teachers,
     "two jobs": two_jobs,
     "perceptron": lambda: averaged("perceptron"),
     "sgd": lambda: averaged("sgd", "upos.options={averaged=true}"),

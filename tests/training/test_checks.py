@@ -9,10 +9,10 @@ import pytest
 from sample_treebank import quick, sample
 
 import egparse
+from egparse.config.reading import load_config
+from egparse.config.sections import TaggerConfig, TrainConfig
 from egparse.errors import ConfigError, EgparseError
 from egparse.fitting.progress import Iteration, Step
-from egparse.settings.config import TaggerConfig, TrainConfig
-from egparse.settings.config_files import load_config
 from egparse.training.checks import check_settings
 from egparse.training.run import train
 from egparse.training.tune import path_around, tune

@@ -1,4 +1,4 @@
-"""One tagger of UPOS, XPOS and FEATS where words lack tags, and beside teachers."""
+"""One tagger of UPOS, XPOS and FEATS where words lack tags."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ import numpy as np
 import pytest
 from sample_treebank import quick, quick_joint, quick_joint_model, sample
 
+from egparse.config.sections import TrainConfig
 from egparse.errors import EgparseError
 from egparse.fitting.task import Part
 from egparse.io.corpus import read_corpus
 from egparse.layers import MORPHOLOGY
 from egparse.sentences import Sentence
 from egparse.sequences.joint.task import MorphologyTask
-from egparse.settings.config import TrainConfig
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.joint import lacking_layers, layers_together
 from egparse.training.run import train
-from egparse.training.teachers import tagged_words
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 TAGS = ("upos", "xpos", "feats")
@@ -111,15 +110,3 @@ def test_words_of_the_development_part_without_a_tag_do_not_count() -> None:
     bare = task([Sentence(one.forms) for one in predicted])
     assert bare.score() is None
     assert bare.scores(tagger) == dict.fromkeys(TAGS)
-
-
-def test_what_teachers_annotate_has_the_tags_of_a_joint_tagger() -> None:
-    model = quick_joint_model()
-    sentences = [Sentence(one.forms) for one in sample("dev")[:5]]
-    words = tagged_words(sentences, model)
-    for layer in TAGS:
-        strings = model.columns.labels[layer].strings
-        column = words.values[:, model.columns.number(layer)]
-        found = [model.columns.describe(layer, value) for value in column.tolist()]
-        assert set(found) <= set(strings)
-        assert found == [tag for one in model(sentences) for tag in getattr(one, layer)]

@@ -14,6 +14,9 @@ import numpy as np
 import pytest
 from sample_treebank import quick, quick_joint, quick_joint_model, quick_model, sample
 
+from egparse.config.joint_tags import joint_layers, section_of
+from egparse.config.reading import read_config
+from egparse.config.sections import TrainConfig
 from egparse.errors import ConfigError, EgparseError
 from egparse.fitting.progress import Iteration
 from egparse.fitting.task import Part
@@ -21,9 +24,6 @@ from egparse.learners.eg.path import PathConfig
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
 from egparse.sequences.joint.task import combinations_of, over
-from egparse.settings.config import TrainConfig
-from egparse.settings.config_files import read_config
-from egparse.settings.joint_tags import joint_layers, section_of
 from egparse.training.columns import build_columns
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.joint import layers_together
@@ -132,7 +132,6 @@ def test_a_model_whose_bigrams_see_agreement_is_stored_and_continued(tmp_path: P
             {"morphology": {"c": 3.0}, "upos": {"c": 3.0}},
             r"morphology\.c: has no effect where \[upos\], \[xpos\] or \[feats\] is changed",
         ),
-        ({"morphology": {"order": 2}}, r"morphology\.order: expected 1, as tags of several"),
         ({"morphology": {"joint": "maybe"}}, r"morphology\.joint: expected "),
     ],
 )

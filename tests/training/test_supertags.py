@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from sample_treebank import sample
 
+from egparse.config.sections import ParserConfig, StopConfig, SupertagsConfig, TrainConfig
 from egparse.layers import SUPERTAGS
 from egparse.pipeline.model import Model
 from egparse.sentences import MISSING_HEAD, Sentence
 from egparse.sequences.supertags import supertags_of
-from egparse.settings.config import ParserConfig, StopConfig, SupertagsConfig, TrainConfig
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.run import train
 from egparse.training.steps import StepLearner

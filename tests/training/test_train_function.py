@@ -11,10 +11,10 @@ from sample_treebank import CORPORA, quick, quick_model, sample
 
 import egparse
 from egparse.api import load_base, settings_table
+from egparse.config.reading import config_of_model, load_config
 from egparse.errors import ConfigError, CorpusError, EgparseError, ModelFileError
 from egparse.fitting.progress import Iteration, Step
 from egparse.pipeline.model import Model
-from egparse.settings.config_files import config_of_model, load_config
 from egparse.training.run import train as train_sentences
 
 SETTINGS: dict[str, Any] = {

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from sample_treebank import quick, sample
 
+from egparse.config.sections import TrainConfig
 from egparse.errors import ConfigError, EgparseError
 from egparse.evaluation.quick import attachment
 from egparse.features.default_templates import SPAN_TEMPLATES
@@ -19,7 +20,6 @@ from egparse.learners.eg.path import PathConfig, PathPoint
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.arc_training import ArcParserTask
 from egparse.sentences import Sentence
-from egparse.settings.config import TrainConfig
 from egparse.training import tune as tune_module
 from egparse.training.run import train
 from egparse.training.tune import TASKS, Tuned, TunedTask, TunePoint, path_around, tune

@@ -234,11 +234,6 @@ def _training(record: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
     ]
     tasks = record.get("tasks", {})
     facts += [("trees", task["trees"]) for task in tasks.values() if "trees" in task]
-    facts += [
-        ("ensemble", f"{len(task['members'])} parsers, dev {_scores(task['members'])} each alone")
-        for task in tasks.values()
-        if "members" in task
-    ]
     rows = [
         (
             layer,

@@ -19,7 +19,7 @@ from egparse.cli.terminal import completion
 from egparse.errors import ConfigError
 
 if TYPE_CHECKING:
-    from egparse.settings.listing import Setting
+    from egparse.config.listing import Setting
 
 EPILOG = examples(
     "egparse settings",
@@ -42,7 +42,7 @@ def settings_of(part: str | None = None) -> list[Setting]:
     Raises:
         ConfigError: no section or key has this name; it names similar ones.
     """
-    from egparse.settings.listing import settings
+    from egparse.config.listing import settings
 
     known = settings()
     if part is None:
@@ -82,7 +82,7 @@ def settings_cli(
         raise typer.BadParameter("writes all settings, without SECTION", param_hint="'--toml'")
     with reported():
         if as_toml:
-            from egparse.settings.listing import settings_as_toml
+            from egparse.config.listing import settings_as_toml
 
             print(settings_as_toml(), end="")
             return

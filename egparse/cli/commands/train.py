@@ -23,7 +23,6 @@ from egparse.cli.files.checkpoints import (
     ResumeOption,
     facts_of_files,
     folder_of,
-    numbered,
 )
 from egparse.cli.files.kinds import Kind
 from egparse.cli.files.memory import limited_memory, size_of
@@ -52,17 +51,14 @@ from egparse.cli.task_progress import Standings
 from egparse.cli.terminal import completion
 from egparse.cli.terminal.signals import interruptible, uninterrupted
 from egparse.cli.training_summary import Training, summary, training_as_json
-from egparse.errors import EgparseError
 
 if TYPE_CHECKING:
+    from egparse.config.sections import TrainConfig
     from egparse.evaluation.report import Report
     from egparse.fitting.progress import Iteration, Listener, Step
     from egparse.pipeline.model import Model
-    from egparse.sentences import Sentence
-    from egparse.settings.config import TrainConfig
     from egparse.training.continuation import Base
     from egparse.training.run import Trained
-    from egparse.training.teachers import Teachers
 
 EPILOG = examples(
     "egparse train en_ewt-ud-train.conllu --dev en_ewt-ud-dev.conllu",
@@ -72,10 +68,8 @@ EPILOG = examples(
     "egparse train corpus.conllu --learner hmm --set 'layers=[\"upos\"]'",
     'egparse train corpus.conllu --set \'layers=["upos", "heads"]\' --seed 7',
     "egparse train --base en_ewt mine.conllu --output mine.msgpack",
-    "egparse train corpus.conllu --ensemble 3",
     "egparse train corpus.conllu --jobs 0",
     "egparse train corpus.conllu --engine ray --workers 16 --ray-address head:6379",
-    "egparse train corpus.conllu --teacher first.msgpack --teacher second.msgpack",
 )
 
 
@@ -89,8 +83,6 @@ def train(
     encoding: str = "utf-8",
     skip_bad: bool = False,
     base: Base | None = None,
-    teachers: Sequence[Path] = (),
-    unlabelled: Path | None = None,
     checkpoints: Checkpoints | None = None,
     say: Say = silence,
     listener: Listener | None = None,
@@ -98,10 +90,8 @@ def train(
     """Read, train, write the model and its history, and evaluate on the development part.
 
     With a ``base`` training continues from it, and ``config`` is a result of
-    ``egparse.training.continuation.configure``. With ``teachers`` the parser learns from the trees
-    of these models too, also on the sentences of ``unlabelled``. With ``checkpoints`` the run can
-    be continued after it was stopped. ``say`` gets lines about the input, ``listener`` the events
-    of training.
+    ``egparse.training.continuation.configure``. With ``checkpoints`` the run can be continued after
+    it was stopped. ``say`` gets lines about the input, ``listener`` the events of training.
 
     Raises:
         EgparseError, OSError: the input is faulty or the output cannot be written; raised before
@@ -126,9 +116,6 @@ def train(
     from egparse.training import run as training
 
     train_on: Callable[..., Trained] = training.train
-    if teachers:
-        learned = _teachers(teachers, unlabelled, format, encoding, say)
-        train_on = partial(training.train, teachers=learned)
     if base is not None:
         from egparse.training.continuation import (
             continue_training,
@@ -149,8 +136,8 @@ def train(
         listeners: list[Listener] = [standings, history, *([listener] if listener else [])]
         journal = None
         if checkpoints is not None and checkpoints.wanted:
-            inputs = {"the corpus": corpus, "the development corpus": dev, "unlabelled": unlabelled}
-            inputs |= class_files(config.classes.tables) | numbered("teacher", teachers)
+            inputs = {"the corpus": corpus, "the development corpus": dev}
+            inputs |= class_files(config.classes.tables)
             facts: dict[str, Any] = {
                 **facts_of_files(inputs),
                 "the base": None if base is None else base.checksum,
@@ -311,34 +298,6 @@ def train_cli(
             autocompletion=completion.models,
         ),
     ] = None,
-    ensemble: Annotated[
-        int | None,
-        typer.Option(
-            "--ensemble",
-            metavar="N",
-            help="Train N parsers with different seeds and average their probabilities: the "
-            "setting parser.ensemble.",
-        ),
-    ] = None,
-    teacher: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--teacher",
-            metavar="MODEL",
-            help="Let the parser learn from the trees of this model too, a file or a name; may be "
-            "repeated: several are an ensemble.",
-            autocompletion=completion.models,
-        ),
-    ] = None,
-    unlabelled: Annotated[
-        Path | None,
-        typer.Option(
-            "--unlabelled",
-            metavar="FILE",
-            help="Corpus whose trees the teachers say: its sentences are learned from where they "
-            "are sure enough.",
-        ),
-    ] = None,
     checkpoint: CheckpointOption = None,
     resume: ResumeOption = False,
     memory: MemoryOption = None,
@@ -360,10 +319,7 @@ def train_cli(
     annotate stay as they are. --set base_strength=N (default 10) sets the penalty on leaving the
     weights of the base.
 
-    Words without a tag or a head (_) are summed out. With --teacher, the parser learns from the
-    most probable trees of other models beside the gold ones: --set teacher.share=N (default 0.5) is
-    their share, and --unlabelled adds sentences whose best tree they give at least the probability
-    --set teacher.threshold=N (default 0.5).
+    Words without a tag or a head (_) are summed out.
 
     With --checkpoint, a run that was killed, or ended by Ctrl-C, continues with the same command
     and --resume, and makes the same model as one that was not stopped.
@@ -374,8 +330,8 @@ def train_cli(
         checkpoints = Checkpoints(checkpoint, resume, force)
         replaces = force or checkpoints.check(output)
         check_files(corpus, output, dev=dev, config=config, force=replaces, classes=classes or ())
-        from egparse.settings.config import TASK_SECTIONS
-        from egparse.settings.config_files import load_table, put, read_config
+        from egparse.config.reading import load_table, put, read_config
+        from egparse.config.sections import TASK_SECTIONS
 
         # --set overrides --learner
         learners = (
@@ -388,9 +344,6 @@ def train_cli(
         )
         if classes:
             put(table, "classes.tables", classes)
-        if ensemble is not None:
-            put(table, "parser.ensemble", ensemble)
-        found = _check_teachers(teacher, unlabelled, base)
         name = str(config) if config else "configuration"
         source = None
         if base is None:
@@ -420,8 +373,6 @@ def train_cli(
                 encoding=encoding,
                 skip_bad=skip_bad,
                 base=source,
-                teachers=found,
-                unlabelled=unlabelled,
                 checkpoints=checkpoints,
                 say=silence if quiet else say,
                 listener=listener,
@@ -439,45 +390,6 @@ def _report(model: Model, trained: Trained) -> Report | None:
     from egparse.evaluation.evaluate_model import evaluate_model
 
     return evaluate_model(model, trained.dev) if trained.dev else None
-
-
-def _check_teachers(
-    names: Sequence[str] | None, unlabelled: Path | None, base: str | None
-) -> list[Path]:
-    """The files of the teachers.
-
-    Raises:
-        EgparseError: a teacher or a file that is not there, a teacher beside a base, or unlabelled
-            sentences without a teacher.
-    """
-    if not names:
-        if unlabelled is not None:
-            raise EgparseError("--unlabelled: expected a --teacher too, whose trees are learned")
-        return []
-    if base is not None:
-        raise EgparseError("--teacher: expected no --base beside it, from which training continues")
-    if unlabelled is not None:
-        require_file(unlabelled, "a corpus")
-    from egparse.service.hub.resolve import find_model
-
-    return [find_model(name) for name in names]
-
-
-def _teachers(
-    paths: Sequence[Path], unlabelled: Path | None, format: str | None, encoding: str, say: Say
-) -> Teachers:
-    """The teachers, and the sentences that they alone annotate."""
-    from egparse.io.whole_corpus import read_whole
-    from egparse.pipeline.model import Model
-    from egparse.training.teachers import Teachers
-
-    sentences: Sequence[Sentence] = []
-    if unlabelled is not None:
-        corpus = read_whole(unlabelled, format, encoding=encoding, multiple_roots=True)
-        sentences = corpus.sentences
-        say(f"unlabelled   {unlabelled}: {corpora.described(sentences)}")
-    say(f"teachers     {', '.join(map(str, paths))}")
-    return Teachers([Model.load(path) for path in paths], sentences)
 
 
 def _all_of(listeners: list[Listener]) -> Listener:

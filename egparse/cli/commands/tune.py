@@ -44,9 +44,9 @@ from egparse.extras import import_with_extra
 from egparse.storage.atomic import write_atomically
 
 if TYPE_CHECKING:
+    from egparse.config.sections import TrainConfig
     from egparse.fitting.progress import Listener
     from egparse.learners.eg.path import PathConfig
-    from egparse.settings.config import TrainConfig
     from egparse.training.tune import Tuned, TunedTask, TunePoint
 
 EPILOG = examples(
@@ -247,7 +247,7 @@ def tune_cli(
         check_files(
             corpus, output, plot, dev=dev, config=config, force=force, classes=classes or ()
         )
-        from egparse.settings.config_files import load_table, put, read_config
+        from egparse.config.reading import load_table, put, read_config
 
         table = load_table(config, override or [])
         if classes:

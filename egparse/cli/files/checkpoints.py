@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -12,8 +12,8 @@ import typer
 from egparse.errors import EgparseError
 
 if TYPE_CHECKING:
+    from egparse.config.sections import TrainConfig
     from egparse.fitting.checkpoints.journal import Journal
-    from egparse.settings.config import TrainConfig
 
 CheckpointOption = Annotated[
     float | None,
@@ -80,9 +80,9 @@ class Checkpoints(NamedTuple):
         if not self.wanted:
             return None
         from egparse import __version__
+        from egparse.config.reading import config_of_model
         from egparse.fitting.checkpoints.journal import Journal, has_journal
         from egparse.fitting.checkpoints.learners import check_savable
-        from egparse.settings.config_files import config_of_model
 
         check_savable(config)
         folder = folder_of(output)
@@ -115,11 +115,6 @@ def facts_of_files(files: Mapping[str, Path | None]) -> dict[str, str]:
                 )
             facts[name] = digest_of(path)
     return facts
-
-
-def numbered(name: str, paths: Sequence[Path]) -> dict[str, Path | None]:
-    """Several files of one kind, by name and number."""
-    return {f"{name} {number}": path for number, path in enumerate(paths, 1)}
 
 
 def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:

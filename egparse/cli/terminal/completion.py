@@ -39,7 +39,7 @@ def downloads(incomplete: str) -> list[tuple[str, str]]:
 
 def settings(incomplete: str) -> list[str]:
     """Sections and keys of settings; keys only once their section has been written."""
-    from egparse.settings import listing as listed
+    from egparse.config import listing as listed
 
     keys = [one.key for one in listed.settings()]
     sections = [key.rpartition(".")[0] for key in keys if "." in key]

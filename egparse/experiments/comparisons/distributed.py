@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from egparse.config.sections import TrainConfig
 from egparse.experiments.claims.distributed import (
     COCOA_EG,
     COCOA_SDCA,
@@ -55,7 +56,6 @@ from egparse.parsing.arc_training import STEPS
 from egparse.sentences import Sentence
 from egparse.sequences.fit_sequence import GOLD_THETA
 from egparse.sequences.tagger_task import TaggerTask
-from egparse.settings.config import TrainConfig
 from egparse.training.columns import build_columns
 
 NAME = "distributed"

@@ -42,6 +42,7 @@ from egparse.experiments.comparisons.comparison import (
 from egparse.experiments.data.samples import UD_ENGLISH, files_of
 from egparse.experiments.grammars import generated
 from egparse.experiments.grammars.binarisation import Binarisation
+from egparse.experiments.grammars.chart import argmax, expectations
 from egparse.experiments.grammars.held_out import HeldOut, Scorer
 from egparse.experiments.grammars.parseval import score_trees
 from egparse.experiments.grammars.pcfg import Pcfg, em_step, flat, sample_tree
@@ -63,7 +64,6 @@ from egparse.experiments.report.results import Results
 from egparse.experiments.report.summary import number, score, summary_table
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.registry import build
-from egparse.structures.grammars.chart import argmax, expectations
 from egparse.types import Singles
 
 NAME = "grammars"

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from egparse.config.sections import ORDER_1, TrainConfig
 from egparse.errors import EgparseError
 from egparse.evaluation.attachment import is_punctuation
 from egparse.evaluation.quick import attachment
@@ -34,7 +35,6 @@ from egparse.sequences.fit_sequence import GOLD_THETA as LABEL_THETA
 from egparse.sequences.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence
 from egparse.sequences.tagger import Tagger
 from egparse.sequences.tagger_task import forbid_invalid_spans
-from egparse.settings.config import ORDER_1, TrainConfig
 from egparse.training.columns import build_columns
 from egparse.types import Floats, Ints, Longs, Mask
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from egparse.config.sections import ParserConfig, PrunerConfig, TrainConfig
 from egparse.experiments.data.problems import (
     Setup,
     heads_of,
@@ -23,7 +24,6 @@ from egparse.parsing.arc_training import ArcParserTask, GoldHeads
 from egparse.parsing.second_order.training import GOLD_THETA, SecondOrderTask
 from egparse.parsing.tree_inference import Trees
 from egparse.sentences import Sentence
-from egparse.settings.config import ParserConfig, PrunerConfig, TrainConfig
 from egparse.training.columns import build_columns
 from egparse.types import Longs, Mask
 

@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.compilation import njit
+from egparse.experiments.grammars.forest import Forest
 from egparse.experiments.grammars.lexicon import Lexicon, signatures
 from egparse.features.hashing import change_weights, index_shift, mix, sum_weights, weight_index
-from egparse.structures.grammars.forest import Forest
 from egparse.types import Floats, Ints, Singles, UInt32s
 
 MOST_FEATURES = 16

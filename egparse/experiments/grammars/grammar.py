@@ -10,8 +10,8 @@ import numpy as np
 
 from egparse.errors import EgparseError
 from egparse.experiments.grammars.binarisation import Node, Symbol
-from egparse.structures.grammars.chart import NO_SPLIT
-from egparse.structures.grammars.rules import Rules, checked_rules
+from egparse.experiments.grammars.chart import NO_SPLIT
+from egparse.experiments.grammars.rules import Rules, checked_rules
 from egparse.types import Floats
 
 _KINDS = ("tag", "phrase", "rest", "root")

@@ -15,12 +15,12 @@ import numpy as np
 from egparse.errors import EgparseError
 from egparse.experiments.grammars.binarisation import Binarisation, tree_of
 from egparse.experiments.grammars.features import MOST_FEATURES, Values, score_parts
+from egparse.experiments.grammars.forest import Forest
+from egparse.experiments.grammars.forest_inference import argmax, k_best, marginals
 from egparse.experiments.grammars.parseval import BracketScores, score_trees
 from egparse.experiments.grammars.pcfg import Pcfg, flat
 from egparse.experiments.grammars.problem import Encoder, chosen_parts
 from egparse.experiments.grammars.trees import Tree
-from egparse.structures.grammars.forest import Forest
-from egparse.structures.grammars.forest_inference import argmax, k_best, marginals
 from egparse.types import Floats, Ints, Longs, Singles
 
 Scorer = Callable[[int], Floats]

@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.experiments.grammars.binarisation import Node, tree_of
+from egparse.experiments.grammars.chart import argmax, chart, inside_outside
 from egparse.experiments.grammars.grammar import Grammar
 from egparse.experiments.grammars.lexicon import Lexicon
 from egparse.experiments.grammars.trees import ROOT, Tree
-from egparse.structures.grammars.chart import argmax, chart, inside_outside
 from egparse.types import Floats
 
 

@@ -24,15 +24,15 @@ from egparse.experiments.grammars.features import (
     add_parts,
     score_parts,
 )
-from egparse.experiments.grammars.grammar import Anchored, Grammar
-from egparse.experiments.grammars.lexicon import Lexicon
-from egparse.structures.grammars.forest import Forest, parse_forest
-from egparse.structures.grammars.forest_inference import (
+from egparse.experiments.grammars.forest import Forest, parse_forest
+from egparse.experiments.grammars.forest_inference import (
     best_parse,
     inside_outside,
     k_best,
     workspace,
 )
+from egparse.experiments.grammars.grammar import Anchored, Grammar
+from egparse.experiments.grammars.lexicon import Lexicon
 from egparse.types import Floats, Longs, Mask, Singles
 
 

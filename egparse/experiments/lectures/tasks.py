@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from egparse.config.sections import TrainConfig
 from egparse.experiments.data.digits import digits_or_points
 from egparse.experiments.data.generated import sentences
 from egparse.experiments.data.samples import Sample
@@ -24,7 +25,6 @@ from egparse.sentences import Sentence
 from egparse.sequences.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence
 from egparse.sequences.sequence_problem import SequenceProblem
 from egparse.sequences.tagger import Tagger
-from egparse.settings.config import TrainConfig
 from egparse.training.columns import build_columns
 from egparse.types import Floats, Ints, Longs
 

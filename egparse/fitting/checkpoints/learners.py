@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
 
+from egparse.config.reading import learning_sections
+from egparse.config.sections import TrainConfig
 from egparse.errors import ConfigError
 from egparse.fitting.checkpoints.record_file import Record
 from egparse.fitting.checkpoints.states import Packer, Unpacker
 from egparse.fitting.optimise import problem_of
 from egparse.learners.learner import Learner
 from egparse.learners.registry import LEARNERS
-from egparse.settings.config import TrainConfig
-from egparse.settings.config_files import learning_sections
 
 # The memory of SciPy's optimisers is inside of SciPy; kernel perceptrons train no models of text.
 _NOT_SAVED = ("lbfgs", "cg", "kernel-perceptron")

@@ -134,8 +134,8 @@ def _parse(
     if graph.arcs.shape[0] == 0:
         return WITHOUT_TREE
     scores = _score_parts(codes, parts, model, work.buffers.places)
-    marginals = np.empty(graph.arcs.shape[0])
-    log_z = _average(
+    marginals = np.empty(graph.pairs[-1])
+    log_z = _infer(
         parts, scores, model.mbr_scale, structure, marginals, work.scaled, work.loopy,
         work.logarithms,
     )  # fmt: skip
@@ -150,7 +150,7 @@ def _parse(
     if model.temperature > 0.0:
         scale = 1.0 / model.temperature
         if scale != model.mbr_scale:
-            log_z = _average(
+            log_z = _infer(
                 parts, scores, scale, structure, marginals, work.scaled, work.loopy,
                 work.logarithms,
             )  # fmt: skip
@@ -163,47 +163,17 @@ def _parse(
 
 @njit(inline=True)
 def _score_parts(codes: Codes, parts: Parts, model: KernelModel, places: UInt32s) -> Floats:
-    """The scores (members, parts) of all parts."""
-    n_members = model.weights.shape[0]
-    scores = np.empty((n_members, parts.graph.pairs[-1] + parts.labels.labels.shape[0]))
+    """The scores of all parts."""
+    scores = np.empty(parts.graph.pairs[-1] + parts.labels.labels.shape[0])
     # a literal False would be another type to numba, and visit_parts would be compiled for it anew
-    is_change = n_members < 0
-    for m in range(n_members):
-        visit_parts(codes, model.templates, parts, scores[m], model.weights[m], places, is_change)
+    is_change = scores.shape[0] < 0
+    visit_parts(codes, model.templates, parts, scores, model.weights, places, is_change)
     return scores
 
 
 # Which algorithms these two kernels contain is selected by arguments that are None: numba knows the
 # type of None and removes the branches of ``is not None`` before it compiles (for arguments, not
 # for fields of a tuple). This halves the time of a first run.
-
-
-@njit(inline=True)
-def _average(
-    parts: Parts,
-    scores: Floats,
-    factor: float,
-    structure: Structure,
-    means: Floats,
-    scaled: bool | None,
-    loopy_work: loopy.Workspace | None,
-    logarithms: bool | None,
-) -> float:
-    """Write the mean over the members of the marginals of arcs to ``means`` (arcs,), and return
-    log Z of the last one; -inf if there is no tree, nan if potentials are out of range.
-    """
-    n_members, log_z = scores.shape[0], -np.inf
-    marginals = np.empty(parts.graph.pairs[-1])
-    means[:] = 0.0
-    for m in range(n_members):
-        log_z = _infer(
-            parts, scores[m], factor, structure, marginals, scaled, loopy_work, logarithms
-        )
-        if not log_z > -np.inf:
-            break
-        for a in range(means.shape[0]):
-            means[a] += marginals[a] / n_members
-    return log_z
 
 
 @njit
@@ -256,12 +226,12 @@ def _decode(
 ) -> bool:
     """Write the heads (n + 1,) of the tree with the highest sum of ``marginals`` (arcs,), or for
     models without probabilities and loopy inference of a tree of high score; False if there is no
-    tree. Only models with probabilities have several members.
+    tree.
     """
     graph, structure, size = parts.graph, model.structure, heads.shape[0]
     if loopy_work is not None and model.mbr_scale >= BEST_TREE_MBR_SCALE:
         pooled = np.empty(graph.pairs[-1])
-        best_labels(parts, scores[0], pooled, np.empty(parts.labels.labels.shape[0]))
+        best_labels(parts, scores, pooled, np.empty(parts.labels.labels.shape[0]))
         find_tree(
             graph,
             pooled,

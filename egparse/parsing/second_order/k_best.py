@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import NamedTuple
-
 import numpy as np
 
 from egparse.parsing.arc_parser import ScoredTree
@@ -14,7 +10,6 @@ from egparse.parsing.second_order.features import sum_labels, visit_parts
 from egparse.parsing.second_order.parts import (
     ALL_CANDIDATES,
     KernelModel,
-    Structure,
     build_parts,
     new_work,
 )
@@ -45,44 +40,16 @@ def k_best_trees(values: Ints, k: int, model: KernelModel) -> list[ScoredTree]:
         return []
     n_labels = len(parts.labels.labels)
     scores, places = np.empty(parts.graph.pairs[-1] + n_labels), work.buffers.places
-    lists = []
-    for weights in model.weights:
-        pooled, shares = np.empty(parts.graph.pairs[-1]), np.empty(n_labels)
-        visit_parts(codes, model.templates, parts, scores, weights, places, False)
-        sum_labels(parts, scores / model.temperature, pooled, shares)
-        lists.append(_of_member(parts.graph, pooled, k, model.structure))
-    if len(lists) == 1:
-        return lists[0].trees
-    return _of_ensemble(parts.graph, lists, k)
-
-
-class _Ranked(NamedTuple):
-    """The best trees of one member of an ensemble, its potentials and its log Z."""
-
-    trees: list[ScoredTree]
-    potentials: Floats
-    log_z: float
-
-
-def _of_member(graph: ArcGraph, pooled: Floats, k: int, structure: Structure) -> _Ranked:
-    if structure.projective:
-        log_z = inside_outside(graph, pooled, structure.single_root, np.empty(len(pooled)))
-        trees = k_best(graph, pooled, k, structure.single_root)
+    pooled, shares = np.empty(parts.graph.pairs[-1]), np.empty(n_labels)
+    visit_parts(codes, model.templates, parts, scores, model.weights, places, False)
+    sum_labels(parts, scores / model.temperature, pooled, shares)
+    graph, single_root = parts.graph, model.structure.single_root
+    if model.structure.projective:
+        log_z = inside_outside(graph, pooled, single_root, np.empty(len(pooled)))
+        trees = k_best(graph, pooled, k, single_root)
     else:
-        log_z, trees = _k_best_crossing(graph, pooled, k, structure.single_root)
-    scored = [ScoredTree(tree.heads[1:], min(0.0, tree.score - log_z)) for tree in trees]
-    return _Ranked(scored, pooled, log_z)
-
-
-def _of_ensemble(graph: ArcGraph, lists: Sequence[_Ranked], k: int) -> list[ScoredTree]:
-    """The trees of highest mean probability among those of all members."""
-    distinct = {tuple(tree.heads.tolist()): tree.heads for one in lists for tree in one.trees}
-    found = []
-    for heads in distinct.values():
-        with_root = np.concatenate([np.zeros(1, dtype=np.int32), heads])
-        each = [min(0.0, _score(graph, one.potentials, with_root) - one.log_z) for one in lists]
-        found.append(ScoredTree(heads, float(log_sum(np.array(each))) - math.log(len(lists))))
-    return sorted(found, key=lambda tree: -tree.log_probability)[:k]
+        log_z, trees = _k_best_crossing(graph, pooled, k, single_root)
+    return [ScoredTree(tree.heads[1:], min(0.0, tree.score - log_z)) for tree in trees]
 
 
 def _k_best_crossing(

@@ -4,7 +4,7 @@ grandparents over the arcs that it keeps.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -43,7 +43,6 @@ from egparse.storage.schema import (
     Flag,
     HashedWeights,
     Integer,
-    ListOf,
     Number,
     Record,
     Section,
@@ -52,9 +51,6 @@ from egparse.storage.schema import (
 )
 from egparse.structures.trees.dependency_trees import NO_HEAD
 from egparse.types import Floats, Ints, Mask, Singles
-
-MOST_MEMBERS = 16
-"""Parsers in an ensemble at most."""
 
 _TEMPLATES = Strings(most=MAX_TEMPLATES, longest=500, distinct=False)
 
@@ -75,26 +71,18 @@ STORED_PARSER = Record(
             {"siblings": _TEMPLATES, "grandparents": _TEMPLATES, "labels": _TEMPLATES}
         ),
         "weights": HashedWeights(),
-        "others": ListOf(HashedWeights(), most=MOST_MEMBERS - 1),
         "sharpness": Number(),
         "temperature": TEMPERATURE,
         "labels": Strings(most=MOST_LABELS),
-    },
-    absent={"labels": [], "others": []},  # in files of egparse 0.1.0; of a single parser
+    }
 )
-"""A second-order parser in a model file; ``others`` are the weights of the other members of an
-ensemble.
-"""
+"""A second-order parser in a model file."""
 
 
 @dataclass(frozen=True)
 class SecondOrderParser:
     """The pruner, the weights of parts, and what lists candidate arcs, labels and pairs and
     extracts their features; immutable.
-
-    ``weights`` (members, 2^k) have a row for each member of an ensemble, which differ in nothing
-    else, and one row where the parser is alone. The arc probabilities of an ensemble are the means
-    of those of its members, and so are the probabilities of trees.
 
     ``labels`` are the strings behind the label ranks of the dictionary; training that continues
     from this parser needs them.
@@ -146,11 +134,6 @@ class SecondOrderParser:
             probabilities[(constraints.heads != FREE) & (heads == constraints.heads)] = 1.0
         return HeadsWithProbabilities(heads, probabilities)
 
-    @property
-    def members(self) -> list[SecondOrderParser]:
-        """The parsers of an ensemble, each alone."""
-        return [replace(self, weights=weights[np.newaxis]) for weights in self.weights]
-
     def with_temperature(self, temperature: float) -> SecondOrderParser:
         """The same parser with probabilities from scores divided by a temperature."""
         return replace(self, temperature=temperature)
@@ -165,9 +148,6 @@ class SecondOrderParser:
         of their arcs' pseudo-marginals, and the ``k`` of highest score among them are returned.
         log Z is then the estimate of loopy belief propagation, but at least the log of the sum over
         the listed trees, and exactly that if these are all trees.
-
-        Of an ensemble the ``k`` trees of highest mean probability are returned among the ``k`` of
-        each member, with these means.
 
         A sentence gets the trees of the pruner if the arcs that it keeps have no tree. See
         ``Parser.k_best`` for the rest.
@@ -276,8 +256,6 @@ class SecondOrderParser:
 
     def to_payload(self) -> dict[str, Any]:
         """Plain data for the model file."""
-        first, *others = self.weights
-        more = {"others": [pack_weights(one, deflated_up_to=0) for one in others]} if others else {}
         return {
             "pruner": self.pruner.to_payload(),
             "pruning": {
@@ -287,11 +265,10 @@ class SecondOrderParser:
             "order": dict(self.structure._asdict()),
             "dictionary": dict(self.dictionary._asdict()),
             "templates": {name: list(texts) for name, texts in self.texts.items()},
-            "weights": pack_weights(first),
+            "weights": pack_weights(self.weights),
             "sharpness": self.mbr_scale,
             "temperature": self.temperature,
             "labels": list(self.labels),
-            **more,
         }
 
     @classmethod
@@ -317,11 +294,6 @@ class SecondOrderParser:
         texts = {kind: tuple(strings) for kind, strings in read["templates"].items()}
         with stored.naming("templates"):
             templates = compile_templates(pruner.templates, pruner.columns.names, **texts)
-        weights, others = read["weights"], read["others"]
-        for k, other in enumerate(others):
-            stored.part("others", None).require(
-                len(other) == len(weights), str(k), f"{len(weights)} weights", len(other)
-            )
         return cls(
             pruner,
             Pruning(read["pruning"]["heads"], read["pruning"]["share"]),
@@ -329,18 +301,11 @@ class SecondOrderParser:
             dictionary._replace(labels=dictionary.labels.copy(), starts=dictionary.starts.copy()),
             texts,
             templates,
-            np.stack([weights, *others]) if others else weights[np.newaxis],
+            read["weights"],
             read["sharpness"],
             read["temperature"],
             tuple(read["labels"]),
         )
-
-
-def ensemble_of(members: Sequence[SecondOrderParser]) -> SecondOrderParser:
-    """The ensemble of parsers that differ in nothing but their weights."""
-    if len(members) == 1:
-        return members[0]
-    return replace(members[0], weights=np.concatenate([one.weights for one in members]))
 
 
 def _check_dictionary(stored: Stored, dictionary: ArcLabelDictionary, n_labels: int) -> None:
@@ -355,6 +320,5 @@ def _check_dictionary(stored: Stored, dictionary: ArcLabelDictionary, n_labels: 
         f"numbers that do not decrease, from 0 to {len(labels)}",
     )
     part.require(lengths.max() <= MOST_LABELS, "starts", f"lists of at most {MOST_LABELS} labels")
-    if n_labels:  # files of egparse 0.1.0 may not have them
-        highest = int(labels.max(initial=0))
-        part.require(highest < n_labels, "labels", f"numbers from 0 to {n_labels - 1}", highest)
+    highest = int(labels.max()) if len(labels) else -1
+    part.require(highest < n_labels, "labels", f"numbers from 0 to {n_labels - 1}", highest)

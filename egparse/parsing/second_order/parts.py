@@ -4,7 +4,6 @@ with the model and the workspaces that the kernels take.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -46,7 +45,7 @@ class Structure(NamedTuple):
 
 class KernelModel(NamedTuple):
     """The parser as its kernels take it. ``pruner`` holds the weights of the arc-factored parser,
-    ``weights`` (members, 2^k) those of the parser itself, or of the members of an ensemble; with a
+    ``weights`` (2^k,) the weights of the parser itself; with a
     ``temperature`` of 0 no probabilities are computed.
     """
 
@@ -114,18 +113,17 @@ def new_work(longest: int, structure: Structure) -> Work:
 
 
 def training_parts(
-    values: Ints, trees: Sequence[Ints], ranks: Ints, model: KernelModel, work: Work
+    values: Ints, heads: Ints, ranks: Ints, model: KernelModel, work: Work
 ) -> tuple[Codes, Parts]:
-    """Codes and parts of a training sentence: those of parsing it, with the arcs of the ``trees``
-    that it is learned from, and the labels at the arcs of the first of them, the correct one.
+    """Codes and parts of a training sentence: the parts of parsing it, with the arcs of the correct
+    tree and the labels at these.
     """
     structure = model.structure
     codes, arcs = prune(values, ALL_CANDIDATES, model, work)
-    for heads in trees:
-        arcs = with_correct_arcs(arcs, heads)
+    arcs = with_correct_arcs(arcs, heads)
     graph = lay_out(arcs, len(values), structure.siblings, structure.grandparents)
     labels = candidate_labels(values, graph.arcs, model.dictionary)
-    return codes, Parts(graph, with_correct(labels, graph.arcs, trees[0], ranks))
+    return codes, Parts(graph, with_correct(labels, graph.arcs, heads, ranks))
 
 
 # Inlined for the reason given in ``decode``.

@@ -105,19 +105,6 @@ class SecondOrderProblem:
         self._gold[self.part_starts[i] : self.part_starts[i + 1]] = target
         return 0.0
 
-    def set_mixture(self, i: int, trees: Sequence[Ints], shares: Floats) -> None:
-        """Learn sentence i from the distribution over ``trees`` with these ``shares``. An arc of a
-        tree has the correct label of its dependent, if that is one of its candidates, else all of
-        its candidates in equal parts.
-        """
-        target = np.zeros(int(self.part_starts[i + 1] - self.part_starts[i]))
-        of_tree = np.zeros(len(target), dtype=np.float32)
-        for heads, share in zip(trees, shares.tolist(), strict=True):
-            _mark(self._parts[i], heads, self._ranks[i], of_tree)
-            _mark_open_labels(self._parts[i], of_tree)
-            target += share * of_tree
-        self.set_target(i, target)
-
     def allowed(self, i: int) -> Mask:
         """The arcs to words without a head and those from the annotated heads; the annotated labels
         of these; and all pairs, which are ruled out where one of their arcs is.
@@ -303,22 +290,6 @@ def _mark(parts: Parts, heads: Ints, ranks: Ints, gold: Singles) -> None:
                 rank = ranks[graph.arcs[a, 1] - 1]
                 if rank != NO_LABEL and labels.labels[k] == rank:
                     gold[n + k] = 1.0
-
-
-@njit
-def _mark_open_labels(parts: Parts, target: Singles) -> None:
-    """Share the arcs of a tree without a label among their candidates."""
-    graph, labels = parts.graph, parts.labels
-    n = graph.pairs[-1]
-    for a in range(graph.arcs.shape[0]):
-        first, end = n + labels.starts[a], n + labels.starts[a + 1]
-        if target[a] > 0.0 and end > first:
-            total = 0.0
-            for k in range(first, end):
-                total += target[k]
-            if total == 0.0:
-                for k in range(first, end):
-                    target[k] = target[a] / (end - first)
 
 
 @njit

@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from egparse.classes.columns import for_each_table
-from egparse.errors import ConfigError, EgparseError
+from egparse.config.class_templates import with_classes
+from egparse.config.sections import LearningConfig, ParserConfig, PrunerConfig
+from egparse.errors import ConfigError
 from egparse.evaluation.quick import attachment
 from egparse.features.arcs import compile_arc_templates, score_arcs
 from egparse.features.word_table import Columns
@@ -23,7 +25,6 @@ from egparse.parsing.arc_training import (
     STEPS,
     GoldHeads,
     head_outcomes,
-    mixtures_of_pieces,
     predicted_heads,
 )
 from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, SUPERTAG, arc_column_names
@@ -55,8 +56,6 @@ from egparse.parsing.training_pieces import (
     values_of_pieces,
 )
 from egparse.parsing.tree_inference import Trees
-from egparse.settings.class_templates import with_classes
-from egparse.settings.config import LearningConfig, ParserConfig, PrunerConfig
 from egparse.storage.quantised_weights import quantise
 from egparse.types import Floats, Ints
 
@@ -69,8 +68,8 @@ class SecondOrderTask:
     """The task of a second-order parser, on words with tag columns and over the arcs that
     ``pruner`` keeps.
 
-    With a ``base`` that is no ensemble, over the same columns, training continues from it, with its
-    templates, pairs and inference. With ``in_full`` the weights are not rounded as in a model file.
+    With a ``base`` over the same columns, training continues from it, with its templates, pairs and
+    inference. With ``in_full`` the weights are not rounded as in a model file.
     """
 
     train: Part
@@ -92,7 +91,6 @@ class SecondOrderTask:
 
         Raises:
             ConfigError: see ``check_second_order``.
-            EgparseError: a base that does not store the labels of its weights.
         """
         settings = self.config if config is None else config
         assert isinstance(settings, ParserConfig)
@@ -118,10 +116,9 @@ class SecondOrderTask:
         untrained = self._untrained(settings, labels, sentences, correct, ranks)
         longest = max(len(heads) for heads in correct)
         model, work = untrained.kernel_model(), new_work(longest, untrained.structure)
-        mixtures = mixtures_of_pieces(pieces, self.heads)
         encoded = [
-            training_parts(values, (heads, *(mixture.heads if mixture else ())), own, model, work)
-            for values, heads, own, mixture in zip(sentences, correct, ranks, mixtures, strict=True)
+            training_parts(values, heads, own, model, work)
+            for values, heads, own in zip(sentences, correct, ranks, strict=True)
         ]
         base = self.base
         problem = SecondOrderProblem(
@@ -130,7 +127,7 @@ class SecondOrderTask:
             heads=correct,
             ranks=ranks,
             templates=untrained.templates,
-            bits=settings.bits if base is None else base.weights.shape[1].bit_length() - 1,
+            bits=settings.bits if base is None else len(base.weights).bit_length() - 1,
             trees=self.pruner.trees,
             single_root=self.pruner.single_root,
             inference="exact" if untrained.structure.exact else "loopy",
@@ -140,12 +137,9 @@ class SecondOrderTask:
         for i in problem.partial.tolist():
             codes, parts = encoded[i]
             set_completion(problem, i, self._scores_of_pruner(codes, parts))
-        for i, mixture in enumerate(mixtures):
-            if mixture is not None:
-                problem.set_mixture(i, mixture.heads, mixture.shares)
         offsets = None
         if base is not None:
-            problem.weights[:] = base.weights[0]
+            problem.weights[:] = base.weights
             offsets = scores_of(problem)
         learner = build_learner(problem, settings, self.seed, offsets, **STEPS)
         state = learner.initialise(GOLD_THETA)
@@ -153,10 +147,9 @@ class SecondOrderTask:
         def snapshot(state: State) -> SecondOrderParser:
             with np.errstate(over="ignore", invalid="ignore"):
                 weights = problem.weights * np.float32(state.scale)
-            weights = weights if base is None else base.weights[0] + weights
+            weights = weights if base is None else base.weights + weights
             require_finite(weights)
-            weights = weights if self.in_full else quantise(weights)
-            return replace(untrained, weights=weights[np.newaxis])
+            return replace(untrained, weights=weights if self.in_full else quantise(weights))
 
         return Prepared(learner, state, snapshot)
 
@@ -172,11 +165,6 @@ class SecondOrderTask:
     def _labels(self, deprels: Sequence[Sequence[str]]) -> tuple[str, ...]:
         """The labels that arcs are scored with, the base's first; none if labels are not scored."""
         base = self.base
-        if base is not None and len(base.dictionary.labels) and not base.labels:
-            raise EgparseError(
-                "the base model does not say which arc labels the weights of its parser are for: "
-                "expected a model trained by this version of egparse"
-            )
         ranked = rank_labels(deprels) if self.config.labels else ()
         if base is None:
             return tuple(ranked)
@@ -219,7 +207,7 @@ class SecondOrderTask:
             dictionary,
             texts,
             compile_templates(pruner.templates, names, **texts),
-            np.zeros((1, 1), dtype=np.float32),
+            np.zeros(1, dtype=np.float32),
             settings.mbr_scale if is_probabilistic(settings) else BEST_TREE_MBR_SCALE,
             labels=labels,
         )

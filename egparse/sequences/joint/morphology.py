@@ -52,7 +52,7 @@ STORED_MORPHOLOGY = Record(
         "agreement": Flag(),
         "tagger": Section(),
     },
-    absent={"agreement": False},  # where it is false, as in files of egparse 0.1.0
+    absent={"agreement": False},
 )
 """A joint tagger in a model file: see ``MorphologyTagger``."""
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from egparse.config.sections import MorphologyConfig
 from egparse.evaluation.quick import tag_accuracy
 from egparse.features.sequence import NEVER, Division
 from egparse.features.vocabulary import Vocabulary
@@ -18,7 +19,6 @@ from egparse.sequences.joint.morphology import Combinations, MorphologyTagger
 from egparse.sequences.tagger import Tagger
 from egparse.sequences.tagger_task import TaggerTask
 from egparse.sequences.warm_start import extend_model
-from egparse.settings.config import MorphologyConfig
 from egparse.types import Floats, Ints, Mask
 
 MANY_BUNDLES = 0.01

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from egparse.config.class_templates import with_classes
+from egparse.config.sections import LearningConfig, LemmasConfig
 from egparse.errors import EgparseError
 from egparse.features.tag_dictionary import Candidates
 from egparse.features.templates import compile_templates
@@ -31,8 +33,6 @@ from egparse.sequences.lemmas.lemmatiser import (
 from egparse.sequences.lemmas.lexicon import LONGEST_SCRIPT, NO_TAG, LemmaLexicon, Seen
 from egparse.sequences.sequence_model import without_small_weights
 from egparse.sequences.warm_start import extend_model
-from egparse.settings.class_templates import with_classes
-from egparse.settings.config import LearningConfig, LemmasConfig
 from egparse.types import Ints, Mask
 
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from egparse.config.toml_text import toml_value
 from egparse.layers import EXPANDER, LAYERS, SPLITTER, TOKENISER, joined_titles
 from egparse.service.hub.card_metadata import CardMetadata
-from egparse.settings.toml_text import toml_value
 
 LAYER_NAMES = {
     TOKENISER: "tokens",
@@ -97,8 +97,8 @@ def changed_settings(configuration: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """The settings that differ from their defaults, by the full names that ``--set`` takes; the
     language, which differs always, is a fact of the model.
     """
-    from egparse.settings.config import defaults_for
-    from egparse.settings.config_files import config_as_table
+    from egparse.config.reading import config_as_table
+    from egparse.config.sections import defaults_for
 
     order = configuration.get("parser", {}).get("order", 2)
     config = defaults_for(order)
@@ -181,9 +181,7 @@ def _data(record: Mapping[str, Any], facts: CardMetadata) -> Iterator[str]:
 
 
 def _training(header: Mapping[str, Any]) -> Iterator[str]:
-    from egparse.settings.old_tables import config_table_of
-
-    record, configuration = header["record"], config_table_of(header)
+    record, configuration = header["record"], header["config"]
     labels = header.get("labels", {})
     rows: list[tuple[str, ...]] = []
     for layer, task in record.get("tasks", {}).items():

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from egparse.config.toml_text import toml_value
 from egparse.errors import EgparseError
-from egparse.settings.toml_text import toml_value
 
 _OTHER_NAMES = {"LGPL-LR": "LGPLLR"}
 """Other name of a licence -> its SPDX identifier."""

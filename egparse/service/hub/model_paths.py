@@ -20,7 +20,7 @@ HOME_VARIABLE = "EGPARSE_HOME"
 SUFFIX = ".msgpack"
 ENTRY_POINTS = "egparse_models"
 
-_PACKAGE = Path(__file__).resolve().parents[1]
+_PACKAGE = Path(__file__).resolve().parents[2]
 
 
 class StoredModel(NamedTuple):

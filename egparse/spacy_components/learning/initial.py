@@ -13,14 +13,14 @@ from spacy.training import Example
 from spacy.util import resolve_dot_names
 from thinc.api import Config
 
+from egparse.config.reading import config_of_model, load_config, read_config
+from egparse.config.sections import TrainConfig
 from egparse.errors import EgparseError
 from egparse.fitting.progress import Iteration, Step
 from egparse.fitting.task import fit
 from egparse.layers import SPLITTER
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.settings.config import TrainConfig
-from egparse.settings.config_files import config_of_model, load_config, read_config
 from egparse.spacy_components.label_tables import to_spacy
 from egparse.spacy_components.learning.examples import Complete, complete_sentences, sentences_of
 from egparse.spacy_components.shared_models import SharedModel

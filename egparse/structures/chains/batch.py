@@ -5,18 +5,16 @@ probabilities, one call for a batch.
 model, which index the table directly, so that nothing is copied for a sentence. A candidate is
 skipped where no transition could make it the best: its unary score is lower than the best of its
 word by more than the transitions on both of its sides can differ. This never changes the best
-score, and leaves few candidates a word. Marginals are those of ``chain`` and ``higher_order``,
+score, and leaves few candidates a word. Marginals are those of ``chain``,
 sentence by sentence, over the labels that the sentence has as candidates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.structures.chains import chain, higher_order, multiclass
+from egparse.structures.chains import chain, multiclass
 from egparse.types import Floats, Ints, Longs, Singles, UInt16s
 
 
@@ -26,7 +24,7 @@ def chosen_marginals(
     labels: UInt16s,
     in_ngrams: UInt16s,
     sentences: Longs,
-    ngrams: Sequence[Singles],
+    transitions: Singles,
     opening: Singles,
     chosen: Ints,
     kinds: Ints,
@@ -34,15 +32,13 @@ def chosen_marginals(
     """The marginal probability (words,) of each word's chosen label or of another label of the same
     kind.
 
-    Arguments as in ``best_sequences``; ``ngrams`` are the tables of shapes (L, L), (L, L, L), ...,
-    oldest label first, over ``in_ngrams``: the labels of the candidates, or their
-    classes. Labels of equal ``kinds[label]``, shape (L,), are added up. The probability
-    is nan for words whose chosen label is -1 and for all words of a sentence of which no label
-    sequence is allowed. Where all n-grams and openings score 0, one softmax over all words does, in
-    O(parts) time; otherwise time is that of ``chain`` or ``higher_order``.
+    Arguments as in ``best_sequences``. Labels of equal ``kinds[label]``, shape (L,), are added up.
+    The probability is nan for words whose chosen label is -1 and for all words of a sentence of
+    which no label sequence is allowed. Where all bigrams and openings score 0, one softmax over all
+    words does, in O(parts) time; otherwise time is that of ``chain``.
     """
     word = np.repeat(np.arange(len(chosen)), np.diff(starts))
-    if not opening.any() and not any(table.any() for table in ngrams):
+    if not opening.any() and not transitions.any():
         marginals = np.empty(len(unary))
         multiclass.softmax(unary, starts.astype(np.int32), marginals)
     else:
@@ -54,7 +50,7 @@ def chosen_marginals(
                     unary[begin:last],
                     starts[first : end + 1] - begin,
                     in_ngrams[begin:last],
-                    ngrams,
+                    transitions,
                     opening,
                 )
     alike = (chosen[word] >= 0) & (kinds[labels] == kinds[chosen[word]])
@@ -66,21 +62,21 @@ def _sentence_marginals(
     unary: Floats,
     starts: Longs,
     labels: UInt16s,
-    ngrams: Sequence[Singles],
+    transitions: Singles,
     opening: Singles,
 ) -> Floats:
     """Marginals of all candidates of one sentence, nan if no sequence is allowed."""
     sentence_labels, places = np.unique(labels, return_inverse=True)
     scores = unary.copy()
     scores[: starts[1]] += opening[labels[: starts[1]]]
-    tables = [table[np.ix_(*[sentence_labels] * table.ndim)].reshape(-1) for table in ngrams]
-    parts = np.concatenate([scores, *tables]).astype(np.float64)
-    sentence = (parts, starts.astype(np.int32), places.astype(np.int32), len(sentence_labels))
-    order = len(ngrams)
-    result = (
-        chain.marginals(*sentence, shared=True)
-        if order == 1
-        else higher_order.marginals(*sentence, order)
+    bigrams = transitions[np.ix_(sentence_labels, sentence_labels)].reshape(-1)
+    parts = np.concatenate([scores, bigrams]).astype(np.float64)
+    result = chain.marginals(
+        parts,
+        starts.astype(np.int32),
+        places.astype(np.int32),
+        len(sentence_labels),
+        shared=True,
     )
     return (
         result.marginals[: len(labels)]

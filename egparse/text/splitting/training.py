@@ -9,6 +9,8 @@ import numpy as np
 
 from egparse.classes.columns import ClassColumns, columns_in
 from egparse.classes.packed import PackedTable
+from egparse.config.class_templates import with_classes
+from egparse.config.sections import LearningConfig, SplitterConfig
 from egparse.evaluation.scores import Score, total
 from egparse.evaluation.segmentation import sentence_counts
 from egparse.features.tag_dictionary import all_labels
@@ -20,8 +22,6 @@ from egparse.layers import SPLITTER
 from egparse.sentences import Sentence
 from egparse.sequences.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence
 from egparse.sequences.sequence_model import SequenceModel, without_small_weights
-from egparse.settings.class_templates import with_classes
-from egparse.settings.config import LearningConfig, SplitterConfig
 from egparse.text.splitting.columns import (
     casing_counts,
     column_names,

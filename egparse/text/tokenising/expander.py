@@ -61,7 +61,7 @@ STORED_EXPANDER = Record(
         "spacing": Flag(),
         "slots": Section(),
     },
-    absent={"slots": None},  # in files of egparse 0.1.0
+    absent={"slots": None},
 )
 """An expander in a model file. The numbers of expansions between which the model decides are less
 than ``decided``, and the model is over these and their grades; without a model no token has several

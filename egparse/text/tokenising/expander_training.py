@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from egparse.config.sections import ExpanderConfig, LearningConfig
 from egparse.evaluation.scores import Score
 from egparse.features.templates import compile_templates
 from egparse.fitting.choose_learner import build_learner, require_fit
@@ -21,7 +22,6 @@ from egparse.layers import EXPANDER
 from egparse.sentences import Sentence
 from egparse.sequences.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence
 from egparse.sequences.sequence_model import without_small_weights
-from egparse.settings.config import ExpanderConfig, LearningConfig
 from egparse.surface import SPACE_AFTER_NO
 from egparse.text.tokenising.expander import MAX_LABELS, Expander, decisions_at, division_of
 from egparse.text.tokenising.expander_columns import COLUMNS

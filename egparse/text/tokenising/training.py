@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from egparse.config.sections import LearningConfig, TokeniserConfig
 from egparse.evaluation.scores import Score
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import compile_templates
@@ -18,7 +19,6 @@ from egparse.fitting.task import Outcomes
 from egparse.layers import TOKENISER
 from egparse.sequences.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence
 from egparse.sequences.sequence_model import without_small_weights
-from egparse.settings.config import LearningConfig, TokeniserConfig
 from egparse.text.splitting.characters import character_tables
 from egparse.text.tokenising.addresses import addresses_are_tokens
 from egparse.text.tokenising.columns import COLUMNS, columns_of

@@ -21,7 +21,7 @@ from egparse.sequences.lemmas.edit_scripts import (
     script_of,
 )
 
-UD = Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "ud"
+UD = Path(__file__).resolve().parents[3] / ".." / "shared" / "data" / "ud"
 
 STRINGS = st.one_of(
     st.text(max_size=12),

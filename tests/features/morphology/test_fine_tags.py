@@ -16,6 +16,7 @@ from cli.program import run_process
 from sample_treebank import quick, sample
 from spacy.tokens import Doc
 
+from egparse.config.sections import TrainConfig
 from egparse.errors import ModelFileError
 from egparse.features.forms import Lexicon
 from egparse.features.morphology import fine_tags
@@ -25,7 +26,6 @@ from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
 from egparse.features.word_table import Columns
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.settings.config import TrainConfig
 from egparse.storage.model_file import read_model, write_model
 from egparse.storage.schema import Allowance, Misfit, Stored
 from egparse.training.columns import build_columns

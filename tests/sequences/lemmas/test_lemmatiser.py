@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from sample_treebank import quick, sample
 
+from egparse.config.reading import config_as_table
 from egparse.errors import ConfigError, EgparseError
 from egparse.io.conllu import format_sentence
 from egparse.pipeline.constraints import Constraints
@@ -18,7 +19,6 @@ from egparse.pipeline.model import Model
 from egparse.sentences import MISSING, Sentence
 from egparse.sequences.lemmas.lemmatiser import options_of
 from egparse.sequences.lemmas.lexicon import NO_TAG
-from egparse.settings.config_files import config_as_table
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.run import train
 from egparse.training.steps import StepLearner, untrained_model

@@ -128,7 +128,7 @@ def test_broken_packages_are_left_out(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_the_checkout_ships_its_models_folder() -> None:
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[3]
     if Path(egparse.__file__).parents[1] != root:
         pytest.skip("egparse is installed, not run from the checkout")
     assert places._shipped() == root / "models"

@@ -14,7 +14,7 @@ from egparse.service.rest.page import page
 from egparse.service.rest.process import Refused
 from egparse.service.rest.served_models import ServedModel, ServedModels
 
-MODELS = Path(__file__).resolve().parents[2] / "models"
+MODELS = Path(__file__).resolve().parents[3] / "models"
 LOADING = {"src", "srcset", "poster", "background", "formaction", "onload", "onclick"}
 
 

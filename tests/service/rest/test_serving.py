@@ -22,7 +22,7 @@ from egparse.service.rest.forms import MULTIPART, URL_ENCODED, parameters_of
 from egparse.service.rest.process import Refused, process, understood
 from egparse.service.rest.served_models import ServedModel, ServedModels, load_models
 
-MODELS = Path(__file__).resolve().parents[2] / "models"
+MODELS = Path(__file__).resolve().parents[3] / "models"
 TEXT = "O gato dorme. Ela não.\n\nOutro dia.\n"
 ROWS = (
     "# sent_id = s\n"

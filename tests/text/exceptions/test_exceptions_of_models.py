@@ -12,11 +12,11 @@ from sample_treebank import quick, quick_model, sample
 from text.exceptions.test_exceptions_files import exceptions_of, rows
 
 import egparse
+from egparse.config.reading import config_as_table
 from egparse.errors import CorpusError, EgparseError
 from egparse.pipeline.constraints import Constraints
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.settings.config_files import config_as_table
 from egparse.text.exceptions.applied import ExceptedTokeniser
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.run import train

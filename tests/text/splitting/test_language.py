@@ -23,7 +23,7 @@ from egparse.text.splitting.language import (
     languages,
 )
 
-TREEBANKS = Path(__file__).resolve().parents[3] / "shared" / "data" / "ud"
+TREEBANKS = Path(__file__).resolve().parents[4] / "shared" / "data" / "ud"
 
 LATIN = "lorem ipsum dolor sit amet consectetur adipiscing elit"
 

@@ -44,7 +44,7 @@ from egparse.text.treebank_text import (
 )
 from egparse.training.run import train
 
-EWT = Path(__file__).resolve().parents[3] / "shared" / "data" / "ud" / "en_ewt-ud-dev.conllu"
+EWT = Path(__file__).resolve().parents[4] / "shared" / "data" / "ud" / "en_ewt-ud-dev.conllu"
 
 MARKED = """\
 # newdoc id = d

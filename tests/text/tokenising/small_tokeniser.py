@@ -7,10 +7,10 @@ from functools import cache
 
 from sample_treebank import sample
 
+from egparse.config.sections import TokeniserConfig
 from egparse.fitting.progress import silent
 from egparse.fitting.task import fit
 from egparse.sentences import Sentence
-from egparse.settings.config import TokeniserConfig
 from egparse.surface import SPACES_BEFORE, blanks_after, unescaped
 from egparse.text.tokenising.tokeniser import Tokeniser
 from egparse.text.tokenising.training import TokeniserTask

@@ -36,7 +36,7 @@ from egparse.text.tokenising.expander_training import (
 )
 from egparse.training.run import train
 
-UD = Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "ud"
+UD = Path(__file__).resolve().parents[3] / ".." / "shared" / "data" / "ud"
 
 
 def task(*overrides: str, count: int = 120) -> ExpanderTask:

@@ -17,6 +17,7 @@ from properties import examples
 from sample_treebank import quick, sample
 from text.tokenising.small_tokeniser import small_tokeniser, text_of
 
+from egparse.config.sections import TokeniserConfig
 from egparse.errors import ConfigError
 from egparse.fitting.progress import silent
 from egparse.fitting.task import calibrated, fit
@@ -24,7 +25,6 @@ from egparse.io.conllu import read_conllu
 from egparse.io.corpus import read_corpus
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.settings.config import TokeniserConfig
 from egparse.storage.schema import Misfit, Stored
 from egparse.text.splitting.characters import character_tables
 from egparse.text.tokenising.lexicon import LONGEST, NO_GOLD, Lexicon, hashes_of_tokens
@@ -34,7 +34,7 @@ from egparse.text.tokenising.training import TokeniserTask, score_tokens
 from egparse.text.treebank_text import RunningText, running_text
 from egparse.training.run import train
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "ud"
+DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "ud"
 
 
 def corpus(sentences: list[list[tuple[str, str]]]) -> list[Sentence]:

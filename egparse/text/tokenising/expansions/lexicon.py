@@ -34,7 +34,7 @@ class ExpansionLexicon:
     ``-s``, a prefix ``+p``. Numbers ascend. ``scripts`` are those that numbers stand for.
 
     Candidates are labels: a number and a grade by the ``slots``, number * grades + grade. Without
-    ``slots``, as in files of egparse 0.1.0, there is one grade, forms that were not seen have the
+    ``slots`` there is one grade, forms that were not seen have the
     expansions of their longest prefix and suffix alone, and any words.
     """
 

@@ -2,10 +2,10 @@
 
 A part is an anchored rule: ``(i, k, j, A -> B C)``, ``(i, j, A -> B)`` or ``(i, A -> word)``. The
 parts with the parent [A, i, j] are the ways to make that item (items are those of
-``egparse.structures.grammars.chart``); a parse chooses one way for each item that it uses,
+``egparse.experiments.grammars.chart``); a parse chooses one way for each item that it uses,
 beginning with the root.
 Listing the parts costs O(n^3 R) time and O(n^2 N + parts) memory; then each part may have a score
-of its own, and inference costs O(parts) (``egparse.structures.grammars.forest_inference``).
+of its own, and inference costs O(parts) (``egparse.experiments.grammars.forest_inference``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from egparse.compilation import njit
-from egparse.structures.grammars.rules import Rules
+from egparse.experiments.grammars.rules import Rules
 from egparse.types import Ints, Longs, Mask
 
 

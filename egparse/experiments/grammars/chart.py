@@ -10,7 +10,7 @@ Words stand between positions 0..n. With i < k < j::
 
 A parse derives all words from the root, the symbol N - 1. Its score is the sum of the scores of its
 rules and words: no part of a parse is listed, only charts are held. Where parts have scores that
-depend on their place, they are listed by ``egparse.structures.grammars.forest``.
+depend on their place, they are listed by ``egparse.experiments.grammars.forest``.
 
 The sums are in the log domain. A chart is indexed [A, i, j], so that a sum over the split point k
 runs over two contiguous rows, of the chart and of its transposed copy; it is made once for all
@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from egparse.compilation import njit
-from egparse.structures.grammars.rules import Rules
+from egparse.experiments.grammars.rules import Rules
 from egparse.structures.logsumexp import NEGLIGIBLE, log_add, log_dot
 from egparse.types import Floats, Ints, Longs
 

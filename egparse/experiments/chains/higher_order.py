@@ -24,8 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from egparse.compilation import njit
-from egparse.structures.chains.chain import MAX_TAIL_LOSS, MIN_MASS, MIN_SCALE, ChainMarginals
-from egparse.structures.chains.higher_order_states import (
+from egparse.experiments.chains.higher_order_states import (
     Workspace,
     fold,
     lay_states,
@@ -36,6 +35,7 @@ from egparse.structures.chains.higher_order_states import (
     unfold,
     workspace,
 )
+from egparse.structures.chains.chain import MAX_TAIL_LOSS, MIN_MASS, MIN_SCALE, ChainMarginals
 from egparse.structures.logsumexp import log_add
 from egparse.structures.vector_exp import exponentials, subtract_largest
 from egparse.types import Floats, Ints, Longs

@@ -7,12 +7,12 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
+from egparse.config.learner_options import OPTIONS
+from egparse.config.listing import Setting, range_of, settings
+from egparse.config.sections import LearningConfig
 from egparse.errors import ConfigError
 from egparse.layers import LAYERS
 from egparse.learners.registry import LEARNERS
-from egparse.settings.config import LearningConfig
-from egparse.settings.learner_options import OPTIONS
-from egparse.settings.listing import Setting, range_of, settings
 from egparse.similar import did_you_mean
 
 _SHOWN = 60

@@ -9,8 +9,8 @@ from textwrap import wrap
 from types import UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-from egparse.settings.config import ORDER_1, TrainConfig
-from egparse.settings.toml_text import toml_value
+from egparse.config.sections import ORDER_1, TrainConfig
+from egparse.config.toml_text import toml_value
 
 _SHORT = 60
 """Characters: longer lists are written with a line for each value."""

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.structures.chains.higher_order import best_path
-from egparse.structures.chains.higher_order_states import Workspace, fold, room_for, workspace
+from egparse.experiments.chains.higher_order import best_path
+from egparse.experiments.chains.higher_order_states import Workspace, fold, room_for, workspace
 from egparse.types import Floats, Ints, Longs, Mask, Singles, UInt16s
 
 

@@ -1,8 +1,8 @@
 """The configuration of training: one dataclass for each section, with the default of each setting.
 
 Each setting carries a line of meaning and, in its type, the range of its values; ``egparse
-settings`` lists them (``egparse.settings.listing``). Configurations are read and checked in
-``egparse.settings.config_files``.
+settings`` lists them (``egparse.config.listing``). Configurations are read and checked in
+``egparse.config.reading``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 from annotated_types import Ge, Interval
 
 from egparse.classes.table import MAX_CLASSES, VECTOR_CLASSES
+from egparse.config.named_losses import DEFAULT_LEARNER, PARSER_LEARNER
 from egparse.features.default_templates import (
     ARC_CLASS_TEMPLATES,
     ARC_LABEL_CLASS_TEMPLATES,
@@ -30,7 +31,6 @@ from egparse.features.default_templates import (
     WORD_CLASS_TEMPLATES,
     WORD_TEMPLATES,
 )
-from egparse.settings.named_losses import DEFAULT_LEARNER, PARSER_LEARNER
 
 Loss = Literal["auto", "log-linear", "max-margin", "softmax-margin", "perceptron"]
 Trees = Literal["auto", "projective", "non-projective"]
@@ -118,9 +118,7 @@ class TaggerConfig(WordLabelConfig):
     templates: tuple[str, ...] = WORD_TEMPLATES
     class_templates: tuple[str, ...] = WORD_CLASS_TEMPLATES
     bigrams: bool = setting(True, "whether label bigrams have weights; false: words one by one")
-    order: Annotated[int, Interval(ge=1, le=3)] = setting(
-        1, "number of preceding labels that a label depends on; memory and time grow exponentially"
-    )
+    order: Literal[1] = setting(1, "number of preceding labels that a label depends on")
     pads: bool = setting(True, "whether templates may look beyond the ends of a sentence")
     full_row_min_count: Natural = setting(
         0,
@@ -282,10 +280,6 @@ class ParserConfig(LearningConfig):
         "order 2: exact (dynamic program over projective trees) or loopy (belief propagation); "
         "auto: exact if trees are projective",
     )
-    ensemble: Annotated[int, Interval(ge=1, le=16)] = setting(
-        1,
-        "order 2: parsers, trained with different seeds, whose probabilities are averaged",
-    )
     sibling_templates: tuple[str, ...] = setting((), "order 2: templates of siblings")
     grandparent_templates: tuple[str, ...] = setting((), "order 2: templates of grandparents")
     label_templates: tuple[str, ...] = setting((), "order 2: templates of labelled arcs")
@@ -322,7 +316,6 @@ ORDER_2_ONLY = (
     "grandparents",
     "labels",
     "inference",
-    "ensemble",
     "sibling_templates",
     "grandparent_templates",
     "label_templates",
@@ -445,23 +438,6 @@ class ClassesConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TeacherConfig:
-    """Learning from the trees of other models, where teachers are given."""
-
-    share: Annotated[float, Interval(ge=0, le=1)] = setting(
-        0.5, "share of the teachers in what the parser learns from an annotated sentence"
-    )
-    trees: Annotated[int, Interval(ge=1, le=32)] = setting(
-        4, "most probable trees of each teacher that stand for its distribution"
-    )
-    threshold: Annotated[float, Interval(ge=0, le=1)] = setting(
-        0.5,
-        "unlabelled sentences are learned from if the teachers give their best tree at least this "
-        "probability",
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
 class TrainConfig:
     """All settings of ``egparse train``."""
 
@@ -495,7 +471,6 @@ class TrainConfig:
     )
     classes: ClassesConfig = ClassesConfig()
     jackknife: JackknifeConfig = JackknifeConfig()
-    teacher: TeacherConfig = TeacherConfig()
     upos: TaggerConfig = TaggerConfig(c=0.5, full_row_min_count=3)
     xpos: TaggerConfig = TaggerConfig(full_row_min_count=10)
     feats: TaggerConfig = TaggerConfig(dictionary_size=16, frequent=100)
@@ -528,7 +503,7 @@ class TrainConfig:
         for one in fields(self):
             value = getattr(self, one.name)
             if is_dataclass(one.default) and not isinstance(value, type(one.default)):
-                from egparse.settings.config_files import read_section
+                from egparse.config.reading import read_section
 
                 object.__setattr__(self, one.name, read_section(one.name, value))
 

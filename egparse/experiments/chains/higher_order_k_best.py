@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.structures.chains.higher_order_states import (
+from egparse.experiments.chains.higher_order_states import (
     Workspace,
     fold,
     lay_states,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from egparse.config.sections import TrainConfig
 from egparse.layers import LAYERS, MORPHOLOGY, WORD_TAGS
-from egparse.settings.config import TrainConfig
 
 
 def joint_layers(config: TrainConfig, layers: Collection[str]) -> tuple[str, ...]:

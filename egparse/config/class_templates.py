@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from egparse.classes.columns import for_each_table
+from egparse.config.sections import ParserConfig, WordLabelConfig
 from egparse.features.templates import MAX_TEMPLATES
-from egparse.settings.config import ParserConfig, WordLabelConfig
 
 OF_CLASSES = {
     "templates": "class_templates",

@@ -11,19 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from egparse.classes.columns import MAX_TABLES
-from egparse.errors import ConfigError
-from egparse.layers import MORPHOLOGY, WORD_TAGS
-from egparse.settings.config import (
-    ORDER_2_ONLY,
-    ClassesConfig,
-    LearningConfig,
-    MorphologyConfig,
-    TaggerConfig,
-    TrainConfig,
-    WordLabelConfig,
-    defaults_for,
-)
-from egparse.settings.faults import (
+from egparse.config.faults import (
     check_layers,
     check_learner,
     is_number,
@@ -32,8 +20,18 @@ from egparse.settings.faults import (
     shown,
     unknown_key,
 )
-from egparse.settings.joint_tags import have_own_settings
-from egparse.settings.named_losses import DEFAULT_LEARNER
+from egparse.config.joint_tags import have_own_settings
+from egparse.config.named_losses import DEFAULT_LEARNER
+from egparse.config.sections import (
+    ORDER_2_ONLY,
+    ClassesConfig,
+    LearningConfig,
+    TrainConfig,
+    WordLabelConfig,
+    defaults_for,
+)
+from egparse.errors import ConfigError
+from egparse.layers import MORPHOLOGY, WORD_TAGS
 
 _NO_TOML = (ValueError, RecursionError)
 """What ``tomllib`` raises for other text, numbers of thousands of digits and nested brackets."""
@@ -93,11 +91,6 @@ def check_config(table: Mapping[str, Any], name: str = "configuration") -> Train
         ConfigError: an unknown key, a value of the wrong type or out of range, or settings that
             exclude each other; it names the key, what was expected and what came.
     """
-    if "second_order" in table:
-        raise ConfigError(
-            f"{name}: second_order: expected the sections [parser], which configures the parser, "
-            "and [pruner], which configures its pruner, got the section of egparse 0.1"
-        )
     table = _as_tables(table)
     parser = table.get("parser")
     order = parser.get("order") if isinstance(parser, Mapping) else None
@@ -106,16 +99,6 @@ def check_config(table: Mapping[str, Any], name: str = "configuration") -> Train
     check_layers(config.layers, name)
     _check_classes(config.classes, name)
     for section, learning in learning_sections(config):
-        if isinstance(learning, TaggerConfig) and learning.order > 1 and not learning.bigrams:
-            raise ConfigError(
-                f"{name}: {section}.order: expected 1 where {section}.bigrams is false, "
-                f"got {learning.order}"
-            )
-        if isinstance(learning, MorphologyConfig) and learning.order > 1:
-            raise ConfigError(
-                f"{name}: {section}.order: expected 1, as tags of several layers have bigrams "
-                f"only, got {learning.order}"
-            )
         settings = {own.name for own in fields(learning)}
         for option in learning.options:
             if option in _NO_OPTIONS or (option in _EG_ONLINE_ONLY and option in settings):

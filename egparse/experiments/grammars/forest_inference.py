@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from egparse.compilation import njit
-from egparse.structures.grammars.forest import Forest
+from egparse.experiments.grammars.forest import Forest
 from egparse.structures.trees.projective_k_best import merge
 from egparse.structures.vector_exp import exponentials, subtract_largest
 from egparse.types import Floats, Ints, Longs

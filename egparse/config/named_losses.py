@@ -6,11 +6,8 @@ Each model that is loaded asks for that, so that nothing is imported here that o
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
 
 from egparse.errors import ConfigError
-from egparse.layers import LAYERS
 from egparse.learners.registry import LEARNERS
 
 LOSSES = {
@@ -51,17 +48,3 @@ def fits_probabilities(learner: str, loss: str, beta: float | None) -> bool:
         return False
     named, _ = named_loss(learner, loss)
     return math.isfinite(named if beta is None else beta)
-
-
-def probabilistic_layers(table: Mapping[str, Any], layers: Sequence[str]) -> tuple[str, ...]:
-    """The layers whose loss, by a table of checked settings, fits probabilities.
-
-    The settings are not checked again, which would need pydantic and a tenth of a second.
-    """
-    found = []
-    for layer in layers:
-        section = table.get(LAYERS[layer].section, {})
-        learner = section.get("learner", PARSER_LEARNER if layer == "heads" else DEFAULT_LEARNER)
-        if fits_probabilities(learner, section.get("loss", "auto"), section.get("beta")):
-            found.append(layer)
-    return tuple(found)

@@ -14,9 +14,9 @@ from oracles.parses import Part, all_parses, parse_facts, parse_score
 from properties import examples
 from tolerances import DOUBLE, score_rounding
 
-from egparse.structures.grammars import chart, forest_inference
-from egparse.structures.grammars.forest import Forest, parse_forest
-from egparse.structures.grammars.rules import Rules, checked_rules
+from egparse.experiments.grammars import chart, forest_inference
+from egparse.experiments.grammars.forest import Forest, parse_forest
+from egparse.experiments.grammars.rules import Rules, checked_rules
 from egparse.types import Floats, Mask
 
 EXAMPLES = examples(150)

@@ -1,0 +1,1 @@
+"""Chains of labels that look back at more than one label."""

@@ -1,1 +1,0 @@
-"""Weighted context-free grammars: log partition, marginals, best and k best parses."""
