@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -200,10 +201,10 @@ def test_who_waits_gets_what_has_arrived() -> None:
 
 
 def test_words_are_made_of_tokens() -> None:
-    def doubled(sentences: object) -> list[Sentence]:
-        return [
-            Sentence((*one.forms, *one.forms))
-            for one in sentences  # type: ignore[attr-defined]
-        ]
+    class Doubled:
+        def expand(self, sentences: Sequence[Sentence]) -> list[Sentence]:
+            return [Sentence((*one.forms, *one.forms)) for one in sentences]
 
-    assert [one.forms for one in read("A b.", expand=doubled)] == [("A", "b", ".", "A", "b", ".")]
+    assert [one.forms for one in read("A b.", expander=Doubled())] == [
+        ("A", "b", ".", "A", "b", ".")
+    ]
