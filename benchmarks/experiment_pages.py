@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from egparse.cli.commands.experiment import NAMES
+from egparse.cli.completion import EXPERIMENTS as NAMES
 from egparse.experiments.comparisons.catalogue import Done, report_again
 from egparse.experiments.report.claims import Claim, claims_lines, counted
 

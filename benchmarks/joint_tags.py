@@ -25,10 +25,9 @@ from egparse.config.sections import TrainConfig
 from egparse.evaluation.report import Report
 from egparse.evaluation.significance import compare_reports
 from egparse.fitting.task import Part
-from egparse.pipeline.evaluation import evaluate
 from egparse.sentences import Sentence
-from egparse.sequences.joint.agreement import bits_open
-from egparse.sequences.joint.task import combinations_of
+from egparse.sequences.combinations import bits_open
+from egparse.sequences.tagging import combinations_of
 from egparse.training.columns import annotated_layers, build_columns
 from egparse.training.joint import layers_together
 from egparse.training.run import train
@@ -89,7 +88,7 @@ def main() -> None:
             begun = time.process_time()
             model = train(sentences, dev, config).model
             runs.seconds.append(time.process_time() - begun)
-            runs.reports.append(evaluate(model, dev))
+            runs.reports.append(model.evaluate(dev))
         first = first or runs
         show(way, runs, first)
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import egparse
 from egparse.io.corpus import read_corpus, write_corpus
+from egparse.layers import TAG_LAYERS
 
 RUNS = 5
 
@@ -46,14 +47,18 @@ def main() -> None:
         "read CoNLL-U": lambda: list(read_corpus(corpus)),
         "number the words": lambda: model.columns.words([sentence.forms for sentence in sentences]),
     }
-    for layer, tagger in model.taggers.items():
+    for layer in TAG_LAYERS:
+        if layer not in model.components:
+            continue
+        tagger = model.components[layer]
         stages[layer] = partial(tagger.predict, words)
         words = model.columns.with_tags(words, layer, tagger.predict(words))
-    if model.parser is not None:
-        stages["parser"] = partial(model.parser.predict, words)
-        if model.labeller is not None:
-            heads = model.parser.predict(words)
-            stages["labeller"] = partial(model.labeller.predict, words, heads, model.columns)
+    if "parser" in model.components:
+        stages["parser"] = partial(model.components["parser"].predict, words)
+        if "labeller" in model.components:
+            heads = model.components["parser"].predict(words)
+            labeller = model.components["labeller"]
+            stages["labeller"] = partial(labeller.predict, words, heads, model.columns)
     stages["write CoNLL-U"] = lambda: write_corpus(annotated, io.StringIO(), "conllu")
     stages["all, file to file"] = lambda: write_corpus(
         model.annotate(read_corpus(corpus)), io.StringIO(), "conllu"

@@ -18,7 +18,6 @@ from collections.abc import Sequence
 
 import egparse
 from egparse.config.reading import load_config
-from egparse.pipeline.evaluation import evaluate
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
 from egparse.training.run import train
 
@@ -46,7 +45,7 @@ def main() -> None:
         begun = time.process_time()
         model = train(sentences, dev, config).model
         seconds = time.process_time() - begun
-        metrics = evaluate(model, dev).metrics
+        metrics = model.evaluate(dev).metrics
         shown = "  ".join(
             f"{name} {metrics[name].f1:.2f}"
             for name in ("UPOS", "UFeats", "UAS", "LAS")

@@ -92,8 +92,8 @@ def annotate(model: str, text: Path, scratch: Path) -> None:
         for _ in sentences
     ]
     list(loaded.annotate(sentences, constraints=constraints, probabilities=True))
-    if isinstance(loaded.parser, SecondOrderParser):
-        out_of_range(loaded.parser)
+    if isinstance(loaded.components["parser"], SecondOrderParser):
+        out_of_range(loaded.components["parser"])
 
 
 def out_of_range(parser: SecondOrderParser) -> None:

@@ -212,12 +212,12 @@ def trained(parts: Parts, config: TrainConfig) -> tuple[Model, Cost, list[dict[s
 def words_per_second(model: Model, sentences: Sequence[Sentence]) -> float:
     """Of the parser alone."""
     words = model.columns.words([sentence.forms for sentence in sentences])
-    words = model.columns.with_input(words, sentences, model.taggers)
-    assert model.parser is not None
+    words = model.columns.with_input(words, sentences, model.layers)
+    assert "parser" in model.components
     seconds = []
     for _ in range(1 + REPETITIONS):
         begun = time.process_time()
-        model.parser.predict(words)
+        model.components["parser"].predict(words)
         seconds.append(time.process_time() - begun)
     return len(words.form_ids) / max(statistics.median(seconds[1:]), 1e-9)
 
@@ -233,7 +233,7 @@ def measured(row: Row, paths: Sequence[Path], given: Sequence[str]) -> dict[str,
     model, cost, passes = trained(parts, config)
     speed = words_per_second(model, parts.test)
     report = evaluate_model(model, parts.test, gold_tags=True)
-    assert model.parser is not None
+    assert "parser" in model.components
     return {
         "settings": chosen,
         "uas": report.metrics["UAS"].f1,
@@ -242,7 +242,7 @@ def measured(row: Row, paths: Sequence[Path], given: Sequence[str]) -> dict[str,
         "las_interval": list(report.interval_bounds["LAS"]),
         "words_per_second": round(speed),
         "training": cost._asdict(),
-        "weights": int(np.count_nonzero(model.parser.weights)),
+        "weights": int(np.count_nonzero(model.components["parser"].weights)),
         "sizes": {name: [len(own), sum(map(len, own))] for name, own in parts._asdict().items()},
         "stopped": {task: record["stopped"] for task, record in model.record["tasks"].items()},
         "kept_pass": model.record["tasks"]["heads"]["iteration"],

@@ -20,8 +20,8 @@ if TYPE_CHECKING:  # so that type checkers know what ``__getattr__`` returns
     from egparse.io.corpus import read_corpus as read_corpus
     from egparse.io.corpus import write_corpus as write_corpus
     from egparse.pipeline.constraints import Constraints as Constraints
-    from egparse.pipeline.k_best import ScoredSentence as ScoredSentence
     from egparse.pipeline.model import Model as Model
+    from egparse.pipeline.model import ScoredSentence as ScoredSentence
     from egparse.sentences import Sentence as Sentence
     from egparse.sentences import SurfaceToken as SurfaceToken
     from egparse.service.hub.resolve import load as load
@@ -35,7 +35,7 @@ _EXPORTS = {
     "train": "egparse.api",
     "settings": "egparse.config.listing",
     "Model": "egparse.pipeline.model",
-    "ScoredSentence": "egparse.pipeline.k_best",
+    "ScoredSentence": "egparse.pipeline.model",
     "Report": "egparse.evaluation.report",
     "Constraints": "egparse.pipeline.constraints",
     "Sentence": "egparse.sentences",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from egparse.cli.terminal import process
+from egparse.cli import process
 
 
 def main() -> None:

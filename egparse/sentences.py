@@ -118,6 +118,28 @@ class Sentence:
         return self.source.lines[: self.source.word_lines[0]] if len(self) else ()
 
     @property
+    def supertags(self) -> Sequence[str]:
+        """What can be said of the place of each word in the tree: the label of its arc, the side of
+        its head (``L``, ``R``, ``0`` for the root), and ``<`` and ``>`` for dependents on the left
+        and on the right (Ouchi et al. 2014, "Improving dependency parsers with supertags";
+        Falenska et al. 2015, "Stacking or supertagging for dependency parsing: what's the
+        difference?"). Empty without a whole tree.
+
+        They are tagged like another layer, as features of parser and labeller, and not written.
+        """
+        n = len(self)
+        if len(self.heads) != n or len(self.deprels) != n or MISSING_HEAD in self.heads:
+            return ()
+        has_left, has_right = [False] * (n + 1), [False] * (n + 1)
+        for word, head in enumerate(self.heads, 1):
+            (has_left if word < head else has_right)[head] = True
+        return [
+            f"{label} {'0' if head == 0 else 'L' if head < word else 'R'}"
+            f"{'<' * has_left[word]}{'>' * has_right[word]}"
+            for word, (head, label) in enumerate(zip(self.heads, self.deprels, strict=True), 1)
+        ]
+
+    @property
     def surface_tokens(self) -> list[SurfaceToken]:
         """The tokens of the text: the multiword tokens, and each word outside of them."""
         misc = self.misc or (MISSING,) * len(self)

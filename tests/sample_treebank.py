@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from egparse.config.reading import load_config
 from egparse.config.sections import TrainConfig
 from egparse.io.corpus import read_corpus
+from egparse.layers import TAG_LAYERS
 from egparse.learners.registry import LEARNERS
+from egparse.pipeline.components import Component
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
+from egparse.sequences.tagger import Tagger
 from egparse.training.run import train
 
 CORPORA = Path(__file__).resolve().parents[1] / "corpora"
@@ -46,6 +50,21 @@ def quick(*overrides: str) -> TrainConfig:
     return load_config(
         None, [text for text in settings if not _is_c_without_effect(text, settings)]
     )
+
+
+def taggers(model: Model) -> dict[str, Tagger]:
+    """The taggers of single layers of a model."""
+    return {layer: model.components[layer] for layer in TAG_LAYERS if layer in model.components}
+
+
+def changed(model: Model, *components: Component) -> Model:
+    """The model with other components in place of those of their names."""
+    return replace(model, components=model.components.with_components(*components))
+
+
+def without(model: Model, *names: str) -> Model:
+    """The model without some components."""
+    return replace(model, components=model.components.without(*names))
 
 
 def quick_joint(*overrides: str) -> TrainConfig:

@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from egparse import __version__
+from egparse.cli import process
 from egparse.cli.commands import (
     classes,
     download,
@@ -25,9 +26,8 @@ from egparse.cli.commands import (
     visualize,
     warm,
 )
-from egparse.cli.exit_codes import reported
+from egparse.cli.notices import reported
 from egparse.cli.options import examples
-from egparse.cli.terminal import process
 
 
 class Program(TyperGroup):

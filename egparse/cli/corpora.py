@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from egparse.cli import tables
-from egparse.cli.files.memory import in_files
+from egparse.cli.files import require_file
 from egparse.cli.notices import Say
+from egparse.cli.training import in_files
 from egparse.layers import LAYERS, Layer
 
 if TYPE_CHECKING:
@@ -24,50 +25,78 @@ _LABELS = {"tag": "tag", "span": "type", "label": "label"}
 _SHOWN_FAULTS = 5
 
 
-def read(
-    path: Path,
-    name: str,
-    config: TrainConfig,
-    format: str | None,
-    skip_bad: bool,
-    say: Say,
-    encoding: str = "utf-8",
-) -> WholeCorpus:
-    """Read a corpus for training, and say what was found in it.
+class Corpora(NamedTuple):
+    """The corpora of a training, as the arguments name them, and other inputs."""
 
-    Raises:
-        CorpusError: the first fault, unless ``skip_bad``.
-    """
-    from egparse.io.whole_corpus import read_whole
+    corpus: Path
+    dev: Path | None
+    format: str | None
+    encoding: str
+    skip_bad: bool
+    config: Path | None = None
+    classes: tuple[str, ...] = ()
 
-    multiple_roots = None if config.parser.single_root else True
-    corpus = read_whole(
-        path, format, encoding=encoding, skip_bad=skip_bad, multiple_roots=multiple_roots
-    )
-    for fault in corpus.skipped[:_SHOWN_FAULTS]:
-        say(f"skipped      {fault}")
-    if len(corpus.skipped) > _SHOWN_FAULTS:
-        say(f"skipped      {len(corpus.skipped) - _SHOWN_FAULTS:,} more")
-    say(f"{name:<11}  {path}: {described(corpus.sentences)}")
-    if name == "corpus":
-        if (files := in_files(corpus.sentences)) is not None:
-            say(f"files        {files}")
-        say(f"annotated    {layers_described(corpus.sentences)}")
-    return corpus
+    @property
+    def inputs(self) -> dict[str, Path | None]:
+        """All files that are read, by what a message calls them."""
+        tables = [Path(table).expanduser() for table in self.classes]
+        return {
+            "the corpus": self.corpus,
+            "the development corpus": self.dev,
+            "the configuration": self.config,
+        } | {f"the table {path.name}": path for path in tables if path.is_file()}
+
+    def require(self) -> None:
+        """Raise EgparseError unless the files are there."""
+        require_file(self.corpus, "an annotated corpus")
+        if self.dev is not None:
+            require_file(self.dev, "a development corpus")
+        if self.config is not None:
+            require_file(self.config, "a configuration in TOML")
+
+    def read(
+        self, config: TrainConfig, say: Say, *, holds_out: bool = True
+    ) -> tuple[WholeCorpus, WholeCorpus | None]:
+        """Read the corpora, and say what was found in them, and what is held out if need be.
+
+        Raises:
+            CorpusError: the first fault, unless ``skip_bad``.
+        """
+        corpus = self._read(self.corpus, "corpus", config, say)
+        dev = self._read(self.dev, "development", config, say) if self.dev else None
+        if dev is None and holds_out and config.hold_out > 0:
+            say(held_out(len(corpus.sentences), config.hold_out))
+        return corpus, dev
+
+    def _read(self, path: Path, name: str, config: TrainConfig, say: Say) -> WholeCorpus:
+        from egparse.io.whole_corpus import read_whole
+
+        corpus = read_whole(
+            path,
+            self.format,
+            encoding=self.encoding,
+            skip_bad=self.skip_bad,
+            multiple_roots=None if config.parser.single_root else True,
+        )
+        for fault in corpus.skipped[:_SHOWN_FAULTS]:
+            say(f"skipped      {fault}")
+        if len(corpus.skipped) > _SHOWN_FAULTS:
+            say(f"skipped      {len(corpus.skipped) - _SHOWN_FAULTS:,} more")
+        say(f"{name:<11}  {path}: {described(corpus.sentences)}")
+        if name == "corpus":
+            if (files := in_files(corpus.sentences)) is not None:
+                say(f"files        {files}")
+            say(f"annotated    {layers_described(corpus.sentences)}")
+        return corpus
 
 
 def with_language(config: TrainConfig, sentences: Sequence[Sentence], say: Say) -> TrainConfig:
-    """The settings with the language of the corpus, and say which it is and why; say too where the
-    rules of another language than the one that was set fit the corpus much better.
-    """
+    """The settings with the language of the corpus, and say which it is and why."""
     from egparse.config.sections import AUTO
-    from egparse.text.splitting.language import better_language, find_language
+    from egparse.text.splitting.language import find_language
 
     if config.language != AUTO:
         say(f"language     {config.language}, as set")
-        better = better_language(config.language, sentences)
-        if better is not None:
-            say(f"warning      {better}")
         return config
     found = find_language(sentences)
     if found.sure:

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import closing, contextmanager
-from functools import partial
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from egparse.cli.options import Engine
 from egparse.errors import EgparseError
-
-if TYPE_CHECKING:
-    from egparse.cli.annotating.bulk.annotation import Annotated, Annotation
-    from egparse.cli.annotating.bulk.passages import Passage
-    from egparse.cli.annotating.ray_annotation import SentAnnotation
-    from egparse.cli.annotating.run import MapPieces
-    from egparse.cli.workers import Answer
 
 
 def check_engine(
@@ -54,50 +45,3 @@ def shards_of(engine: Engine, workers: int | None, address: str | None) -> Itera
 
         with Crew() as crew, working_with(Jobs(workers, crew, crew.gather)):
             yield
-
-
-@contextmanager
-def annotators_of(
-    engine: Engine, workers: int | None, address: str | None, jobs: int
-) -> Iterator[MapPieces]:
-    """What annotates pieces: so many processes here (0: one for each processor), or workers of a
-    cluster, which is connected within the context.
-
-    Raises:
-        EgparseError: no cluster, or too small a one.
-    """
-    if engine is Engine.LOCAL or workers is None:
-        yield partial(_map_here, jobs=jobs)
-        return
-    from egparse.cluster.connection import connected
-
-    with connected(workers, address):
-        yield partial(_map_on_cluster, workers=workers)
-
-
-def _map_here(
-    work: Annotation, pieces: Iterable[list[Passage]], jobs: int
-) -> Generator[Annotated, None, None]:
-    from egparse.cli.workers import all_cores, map_pieces
-
-    return map_pieces(work, pieces, jobs or all_cores())
-
-
-def _map_on_cluster(
-    work: Annotation, pieces: Iterable[list[Passage]], workers: int
-) -> Generator[Annotated, None, None]:
-    from egparse.cli.annotating.ray_annotation import SentAnnotation
-    from egparse.cli.annotating.ray_stream import map_in_order
-    from egparse.cli.workers import opened
-
-    make = partial(_answering, SentAnnotation(work))
-    with closing(map_in_order(make, pieces, workers)) as answers:
-        for answer in answers:
-            yield opened(answer)
-
-
-def _answering(sent: SentAnnotation) -> Callable[[list[Passage]], Answer]:
-    """The work in a process of the cluster, with its warnings."""
-    from egparse.cli.workers import answer_of
-
-    return partial(answer_of, sent.unpacked())

@@ -8,7 +8,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from egparse.cli.terminal import completion
+from egparse.cli import completion
 
 
 class CorpusFormat(StrEnum):
@@ -75,9 +75,7 @@ CorpusArgument: TypeAlias = Annotated[
 DevOption: TypeAlias = Annotated[
     Path | None,
     typer.Option(
-        "--dev",
-        metavar="FILE",
-        help="Development corpus (default: a part of CORPUS is held out).",
+        "--dev", metavar="FILE", help="Development corpus (default: a part of CORPUS is held out)."
     ),
 ]
 
@@ -270,6 +268,36 @@ RayAddressOption: TypeAlias = Annotated[
         metavar="ADDRESS",
         help="With --engine ray: the cluster, HOST:PORT, or auto for one that was started on this "
         "machine. Without it a Ray for this command alone is started here.",
+    ),
+]
+
+ForceOption: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--force",
+        "-f",
+        help="Replace an existing file, even a model or a file of another kind; never an input of "
+        "the command.",
+    ),
+]
+
+CheckpointOption: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        "--checkpoint",
+        metavar="MINUTES",
+        min=0.0,
+        help="Write what --resume needs every so many minutes, into a folder beside the model (0: "
+        "after every pass).",
+    ),
+]
+
+ResumeOption: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--resume",
+        help="Continue a run that wrote checkpoints and was stopped; the model will be the same. "
+        "Without a checkpoint that is an error, or with --checkpoint a new run.",
     ),
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
@@ -112,6 +113,11 @@ def size(bytes_: int) -> str:
             return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
         value /= 1000
     return f"{value:.1f} GB"
+
+
+def as_json(value: Any) -> str:
+    """Plain data as indented JSON, with null for infinities and nan."""
+    return json.dumps(finite(value), ensure_ascii=False, indent=2)
 
 
 def finite(value: Any) -> Any:

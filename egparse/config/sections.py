@@ -444,7 +444,7 @@ class TrainConfig:
     language: str = setting(
         AUTO,
         "language code of the spaCy rules that split plain text into words; auto: that of the "
-        "corpus, by the name of its file or its most frequent words",
+        "corpus, by the name of its file, else xx",
     )
     seed: Seed = setting(1, "random seed; equal seeds give equal models on one machine")
     jobs: Annotated[int, Interval(ge=1, le=1000)] = setting(

@@ -33,13 +33,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from egparse.evaluation import words
-from egparse.evaluation.alignment import (
-    Alignment,
-    Text,
-    align,
-    require_same_text,
-    text_of,
-)
+from egparse.evaluation.alignment import Alignment, Text, align, require_same_text, text_of
 from egparse.evaluation.scores import Score, total
 from egparse.evaluation.segmentation import segment_counts
 from egparse.evaluation.universal import (

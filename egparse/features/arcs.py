@@ -1,7 +1,7 @@
-"""Features of candidate arcs, hashed into one table of weights (see ``hashing``).
+"""Features of arcs and of labelled arcs, hashed into one table of weights (see ``hashing``).
 
-An arc template is two conjunctions of cells, one at the head and one at the dependent, such as
-``h.form h.xpos + d.xpos[-1] d.xpos``. Every conjunction is hashed once per word; an arc combines a
+A template (see ``templates``) is a conjunction of cells at the head and at the dependent, such as
+``h.form h.xpos + d.xpos[-1] d.xpos``. That of each end is hashed once per word; an arc combines a
 head code and a dependent code by exclusive or, with the direction of the arc, so that a feature
 costs a multiplication and a shift. Templates without words yield a second feature, the same in
 conjunction with the length of the arc; the indices of the two differ in their last four bits only,
@@ -9,19 +9,21 @@ so that both weights lie in one line of the processor's cache. Words with length
 help (see docs/decisions/arc-features.md). The tags of the words between the two ends, and counts of
 them, yield further features.
 
+For labelled arcs a template and an arc select a line of 16 weights, and the rank of a label selects
+one weight in it, so that all labels of an arc cost hardly more memory accesses than one. Labels of
+rank 16 and above are in the neighbouring lines.
+
 Templates follow McDonald et al. (2005, "Online large-margin training of dependency parsers", table
 1), with more context.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from egparse.classes.columns import is_as_fine_as_words
 from egparse.compilation import njit
 from egparse.errors import ConfigError
 from egparse.features.hashing import (
@@ -32,11 +34,13 @@ from egparse.features.hashing import (
     mix,
     weight_index,
 )
-from egparse.similar import did_you_mean
-from egparse.types import Floats, Ints, Shorts, Singles, UInt32s, UInt64s
-
-MAX_CELLS = 5
-"""A template has at most so many cells at each end."""
+from egparse.features.templates import (
+    MAX_HASHED_CELLS,
+    WORD_COLUMNS,
+    read_ends,
+    wordless_first,
+)
+from egparse.types import Floats, Ints, Shorts, Singles, UInt8s, UInt32s, UInt64s
 
 MAX_TEMPLATES = 256
 """The features of one arc fit a buffer, and hashing tells templates apart by a number below this.
@@ -44,18 +48,6 @@ MAX_TEMPLATES = 256
 
 LENGTH_BINS = np.array([0, 1, 2, 3, 4, 5, 5, 6, 6, 6, 7, 7, 7, 7, 7, 7], dtype=np.int64)
 """The bin of a length below 16; longer arcs are in bin 8."""
-
-WORD_COLUMNS = ("form", "stem")
-"""Columns that hold words; see ``holds_words``."""
-
-_CELL = re.compile(r"([hd])\.([a-z0-9_]+)(?:\[([+-]?\d{1,3})\])?")
-
-
-def holds_words(column: str) -> bool:
-    """Whether a column holds words, or classes as fine as words: templates that name it are not
-    combined with the length of the arc.
-    """
-    return column in WORD_COLUMNS or is_as_fine_as_words(column)
 
 
 class ArcTemplates(NamedTuple):
@@ -101,7 +93,8 @@ def compile_arc_templates(
     """Check and compile templates over named columns; ``between`` names the column of the tags
     that count between the ends of an arc.
 
-    Templates that name words (``holds_words``) are not combined with the length of the arc.
+    Templates that name words (``templates.holds_words``) are not combined with the length of the
+    arc.
 
     Raises:
         ConfigError: a template cannot be read or names an unknown column, or there are fewer than
@@ -114,66 +107,29 @@ def compile_arc_templates(
         raise ConfigError(
             f"expected one of the columns {', '.join(columns)} in between, got {between!r}"
         )
-    sparse = {number for name, number in numbers.items() if holds_words(name)}
-    parsed = [_parse(text, numbers) for text in texts]
-    wordless = [template for template in parsed if not _names_any(template, sparse)]
-    lexical = [template for template in parsed if _names_any(template, sparse)]
-    if len(wordless) < 2:
+    read = [read_ends(text, ("h", "d"), numbers) for text in texts]
+    templates, n_wordless = wordless_first(read, numbers)
+    if n_wordless < 2:
         raise ConfigError(
             f"expected at least two arc templates without {', '.join(WORD_COLUMNS)}, got "
-            f"{len(wordless)}"
+            f"{n_wordless}"
         )
-    sides: dict[str, list[tuple[tuple[int, int], ...]]] = {"h": [], "d": []}
-    pairs: list[tuple[int, int]] = []
-    for template in [*wordless, *lexical]:
-        for end in ("h", "d"):
-            if template[end] not in sides[end]:
-                sides[end].append(template[end])
-        pairs.append((sides["h"].index(template["h"]), sides["d"].index(template["d"])))
-    head_columns, head_offsets = _table(sides["h"])
-    dependent_columns, dependent_offsets = _table(sides["d"])
-    table = np.array(pairs, dtype=np.int32).reshape(-1, 2)
+    sides = [list(dict.fromkeys(tuple(template[end]) for template in templates)) for end in (0, 1)]
+    numbered = np.array(
+        [[sides[end].index(tuple(template[end])) for template in templates] for end in (0, 1)],
+        dtype=np.int32,
+    )
     return ArcTemplates(
-        head_columns,
-        head_offsets,
-        dependent_columns,
-        dependent_offsets,
-        np.ascontiguousarray(table[:, 0]),
-        np.ascontiguousarray(table[:, 1]),
-        numbers[between],
-        len(wordless),
+        *_table(sides[0]), *_table(sides[1]), numbered[0], numbered[1], numbers[between], n_wordless
     )
 
 
-def _names_any(template: dict[str, tuple[tuple[int, int], ...]], columns: set[int]) -> bool:
-    return any(column in columns for cells in template.values() for column, _ in cells)
-
-
-def _parse(text: str, numbers: dict[str, int]) -> dict[str, tuple[tuple[int, int], ...]]:
-    cells: dict[str, list[tuple[int, int]]] = {"h": [], "d": []}
-    for word in text.replace("+", " + ").replace("[ + ", "[+").split():
-        if word == "+":
-            continue
-        match = _CELL.fullmatch(word)
-        if match is None or match[2] not in numbers:
-            raise ConfigError(
-                f"arc template {text!r}: expected cells such as h.form or d.xpos[-1] over the "
-                f"columns {', '.join(numbers)}, with offsets from -999 to 999, got {word!r}"
-                + (did_you_mean(match[2], numbers) if match else "")
-            )
-        cells[match[1]].append((numbers[match[2]], int(match[3] or 0)))
-    if max(len(cells["h"]), len(cells["d"])) > MAX_CELLS:
-        raise ConfigError(f"arc template {text!r}: expected at most {MAX_CELLS} cells at an end")
-    return {end: tuple(of_end) for end, of_end in cells.items()}
-
-
-def _table(sides: list[tuple[tuple[int, int], ...]]) -> tuple[Ints, Ints]:
-    columns = np.full((len(sides), MAX_CELLS), -1, dtype=np.int32)
-    offsets = np.zeros((len(sides), MAX_CELLS), dtype=np.int32)
+def _table(sides: Sequence[Sequence[tuple[int, int]]]) -> tuple[Ints, Ints]:
+    columns = np.full((len(sides), MAX_HASHED_CELLS), -1, dtype=np.int32)
+    offsets = np.zeros((len(sides), MAX_HASHED_CELLS), dtype=np.int32)
     for s, side in enumerate(sides):
-        for c, (column, offset) in enumerate(side):
-            columns[s, c] = column
-            offsets[s, c] = offset
+        for c, cell in enumerate(side):
+            columns[s, c], offsets[s, c] = cell
     return columns, offsets
 
 
@@ -369,4 +325,74 @@ def add_arcs(
         )
         for f in range(count):
             norm_change += change_weight(weights, indices[f], change)
+    return norm_change
+
+
+class ArcLabels(NamedTuple):
+    """The candidate labels of arc ``a`` of a sentence are ``labels[starts[a]:starts[a + 1]]``, as
+    ranks by frequency.
+    """
+
+    labels: UInt8s
+    starts: Ints
+
+
+@njit(inline=True)
+def _label_index(line: np.uint32, rank: np.uint32) -> np.uint32:
+    """The index of a label's weight. Ranks are rotated within the line by its lowest bits, so that
+    frequent labels do not crowd at the beginning of lines.
+    """
+    return ((line & ~np.uint32(15)) ^ ((rank >> np.uint32(4)) << np.uint32(4))) | (
+        (line + rank) & np.uint32(15)
+    )
+
+
+@njit
+def visit_labels(
+    codes: ArcCodes,
+    templates: ArcTemplates,
+    arcs: Shorts,
+    candidates: ArcLabels,
+    weights: Singles,
+    values: Floats,
+    is_change: bool,
+) -> float:
+    """Add the score of each labelled arc to ``values`` (labels,), or, with ``is_change``, add each
+    value times the features of its labelled arc to the weights.
+
+    Returns the change of the squared norm of the weights, exact for the weights as stored.
+    """
+    # Scoring and changing share one kernel because they share the walk over arcs and templates; the
+    # branch inside the loop over templates is predicted always.
+    shift = index_shift(weights)
+    head_codes, dependent_codes = codes.head, codes.dependent
+    head_sides, dependent_sides = templates.head_sides, templates.dependent_sides
+    labels, starts = candidates.labels, candidates.starts
+    norm_change = 0.0
+    for a in range(arcs.shape[0]):
+        first, end = starts[a], starts[a + 1]
+        if is_change:
+            changes = False
+            for k in range(first, end):
+                changes = changes or values[k] != 0.0
+            if not changes:
+                continue
+        head, dependent = int(arcs[a, 0]), int(arcs[a, 1])
+        distance = abs(head - dependent)
+        length = LENGTH_BINS[distance] if distance < 16 else 8
+        direction = direction_code(head, dependent)
+        head_row, dependent_row = head_codes[head], dependent_codes[dependent]
+        for t in range(head_sides.shape[0]):
+            base = head_row[np.uint32(head_sides[t])] ^ dependent_row[np.uint32(dependent_sides[t])]
+            code = ((base ^ np.uint64(t + 256)) * MIXER) ^ direction
+            if t == 0:  # the pair of tags is combined with the length
+                code ^= np.uint64(length + 1) * np.uint64(0xC4CEB9FE1A85EC53)
+            line = weight_index(code, shift)
+            if is_change:
+                for k in range(first, end):
+                    index = _label_index(line, np.uint32(labels[k]))
+                    norm_change += change_weight(weights, index, np.float32(values[k]))
+            else:
+                for k in range(first, end):
+                    values[k] += weights[_label_index(line, np.uint32(labels[k]))]
     return norm_change

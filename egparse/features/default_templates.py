@@ -1,6 +1,4 @@
-"""The default feature templates of taggers, entities, the sentence splitter, the tokeniser and the
-expander of multiword tokens, and those over word classes of all tasks.
-"""
+"""The default feature templates of all tasks, in the language of ``templates``."""
 
 from __future__ import annotations
 
@@ -95,6 +93,103 @@ EXPANDER_TEMPLATES = (
     "prefix1[0]", "prefix2[0]", "prefix3[0]", "suffix1[0]", "suffix2[0]", "length[0]",
 )  # fmt: skip
 """For multiword tokens, over the columns of ``egparse.text.tokenising.expander_columns``."""
+
+LABEL_TEMPLATES = (
+    "bias", "upos[0]|head_upos[0]|side[0]", "xpos[0]|head_xpos[0]|side[0]",
+    "xpos[0]|head_xpos[0]|distance[0]", "lower[0]|side[0]", "lower[0]|head_upos[0]|side[0]",
+    "lower[0]|head_xpos[0]|xpos[0]", "head_lower[0]|upos[0]|side[0]",
+    "head_lower[0]|xpos[0]|side[0]", "lower[0]|head_lower[0]", "stem[0]|head_stem[0]",
+    "suffix3[0]|head_xpos[0]|side[0]", "head_suffix3[0]|xpos[0]|side[0]",
+    "shape[0]|head_upos[0]|side[0]", "feats[0]|head_feats[0]|side[0]",
+    "feats[0]|head_upos[0]|side[0]", "head_feats[0]|upos[0]|side[0]", "xpos[-1]|xpos[0]|side[0]",
+    "xpos[0]|xpos[1]|side[0]", "lower[-1]|xpos[0]|side[0]", "lower[1]|xpos[0]|side[0]",
+    "first_lower[0]|upos[0]|head_upos[0]", "first_lower[0]|lower[0]",
+    "first_lower[0]|head_lower[0]", "first_lower[0]|xpos[0]|side[0]",
+    "first_xpos[0]|xpos[0]|head_xpos[0]", "first_upos[0]|head_lower[0]|side[0]",
+    "first_upos[0]|lower[0]|side[0]", "last_xpos[0]|xpos[0]|head_xpos[0]",
+    "last_lower[0]|upos[0]|side[0]", "first_upos[0]|last_upos[0]|xpos[0]",
+    "lefts[0]|rights[0]|xpos[0]", "lefts[0]|head_upos[0]|xpos[0]",
+    "inner_upos[0]|upos[0]|head_upos[0]", "inner_xpos[0]|xpos[0]|side[0]",
+    "inner_lower[0]|upos[0]|side[0]", "inner_upos[0]|head_lower[0]|upos[0]",
+    "outer_upos[0]|upos[0]|head_upos[0]", "outer_xpos[0]|xpos[0]|side[0]",
+    "outer_lower[0]|upos[0]|side[0]", "outer_upos[0]|head_lower[0]|upos[0]", "lower[0]|distance[0]",
+    "lower[0]|lower[1]|side[0]", "lower[-1]|lower[0]|side[0]", "upos[-1]|upos[0]|upos[1]",
+    "shape[0]|xpos[0]|head_xpos[0]", "first_lower[0]|shape[0]", "inner_lower[0]|lower[0]",
+    "outer_lower[0]|lower[0]", "inner_upos[0]|outer_upos[0]|upos[0]",
+    "grand_upos[0]|head_upos[0]|upos[0]", "grand_upos[0]|head_xpos[0]|xpos[0]",
+)  # fmt: skip
+"""Both ends of the arc, their side and distance, and the dependent's children, siblings and
+grandparent.
+"""
+
+LABEL_SUPERTAG_TEMPLATES = (
+    "supertags[0]", "supertags[0]|head_upos[0]|side[0]", "supertags[0]|xpos[0]|head_xpos[0]",
+    "supertags[0]|lower[0]",
+)  # fmt: skip
+"""Templates over supertags, added where there are any."""
+
+ARC_TEMPLATES = (
+    "h.xpos + d.xpos", "h.upos + d.upos", "h.xpos +", "+ d.xpos",
+    "h.xpos h.xpos[+1] + d.xpos[-1] d.xpos", "h.xpos[-1] h.xpos + d.xpos[-1] d.xpos",
+    "h.xpos h.xpos[+1] + d.xpos d.xpos[+1]", "h.xpos[-1] h.xpos + d.xpos d.xpos[+1]",
+    "h.xpos h.xpos[+1] + d.xpos", "h.xpos[-1] h.xpos + d.xpos", "h.xpos + d.xpos d.xpos[+1]",
+    "h.xpos + d.xpos[-1] d.xpos", "h.upos h.upos[+1] + d.upos[-1] d.upos",
+    "h.upos[-1] h.upos + d.upos[-1] d.upos", "h.upos h.upos[+1] + d.upos d.upos[+1]",
+    "h.upos[-1] h.upos + d.upos d.upos[+1]", "h.xpos[-1] h.xpos h.xpos[+1] + d.xpos",
+    "h.xpos + d.xpos[-1] d.xpos d.xpos[+1]", "h.feats + d.feats", "h.xpos + d.marker d.xpos",
+    "h.upos h.marker + d.marker d.upos", "h.xpos h.marker + d.marker d.xpos",
+    "h.xpos h.marker + d.xpos", "h.xpos[-2] h.xpos[-1] h.xpos + d.xpos",
+    "h.xpos h.xpos[+1] h.xpos[+2] + d.xpos", "h.xpos + d.xpos[-2] d.xpos[-1] d.xpos",
+    "h.xpos + d.xpos d.xpos[+1] d.xpos[+2]", "h.upos h.bracket + d.bracket d.upos",
+    "h.form h.xpos +", "h.form +", "+ d.form d.xpos", "+ d.form", "h.form h.xpos + d.form d.xpos",
+    "h.xpos + d.form d.xpos", "h.form + d.form d.xpos", "h.form h.xpos + d.form",
+    "h.form h.xpos + d.xpos", "h.form + d.form", "h.stem + d.stem", "h.stem + d.xpos",
+    "h.xpos + d.stem", "h.form + d.marker", "h.form + d.marker d.xpos", "h.stem + d.marker d.stem",
+    "h.xpos + d.marker d.form", "h.xpos + d.form[-1] d.xpos", "h.xpos + d.form[+1] d.xpos",
+    "h.form[-1] h.xpos + d.xpos", "h.form[+1] h.xpos + d.xpos", "h.bracket + d.bracket d.form",
+    "h.upos h.bracket h.bracket[+1] + d.bracket d.bracket[+1] d.form", "h.xpos + d.shape d.xpos",
+    "h.shape + d.shape", "h.shape + d.form", "h.form + d.shape",
+)  # fmt: skip
+"""For arcs; see docs/decisions/arc-features.md. The first two pair the tags."""
+
+ARC_SUPERTAG_TEMPLATES = (
+    "h.supertag + d.supertag", "h.supertag + d.xpos", "h.xpos + d.supertag", "+ d.supertag",
+    "+ d.supertag d.xpos", "h.supertag h.xpos +", "h.form + d.supertag", "h.supertag + d.form",
+    "h.xpos + d.supertag d.xpos", "h.supertag h.xpos + d.xpos",
+    "h.supertag h.supertag[+1] + d.supertag[-1] d.supertag",
+    "h.upos h.upos[+1] + d.supertag[-1] d.supertag", "h.upos h.marker + d.supertag",
+)  # fmt: skip
+"""The same over supertags, added where there are any."""
+
+SIBLING_TEMPLATES = (
+    "h.xpos s.xpos d.xpos", "h.upos s.upos d.upos", "s.xpos d.xpos", "s.upos d.upos",
+    "h.xpos s.upos d.xpos",
+)  # fmt: skip
+"""Conjunctions at a head h, its modifier d and the next modifier s inward."""
+
+GRANDPARENT_TEMPLATES = (
+    "g.xpos h.xpos d.xpos", "g.upos h.upos d.upos", "g.xpos d.xpos", "g.upos d.upos",
+    "g.upos h.xpos d.xpos",
+)  # fmt: skip
+"""Conjunctions at a word d, its head h and the head g of that."""
+
+ARC_LABEL_TEMPLATES = (
+    "h.xpos + d.xpos", "h.upos + d.upos", "+ d.xpos", "+ d.form", "h.form +", "h.form + d.xpos",
+    "h.xpos + d.form", "h.upos + d.form d.xpos", "h.form h.xpos + d.upos", "h.form + d.form",
+    "h.stem + d.stem", "h.feats + d.feats", "h.upos + d.feats", "h.feats + d.upos",
+    "h.xpos + d.xpos[-1] d.xpos", "h.xpos + d.xpos d.xpos[+1]", "h.xpos[-1] h.xpos + d.xpos",
+    "h.xpos h.xpos[+1] + d.xpos", "h.xpos + d.marker d.xpos", "h.form + d.marker",
+    "h.form + d.marker d.xpos", "h.xpos + d.marker d.form", "h.upos h.marker + d.marker d.upos",
+    "h.xpos + d.form[-1] d.xpos", "h.xpos + d.form[+1] d.xpos", "h.shape + d.shape",
+    "h.xpos + d.shape d.xpos", "h.stem + d.xpos", "h.xpos + d.stem",
+)  # fmt: skip
+"""Conjunctions at the ends of a labelled arc."""
+
+ARC_LABEL_SUPERTAG_TEMPLATES = (
+    "+ d.supertag", "h.xpos + d.supertag", "h.upos + d.supertag d.xpos", "h.supertag + d.supertag",
+    "h.form + d.supertag",
+)  # fmt: skip
+"""The same over supertags, added where there are any."""
 
 WORD_CLASS_TEMPLATES = (
     "class4[0]", "class6[0]", "class10[0]", "class[0]", "class6[-1]", "class6[1]", "class[-1]",

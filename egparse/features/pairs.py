@@ -15,21 +15,18 @@ with more words and more context.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from egparse.compilation import njit
 from egparse.errors import ConfigError
-from egparse.features.arcs import LENGTH_BINS, MAX_TEMPLATES, holds_words
+from egparse.features.arcs import LENGTH_BINS, MAX_TEMPLATES
 from egparse.features.hashing import change_weights, mix, sum_weights
-from egparse.similar import did_you_mean
-from egparse.types import Floats, Ints, Shorts, Singles, UInt32s
-
-MAX_CELLS = 5
-"""A template has at most so many cells at each word."""
+from egparse.features.templates import MAX_HASHED_CELLS, read_ends, wordless_first
+from egparse.structures.second_order.arc_graph import ArcGraph
+from egparse.types import Floats, Ints, Singles, UInt32s
 
 SIBLING_PLACES = ("s", "h", "d")
 GRANDPARENT_PLACES = ("g", "h", "d")
@@ -38,38 +35,6 @@ arc.
 """
 
 _FOLD = np.uint64(29)
-
-
-class PairParts(Protocol):
-    """The fields of ``structures.second_order.arc_graph.ArcGraph`` that features need."""
-
-    @property
-    def arcs(self) -> Shorts:
-        """(arcs, 2): head and dependent of each arc."""
-
-    @property
-    def blocks(self) -> Ints:
-        """``blocks[2 h]`` and ``blocks[2 h + 1]`` are the first arcs to the left and right of h."""
-
-    @property
-    def incoming(self) -> Ints:
-        """The arcs by dependent."""
-
-    @property
-    def into(self) -> Ints:
-        """The arcs into word d are ``incoming[into[d]:into[d + 1]]``."""
-
-    @property
-    def pairs(self) -> Ints:
-        """The pair parts of arc a are ``pairs[a]`` up to ``pairs[a + 1]``."""
-
-    @property
-    def siblings(self) -> bool:
-        """Whether there are sibling and stop parts."""
-
-    @property
-    def grandparents(self) -> bool:
-        """Whether there are grandparent parts."""
 
 
 class PairTemplates(NamedTuple):
@@ -103,7 +68,7 @@ def compile_pair_templates(
     """Check and compile templates over named columns; ``places`` are the letters of the three
     roles.
 
-    Templates that name words (``arcs.holds_words``) are not combined with a length.
+    Templates that name words (``templates.holds_words``) are not combined with a length.
 
     Raises:
         ConfigError: a template cannot be read, or it names an unknown column or role; or there are
@@ -112,40 +77,16 @@ def compile_pair_templates(
     if len(texts) > MAX_TEMPLATES:
         raise ConfigError(f"expected at most {MAX_TEMPLATES} pair templates, got {len(texts)}")
     numbers = {name: number for number, name in enumerate(columns)}
-    parsed = [_parse(text, places, numbers) for text in texts]
-    sparse = {number for name, number in numbers.items() if holds_words(name)}
-    has_words = [any(column in sparse for cells in t for column, _ in cells) for t in parsed]
-    ordered = [template for template, words in zip(parsed, has_words, strict=True) if not words]
-    ordered += [template for template, words in zip(parsed, has_words, strict=True) if words]
-    shape = (len(places), len(texts), MAX_CELLS)
+    templates, n_wordless = wordless_first(
+        [read_ends(text, places, numbers) for text in texts], numbers
+    )
+    shape = (len(places), len(texts), MAX_HASHED_CELLS)
     table, offsets = np.full(shape, -1, dtype=np.int32), np.zeros(shape, dtype=np.int32)
-    for t, template in enumerate(ordered):
+    for t, template in enumerate(templates):
         for p, cells in enumerate(template):
-            for c, (column, offset) in enumerate(cells):
-                table[p, t, c], offsets[p, t, c] = column, offset
-    return PairTemplates(table, offsets, has_words.count(False), seed)
-
-
-def _parse(
-    text: str, places: Sequence[str], numbers: dict[str, int]
-) -> list[list[tuple[int, int]]]:
-    cells: list[list[tuple[int, int]]] = [[] for _ in places]
-    for word in text.split():
-        match = re.fullmatch(r"([a-z])\.([a-z0-9_]+)(?:\[([+-]?\d{1,3})\])?", word)
-        if match is None or match[1] not in places or match[2] not in numbers:
-            raise ConfigError(
-                f"pair template {text!r}: expected cells such as {places[0]}.form or "
-                f"{places[-1]}.xpos[-1] at {', '.join(places)} over the columns "
-                f"{', '.join(numbers)}, with offsets from -999 to 999, got {word!r}"
-                + (did_you_mean(match[2], numbers) if match else "")
-            )
-        cells[places.index(match[1])].append((numbers[match[2]], int(match[3] or 0)))
-    most = max(map(len, cells))
-    if most > MAX_CELLS:
-        raise ConfigError(
-            f"pair template {text!r}: expected at most {MAX_CELLS} cells a word, got {most}"
-        )
-    return cells
+            for c, cell in enumerate(cells):
+                table[p, t, c], offsets[p, t, c] = cell
+    return PairTemplates(table, offsets, n_wordless, seed)
 
 
 @njit
@@ -223,7 +164,7 @@ def _part_features(
 
 @njit
 def visit_pairs(
-    parts: PairParts,
+    parts: ArcGraph,
     siblings: PairCodes,
     grandparents: PairCodes,
     weights: Singles,

@@ -1,21 +1,29 @@
-"""Attribute templates over the columns of a sentence, and the 64-bit keys of the attributes that
-they yield.
+"""The language of feature templates, and the exact keys of the attributes that they yield.
 
-A template is a conjunction of at most three cells, written ``column[offset]`` and joined by ``|``:
-``form[-1]|form[0]`` is the previous and the current form. ``bias`` is the empty conjunction. At a
-word where every cell has a known value the template yields one attribute. Its key packs the number
-of the template and the values without loss: different attributes have different keys, and an
-attribute can be read back from its key.
+A template is a conjunction of cells ``column[offset]``, each the value of a column so many words
+after the word at hand; ``column`` alone is ``column[0]``. Features of arcs, pairs of arcs and
+labels of arcs are of several words, so that a cell begins with the letter of its word: ``d.`` the
+dependent, ``h.`` its head, ``s.`` the next dependent inward, ``g.`` the head of the head. Cells are
+separated by ``|``, blanks or ``+``, which mean the same; ``bias`` is the empty conjunction::
+
+    form[-1]|form[0]        h.form h.xpos + d.xpos[-1] d.xpos        s.xpos d.xpos
+
+Templates of sequences (tags, labels of arcs, sentences, tokens) have at most three cells. At an
+item where every cell has a known value the template yields one attribute. Its 64-bit key packs the
+number of the template and the values without loss: different attributes have different keys, and
+an attribute can be read back from its key. Templates of arcs and pairs are hashed (``arcs``,
+``pairs``).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from egparse.classes.columns import is_as_fine_as_words
 from egparse.compilation import njit
 from egparse.errors import ConfigError
 from egparse.features.vocabulary import BOUNDARY, UNKNOWN
@@ -29,8 +37,93 @@ MAX_TEMPLATES = 126
 TEMPLATE_SHIFT = MAX_CELLS * VALUE_BITS
 """The number of a template, from 1 on, stands above the values in a key."""
 
-_CELL = re.compile(r"([a-z][a-z0-9_]*)\[([+-]?\d{1,3})\]")
+MAX_HASHED_CELLS = 5
+"""A hashed template has at most so many cells at each word."""
+
+WORD_COLUMNS = ("form", "stem")
+"""Columns of arcs that hold words; see ``holds_words``."""
+
+_BETWEEN_CELLS = re.compile(r"[|\s]+|\+(?!\d+\])")
+_CELL = re.compile(r"(?:([a-z])\.)?([a-z0-9_]+)(?:\[([+-]?\d{1,3})\])?")
+_RELATIVES = {"": "", "d": "", "h": "head_", "g": "grand_"}
+"""Letter of a word -> how its columns begin where those of a tree are columns of the dependent."""
+
 _NO_COLUMN = -1
+
+
+class Cell(NamedTuple):
+    """A cell of a template as it is written; ``word`` is a letter, or empty for the item itself."""
+
+    text: str
+    word: str
+    column: str
+    offset: int
+
+    @property
+    def of_item(self) -> str:
+        """The column of the item that holds the values of the cell's word."""
+        return _RELATIVES.get(self.word, f"{self.word}.") + self.column
+
+
+def read_template(text: str) -> list[Cell | str]:
+    """The cells of a template; in place of one that cannot be read, its text."""
+    words = [] if text == "bias" else [word for word in _BETWEEN_CELLS.split(text) if word]
+    return [
+        Cell(word, match[1] or "", match[2], int(match[3] or 0)) if match else word
+        for word, match in ((word, _CELL.fullmatch(word)) for word in words)
+    ]
+
+
+def wordless_first(
+    templates: Sequence[list[list[tuple[int, int]]]], numbers: Mapping[str, int]
+) -> tuple[list[list[list[tuple[int, int]]]], int]:
+    """Templates in order, those that name words (``holds_words``) last, and how many do not."""
+    sparse = {number for name, number in numbers.items() if holds_words(name)}
+    ordered: tuple[list[Any], list[Any]] = ([], [])
+    for template in templates:
+        ordered[any(column in sparse for cells in template for column, _ in cells)].append(template)
+    return [*ordered[0], *ordered[1]], len(ordered[0])
+
+
+def holds_words(column: str) -> bool:
+    """Whether a column holds words, or classes as fine as words: templates that name it are not
+    combined with the length of the arc.
+    """
+    return column in WORD_COLUMNS or is_as_fine_as_words(column)
+
+
+def read_ends(
+    text: str, letters: Sequence[str], numbers: Mapping[str, int]
+) -> list[list[tuple[int, int]]]:
+    """The (column number, offset) of the cells at each of the words ``letters`` of an arc, or with
+    three words of a pair of arcs.
+
+    Raises:
+        ConfigError: a cell that cannot be read, of another word or an unknown column, or too many.
+    """
+    kind = "arc" if len(letters) == 2 else "pair"
+    cells: list[list[tuple[int, int]]] = [[] for _ in letters]
+    for cell in read_template(text):
+        if isinstance(cell, str) or cell.word not in letters or cell.column not in numbers:
+            at = "" if kind == "arc" else f" at {', '.join(letters)}"
+            raise ConfigError(
+                f"{kind} template {text!r}: expected cells such as {letters[0]}.form or "
+                f"{letters[-1]}.xpos[-1]{at} over the columns {', '.join(numbers)}, with offsets "
+                f"from -999 to 999, got {getattr(cell, 'text', cell)!r}"
+                + (
+                    did_you_mean(cell.column, numbers)
+                    if isinstance(cell, Cell) and cell.word
+                    else ""
+                )
+            )
+        cells[letters.index(cell.word)].append((numbers[cell.column], cell.offset))
+    most = max(map(len, cells))
+    if most > MAX_HASHED_CELLS:
+        raise ConfigError(
+            f"{kind} template {text!r}: expected at most {MAX_HASHED_CELLS} cells a word, got "
+            f"{most}"
+        )
+    return cells
 
 
 class Templates(NamedTuple):
@@ -48,12 +141,11 @@ class Templates(NamedTuple):
 
     def describe(self, key: int, string_of: Callable[[str, int], str]) -> str:
         """The attribute of a key in readable form: ``string_of(column, value)`` names a value."""
-        text = self.texts[(key >> (MAX_CELLS * VALUE_BITS)) - 1]
-        cells = _CELL.findall(text)
-        values = [(key >> (VALUE_BITS * c)) & MAX_VALUE for c in range(len(cells))]
+        text = self.texts[(key >> TEMPLATE_SHIFT) - 1]
         named = [
-            f"{column}[{offset}]={string_of(column, value)}"
-            for (column, offset), value in zip(cells, values, strict=True)
+            f"{cell.of_item}[{cell.offset}]="
+            + string_of(cell.of_item, (key >> (VALUE_BITS * c)) & MAX_VALUE)
+            for c, cell in enumerate(_cells_of(text))
         ]
         return " ".join(named) or text
 
@@ -71,33 +163,33 @@ def compile_templates(texts: Sequence[str], columns: Sequence[str], pads: bool =
     cells = np.full((len(texts), MAX_CELLS), _NO_COLUMN, dtype=np.int32)
     offsets = np.zeros((len(texts), MAX_CELLS), dtype=np.int32)
     for t, text in enumerate(texts):
-        for c, (name, offset) in enumerate(_parse(text)):
-            if name not in numbers:
+        for c, cell in enumerate(_cells_of(text)):
+            if cell.of_item not in numbers:
+                name = cell.of_item if cell.word in _RELATIVES else cell.text
                 raise ConfigError(
                     f"template {text!r}: expected one of the columns {', '.join(columns)}, got "
                     f"{name!r}{did_you_mean(name, columns)}"
                 )
-            cells[t, c] = numbers[name]
-            offsets[t, c] = offset
+            cells[t, c] = numbers[cell.of_item]
+            offsets[t, c] = cell.offset
     return Templates(tuple(texts), cells, offsets, pads)
 
 
 def columns_of(texts: Sequence[str]) -> list[str]:
     """The columns that templates name, in order of first appearance."""
-    return list(dict.fromkeys(name for text in texts for name, _ in _parse(text)))
+    return list(dict.fromkeys(cell.of_item for text in texts for cell in _cells_of(text)))
 
 
-def _parse(text: str) -> list[tuple[str, int]]:
-    if text == "bias":
-        return []
-    parts = text.split("|")
-    matches = [_CELL.fullmatch(part) for part in parts]
-    if len(parts) > MAX_CELLS or not all(matches):
+def _cells_of(text: str) -> list[Cell]:
+    """The cells of a template of items of a sequence."""
+    read = read_template(text)
+    cells = [cell for cell in read if isinstance(cell, Cell)]
+    if len(cells) < len(read) or len(cells) > MAX_CELLS or (not cells and text != "bias"):
         raise ConfigError(
             f"template {text!r}: expected 'bias' or at most {MAX_CELLS} cells such as "
             "form[-1]|form[0], joined by '|', with offsets from -999 to 999"
         )
-    return [(match[1], int(match[2])) for match in matches if match]
+    return cells
 
 
 @njit
@@ -155,7 +247,7 @@ def _key_of(
     pads: bool,
 ) -> np.uint64:
     """The key of template ``t`` at a word of the sentence ``first:end``."""
-    key = np.uint64(t + 1) << np.uint64(MAX_CELLS * VALUE_BITS)
+    key = np.uint64(t + 1) << np.uint64(TEMPLATE_SHIFT)
     for c in range(MAX_CELLS):
         column = columns[t, c]
         if column < 0:

@@ -103,6 +103,11 @@ class Outcomes(NamedTuple, Generic[Predictor]):
     counted: Mask
     probabilities: Callable[[Predictor], Floats]
 
+    @classmethod
+    def of_all(cls, right: Mask, probabilities: Callable[[Predictor], Floats]) -> Self:
+        """Outcomes that all count."""
+        return cls(right, np.ones(len(right), dtype=np.bool_), probabilities)
+
 
 class Task(Protocol[Predictor]):
     """One predictor to be learned."""

@@ -21,6 +21,7 @@ from egparse.features.arcs import (
     encode_arcs,
     score_arcs,
 )
+from egparse.features.request import Request, Values
 from egparse.features.sentence_context import N_BETWEEN
 from egparse.features.word_table import Columns, Words
 from egparse.parsing.candidates import N_CELLS, ArcFilter, candidate_arcs
@@ -93,6 +94,29 @@ class Parser:
     single_root: bool
     mbr_scale: float
     temperature: float = 1.0
+
+    name = "parser"
+    layers = ("heads",)
+
+    def annotate(self, request: Request) -> dict[str, Values]:
+        """See ``pipeline.components.Component``."""
+        limits = request.limits.get("heads")
+        if "heads" not in request.asked:
+            return {"heads": Values(self.predict(request.words, limits))}
+        return {"heads": Values(*self.predict_with_probabilities(request.words, limits))}
+
+    def over(self, columns: Columns) -> Parser:
+        """The same over columns in which the columns that it reads keep their numbers."""
+        return replace(self, columns=self.columns.over(columns))
+
+    def size(self) -> dict[str, int]:
+        """The number of its weights, see ``SequenceModel.size``."""
+        return {
+            "labels": 0,
+            "attributes": self.weights.size,
+            "weights": int(np.count_nonzero(self.weights)),
+            "bytes": self.weights.nbytes,
+        }
 
     @property
     def bits(self) -> int:

@@ -13,6 +13,7 @@ from egparse.config.class_templates import with_classes
 from egparse.config.sections import LearningConfig, ParserConfig, PrunerConfig
 from egparse.evaluation.quick import attachment
 from egparse.features.arcs import compile_arc_templates
+from egparse.features.default_templates import ARC_SUPERTAG_TEMPLATES, ARC_TEMPLATES
 from egparse.features.word_table import Columns, Words
 from egparse.fitting.choose_learner import build_learner, is_probabilistic
 from egparse.fitting.jobs import in_threads, present_jobs
@@ -29,7 +30,7 @@ from egparse.parsing.arc_parser import (
 )
 from egparse.parsing.arc_problem import TreeProblem
 from egparse.parsing.candidates import build_arc_filter, candidates_with_correct
-from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, SUPERTAG_TEMPLATES, ArcColumns
+from egparse.parsing.columns import BETWEEN, ArcColumns
 from egparse.parsing.partial_trees import (
     arc_frequencies,
     complete_by_frequency,
@@ -147,7 +148,7 @@ class ArcParserTask:
         texts = (
             (
                 *with_classes(settings, self.columns.n_class_tables, ARC_TEMPLATES),
-                *(SUPERTAG_TEMPLATES if self.columns.has_supertags else ()),
+                *(ARC_SUPERTAG_TEMPLATES if self.columns.has_supertags else ()),
             )
             if base is None
             else base.texts

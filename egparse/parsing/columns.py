@@ -1,4 +1,4 @@
-"""The columns of arc templates (words, tags and their context in a sentence), and the templates."""
+"""The columns of templates of arcs: words, tags and their context in a sentence."""
 
 from __future__ import annotations
 
@@ -32,87 +32,8 @@ PARSER_INPUTS = tuple(_COPIED.values())
 _RARE_UNKNOWN = ("lower", "stem")
 _ROOT = 0  # in the context columns of the root, which differs from words by its tags
 
-ARC_TEMPLATES = (
-    "h.xpos + d.xpos",
-    "h.upos + d.upos",
-    "h.xpos +",
-    "+ d.xpos",
-    "h.xpos h.xpos[+1] + d.xpos[-1] d.xpos",
-    "h.xpos[-1] h.xpos + d.xpos[-1] d.xpos",
-    "h.xpos h.xpos[+1] + d.xpos d.xpos[+1]",
-    "h.xpos[-1] h.xpos + d.xpos d.xpos[+1]",
-    "h.xpos h.xpos[+1] + d.xpos",
-    "h.xpos[-1] h.xpos + d.xpos",
-    "h.xpos + d.xpos d.xpos[+1]",
-    "h.xpos + d.xpos[-1] d.xpos",
-    "h.upos h.upos[+1] + d.upos[-1] d.upos",
-    "h.upos[-1] h.upos + d.upos[-1] d.upos",
-    "h.upos h.upos[+1] + d.upos d.upos[+1]",
-    "h.upos[-1] h.upos + d.upos d.upos[+1]",
-    "h.xpos[-1] h.xpos h.xpos[+1] + d.xpos",
-    "h.xpos + d.xpos[-1] d.xpos d.xpos[+1]",
-    "h.feats + d.feats",
-    "h.xpos + d.marker d.xpos",
-    "h.upos h.marker + d.marker d.upos",
-    "h.xpos h.marker + d.marker d.xpos",
-    "h.xpos h.marker + d.xpos",
-    "h.xpos[-2] h.xpos[-1] h.xpos + d.xpos",
-    "h.xpos h.xpos[+1] h.xpos[+2] + d.xpos",
-    "h.xpos + d.xpos[-2] d.xpos[-1] d.xpos",
-    "h.xpos + d.xpos d.xpos[+1] d.xpos[+2]",
-    "h.upos h.bracket + d.bracket d.upos",
-    "h.form h.xpos +",
-    "h.form +",
-    "+ d.form d.xpos",
-    "+ d.form",
-    "h.form h.xpos + d.form d.xpos",
-    "h.xpos + d.form d.xpos",
-    "h.form + d.form d.xpos",
-    "h.form h.xpos + d.form",
-    "h.form h.xpos + d.xpos",
-    "h.form + d.form",
-    "h.stem + d.stem",
-    "h.stem + d.xpos",
-    "h.xpos + d.stem",
-    "h.form + d.marker",
-    "h.form + d.marker d.xpos",
-    "h.stem + d.marker d.stem",
-    "h.xpos + d.marker d.form",
-    "h.xpos + d.form[-1] d.xpos",
-    "h.xpos + d.form[+1] d.xpos",
-    "h.form[-1] h.xpos + d.xpos",
-    "h.form[+1] h.xpos + d.xpos",
-    "h.bracket + d.bracket d.form",
-    "h.upos h.bracket h.bracket[+1] + d.bracket d.bracket[+1] d.form",
-    "h.xpos + d.shape d.xpos",
-    "h.shape + d.shape",
-    "h.shape + d.form",
-    "h.form + d.shape",
-)
-"""Pairs of conjunctions at the head and at the dependent; see docs/decisions/arc-features.md. The
-first two pair the tags.
-"""
-
-
 SUPERTAG = "supertag"
 """The column of supertags, in a model that has them."""
-
-SUPERTAG_TEMPLATES = (
-    "h.supertag + d.supertag",
-    "h.supertag + d.xpos",
-    "h.xpos + d.supertag",
-    "+ d.supertag",
-    "+ d.supertag d.xpos",
-    "h.supertag h.xpos +",
-    "h.form + d.supertag",
-    "h.supertag + d.form",
-    "h.xpos + d.supertag d.xpos",
-    "h.supertag h.xpos + d.xpos",
-    "h.supertag h.supertag[+1] + d.supertag[-1] d.supertag",
-    "h.upos h.upos[+1] + d.supertag[-1] d.supertag",
-    "h.upos h.marker + d.supertag",
-)
-"""Templates of arcs over supertags, added where there are any."""
 
 STORED_COLUMNS = Record(
     {

@@ -15,7 +15,7 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.compilation.copying import copy_numbers
-from egparse.features.labelled_arcs import ArcLabels
+from egparse.features.arcs import ArcLabels
 from egparse.sentences import MISSING
 from egparse.types import Ints, Longs, Shorts, UInt8s
 

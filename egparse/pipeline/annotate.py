@@ -7,24 +7,19 @@ words of their input and in how they write the labels back.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
 from threading import local
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from weakref import ReferenceType, ref
 
 import numpy as np
 
+from egparse.features.request import Request, Values
 from egparse.features.tag_dictionary import AllowedLabels, fixed_labels
 from egparse.features.word_table import Columns, Words
-from egparse.layers import LAYERS, LEMMAS, SUPERTAGS, TAG_LAYERS
-from egparse.parsing.arc_parser import Parser
-from egparse.parsing.second_order.parser import SecondOrderParser
-from egparse.pipeline.constraints import ResolvedConstraints
-from egparse.sequences.joint.morphology import MorphologyTagger
-from egparse.sequences.labeller import Labeller
-from egparse.sequences.lemmas.lemmatiser import Lemmatiser
-from egparse.sequences.tagger import LabelsWithProbabilities, Tagger, iob2_kinds
+from egparse.layers import HIDDEN, LAYERS, LEMMAS, TAG_LAYERS
+from egparse.parsing.arc_parser import ScoredTree
+from egparse.pipeline.components import LABELLER, PARSER, Components
+from egparse.pipeline.constraints import LayerConstraints, ResolvedConstraints
 from egparse.types import Floats, Ints
 
 BATCH_WORDS = 8_000
@@ -39,54 +34,19 @@ ABSENT = -2
 Constrain = Callable[[slice, Mapping[str, Ints]], ResolvedConstraints | None]
 """The constraints of some sentences, of whose words some tags are given."""
 
-
-@dataclass(frozen=True)
-class Predictors:
-    """The predictors of a model over one set of columns; immutable, for threads to share."""
-
-    columns: Columns
-    taggers: Mapping[str, Tagger] = field(default_factory=dict)
-    parser: Parser | SecondOrderParser | None = None
-    labeller: Labeller | None = None
-    morphology: MorphologyTagger | None = field(default=None, kw_only=True)
-    supertagger: Tagger | None = field(default=None, kw_only=True)
-    lemmatiser: Lemmatiser | None = field(default=None, kw_only=True)
-
-    @cached_property
-    def layers(self) -> tuple[str, ...]:
-        """The layers that are predicted, in the order of prediction."""
-        others = {LEMMAS: self.lemmatiser, "heads": self.parser, "deprels": self.labeller}
-        held = self.tagged | {layer for layer, one in others.items() if one is not None}
-        return tuple(layer for layer in LAYERS if layer in held)
-
-    @cached_property
-    def tagged(self) -> frozenset[str]:
-        """The layers of tags that are predicted, by taggers of their own or together."""
-        joint = () if self.morphology is None else self.morphology.layers
-        return frozenset((*self.taggers, *joint))
+Prediction = dict[str, Values]
+"""Layer -> the values of words, in the order of ``LAYERS``."""
 
 
-class Prediction(NamedTuple):
-    """``values[layer]``: the label number of each word (-1: none), or for ``heads`` the position of
-    its head in the sentence (0: the root), shape (words,). ``probabilities[layer]``: the
-    probability of each value, NaN where it is unknown, for the requested layers. ``lemmas`` are
-    the lemmas of the words, if they are predicted.
-    """
-
-    values: Mapping[str, Ints]
-    probabilities: Mapping[str, Floats]
-    lemmas: list[str] | None = None
-
-
-class TaggedWords(NamedTuple):
-    """Words with the predicted tags in their columns, and the prediction of these tags."""
+class PredictedWords(NamedTuple):
+    """Words with the predicted tags in their columns, and the prediction."""
 
     words: Words
     prediction: Prediction
 
 
 def predict(
-    model: Predictors,
+    model: Components,
     words: Words,
     layers: Collection[str],
     given: Mapping[str, Ints],
@@ -95,123 +55,170 @@ def predict(
 ) -> Prediction:
     """Predict some layers of words, each from the words and from the tags of the layers before it.
 
-    ``given[layer]``, shape (words,), holds tags that are kept and used by later layers, ``ABSENT``
-    where there are none; ``asked`` names the layers whose probabilities are requested. Labels of
+    ``given[layer]``, shape (words,), holds tags that are kept: ``ABSENT`` where there are none, -1
+    for tags that the model does not know. The others of their layer are the best beside them, and
+    later layers use them. ``asked`` names the layers whose probabilities are requested. Labels of
     arcs are those of the predicted heads, also where ``layers`` lacks the heads.
 
     Raises:
         EgparseError: constraints that leave no sequence or no tree.
     """
-    if "deprels" in layers and "heads" not in layers:
-        whole = predict(model, words, (*layers, "heads"), given, {*asked} - {"heads"}, constraints)
-        return whole._replace(
-            values={one: whole.values[one] for one in whole.values if one in layers}
-        )
-    words, (tags, tag_probabilities, _) = predict_tags(
-        model, words, layers, given, asked, constraints
-    )
-    values, probabilities = dict(tags), dict(tag_probabilities)
-    lemmas = None
-    if model.lemmatiser is not None and LEMMAS in layers:
-        restricted_lemmas = None if constraints is None else constraints.lemmas
-        if LEMMAS in asked:
-            lemmas, probabilities[LEMMAS] = model.lemmatiser.predict_with_probabilities(
-                words, restricted_lemmas
-            )
-        else:
-            lemmas = model.lemmatiser.predict(words, restricted_lemmas)
-        if constraints is not None:
-            solved = np.array([bool(lemma) for lemma in lemmas], dtype=np.int32) - 1
-            constraints.check(LEMMAS, solved, "a lemma")
-    if model.parser is not None and "heads" in layers:
-        arcs = None if constraints is None else constraints.arcs
-        if "heads" in asked:
-            values["heads"], probabilities["heads"] = model.parser.predict_with_probabilities(
-                words, arcs
-            )
-        else:
-            values["heads"] = model.parser.predict(words, arcs)
-        if constraints is not None:
-            constraints.check("heads", values["heads"], "a tree")
-    if model.labeller is not None and "deprels" in layers:
-        restricted = None if constraints is None else constraints.labels.get("deprels")
-        allowed = None if restricted is None else restricted.allowed
-        heads = values["heads"]
-        if "deprels" in asked:
-            labels, found = model.labeller.predict_with_probabilities(
-                words, heads, model.columns, allowed
-            )
-            if restricted is not None:
-                found[list(restricted.unknown)] = np.nan
-            probabilities["deprels"] = found
-        else:
-            labels = model.labeller.predict(words, heads, model.columns, allowed)
-        values["deprels"] = labels
-    in_order = {layer: probabilities[layer] for layer in LAYERS if layer in probabilities}
-    return Prediction(values, in_order, lemmas)
+    return predict_words(model, words, layers, given, asked, constraints).prediction
 
 
-def predict_tags(
-    model: Predictors,
+def predict_words(
+    model: Components,
     words: Words,
     layers: Collection[str],
     given: Mapping[str, Ints],
     asked: Collection[str] = (),
     constraints: ResolvedConstraints | None = None,
-) -> TaggedWords:
-    """The layers of tags alone, see ``predict``; a tagger runs only where a tag is not given."""
-    values: dict[str, Ints] = {}
-    probabilities: dict[str, Floats] = {}
-    words = words.copy()
-    joint = () if model.morphology is None else model.morphology.layers
-    if model.morphology is not None and set(joint) & set(layers):
-        values, probabilities = _tag_together(
-            model, model.morphology, words, layers, given, asked, constraints
-        )
+) -> PredictedWords:
+    """See ``predict``; the hidden layers are predicted where heads are, or where they are named."""
+    wanted = {*layers}
+    if "deprels" in wanted:
+        wanted.add("heads")
+    if "heads" in wanted:
+        wanted.update(HIDDEN)
+    words, columns = words.copy(), model.columns
+    found: Prediction = {}
     for layer in TAG_LAYERS:
-        kept = given.get(layer)
-        if layer in joint and layer in layers:
+        if layer in given and (layer not in wanted or layer not in model.layers):
+            columns.put_tags(words, layer, given[layer])
+    for component in model:
+        chosen = [layer for layer in component.layers if layer in wanted]
+        if not chosen:
             continue
-        if layer not in model.taggers or layer not in layers:
-            if kept is not None:
-                model.columns.put_tags(words, layer, kept)
-            continue
-        restricted = None if constraints is None else constraints.labels.get(layer)
-        if kept is not None and restricted is not None:
-            kept = kept.copy()
-            kept[restricted.fixed] = ABSENT
-        if kept is not None and restricted is None and not np.count_nonzero(kept == ABSENT):
-            labels, found = kept, None
+        limits = {
+            layer: _Limit.of(layer, columns, given, constraints) for layer in component.layers
+        }
+        if all(limits[layer].is_given for layer in chosen):
+            predicted = {layer: Values(limits[layer].given) for layer in chosen}
         else:
-            allowed = None if restricted is None else restricted.allowed
-            labels, found = _tag(model, layer, words, allowed, layer in asked)
-            if constraints is not None and restricted is not None:
-                constraints.check(layer, labels, "a sequence")
-                labels[list(restricted.unknown)] = -1
-                if found is not None:
-                    found[list(restricted.unknown)] = np.nan
-            if kept is not None:
-                if found is not None:
-                    found = np.where(kept == ABSENT, found, np.nan)
-                labels = np.where(kept == ABSENT, labels, kept)
-        model.columns.put_tags(words, layer, labels)
-        values[layer] = labels
-        if layer in asked:
-            probabilities[layer] = np.full(words.n_words, np.nan) if found is None else found
-    order = [layer for layer in TAG_LAYERS if layer in values]
-    if model.supertagger is not None and "heads" in layers:
-        model.columns.put_tags(words, SUPERTAGS, model.supertagger.predict(words))
-    return TaggedWords(
-        words,
-        Prediction(
-            {layer: values[layer] for layer in order},
-            {layer: probabilities[layer] for layer in order if layer in probabilities},
-        ),
+            allowed = {
+                layer: limit.allowed for layer, limit in limits.items() if limit.allowed is not None
+            }
+            probable = [layer for layer in chosen if layer in asked]
+            predicted = component.annotate(Request(words, columns, found, allowed, probable))
+            # a component of several layers finds values whatever is allowed in each of them
+            if constraints is not None and len(component.layers) == 1:
+                constraints.check(chosen[0], predicted[chosen[0]].values)
+        for layer in chosen:
+            found[layer] = limits[layer].put_into(predicted[layer], layer in asked)
+            if layer in columns.names:
+                columns.put_tags(words, layer, found[layer].values)
+    return PredictedWords(
+        words, {one: found[one] for one in LAYERS if one in found and one in layers}
     )
 
 
+class _Limit(NamedTuple):
+    """What is left of one layer: the values that a component may choose from (None: all), the
+    ``given`` tags, ``ABSENT`` where none is, and the constraint that is behind.
+    """
+
+    allowed: Any
+    given: Ints | None
+    constraint: LayerConstraints | None
+
+    @classmethod
+    def of(
+        cls,
+        layer: str,
+        columns: Columns,
+        given: Mapping[str, Ints],
+        constraints: ResolvedConstraints | None,
+    ) -> _Limit:
+        constraint = None if constraints is None else constraints.of_layers.get(layer)
+        allowed = None if constraint is None else constraint.allowed
+        tags = given.get(layer)
+        if tags is None:
+            return cls(allowed, None, constraint)
+        if constraint is not None and constraint.fixed:
+            tags = tags.copy()
+            tags[[*constraint.fixed]] = ABSENT
+        if (tags >= 0).any():
+            allowed = _joined(allowed, fixed_labels(tags, len(columns.labels[layer])))
+        return cls(allowed, tags, constraint)
+
+    @property
+    def is_given(self) -> bool:
+        """Whether nothing is left to predict."""
+        return self.given is not None and not np.count_nonzero(self.given == ABSENT)
+
+    def put_into(self, found: Values, with_probabilities: bool) -> Values:
+        """What was found, with the given tags and -1 for fixed values that the model does not know;
+        neither has a probability.
+        """
+        values, probabilities = found
+        if with_probabilities and probabilities is None:
+            probabilities = np.full(len(values), np.nan)
+        if self.constraint is not None and self.constraint.unknown:
+            unknown = list(self.constraint.unknown)
+            values[unknown] = -1
+            if probabilities is not None:
+                probabilities[unknown] = np.nan
+        if self.given is not None:
+            values = np.where(self.given == ABSENT, values, self.given)
+            if probabilities is not None:
+                probabilities = np.where(self.given == ABSENT, probabilities, np.nan)
+        return Values(values, probabilities if with_probabilities else None)
+
+
+def _joined(allowed: Any, given: AllowedLabels) -> AllowedLabels:
+    """The labels that a constraint allows, and where there is none, that are given."""
+    if allowed is None:
+        return given
+    places = np.searchsorted(allowed.words, given.words)
+    others = np.append(allowed.words, -1)[places] != given.words
+    words = np.concatenate([allowed.words, given.words[others]])
+    order = np.argsort(words, kind="stable")
+    masks = np.concatenate([allowed.allowed, given.allowed[others]])
+    return AllowedLabels(words[order], masks[order])
+
+
+class RankedTrees(NamedTuple):
+    """The ``trees`` of each sentence, best first, and for each rank the heads and the labels
+    (None without labeller) of all words: a sentence with fewer trees repeats its last one.
+    """
+
+    prediction: Prediction
+    words: Words
+    trees: list[list[ScoredTree]]
+    ranks: list[tuple[Ints, Ints | None]]
+
+
+def predict_trees(
+    model: Components,
+    words: Words,
+    layers: Collection[str],
+    given: Mapping[str, Ints],
+    k: int,
+    constraints: ResolvedConstraints | None = None,
+) -> RankedTrees:
+    """The ``k`` most probable trees of sentences, from the predicted tags; ``layers``, ``given``
+    and ``constraints`` are those of the other layers, see ``predict``.
+
+    Raises:
+        ValueError: k < 1.
+        EgparseError: a sentence too long to be parsed whole.
+    """
+    before = {*layers, *HIDDEN} - {"heads", "deprels"}
+    words, prediction = predict_words(model, words, before, given, (), constraints)
+    trees, labeller = model[PARSER].k_best(words, k), model.get(LABELLER)
+    ranks = []
+    for rank in range(max(map(len, trees), default=0)):
+        heads = np.zeros(words.n_words, dtype=np.int32)
+        for best, first, end in zip(trees, words.starts, words.starts[1:], strict=False):
+            if best:
+                heads[first:end] = best[min(rank, len(best) - 1)].heads
+        labels = None if labeller is None else labeller.predict(words, heads, model.columns)
+        ranks.append((heads, labels))
+    return RankedTrees(prediction, words, trees, ranks)
+
+
 def predict_forms(
-    model: Predictors,
+    model: Components,
     sentences: Sequence[Sequence[str]],
     layers: Collection[str],
     given: Mapping[str, Ints],
@@ -230,23 +237,16 @@ def predict_forms(
         parts.append(predict(model, numbered, layers, tags, asked, constraints))
     if len(parts) == 1:
         return parts[0]
-    predicted = [layer for layer in model.layers if layer in layers]
-    lemmas = None
-    if LEMMAS in predicted:
-        lemmas = [lemma for part in parts for lemma in part.lemmas or ()]
-    return Prediction(
-        {
-            layer: np.concatenate([part.values[layer] for part in parts])
-            for layer in predicted
-            if layer != LEMMAS
-        },
-        {
-            layer: np.concatenate([part.probabilities[layer] for part in parts])
-            for layer in predicted
-            if layer in asked
-        },
-        lemmas,
-    )
+    return {layer: _concatenated(layer, [part[layer] for part in parts]) for layer in parts[0]}
+
+
+def _concatenated(layer: str, parts: Sequence[Values]) -> Values:
+    values = [part.values for part in parts]
+    probable = [part.probabilities for part in parts if part.probabilities is not None]
+    probabilities: Floats | None = np.concatenate(probable) if probable else None
+    if layer == LEMMAS:
+        return Values([lemma for one in values for lemma in one], probabilities)
+    return Values(np.concatenate(values), probabilities)
 
 
 class _Numbered(NamedTuple):
@@ -276,94 +276,6 @@ def _numbered(columns: Columns, sentences: Sequence[Sequence[str]]) -> Words:
     words = columns.words(sentences)
     _LATEST.numbered = _Numbered(ref(columns), sentences, words)
     return words
-
-
-def _tag(
-    model: Predictors,
-    layer: str,
-    words: Words,
-    allowed: AllowedLabels | None,
-    with_probabilities: bool,
-) -> tuple[Ints, Floats | None]:
-    """The labels of a layer of tags, with their probabilities or None."""
-    tagger = model.taggers[layer]
-    if not with_probabilities:
-        return tagger.predict(words, allowed), None
-    kinds = iob2_kinds(model.columns.labels[layer].strings) if layer == "spans" else None
-    labels, probabilities = tagger.predict_with_probabilities(words, allowed, kinds)
-    return labels, probabilities
-
-
-def _tag_together(
-    model: Predictors,
-    tagger: MorphologyTagger,
-    words: Words,
-    layers: Collection[str],
-    given: Mapping[str, Ints],
-    asked: Collection[str],
-    constraints: ResolvedConstraints | None,
-) -> tuple[dict[str, Ints], dict[str, Floats]]:
-    """The labels, and the probabilities where they are asked for, of the layers that one tagger
-    predicts together; the labels are put into the columns of words.
-    """
-    chosen = [layer for layer in tagger.layers if layer in layers]
-    kept = {layer: given[layer] for layer in tagger.layers if layer in given}
-    restricted = {} if constraints is None else constraints.labels
-    for layer in chosen:
-        if layer in kept and layer in restricted:
-            kept[layer] = kept[layer].copy()
-            kept[layer][restricted[layer].fixed] = ABSENT
-    allowed = {
-        layer: _joined(
-            kept.get(layer),
-            restricted[layer].allowed if layer in restricted else None,
-            len(model.columns.labels[layer]),
-        )
-        for layer in tagger.layers
-        if layer in kept or layer in restricted
-    }
-    if all(layer in kept and not np.count_nonzero(kept[layer] == ABSENT) for layer in chosen):
-        found = {layer: LabelsWithProbabilities(kept[layer], _unknown(words)) for layer in chosen}
-    elif set(asked) & set(chosen):
-        wanted = [layer for layer in chosen if layer in asked]
-        found = tagger.predict_with_probabilities(words, wanted, allowed)
-    else:
-        found = {
-            layer: LabelsWithProbabilities(labels, _unknown(words))
-            for layer, labels in tagger.predict(words, allowed).items()
-        }
-    values: dict[str, Ints] = {}
-    probabilities: dict[str, Floats] = {}
-    for layer in chosen:
-        labels, probable = found[layer].labels, found[layer].probabilities
-        if constraints is not None and layer in restricted:
-            unknown = list(restricted[layer].unknown)
-            labels[unknown], probable[unknown] = -1, np.nan
-        if layer in kept:
-            probable = np.where(kept[layer] == ABSENT, probable, np.nan)
-            labels = np.where(kept[layer] == ABSENT, labels, kept[layer])
-        model.columns.put_tags(words, layer, labels)
-        values[layer] = labels
-        if layer in asked:
-            probabilities[layer] = probable
-    return values, probabilities
-
-
-def _joined(kept: Ints | None, allowed: AllowedLabels | None, n_labels: int) -> AllowedLabels:
-    """The labels that a constraint allows, and where there is none, that are given."""
-    given = fixed_labels(np.empty(0, dtype=np.int32) if kept is None else kept, n_labels)
-    if allowed is None:
-        return given
-    places = np.searchsorted(allowed.words, given.words)
-    others = np.append(allowed.words, -1)[places] != given.words
-    words = np.concatenate([allowed.words, given.words[others]])
-    order = np.argsort(words, kind="stable")
-    masks = np.concatenate([allowed.allowed, given.allowed[others]])
-    return AllowedLabels(words[order], masks[order])
-
-
-def _unknown(words: Words) -> Floats:
-    return np.full(words.n_words, np.nan)
 
 
 def _chunks(sentences: Sequence[Sequence[str]], n_words: int) -> Iterator[tuple[slice, slice]]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from egparse.parsing.constraints import FREE, ArcConstraints
 from egparse.parsing.long_sentences import LONGEST
 from egparse.schemes import OUTSIDE, find_tag_fault
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
-from egparse.sequences.lemmas.lemmatiser import LemmaConstraints
+from egparse.sequences.lemmatiser import LemmaConstraints
 from egparse.types import Ints, Mask
 
 Value = str | int
@@ -133,29 +133,26 @@ def _check(layer: str, words: Iterable[int], values: Iterable[Value]) -> None:
             )
 
 
-class LabelConstraints(NamedTuple):
-    """The constraints of a batch on a layer of labels.
+class LayerConstraints(NamedTuple):
+    """The constraints of a batch on a layer.
 
-    ``allowed``: the labels that the decoder may choose (None: any). ``fixed``: the words whose
-    label is fixed, numbered through the batch. ``unknown``: the fixed labels that the model does
-    not know, by word.
+    ``allowed``: what the decoder may choose (None: anything), ``AllowedLabels``, or
+    ``ArcConstraints`` of heads, or ``LemmaConstraints``. ``fixed``: the words whose label is fixed,
+    numbered through the batch. ``unknown``: the fixed labels that the model does not know, by word.
     """
 
-    allowed: AllowedLabels | None
-    fixed: list[int]
-    unknown: dict[int, str]
+    allowed: AllowedLabels | ArcConstraints | LemmaConstraints | None
+    fixed: Sequence[int] = ()
+    unknown: Mapping[int, str] = {}
 
 
 class ResolvedConstraints(NamedTuple):
-    """The constraints of a batch in the numbers of a model, those on lemmas by word;
-    ``check(layer, values, what)`` raises EgparseError for a sentence without a solution, whose
-    values are negative.
+    """The constraints of a batch in the numbers of a model; ``check(layer, values)`` raises
+    EgparseError for a sentence without a solution, see ``BatchConstraints.check``.
     """
 
-    labels: Mapping[str, LabelConstraints]
-    arcs: ArcConstraints | None
-    check: Callable[[str, Ints, str], None]
-    lemmas: LemmaConstraints | None = None
+    of_layers: Mapping[str, LayerConstraints]
+    check: Callable[[str, Any], None]
 
 
 @dataclass(frozen=True)
@@ -182,16 +179,16 @@ class BatchConstraints:
         Raises:
             EgparseError: see ``labels`` and ``arcs``.
         """
-        return ResolvedConstraints(
-            {
-                layer: self.labels(layer, strings[layer])
-                for layer in layers
-                if LAYERS[layer].kind in LABELLED
-            },
-            self.arcs(single_root=single_root, below=below) if "heads" in layers else None,
-            self.check,
-            self.lemmas() if LEMMAS in layers else None,
-        )
+        found = {
+            layer: self.labels(layer, strings[layer])
+            for layer in layers
+            if LAYERS[layer].kind in LABELLED
+        }
+        if "heads" in layers:
+            found["heads"] = LayerConstraints(self.arcs(single_root=single_root, below=below))
+        if LEMMAS in layers:
+            found[LEMMAS] = LayerConstraints(self.lemmas())
+        return ResolvedConstraints(found, self.check)
 
     def lemmas(self) -> LemmaConstraints | None:
         """The constraints on lemmas, by word of the batch; None if there are none.
@@ -221,7 +218,7 @@ class BatchConstraints:
         if value in given.forbidden.get(layer, {}).get(word, ()):
             raise self.fault(i, word, f"a value in {layer} that is not forbidden", repr(value))
 
-    def labels(self, layer: str, strings: Sequence[str]) -> LabelConstraints:
+    def labels(self, layer: str, strings: Sequence[str]) -> LayerConstraints:
         """The constraints on a layer of labels, in which ``strings`` are numbered.
 
         Raises:
@@ -262,7 +259,7 @@ class BatchConstraints:
                         )
                     allowed[begin + word] = left
             begin += len(sentence)
-        return LabelConstraints(_allowed_labels(allowed, len(strings)), fixed_words, unknown)
+        return LayerConstraints(_allowed_labels(allowed, len(strings)), fixed_words, unknown)
 
     def arcs(self, *, single_root: bool, below: Mapping[str, bool]) -> ArcConstraints | None:
         """The constraints on heads; None if there are none.
@@ -316,13 +313,15 @@ class BatchConstraints:
             source.path, source.first_line + line, expected, got, sentence.sentence_id
         )
 
-    def check(self, layer: str, predicted: Ints, what: str) -> None:
-        """Raise EgparseError for the first sentence with a negative value: nothing satisfies its
-        constraints.
+    def check(self, layer: str, predicted: Any) -> None:
+        """Raise EgparseError for the first sentence with a negative value or an empty lemma:
+        nothing satisfies its constraints.
         """
-        if not (predicted < 0).any():
+        lost = np.array([not one for one in predicted]) if layer == LEMMAS else predicted < 0
+        if not lost.any():
             return
-        place = int(np.argmax(predicted < 0))
+        what = {"heads": "a tree", LEMMAS: "a lemma"}.get(layer, "a sequence")
+        place = int(np.argmax(lost))
         ends = np.cumsum([len(sentence) for sentence in self.batch])
         i = int(np.searchsorted(ends, place, side="right"))
         given = self.constraints[i]

@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 
 from egparse.errors import EgparseError
-from egparse.pipeline.annotate import ABSENT, Predictors
+from egparse.pipeline.annotate import ABSENT
+from egparse.pipeline.components import LABELLER, PARSER, Components
 from egparse.pipeline.constraints import (
     BatchConstraints,
     Constraints,
@@ -77,7 +78,7 @@ def excepted(
     return [one.over(other) if other else one for one, other in zip(each, found, strict=True)]
 
 
-def resolved(model: Predictors, constraints: BatchConstraints) -> ResolvedConstraints:
+def resolved(model: Components, constraints: BatchConstraints) -> ResolvedConstraints:
     """Constraints in the numbers of a model's labels.
 
     Raises:
@@ -85,7 +86,7 @@ def resolved(model: Predictors, constraints: BatchConstraints) -> ResolvedConstr
     """
     strings = {layer: labels.strings for layer, labels in model.columns.labels.items()}
     below: dict[str, bool] = {}
-    if model.labeller is not None:
-        below = labels_below(strings["deprels"], model.labeller.of_root, model.labeller.of_words)
-    single_root = model.parser is None or model.parser.single_root
+    if (labeller := model.get(LABELLER)) is not None:
+        below = labels_below(strings["deprels"], labeller.of_root, labeller.of_words)
+    single_root = PARSER not in model or model[PARSER].single_root
     return constraints.resolve(model.layers, strings, single_root=single_root, below=below)

@@ -12,29 +12,27 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
-from egparse.classes.columns import MAX_COLUMNS, MAX_TABLES
+import numpy as np
+
+from egparse.classes.columns import MAX_COLUMNS, MAX_TABLES, class_columns_of
+from egparse.classes.packed import PackedTable
 from egparse.config.removed import without_removed
 from egparse.errors import ConfigError, EgparseError, ModelFileError
-from egparse.features.forms import OBSERVABLES
-from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
-from egparse.layers import (
-    LAYERS,
-    SUPERTAGS,
-    TAG_LAYERS,
-)
-from egparse.pipeline.annotate import BATCH_WORDS, Predictors, predict
+from egparse.features.form_statistics import FormStatistics
+from egparse.features.forms import OBSERVABLES, Lexicon
+from egparse.features.morphology.fine_tags import FineTags
+from egparse.features.request import Values
+from egparse.features.vocabulary import Vocabulary
+from egparse.features.word_table import Columns
+from egparse.layers import EXPANDER, LAYERS, SPLITTER, TOKENISER
+from egparse.pipeline.annotate import BATCH_WORDS, predict, predict_trees
+from egparse.pipeline.components import FIELDS, OPTIONAL, PARSER, Components
 from egparse.pipeline.constraints import BatchConstraints, Constraints, ResolvedConstraints
 from egparse.pipeline.given import excepted, given_constraints, resolved
 from egparse.pipeline.inputs import as_sentences, batches, each_constraints, texts_in
-from egparse.pipeline.k_best import ScoredSentence, k_best
-from egparse.pipeline.stored_parts import columns_of, parser_of
 from egparse.pipeline.text import given_numbers, kept_tags, label_strings, put_back
-from egparse.pipeline.weights import sizes, strongest
+from egparse.schemes import find_tag_fault
 from egparse.sentences import Sentence
-from egparse.sequences.joint.morphology import MorphologyTagger
-from egparse.sequences.labeller import Labeller
-from egparse.sequences.lemmas.lemmatiser import Lemmatiser
-from egparse.sequences.tagger import Tagger
 from egparse.storage.collector import collector_paused
 from egparse.storage.header import check_header
 from egparse.storage.model_file import (
@@ -56,14 +54,12 @@ from egparse.storage.schema import (
     Stored,
     Strings,
     TableOf,
+    shown,
 )
 from egparse.text.exceptions.applied import with_exceptions
 from egparse.text.exceptions.table import NONE, Exceptions, FixedValues, read_exceptions
 from egparse.text.reading import PlainText, TextReader
 from egparse.text.rules import RuleSplitter, RuleTokeniser
-from egparse.text.splitting.splitter import Splitter
-from egparse.text.tokenising.expander import Expander
-from egparse.text.tokenising.tokeniser import Tokeniser
 from egparse.types import Ints
 
 if TYPE_CHECKING:
@@ -78,15 +74,7 @@ PAYLOAD = Record(
         "statistics": Maybe(Section()),
         "fine_tags": Maybe(Section()),
         "vocabularies": TableOf(Strings(distinct=False), tuple(OBSERVABLES)),
-        "taggers": TableOf(Section(), TAG_LAYERS),
-        "lemmatiser": Maybe(Section()),
-        "morphology": Maybe(Section()),
-        "supertagger": Maybe(Section()),
-        "parser": Maybe(Section()),
-        "labeller": Maybe(Section()),
-        "splitter": Maybe(Section()),
-        "tokeniser": Maybe(Section()),
-        "expander": Maybe(Section()),
+        **FIELDS,
         "exceptions": Maybe(Section()),
         "classes": Record(
             {
@@ -95,16 +83,18 @@ PAYLOAD = Record(
             }
         ),
     },
-    absent=dict.fromkeys(
-        (
-            *("splitter", "fine_tags", "classes", "morphology", "supertagger"),
-            *("tokeniser", "expander", "lemmatiser", "exceptions"),
-        )
-    ),
+    absent=dict.fromkeys((*OPTIONAL, "fine_tags", "classes", "exceptions")),
 )
 """The payload of a model file. Its sections are declared beside the classes that they become. A
 model without tables of word classes has no ``classes``.
 """
+
+
+class ScoredSentence(NamedTuple):
+    """A sentence with one of its trees, and the log probability of that tree in nats."""
+
+    sentence: Sentence
+    log_probability: float
 
 
 class _File(NamedTuple):
@@ -115,23 +105,20 @@ class _File(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Model(Predictors):
-    """Predictors with the record of their training; immutable, so that threads may share it.
+class Model:
+    """Components with the record of their training; immutable, so that threads may share it.
 
-    ``tokeniser`` finds the tokens of plain text, ``splitter`` its sentences, ``expander`` the words
-    of multiword tokens; ``annotate`` does not split what it is given. ``exceptions`` go before all
-    that is predicted. ``record`` holds how the model was trained, ``config_table`` the settings.
-    ``probabilistic`` names the layers learned with a loss that fits probabilities (not max-margin
-    and perceptron models).
+    ``annotate`` does not split what it is given: the components of plain text are ``plain_text``.
+    ``exceptions`` go before all that is predicted. ``record`` holds how the model was trained,
+    ``config_table`` the settings. ``probabilistic`` names the layers learned with a loss that fits
+    probabilities (not max-margin and perceptron models).
     """
 
+    components: Components
     language: str = "en"
     record: Mapping[str, Any] = field(default_factory=dict)
     config_table: Mapping[str, Any] = field(default_factory=dict)
-    splitter: Splitter | None = None
     probabilistic: tuple[str, ...] = ()
-    tokeniser: Tokeniser | None = None
-    expander: Expander | None = None
     exceptions: Exceptions | None = None
     _file: _File | None = field(default=None, init=False, compare=False)
 
@@ -139,6 +126,16 @@ class Model(Predictors):
         words = self.record.get("words")
         trained = f", trained on {words:,} words" if isinstance(words, int) else ""
         return f"<egparse model, language {self.language}: {', '.join(self.layers)}{trained}>"
+
+    @property
+    def columns(self) -> Columns:
+        """The columns of its words."""
+        return self.components.columns
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """The layers that it predicts."""
+        return self.components.layers
 
     @property
     def forms(self) -> frozenset[str]:
@@ -250,8 +247,8 @@ class Model(Predictors):
             each = excepted(each, self._fixed_values, batch, self.layers, given)
         constraints = None
         if each is not None and any(each):
-            constraints = resolved(self, BatchConstraints(batch, each, number))
-        prediction = predict(self, words, self.layers, given, asked, constraints)
+            constraints = resolved(self.components, BatchConstraints(batch, each, number))
+        prediction = predict(self.components, words, self.layers, given, asked, constraints)
         strings = label_strings(self.columns.labels, prediction, tags, constraints)
         yield from put_back(batch, words, strings, prediction)
 
@@ -274,11 +271,36 @@ class Model(Predictors):
         """
         if not hasattr(k, "__index__") or k < 1:  # also a number of numpy
             raise EgparseError(f"k best trees: expected a number of trees from 1 on, got {k!r}")
-        if self.parser is None:
+        if PARSER not in self.components:
             raise EgparseError(
                 f"k best trees: expected a model with a parser, got one of {', '.join(self.layers)}"
             )
-        return k_best(self, batches(as_sentences(sentences, "k_best"), BATCH_WORDS), k, gold_tags)
+        given = batches(as_sentences(sentences, "k_best"), BATCH_WORDS)
+        return (ranked for batch in given for ranked in self._k_best(batch, k, gold_tags))
+
+    def _k_best(
+        self, batch: Sequence[Sentence], k: int, gold_tags: bool
+    ) -> Iterator[list[ScoredSentence]]:
+        words = self.columns.words([sentence.forms for sentence in batch])
+        tags = kept_tags(batch, self.layers if gold_tags else ())
+        given = given_numbers(batch, self.columns, tags, self.layers)
+        fixed = self.fixed_by_exceptions(batch, given)
+        found = predict_trees(self.components, words, self.layers, given, k, fixed)
+        labels = self.columns.labels
+        strings = label_strings(labels, found.prediction, tags, fixed)
+        by_rank = []
+        for heads, deprels in found.ranks:
+            tree = {"heads": Values(heads)}
+            if deprels is not None:
+                tree["deprels"] = Values(deprels)
+            of_tree = label_strings(labels, tree, {}, None)
+            by_rank.append(list(put_back(batch, words, {**strings, **of_tree}, tree)))
+        known = "heads" in self.probabilistic
+        for i, ranked in enumerate(found.trees):
+            yield [
+                ScoredSentence(by_rank[rank][i], tree.log_probability if known else np.nan)
+                for rank, tree in enumerate(ranked)
+            ]
 
     def with_exceptions(self, source: str | Path) -> Model:
         """A copy with the exceptions of a file before its own (``docs/how-to/exceptions.md``);
@@ -298,9 +320,10 @@ class Model(Predictors):
         """Tokeniser, splitter and expander, with the exceptions; rules in place of what the model
         has not learned.
         """
-        tokeniser = self.tokeniser or RuleTokeniser(self.language)
-        learned = PlainText(tokeniser, self.splitter or RuleSplitter(), self.expander)
-        return with_exceptions(learned, self.exceptions)
+        learned = self.components.get
+        tokeniser = learned(TOKENISER) or RuleTokeniser(self.language)
+        plain_text = PlainText(tokeniser, learned(SPLITTER) or RuleSplitter(), learned(EXPANDER))
+        return with_exceptions(plain_text, self.exceptions)
 
     @cached_property
     def _fixed_values(self) -> FixedValues | None:
@@ -316,7 +339,7 @@ class Model(Predictors):
         if self._fixed_values is None:
             return None
         each = excepted(None, self._fixed_values, batch, self.layers, given)
-        return None if each is None else resolved(self, BatchConstraints(batch, each))
+        return None if each is None else resolved(self.components, BatchConstraints(batch, each))
 
     def require_probabilities(self, probabilities: bool | Collection[str] = True) -> frozenset[str]:
         """The layers whose probabilities an option of ``annotate`` requests.
@@ -351,23 +374,51 @@ class Model(Predictors):
         details: bool = False,
         from_text: bool = False,
     ) -> Report:
-        """The scores of the model's layers on a corpus, a path or sentences, with 95 % intervals by
-        ``bootstrap`` resamples of its sentences; see ``egparse.evaluation.report``. With
-        ``from_text`` the model finds tokens, words and sentences in the text of the corpus.
+        """The scores of the model's layers on a gold corpus, a path or sentences, with 95 %
+        intervals by ``bootstrap`` resamples of its sentences; see ``egparse.evaluation.report``.
+
+        Every layer is predicted from the words, with ``gold_tags`` also from the gold tags. The
+        sentence splitter is scored on the paragraphs of ``gold``, whose words are given.
+
+        With ``from_text`` the model is given the text of ``gold`` (``from_text.raw_text``) instead
+        of its words, and finds tokens, words and sentences itself. Intervals then resample
+        documents or paragraphs (``from_text.resampled_units``).
 
         Raises:
-            EgparseError: a corpus that cannot be read, or without sentences.
+            EgparseError: a corpus that cannot be read, or without sentences; ``gold_tags`` or
+                ``details`` with ``from_text``.
         """
-        from egparse.pipeline.evaluation import evaluate
+        from egparse.evaluation import report
+        from egparse.evaluation.evaluate_model import evaluate_model
+        from egparse.io.corpus import read_corpus
+        from egparse.text.splitting.training import splitter_counts
+        from egparse.text.treebank_text import raw_text, resampled_units
 
-        return evaluate(
+        if isinstance(gold, str | Path):
+            # Trees with several roots are scored too: scoring does not depend on their number.
+            gold = read_corpus(gold, multiple_roots=True)
+        sentences = list(gold)
+        if from_text:
+            if gold_tags or details:
+                option = "gold tags" if gold_tags else "details"
+                raise EgparseError(f"{option}: need the words of the gold corpus, not its text")
+            return report.evaluate(
+                sentences,
+                self(raw_text(sentences)) if sentences else [],
+                layers=set(self.layers),
+                bootstrap=bootstrap,
+                seed=seed,
+                from_text=True,
+                units=resampled_units(sentences),
+            )
+        return evaluate_model(
             self,
-            gold,
+            sentences,
             gold_tags=gold_tags,
             bootstrap=bootstrap,
             seed=seed,
             details=details,
-            from_text=from_text,
+            sentence_counts=splitter_counts(self.components.get(SPLITTER), sentences),
         )
 
     def save(self, path: Path | str) -> None:
@@ -419,18 +470,8 @@ class Model(Predictors):
             "vocabularies": {
                 name: list(known.strings) for name, known in lexicon.vocabularies.items()
             },
-            "taggers": {layer: tagger.to_payload() for layer, tagger in self.taggers.items()},
-            "morphology": self.morphology and self.morphology.to_payload(),
-            "lemmatiser": self.lemmatiser and self.lemmatiser.to_payload(),
-            "supertagger": self.supertagger and self.supertagger.to_payload(),
-            "parser": self.parser and self.parser.to_payload(),
-            "labeller": self.labeller and self.labeller.to_payload(),
-            "splitter": self.splitter and self.splitter.to_payload(),
+            **self.components.to_payload(),
         }
-        if self.tokeniser is not None:
-            payload["tokeniser"] = self.tokeniser.to_payload()
-        if self.expander is not None:
-            payload["expander"] = self.expander.to_payload()
         if self.exceptions is not None:
             payload["exceptions"] = self.exceptions.to_payload()
         if lexicon.classes is not None:
@@ -484,40 +525,12 @@ class Model(Predictors):
         labels = {layer: Vocabulary(strings) for layer, strings in header["labels"].items()}
         stored = Stored(payload, allowance=Allowance(header["payload_length"]))
         read = stored.read(PAYLOAD)
-        columns = columns_of(stored, read, labels)
-        taggers = {}
-        for layer, section in read["taggers"].items():
-            section.require(layer in labels, "", "a layer with labels", "one without")
-            taggers[layer] = Tagger.from_payload(section, columns.names, len(labels[layer]))
-        joint = read["morphology"]
-        morphology = joint and MorphologyTagger.from_payload(joint, columns.names, labels)
-        if joint is not None:
-            twice = [layer for layer in morphology.layers if layer in taggers]
-            joint.require(not twice, "layers", "layers without a tagger of their own", twice)
-        of_super = read["supertagger"]
-        if of_super is not None:
-            of_super.require(SUPERTAGS in labels, "", "labels of supertags", "none")
-        n_supertags = len(labels.get(SUPERTAGS, ()))
-        parser, labeller, splitter = read["parser"], read["labeller"], read["splitter"]
-        if labeller is not None:
-            labeller.require("deprels" in labels, "", "labels of deprels", "none")
-            labeller.require(parser is not None, "", "a parser", "none")
-        of_lemmas = read["lemmatiser"]
-        n_tags = FIRST_VALUE + len(labels.get("upos", ()))
+        components = Components.from_payload(read, columns_of(stored, read, labels))
         model = cls(
-            columns=columns,
-            taggers=taggers,
-            morphology=morphology,
-            lemmatiser=of_lemmas and Lemmatiser.from_payload(of_lemmas, columns.names, n_tags),
-            supertagger=of_super and Tagger.from_payload(of_super, columns.names, n_supertags),
-            parser=parser and parser_of(parser, columns),
-            labeller=labeller and Labeller.from_payload(labeller, columns),
+            components,
             language=header["language"],
             record=header["record"],
             config_table=without_removed(header["config"]),
-            splitter=splitter and Splitter.from_payload(splitter, columns.class_tables),
-            tokeniser=read["tokeniser"] and Tokeniser.from_payload(read["tokeniser"]),
-            expander=read["expander"] and Expander.from_payload(read["expander"]),
             exceptions=read["exceptions"] and Exceptions.from_payload(read["exceptions"]),
         )
         layers = tuple(header["probabilistic"])
@@ -528,14 +541,52 @@ class Model(Predictors):
         """The (attribute, label, weight) triples of greatest weight, by size; none for the parser
         and the tasks of plain text, whose features are hashed.
         """
-        return strongest(self, layer, count)
+        return self.components.strongest(layer, count)
 
     def sizes(self) -> dict[str, dict[str, int]]:
         """For each layer, the tasks of plain text, the supertagger, and the tagger of several
         layers in place of these (``morphology``): labels, attributes, weights, and the bytes of
         its weights in memory.
         """
-        return sizes(self)
+        return self.components.sizes()
+
+
+def columns_of(
+    stored: Stored, read: Mapping[str, Any], labels: Mapping[str, Vocabulary]
+) -> Columns:
+    """The columns of a payload that was ``read``, with the label sets of the header.
+
+    Raises:
+        Misfit: content that the declarations do not allow.
+    """
+    forms, statistics, fine_tags = read["forms"], read["statistics"], read["fine_tags"]
+    vocabularies = {name: Vocabulary(strings) for name, strings in read["vocabularies"].items()}
+    for name, known in vocabularies.items():
+        if len(known.values) < len(known):
+            raise Misfit(f"vocabularies.{name}", "texts that differ from each other", "some twice")
+    if "spans" in labels:
+        fault = find_tag_fault(labels["spans"].strings, read["scheme"])
+        if fault is not None:
+            raise Misfit("labels.spans", fault.expected, shown(fault.got))
+    classes = None
+    if read["classes"] is not None:
+        tables = [PackedTable.from_payload(table) for table in read["classes"]["tables"]]
+        names = stored.part("classes", None).part("columns", read["classes"]["columns"])
+        classes = class_columns_of(names, tables)
+        names.spend(4 * len(forms) * len(classes.names))  # of the lexicon's table
+    return Columns(
+        Lexicon(vocabularies, forms, classes),
+        labels,
+        read["scheme"],
+        statistics and FormStatistics.from_payload(statistics, forms),
+        fine_tags and _fine_tags_of(fine_tags, labels),
+    )
+
+
+def _fine_tags_of(stored: Stored, labels: Mapping[str, Vocabulary]) -> FineTags:
+    missing = [layer for layer in ("upos", "feats") if layer not in labels]
+    stored.require(not missing, "", "labels of UPOS and FEATS", f"none of {', '.join(missing)}")
+    return FineTags.from_payload(stored, len(labels["upos"]), len(labels["feats"]))
 
 
 def _check_layers(named: Sequence[str], probable: Sequence[str], held: Sequence[str]) -> None:

@@ -68,22 +68,23 @@ def label_strings(
     constraints: ResolvedConstraints | None,
 ) -> dict[str, list[str]]:
     """The labels of each predicted layer except heads, with the kept tags and the fixed labels that
-    the model does not know; and the lemmas.
+    the model does not know.
     """
     strings: dict[str, list[str]] = {}
-    if prediction.lemmas is not None:
-        strings[LEMMAS] = prediction.lemmas
-    for layer, values in prediction.values.items():
+    for layer, (values, _) in prediction.items():
         if layer == "heads":
+            continue
+        if layer == LEMMAS:
+            strings[LEMMAS] = values
             continue
         names = np.array([*labels[layer].strings, ""], dtype=object)
         found: list[str] = names[values].tolist()
-        restricted = None if constraints is None else constraints.labels.get(layer)
+        restricted = None if constraints is None else constraints.of_layers.get(layer)
         if layer in tags:
             present, given = tags[layer]
             if restricted is not None:
                 present = present.copy()
-                present[restricted.fixed] = False
+                present[[*restricted.fixed]] = False
             kept = present.tolist()
             found = [
                 old if is_kept else new
@@ -103,11 +104,11 @@ def put_back(
     prediction: Prediction,
 ) -> Iterator[Sentence]:
     """The sentences with their predicted layers; spans become IOB2."""
-    heads = prediction.values.get("heads")
-    flat = [] if heads is None else heads.tolist()
+    heads = prediction["heads"].values.tolist() if "heads" in prediction else None
     probabilities = {
-        layer: [None if np.isnan(value) else value for value in values.tolist()]
-        for layer, values in prediction.probabilities.items()
+        layer: [None if np.isnan(value) else value for value in probable.tolist()]
+        for layer, (_, probable) in prediction.items()
+        if probable is not None
     }
     starts = words.starts.tolist()
     for sentence, first, end in zip(batch, starts, islice(starts, 1, None), strict=False):
@@ -117,7 +118,7 @@ def put_back(
         if "spans" in layers:
             layers["spans"] = to_iob2(layers["spans"])
         if heads is not None:
-            layers["heads"] = tuple(flat[first:end])
+            layers["heads"] = tuple(heads[first:end])
         layers["probabilities"] = {
             layer: tuple(values[first:end]) for layer, values in probabilities.items()
         } or None

@@ -1,56 +1,36 @@
-"""The labeller: a log-linear classifier of the arcs of a tree, the second stage after the
-parser.
+"""The labeller: a log-linear classifier of the arcs of a tree, the second stage after the parser;
+and its columns: of a word, its head and its neighbours in the tree.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from egparse.compilation import njit
+from egparse.compilation.copying import copy_numbers
+from egparse.features.request import Request, Values
 from egparse.features.tag_dictionary import AllowedLabels, Candidates, lay_out, restrict
+from egparse.features.vocabulary import BOUNDARY, FIRST_VALUE, Vocabulary
 from egparse.features.word_table import Columns, Words
-from egparse.sequences.sequence_model import SequenceModel
+from egparse.sequences.model import SequenceModel, SequencePredictor
 from egparse.sequences.tagger import LabelsWithProbabilities
-from egparse.sequences.tree_columns import LABELLER_INPUTS, tree_column_names, tree_values
 from egparse.storage.schema import Integers, Record, Section, Stored
-from egparse.types import Ints
+from egparse.types import Ints, Longs, Mask
 
-LABEL_TEMPLATES = (
-    "bias", "upos[0]|head_upos[0]|side[0]", "xpos[0]|head_xpos[0]|side[0]",
-    "xpos[0]|head_xpos[0]|distance[0]", "lower[0]|side[0]", "lower[0]|head_upos[0]|side[0]",
-    "lower[0]|head_xpos[0]|xpos[0]", "head_lower[0]|upos[0]|side[0]",
-    "head_lower[0]|xpos[0]|side[0]", "lower[0]|head_lower[0]", "stem[0]|head_stem[0]",
-    "suffix3[0]|head_xpos[0]|side[0]", "head_suffix3[0]|xpos[0]|side[0]",
-    "shape[0]|head_upos[0]|side[0]", "feats[0]|head_feats[0]|side[0]",
-    "feats[0]|head_upos[0]|side[0]", "head_feats[0]|upos[0]|side[0]", "xpos[-1]|xpos[0]|side[0]",
-    "xpos[0]|xpos[1]|side[0]", "lower[-1]|xpos[0]|side[0]", "lower[1]|xpos[0]|side[0]",
-    "first_lower[0]|upos[0]|head_upos[0]", "first_lower[0]|lower[0]",
-    "first_lower[0]|head_lower[0]", "first_lower[0]|xpos[0]|side[0]",
-    "first_xpos[0]|xpos[0]|head_xpos[0]", "first_upos[0]|head_lower[0]|side[0]",
-    "first_upos[0]|lower[0]|side[0]", "last_xpos[0]|xpos[0]|head_xpos[0]",
-    "last_lower[0]|upos[0]|side[0]", "first_upos[0]|last_upos[0]|xpos[0]",
-    "lefts[0]|rights[0]|xpos[0]", "lefts[0]|head_upos[0]|xpos[0]",
-    "inner_upos[0]|upos[0]|head_upos[0]", "inner_xpos[0]|xpos[0]|side[0]",
-    "inner_lower[0]|upos[0]|side[0]", "inner_upos[0]|head_lower[0]|upos[0]",
-    "outer_upos[0]|upos[0]|head_upos[0]", "outer_xpos[0]|xpos[0]|side[0]",
-    "outer_lower[0]|upos[0]|side[0]", "outer_upos[0]|head_lower[0]|upos[0]", "lower[0]|distance[0]",
-    "lower[0]|lower[1]|side[0]", "lower[-1]|lower[0]|side[0]", "upos[-1]|upos[0]|upos[1]",
-    "shape[0]|xpos[0]|head_xpos[0]", "first_lower[0]|shape[0]", "inner_lower[0]|lower[0]",
-    "outer_lower[0]|lower[0]", "inner_upos[0]|outer_upos[0]|upos[0]",
-    "grand_upos[0]|head_upos[0]|upos[0]", "grand_upos[0]|head_xpos[0]|xpos[0]",
-)  # fmt: skip
-"""Both ends of the arc, their side and distance, and the dependent's children, siblings and
-grandparent.
-"""
+_OF_HEAD = ("lower", "stem", "suffix3", "xpos", "upos", "feats")
+_OF_KIN = ("lower", "xpos", "upos")
+LABELLER_INPUTS = tuple(dict.fromkeys((*_OF_HEAD, *_OF_KIN)))
+"""The columns of words that the labeller reads."""
+
+_RELATIVES = ("grand", "inner", "outer", "first", "last")
+_MEASURES = ("side", "distance", "lefts", "rights")
 
 
-SUPERTAG_TEMPLATES = (
-    "supertags[0]", "supertags[0]|head_upos[0]|side[0]", "supertags[0]|xpos[0]|head_xpos[0]",
-    "supertags[0]|lower[0]",
-)  # fmt: skip
-"""Templates over supertags, added where there are any."""
+_DISTANCES = np.array([1, 2, 3, 4, 6, 10, 20])
 
 STORED_LABELLER = Record(
     {"model": Section(), "of_root": Integers("labels", 1), "of_words": Integers("labels", 1)}
@@ -59,7 +39,7 @@ STORED_LABELLER = Record(
 
 
 @dataclass(frozen=True)
-class Labeller:
+class Labeller(SequencePredictor):
     """A sequence model without label bigrams; ``of_root`` and ``of_words`` are the labels seen
     below the root and below words.
     """
@@ -67,6 +47,21 @@ class Labeller:
     model: SequenceModel
     of_root: tuple[int, ...]
     of_words: tuple[int, ...]
+
+    name = "labeller"
+    layers = ("deprels",)
+
+    def annotate(self, request: Request) -> dict[str, Values]:
+        """See ``pipeline.components.Component``: the labels of the arcs that were found."""
+        heads, limits = request.found["heads"].values, request.limits.get("deprels")
+        if not request.asked:
+            return {"deprels": Values(self.predict(request.words, heads, request.columns, limits))}
+        found = self.predict_with_probabilities(request.words, heads, request.columns, limits)
+        return {"deprels": Values(*found)}
+
+    def part_labels(self, layer: str, labels: Mapping[str, Vocabulary]) -> Sequence[str | None]:
+        """The text of each label."""
+        return labels[layer].strings
 
     def predict(
         self, words: Words, heads: Ints, columns: Columns, allowed: AllowedLabels | None = None
@@ -88,14 +83,10 @@ class Labeller:
         probabilities = self.model.probabilities(values, words.starts, candidates, labels)
         return LabelsWithProbabilities(labels, probabilities)
 
-    @property
-    def temperature(self) -> float:
-        """The temperature of the probabilities."""
-        return self.model.temperature
-
-    def with_temperature(self, temperature: float) -> Labeller:
-        """The same labeller with probabilities from scores divided by a temperature."""
-        return replace(self, model=self.model.with_temperature(temperature))
+    def over(self, columns: Columns) -> Labeller:
+        """The same labeller over columns that extend its own; new labels score 0."""
+        n_labels = len(columns.labels["deprels"])
+        return replace(self, model=self.model.over(tree_column_names(columns), n_labels))
 
     def _candidates(self, heads: Ints, allowed: AllowedLabels | None) -> Candidates:
         candidates = lay_out([self.of_words, self.of_root], (heads == 0).astype(np.int32))
@@ -110,16 +101,156 @@ class Labeller:
         }
 
     @classmethod
-    def from_payload(cls, stored: Stored, columns: Columns) -> Labeller:
+    def from_payload(cls, stored: Stored, columns: Columns, section: str = "") -> Labeller:
         """The labeller over the columns of its model.
 
         Raises:
             Misfit: content that the declaration does not allow, or columns that it needs are not
                 in the model.
         """
+        stored.require("deprels" in columns.labels, "", "labels of deprels", "none")
         n_labels = len(columns.labels["deprels"])
         read = stored.read(STORED_LABELLER, labels=n_labels)
         missing = [name for name in LABELLER_INPUTS if name not in columns.names]
         stored.require(not missing, "", f"a model with the columns {', '.join(missing)}", "others")
         model = SequenceModel.from_payload(read["model"], tree_column_names(columns), n_labels)
         return cls(model, tuple(read["of_root"]), tuple(read["of_words"]))
+
+
+def tree_columns(classes: Sequence[str]) -> tuple[str, ...]:
+    """The columns of the tree; all relatives have these columns of word classes."""
+    return (
+        *(f"head_{name}" for name in (*_OF_HEAD, *classes)),
+        *(f"{relative}_{name}" for relative in _RELATIVES for name in (*_OF_KIN, *classes)),
+        *_MEASURES,
+    )
+
+
+class _Kin(NamedTuple):
+    """For each word the row of each relative (the number of words if there is none), and its number
+    of children.
+
+    ``inner`` and ``outer`` are the nearest sibling towards the head and away from it, on the same
+    side of the head; ``first`` and ``last`` are the leftmost and the rightmost child.
+    """
+
+    head: Longs
+    grand: Longs
+    inner: Longs
+    outer: Longs
+    first: Longs
+    last: Longs
+    lefts: Longs
+    rights: Longs
+
+
+def tree_column_names(columns: Columns) -> tuple[str, ...]:
+    """The columns of words, then the columns of the tree."""
+    return (*columns.names, *tree_columns(columns.class_names))
+
+
+def tree_values(words: Words, heads: Ints, columns: Columns) -> Ints:
+    """Values of shape (words, columns); ``heads`` are positions in the sentence, 0 for the root, -1
+    (missing) as the root.
+    """
+    n, classes = len(words.form_ids), columns.class_names
+    begins = np.repeat(words.starts[:-1], np.diff(words.starts))
+    kin = _find_kin(begins + np.maximum(heads, 0) - 1, heads <= 0, words.starts)
+    values = np.empty((n, len(tree_column_names(columns))), dtype=np.int32)
+    relatives = (kin.grand, kin.inner, kin.outer, kin.first, kin.last)
+    _fill_values(
+        words.values,
+        np.array([columns.number(name) for name in (*_OF_HEAD, *classes)], dtype=np.int64),
+        np.array([columns.number(name) for name in (*_OF_KIN, *classes)], dtype=np.int64),
+        kin.head,
+        relatives,
+        kin.lefts,
+        kin.rights,
+        values,
+    )
+    return values
+
+
+@njit
+def _fill_values(
+    words: Ints,
+    of_head: Longs,
+    of_kin: Longs,
+    heads: Longs,
+    relatives: tuple[Longs, Longs, Longs, Longs, Longs],
+    lefts: Longs,
+    rights: Longs,
+    values: Ints,
+) -> None:
+    """Fill the columns of words and of the tree; ``of_head`` and ``of_kin`` are the columns of
+    words that are repeated from relatives.
+    """
+    n, n_columns = words.shape
+    for k in range(n):
+        copy_numbers(words[k], values[k, :n_columns])
+        place = n_columns
+        for column in of_head:
+            values[k, place] = words[heads[k], column] if heads[k] < n else BOUNDARY
+            place += 1
+        for rows in relatives:
+            for column in of_kin:
+                values[k, place] = words[rows[k], column] if rows[k] < n else BOUNDARY
+                place += 1
+        side, distance = 2, 0
+        if heads[k] < n:
+            side = 1 if heads[k] < k else 0
+            while distance < _DISTANCES.shape[0] and _DISTANCES[distance] < abs(heads[k] - k):
+                distance += 1
+        values[k, place] = side + FIRST_VALUE
+        values[k, place + 1] = 3 * distance + side + FIRST_VALUE
+        values[k, place + 2] = min(lefts[k], 4) + FIRST_VALUE
+        values[k, place + 3] = min(rights[k], 4) + FIRST_VALUE
+
+
+def _find_kin(heads: Longs, at_root: Mask, starts: Longs) -> _Kin:
+    n = len(heads)
+    table = np.full((5, n + 1), n, dtype=np.int64)
+    counts = np.zeros((2, n + 1), dtype=np.int64)
+    rows = np.where(at_root, n, heads)
+    _fill_kin(rows, starts, table, counts)
+    return _Kin(rows, *table[:, :n], *counts[:, :n])
+
+
+@njit
+def _fill_kin(
+    heads: Longs,
+    starts: Longs,
+    table: Longs,
+    counts: Longs,
+) -> None:
+    """``table`` has a row for grand, inner, outer, first, last; ``counts`` for left and right
+    children.
+    """
+    n = heads.shape[0]
+    latest = np.full(
+        n + 1, n, dtype=np.int64
+    )  # the child of each head that was met last on the side at hand
+    for i in range(starts.shape[0] - 1):
+        for k in range(starts[i], starts[i + 1]):
+            head = heads[k]
+            if head == n:
+                continue
+            table[0, k] = heads[head]
+            if table[3, head] == n:
+                table[3, head] = k
+            table[4, head] = k
+            if k < head:
+                counts[0, head] += 1
+            else:
+                counts[1, head] += 1
+            before = latest[head]
+            if before != n and (before < head) == (k < head):
+                # of two neighbours on one side, the one nearer to the head is the inner sibling of
+                # the other
+                if k < head:
+                    table[1, before] = k
+                    table[2, k] = before
+                else:
+                    table[1, k] = before
+                    table[2, before] = k
+            latest[head] = k

@@ -15,11 +15,10 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from egparse.features.index import KeyIndex
-from egparse.features.sequence import Division, WeightRows, rows_of
+from egparse.features.sequence import WeightRows, rows_of
 from egparse.features.tag_dictionary import TagDictionary, suffixes_of
-from egparse.features.templates import compile_templates
 from egparse.learners.offset_problem import scores_of
-from egparse.sequences.sequence_model import SequenceModel
+from egparse.sequences.model import SequenceModel
 from egparse.sequences.sequence_problem import SequenceProblem
 from egparse.types import Longs, Mask, Singles, UInt64s
 
@@ -29,28 +28,6 @@ and finite in every product.
 """
 
 Sorted = TypeVar("Sorted", UInt64s, Longs)
-
-
-def extend_model(
-    model: SequenceModel,
-    columns: tuple[str, ...],
-    n_labels: int,
-    division: Division | None = None,
-) -> SequenceModel:
-    """The same model over more columns and a larger label set; new labels score 0.
-
-    Labels that are divided get a new ``division``, in which known parts and classes keep their
-    numbers; of new labels, only new parts and classes score 0.
-    """
-    more = (n_labels if division is None else division.n_classes) - len(model.opening)
-    return replace(
-        model,
-        templates=compile_templates(model.templates.texts, columns, model.templates.pads),
-        transitions=np.pad(model.transitions, (0, more)),
-        opening=np.pad(model.opening, (0, more)),
-        divided=model.divided if division is None else division.parts,
-        classes=model.classes if division is None else division.classes,
-    )
 
 
 class WarmStart(NamedTuple):

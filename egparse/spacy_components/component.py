@@ -172,7 +172,13 @@ class EgparsePipe(LearningPipe, Pipe):
                 return model.fixed_by_exceptions(batch[chosen], tags)
 
         return predict_forms(
-            *(model, sentences, self.layers, given, self.asked, self.n_words), constrain=excepted
+            model.components,
+            sentences,
+            self.layers,
+            given,
+            self.asked,
+            self.n_words,
+            constrain=excepted,
         )
 
     @property

@@ -248,7 +248,7 @@ def _write(
     nlp = _pipeline(model, stored)
     components = tuple(nlp.pipe_names)
     meta = {**nlp.meta, **_meta(read_model_header(stored), facts, name, version)}
-    splits = model.tokeniser is not None
+    splits = "tokeniser" in model.components
     nlp.to_disk(pipeline, exclude=(*components, *((models.TOKENIZER,) if splits else ())))
     config = nlp.config.copy()
     for component in components:
@@ -284,7 +284,7 @@ def _pipeline(model: Model, stored: Path) -> Language:
 
 def _settings(model: Model, stored: Path) -> dict[str, Any]:
     """The settings of a pipeline whose text is split by the model, if it can."""
-    if model.tokeniser is None:
+    if "tokeniser" not in model.components:
         return {}
     tokenizer = {"@tokenizers": "egparse.Tokenizer.v1", "model": str(stored)}
     return {"nlp": {"tokenizer": tokenizer}}

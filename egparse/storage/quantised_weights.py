@@ -21,7 +21,7 @@ Bytes = npt.NDArray[np.int8]
 
 MIN_BITS, MAX_BITS = 8, 28
 """A table has 2^8 to 2^28 weights: the features of an arc are combined with numbers of up to 8 bits
-(``features.labelled_arcs``).
+(``features.arcs``).
 """
 
 _STEPS = 127

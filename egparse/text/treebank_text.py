@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from egparse.evaluation.bootstrap import Units
 from egparse.sentences import Sentence
 from egparse.surface import SPACE_AFTER_NO, blanks_after
 from egparse.text.splitting.columns import Paragraph
@@ -16,6 +17,11 @@ MIN_SENTENCES = 30
 """A splitter is trained on at least so many sentences that start inside a paragraph."""
 
 _MARKS = ("# newpar", "# newdoc")
+MIN_UNITS = 30
+"""Documents or paragraphs are resampled if there are so many: fewer give too few different samples
+for the ends of an interval.
+"""
+
 _RUNNING_TEXT = ("conllu", "conllx")
 _BLANK_LINE = "\n\n"
 _TEXT = "# text = "
@@ -215,3 +221,22 @@ def raw_text(sentences: Sequence[Sentence]) -> str:
         ).strip()
         for paragraph in paragraphs_of(sentences)
     )
+
+
+def resampled_units(sentences: Sequence[Sentence]) -> Units | None:
+    """What is resampled where sentences have to be found, because an error in one may spoil its
+    neighbours: documents, or paragraphs, if there are ``MIN_UNITS``; else None, sentences.
+    """
+    opens = [sentence.opens_document for sentence in sentences]
+    if sum(opens) >= MIN_UNITS:
+        return Units("document", _numbered(opens))
+    paragraphs = paragraphs_of(sentences)
+    if len(paragraphs) >= MIN_UNITS:
+        lengths = [len(paragraph) for paragraph in paragraphs]
+        return Units("paragraph", np.repeat(np.arange(len(lengths)), lengths))
+    return None
+
+
+def _numbered(opens: Sequence[bool]) -> Longs:
+    """The number of each sentence's unit; what stands before the first mark belongs to it."""
+    return np.maximum(np.cumsum(np.array(opens, dtype=np.int64)) - 1, 0)

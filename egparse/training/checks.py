@@ -14,6 +14,7 @@ from egparse.config.reading import check_config, config_as_table
 from egparse.config.sections import AUTO, JackknifeConfig, TrainConfig
 from egparse.errors import ConfigError
 from egparse.features.arcs import compile_arc_templates
+from egparse.features.default_templates import ARC_LABEL_TEMPLATES, ARC_TEMPLATES
 from egparse.features.pairs import (
     GRANDPARENT_PLACES,
     SIBLING_PLACES,
@@ -30,10 +31,9 @@ from egparse.fitting.choose_learner import (
 )
 from egparse.fitting.task import not_annotated
 from egparse.layers import EXPANDER, LEMMAS, MORPHOLOGY, SUPERTAGS, TAG_LAYERS
-from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, arc_column_names
-from egparse.parsing.second_order.features import LABEL_TEMPLATES
+from egparse.parsing.columns import BETWEEN, arc_column_names
 from egparse.sentences import MISSING_HEAD, Sentence
-from egparse.sequences.tree_columns import tree_columns
+from egparse.sequences.labeller import tree_columns
 from egparse.text.splitting.columns import COLUMNS as SPLITTER_COLUMNS
 from egparse.text.splitting.language import check_language, find_language
 from egparse.text.tokenising.columns import COLUMNS as TOKENISER_COLUMNS
@@ -166,7 +166,7 @@ def _check_templates(config: TrainConfig) -> None:
     with_defaults = replace(
         parser,
         templates=parser.templates or ARC_TEMPLATES,
-        label_templates=parser.label_templates or LABEL_TEMPLATES,
+        label_templates=parser.label_templates or ARC_LABEL_TEMPLATES,
     )
     for name, compiled in (
         ("templates", arcs),

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from egparse.config.sections import TrainConfig
 from egparse.errors import ConfigError
 from egparse.evaluation.report import annotated_layers as layers_with_values
 from egparse.evaluation.words import place_of
+from egparse.features.default_templates import LABEL_TEMPLATES
 from egparse.features.form_statistics import COLUMNS as STATISTICS
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.forms import OBSERVABLES, Lexicon
@@ -31,9 +33,7 @@ from egparse.parsing.columns import PARSER_INPUTS
 from egparse.parsing.second_order.training import templates_of
 from egparse.schemes import OUTSIDE
 from egparse.sentences import MISSING, Sentence
-from egparse.sequences.labeller import LABEL_TEMPLATES
-from egparse.sequences.supertags import supertags_of
-from egparse.sequences.tree_columns import LABELLER_INPUTS
+from egparse.sequences.labeller import LABELLER_INPUTS
 from egparse.types import Mask
 
 CountForms = Callable[[Mask | None], FormStatistics]
@@ -238,8 +238,8 @@ def supertag_labels(
         return None
     if any(MISSING in sentence.deprels for sentence in sentences):
         return None
-    tags = [tag for sentence in sentences for tag in supertags_of(sentence)]
-    return Vocabulary.of(tags) if all(tags) else None
+    tags = [sentence.supertags for sentence in sentences if len(sentence)]
+    return Vocabulary.of(chain.from_iterable(tags)) if all(tags) else None
 
 
 def named_columns(

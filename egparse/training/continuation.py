@@ -29,16 +29,12 @@ from egparse.fitting.choose_learner import check_continues
 from egparse.fitting.jobs import present_jobs, working_with
 from egparse.fitting.progress import Listener, silent
 from egparse.fitting.task import fit
-from egparse.layers import MORPHOLOGY, SUPERTAGS, TAG_LAYERS
+from egparse.layers import MORPHOLOGY, TAG_LAYERS
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.second_order.parser import SecondOrderParser
-from egparse.pipeline.annotate import Predictors
+from egparse.pipeline.components import PARSER, Components
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.sequences.joint.task import over
-from egparse.sequences.lemmas.task import over_lexicon
-from egparse.sequences.tree_columns import tree_column_names
-from egparse.sequences.warm_start import extend_model
 from egparse.text.exceptions.table import AUTO, read_exceptions
 from egparse.training.checks import check_for_corpus, check_settings, with_language
 from egparse.training.columns import (
@@ -138,7 +134,7 @@ def _refuse_other_taggers(base: Model, before: TrainConfig, config: TrainConfig,
     """Raise ConfigError for settings of taggers of single layers where one tagger of the base has
     these layers, or the other way round.
     """
-    joint = _joint(base)
+    joint = _joint(base.components)
     for section in (*joint, *(() if joint else (MORPHOLOGY,))):
         if _without_learner(getattr(config, section)) != _without_learner(getattr(before, section)):
             tagged = f"one tagger of {', '.join(joint)}" if joint else "a tagger for each layer"
@@ -154,9 +150,9 @@ def _without_learner(settings: LearningConfig) -> LearningConfig:
     return replace(settings, learner="")
 
 
-def _joint(base: Predictors) -> tuple[str, ...]:
+def _joint(base: Components) -> tuple[str, ...]:
     """The layers that one tagger of the base predicts together."""
-    return () if base.morphology is None else base.morphology.layers
+    return base[MORPHOLOGY].layers if MORPHOLOGY in base else ()
 
 
 def _names_tables(table: Mapping[str, Any]) -> bool:
@@ -189,7 +185,7 @@ def continue_training(
     config = with_language(check_settings(config), sentences)
     kept = [sentence for sentence in sentences if len(sentence)]
     layers = layers_to_continue(base.model, kept, config)
-    joint = tuple(layer for layer in _joint(base.model) if layer in layers)
+    joint = tuple(layer for layer in _joint(base.model.components) if layer in layers)
     if lacking := lacking_layers(kept, joint):
         raise EgparseError(
             f"expected a tag in {', '.join(joint)} for every word, for one tagger of the base "
@@ -210,7 +206,7 @@ def continue_training(
     corpus = Corpus(kept, list(dev), layers, None, held_out)
     in_force = _in_force(base.model, config)
     columns = extend_columns(base.model.columns, base.model.layers, kept, layers, in_force, joint)
-    extended = over_columns(base.model, columns)
+    extended = base.model.components.over(columns)
     count = _counting(base.model, corpus, columns)
     run = Run(
         *(corpus, in_force, columns, count, listener, extended, joint),
@@ -247,7 +243,7 @@ def layers_to_continue(
         annotated = set(annotated_layers(sentences))
         config = replace(config, layers=tuple(set(config.layers) & annotated))
     found = layers_to_train(sentences, config)
-    joint = _joint(base)
+    joint = _joint(base.components)
     if not set(joint) <= set(found):
         others = set(found) - set(joint)
         if set(joint) & set(found) and (asked or not others):
@@ -274,46 +270,7 @@ def layers_to_continue(
 def _is_read(layer: str, base: Model, config: TrainConfig) -> bool:
     """Whether other layers of the base have a column for it."""
     others = [other for other in base.layers if other != layer]
-    return layer in TAG_LAYERS and layer in named_columns(others, config, _joint(base))
-
-
-def over_columns(base: Predictors, columns: Columns) -> Predictors:
-    """Predictors over columns that extend theirs; what is new scores 0."""
-    labels = {layer: len(known) for layer, known in columns.labels.items()}
-    labeller = base.labeller
-    if labeller is not None:
-        names = tree_column_names(columns)
-        model = extend_model(labeller.model, names, labels["deprels"])
-        labeller = replace(labeller, model=model)
-    taggers = {
-        layer: replace(tagger, model=extend_model(tagger.model, columns.names, labels[layer]))
-        for layer, tagger in base.taggers.items()
-    }
-    morphology = base.morphology
-    if morphology is not None:
-        morphology = over(morphology, morphology.combinations, columns)
-    supertagger = base.supertagger
-    if supertagger is not None:
-        model = extend_model(supertagger.model, columns.names, labels[SUPERTAGS])
-        supertagger = replace(supertagger, model=model)
-    parser = base.parser and _over(base.parser, columns)
-    return Predictors(
-        columns,
-        taggers,
-        parser,
-        labeller,
-        morphology=morphology,
-        lemmatiser=base.lemmatiser and over_lexicon(base.lemmatiser, columns.names),
-        supertagger=supertagger,
-    )
-
-
-def _over(parser: Parser | SecondOrderParser, columns: Columns) -> Parser | SecondOrderParser:
-    """The same parser over columns in which the columns that it reads keep their numbers."""
-    if isinstance(parser, SecondOrderParser):
-        pruner = parser.pruner
-        return replace(parser, pruner=replace(pruner, columns=pruner.columns.over(columns)))
-    return replace(parser, columns=parser.columns.over(columns))
+    return layer in TAG_LAYERS and layer in named_columns(others, config, _joint(base.components))
 
 
 def _counting(base: Model, corpus: Corpus, columns: Columns) -> CountForms:
@@ -335,7 +292,7 @@ def _counting(base: Model, corpus: Corpus, columns: Columns) -> CountForms:
 def _merged(
     base: Base,
     trained_model: Model,
-    extended: Predictors,
+    extended: Components,
     trained: Sequence[str],
     config: TrainConfig,
 ) -> Model:
@@ -345,15 +302,7 @@ def _merged(
     kept = [layer for layer in before.layers if layer not in trained]
     model = replace(
         trained_model,
-        taggers={**extended.taggers, **trained_model.taggers},
-        morphology=trained_model.morphology or extended.morphology,
-        lemmatiser=trained_model.lemmatiser or extended.lemmatiser,
-        supertagger=extended.supertagger,
-        parser=trained_model.parser or extended.parser,
-        labeller=trained_model.labeller or extended.labeller,
-        splitter=before.splitter,
-        tokeniser=before.tokeniser,
-        expander=before.expander,
+        components=extended.with_components(*trained_model.components),
         record={**trained_model.record, "bases": bases},
         config_table=_config_table(before, trained, config),
     )
@@ -365,7 +314,7 @@ def _merged(
 
 def _config_table(base: Model, trained: Sequence[str], config: TrainConfig) -> dict[str, Any]:
     """The given settings, but the base's in the sections of layers that were not trained."""
-    sections = {section_of(layer, _joint(base)) for layer in trained}
+    sections = {section_of(layer, _joint(base.components)) for layer in trained}
     if "heads" in trained:
         sections.add("pruner")
     kept = _sections(base) - sections
@@ -383,7 +332,7 @@ def _in_force(base: Model, config: TrainConfig) -> TrainConfig:
         for section, learning in learning_sections(config)
         if section in _sections(base) | {"pruner"}
     }
-    if isinstance(base.parser, Parser) and config.parser.order == 2:
+    if isinstance(base.components.get(PARSER), Parser) and config.parser.order == 2:
         changed["parser"] = _as_arc_factored(config.parser, changed["pruner"])
     return replace(config, **changed)
 
@@ -397,8 +346,9 @@ def _as_arc_factored(parser: ParserConfig, pruner: PrunerConfig) -> ParserConfig
 
 def _sections(base: Model) -> set[str]:
     """The sections of the configuration for the predictors of the base."""
-    sections = {section_of(layer, _joint(base)) for layer in base.layers}
-    return sections | ({"pruner"} if isinstance(base.parser, SecondOrderParser) else set())
+    sections = {section_of(layer, _joint(base.components)) for layer in base.layers}
+    has_pruner = isinstance(base.components.get(PARSER), SecondOrderParser)
+    return sections | ({"pruner"} if has_pruner else set())
 
 
 def _shown(value: Any) -> str:

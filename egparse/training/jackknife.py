@@ -12,7 +12,7 @@ from egparse.fitting.checkpoints.journal import Journal
 from egparse.fitting.jobs import in_threads
 from egparse.fitting.optimise import naming
 from egparse.fitting.progress import Listener, Step
-from egparse.sequences.tagger_task import TaggerTask
+from egparse.sequences.tagging import TaggerTask
 from egparse.types import Ints, Longs
 
 
@@ -48,7 +48,7 @@ def jackknife(
         outside = part.select(fold_of == fold)
         with naming(name):
             tagger = task.on_sentences(fold_of != fold).prepare(settings).after(config.passes)
-        return outside.rows, tagger.predict(outside.part.words)
+        return outside.rows, tagger.choose(outside.part.words)
 
     # in a thread a fold is learned by one job: the tags do not depend on how many there are
     for fold, (rows, tags) in enumerate(in_threads(of_fold, range(done, folds)), done):

@@ -9,7 +9,7 @@ from egparse.config.sections import TrainConfig
 from egparse.errors import ConfigError
 from egparse.fitting.task import not_annotated
 from egparse.sentences import MISSING, Sentence
-from egparse.sequences.joint.morphology import MOST_COMBINATIONS
+from egparse.sequences.combinations import MOST_COMBINATIONS
 
 
 def layers_together(

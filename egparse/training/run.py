@@ -35,18 +35,15 @@ from egparse.parsing.arc_training import (
 from egparse.parsing.partial_trees import complete_by_parser, headed_sentences, known_heads
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.parsing.second_order.training import SecondOrderTask, check_second_order
-from egparse.pipeline.annotate import Predictors
+from egparse.pipeline.components import LABELLER, PARSER, Components
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.sequences.joint.morphology import MorphologyTagger
-from egparse.sequences.joint.task import MorphologyTask, combinations_of, over
 from egparse.sequences.labeller import Labeller
-from egparse.sequences.labeller_task import DevelopmentTrees, LabellerTask
-from egparse.sequences.lemmas.lemmatiser import Lemmatiser
-from egparse.sequences.lemmas.task import LemmaTask
-from egparse.sequences.supertags import SupertagTask
+from egparse.sequences.labelling import DevelopmentTrees, LabellerTask
+from egparse.sequences.lemmatiser import Lemmatiser
+from egparse.sequences.lemmatising import LemmaTask
 from egparse.sequences.tagger import Tagger
-from egparse.sequences.tagger_task import TaggerTask
+from egparse.sequences.tagging import TaggerTask, combinations_of
 from egparse.storage import scratch
 from egparse.text.exceptions.table import Exceptions, read_exceptions
 from egparse.text.splitting.splitter import Splitter
@@ -189,13 +186,13 @@ class Run:
     columns: Columns
     count: CountForms
     listener: Listener
-    base: Predictors | None = None
+    base: Components | None = None
     joint: tuple[str, ...] = ()
     journal: Journal | None = None
     exceptions: Exceptions | None = None
     aside: Aside = field(default_factory=Aside)
     taggers: dict[str, Tagger] = field(default_factory=dict)
-    morphology: MorphologyTagger | None = None
+    morphology: Tagger | None = None
     lemmatiser: Lemmatiser | None = None
     supertagger: Tagger | None = None
     parser: Parser | SecondOrderParser | None = None
@@ -212,8 +209,9 @@ class Run:
         self._fold_of = deal(self.corpus.train, max(1, self.config.jackknife.folds))
         if self.columns.statistics is not None:
             self._count_in_other_folds()
-        self.base_taggers = {} if self.base is None else dict(self.base.taggers)
-        self.base_morphology = None if self.base is None else self.base.morphology
+        base = self.base or Components(self.columns)
+        self.base_taggers = {layer: base[layer] for layer in TAG_LAYERS if layer in base}
+        self.base_morphology = base.get(MORPHOLOGY)
 
     def _part(self, sentences: Sequence[Sentence]) -> Part:
         words = self.columns.words(sentence.forms for sentence in sentences)
@@ -270,7 +268,7 @@ class Run:
                 self._tag(layer, method)
             elif layer in self.base_taggers:
                 tagger = self.base_taggers[layer]
-                self._see_tags(layer, tagger.predict(self.train.words), tagger)
+                self._see_tags(layer, tagger.choose(self.train.words), tagger)
         if LEMMAS in self.corpus.layers:
             task = self.lemma_task()
             self.aside.start(lambda: self._lemmatise(task, method), beside=heads is not None)
@@ -303,7 +301,7 @@ class Run:
 
     def _split(self, paragraphs: SplitterParts, method: Method) -> None:
         tables = self.columns.class_tables
-        task = SplitterTask(paragraphs, self.config.splitter, self.config.seed, tables)
+        task = SplitterTask(paragraphs, tables, config=self.config.splitter, seed=self.config.seed)
         best = method(task)
         if best is not None:
             self.splitter = best.predictor
@@ -316,9 +314,9 @@ class Run:
             self.columns,
             self.train,
             self.dev,
-            getattr(self.config, layer),
-            self.config.seed,
-            self.base_taggers.get(layer),
+            config=getattr(self.config, layer),
+            seed=self.config.seed,
+            base=self.base_taggers.get(layer),
         )
 
     def _tag(self, layer: str, method: Method) -> None:
@@ -342,8 +340,10 @@ class Run:
 
     def lemma_task(self) -> LemmaTask:
         """The task of lemmas, on the words with the tags that they have so far."""
-        base, config = None if self.base is None else self.base.lemmatiser, self.config
-        return LemmaTask(self.columns, self.train, self.dev, config.lemmas, config.seed, base)
+        base, config = None if self.base is None else self.base.get(LEMMAS), self.config
+        return LemmaTask(
+            self.columns, self.train, self.dev, config=config.lemmas, seed=config.seed, base=base
+        )
 
     def _lemmatise(self, task: LemmaTask, method: Method) -> None:
         best = method(task)
@@ -357,29 +357,26 @@ class Run:
         best = method(task)
         if best is None:
             return
-        self.morphology = task.joined(best.predictor)
-        facts = {
-            "scores": task.scores(best.predictor),
-            "combinations": len(task.combinations.numbers),
-        }
-        self.morphology = task.joined(self._finished(task, best, **facts))
+        self.morphology = best.predictor
+        facts = {"scores": task.scores(best.predictor), "combinations": len(task.labels)}
+        self.morphology = self._finished(task, best, **facts)
         if any(self._is_read_later(layer) for layer in self.joint):
             predicted = self._jackknifed(task)
-            self._see_together(task.combinations.in_layers(predicted), self.morphology)
+            self._see_together(self.morphology.in_layers(predicted), self.morphology)
 
-    def morphology_task(self) -> MorphologyTask:
+    def morphology_task(self) -> TaggerTask:
         """The task of the layers that are learned together."""
         base, config = self.base_morphology, self.config.morphology
         combinations = combinations_of(self.columns, self.train, self.joint, config, base)
-        return MorphologyTask(
+        return TaggerTask(
             MORPHOLOGY,
             self.columns,
             self.train,
             self.dev,
-            config,
-            self.config.seed,
-            None if base is None else over(base, combinations, self.columns).tagger,
-            combinations=combinations,
+            combinations,
+            config=config,
+            seed=self.config.seed,
+            base=None if base is None else base.over(self.columns, combinations),
         )
 
     def _jackknifed(self, task: TaggerTask) -> Ints:
@@ -389,9 +386,9 @@ class Run:
 
     def _see_tags(self, layer: str, predicted: Ints, tagger: Tagger) -> None:
         """Give later tasks these tags in training, and the tagger's in development."""
-        self._see(layer, predicted, tagger.predict(self.dev.words))
+        self._see(layer, predicted, tagger.choose(self.dev.words))
 
-    def _see_together(self, predicted: Mapping[str, Ints], tagger: MorphologyTagger) -> None:
+    def _see_together(self, predicted: Mapping[str, Ints], tagger: Tagger) -> None:
         """Give later tasks the tags of several layers, as ``_see_tags`` those of one."""
         labels = tagger.predict(self.dev.words)
         for layer in tagger.layers:
@@ -413,7 +410,7 @@ class Run:
 
     @property
     def _base_parser(self) -> Parser | SecondOrderParser | None:
-        return None if self.base is None else self.base.parser
+        return None if self.base is None else self.base.get(PARSER)
 
     def gold_heads(self) -> GoldHeads:
         """The gold heads of both parts; of training those of the sentences that have some.
@@ -450,13 +447,13 @@ class Run:
     def _tag_super(self, method: Method) -> None:
         """Give words their supertags; those of a base are predicted as they are."""
         if self.base is not None:
-            self.supertagger = self.base.supertagger
+            self.supertagger = self.base.get(SUPERTAGS)
             if self.supertagger is not None:
-                of_train = self.supertagger.predict(self.train.words)
+                of_train = self.supertagger.choose(self.train.words)
                 self._see_tags(SUPERTAGS, of_train, self.supertagger)
             return
         settings, seed = self.config.supertags, self.config.seed
-        task = SupertagTask(SUPERTAGS, self.columns, self.train, self.dev, settings, seed)
+        task = TaggerTask(SUPERTAGS, self.columns, self.train, self.dev, config=settings, seed=seed)
         if (best := method(task)) is None:
             return
         self.supertagger = best.predictor
@@ -512,10 +509,10 @@ class Run:
             self.dev,
             DevelopmentTrees(predicted_heads(parser, self.dev.words), heads.dev),
             heads.is_scored,
-            self.config.labeller,
-            self.config.seed,
-            None if self.base is None else self.base.labeller,
-            known=None if known is None else np.concatenate(known),
+            None if known is None else np.concatenate(known),
+            config=self.config.labeller,
+            seed=self.config.seed,
+            base=None if self.base is None else self.base.get(LABELLER),
         )
         best = method(task)
         if best is not None:
@@ -552,32 +549,22 @@ class Run:
             "tasks": {name: self.records[name] for name in _RECORDS if name in self.records},
             **record_of_classes(self.columns),
         }
-        predictors = Predictors(
-            self.columns,
-            self.taggers,
-            self.parser,
-            self.labeller,
-            morphology=self.morphology,
-            lemmatiser=self.lemmatiser,
-        )
+        components = self.components()
         return Model(
-            columns=self.columns,
-            taggers=self.taggers,
-            parser=self.parser,
-            labeller=self.labeller,
-            morphology=self.morphology,
-            lemmatiser=self.lemmatiser,
-            supertagger=self.supertagger,
+            components,
             language=self.config.language,
             record=record,
             config_table=config_of_model(self.config),
-            splitter=self.splitter,
-            tokeniser=self.tokeniser,
-            expander=self.expander,
             exceptions=self.exceptions,
             probabilistic=tuple(
                 layer
-                for layer in predictors.layers
+                for layer in components.layers
                 if is_probabilistic(getattr(self.config, section_of(layer, self.joint)))
             ),
         )
+
+    def components(self) -> Components:
+        """What has been learned so far."""
+        others = (self.morphology, self.lemmatiser, self.supertagger, self.parser, self.labeller)
+        of_text = (self.tokeniser, self.splitter, self.expander)
+        return Components.of(self.columns, (*of_text, *self.taggers.values(), *others))

@@ -42,25 +42,21 @@ from egparse.parsing.arc_parser import Parser
 from egparse.parsing.arc_training import ArcParserTask, GoldHeads, choose_trees
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.parsing.second_order.training import SecondOrderTask, check_second_order
-from egparse.pipeline.annotate import Predictors
+from egparse.pipeline.components import LABELLER, PARSER, Components
 from egparse.pipeline.model import Model
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
-from egparse.sequences.joint.morphology import MorphologyTagger
-from egparse.sequences.joint.task import MorphologyTask, over
 from egparse.sequences.labeller import Labeller
-from egparse.sequences.labeller_task import DevelopmentTrees, LabellerTask
-from egparse.sequences.lemmas.lemmatiser import Lemmatiser
-from egparse.sequences.lemmas.task import LemmaTask
-from egparse.sequences.sequence_model import without_small_weights
+from egparse.sequences.labelling import DevelopmentTrees, LabellerTask
+from egparse.sequences.lemmatiser import Lemmatiser
+from egparse.sequences.lemmatising import LemmaTask
 from egparse.sequences.tagger import Tagger
-from egparse.sequences.tagger_task import TaggerTask
+from egparse.sequences.tagging import TaggerTask
 from egparse.storage.quantised_weights import quantise
 from egparse.text.exceptions.table import read_exceptions
 from egparse.text.splitting.splitter import Splitter
 from egparse.text.splitting.training import SplitterTask
 from egparse.training.columns import build_columns, record_of_classes
 from egparse.training.columns_with_base import extend_columns, in_lower_case
-from egparse.training.continuation import over_columns
 from egparse.training.text import splitter_parts
 from egparse.types import Ints, Mask
 
@@ -97,15 +93,7 @@ class StepLearner:
             strength = STRENGTH if model.record.get("tasks") else 1.0
         self.origin, self.strength = model, strength
         self.config = check_config(model.config_table, "the model")
-        self.predictors = Predictors(
-            model.columns,
-            model.taggers,
-            model.parser,
-            model.labeller,
-            morphology=model.morphology,
-            lemmatiser=model.lemmatiser,
-            supertagger=model.supertagger,
-        )
+        self.predictors = model.components
         self.steps = self.sentences = 0
         self._model: Model | None = model
 
@@ -140,7 +128,7 @@ class StepLearner:
         words = columns.words([sentence.forms for sentence in batch])
         part = Part(batch, columns.with_input(words, batch, self.layers))
         losses: dict[str, float] = {}
-        morphology = self.predictors.morphology
+        morphology = self.predictors.get(MORPHOLOGY)
         if morphology is not None:
             found = morphology.predict(part.words)
             if set(morphology.layers) & set(chosen):
@@ -148,18 +136,18 @@ class StepLearner:
             for layer, tags in found.items():
                 part = part._replace(words=columns.with_tags(part.words, layer, tags))
         for layer in TAG_LAYERS:
-            if layer in self.predictors.taggers:
-                tagger = self.predictors.taggers[layer]
-                tags = tagger.predict(part.words)
+            if layer in self.predictors:
+                tagger = self.predictors[layer]
+                tags = tagger.choose(part.words)
                 if layer in chosen:
                     losses |= self._tag(layer, tagger, part)
                 part = part._replace(words=columns.with_tags(part.words, layer, tags))
         if LEMMAS in chosen:
             losses |= self._lemmatise(part)
         if "heads" in chosen or "deprels" in chosen:
-            supertagger = self.predictors.supertagger
+            supertagger = self.predictors.get(SUPERTAGS)
             if supertagger is not None:  # it stays as it was trained
-                tags = supertagger.predict(part.words)
+                tags = supertagger.choose(part.words)
                 part = part._replace(words=columns.with_tags(part.words, SUPERTAGS, tags))
             losses |= self._parse(part, chosen)
         self.steps += 1
@@ -202,7 +190,7 @@ class StepLearner:
         return len(new) if layer != "spans" else len({label[2:] for label in new})
 
     def _set_columns(self, columns: Columns) -> None:
-        self.predictors = over_columns(self.predictors, columns)
+        self.predictors = self.predictors.over(columns)
 
     def _extend(self, batch: Sequence[Sentence], layers: Sequence[str]) -> None:
         """Make room for the words and labels of a batch."""
@@ -223,32 +211,30 @@ class StepLearner:
             self.predictors.columns,
             part,
             _nothing(self.predictors.columns),
-            settings,
-            self._seed,
-            tagger,
+            config=settings,
+            seed=self._seed,
+            base=tagger,
             in_full=True,
         )
         learned = _step(task.prepare(), tagger)
-        self.predictors = replace(
-            self.predictors, taggers={**self.predictors.taggers, layer: learned.predictor}
-        )
+        self.predictors = self.predictors.with_components(learned.predictor)
         return {layer: learned.loss}
 
     def _lemmatise(self, part: Part) -> dict[str, float]:
         part, columns = _annotated(part, (LEMMAS,)), self.predictors.columns
         if not part.sentences:
             return {}
-        base = self.predictors.lemmatiser
-        assert base is not None
+        base = self.predictors[LEMMAS]
         settings = in_steps(self.config.lemmas, self.strength)
-        task = LemmaTask(columns, part, _nothing(columns), settings, self._seed, base, in_full=True)
+        nothing = _nothing(columns)
+        task = LemmaTask(
+            columns, part, nothing, config=settings, seed=self._seed, base=base, in_full=True
+        )
         learned = _step(task.prepare(), base)
-        self.predictors = replace(self.predictors, lemmatiser=learned.predictor)
+        self.predictors = self.predictors.with_components(learned.predictor)
         return {LEMMAS: learned.loss}
 
-    def _tag_together(
-        self, tagger: MorphologyTagger, part: Part, chosen: Sequence[str]
-    ) -> dict[str, float]:
+    def _tag_together(self, tagger: Tagger, part: Part, chosen: Sequence[str]) -> dict[str, float]:
         """Learn the layers of one tagger, and return their loss under the first chosen one.
 
         Where a sentence lacks some of them, or they are not to be learned, it gets the best tags
@@ -277,22 +263,22 @@ class StepLearner:
             }
             part = part._replace(sentences=self._completed(part, tagger.predict(part.words, fixed)))
             labels = {one: columns.label_numbers(part.sentences, one) for one in tagger.layers}
+        assert tagger.combinations is not None
         combinations = tagger.combinations.extended(labels)
-        base = over(tagger, combinations, columns)
-        task = MorphologyTask(
+        base = tagger.over(columns, combinations)
+        task = TaggerTask(
             MORPHOLOGY,
             columns,
             part,
             _nothing(columns),
-            in_steps(self.config.morphology, self.strength),
-            self._seed,
-            base.tagger,
+            combinations,
+            config=in_steps(self.config.morphology, self.strength),
+            seed=self._seed,
+            base=base,
             in_full=True,
-            combinations=combinations,
         )
-        learned = _step(task.prepare(), base.tagger)
-        morphology = MorphologyTagger(learned.predictor, combinations)
-        self.predictors = replace(self.predictors, morphology=morphology)
+        learned = _step(task.prepare(), base)
+        self.predictors = self.predictors.with_components(learned.predictor)
         return {chosen[0]: learned.loss}
 
     def _completed(self, part: Part, labels: Mapping[str, Ints]) -> list[Sentence]:
@@ -309,8 +295,7 @@ class StepLearner:
         ]
 
     def _parse(self, part: Part, layers: Sequence[str]) -> dict[str, float]:
-        parser = self.predictors.parser
-        assert parser is not None
+        parser = self.predictors[PARSER]
         part = _annotated(part, ["heads", "deprels"] if "deprels" in layers else ["heads"])
         if not part.sentences:
             return {}
@@ -318,16 +303,16 @@ class StepLearner:
         heads = _gold_heads(part)
         if "heads" in layers:
             learned = self._attach(parser, part, heads)
-            self.predictors = replace(self.predictors, parser=learned.predictor)
+            self.predictors = self.predictors.with_components(learned.predictor)
             losses["heads"] = learned.loss
-        labeller = self.predictors.labeller
+        labeller = self.predictors.get(LABELLER)
         if "deprels" in layers and labeller is not None:
             settings = in_steps(self.config.labeller, self.strength)
             task = _labeller_task(
                 self.predictors.columns, part, heads, settings, self._seed, labeller
             )
             learned = _step(task.prepare(), labeller)
-            self.predictors = replace(self.predictors, labeller=learned.predictor)
+            self.predictors = self.predictors.with_components(learned.predictor)
             losses["deprels"] = learned.loss
         return losses
 
@@ -371,53 +356,29 @@ class StepLearner:
 
     def _as_stored(self) -> Model:
         """The model with weights as a model file holds them."""
-        columns, taggers = self.predictors.columns, self.predictors.taggers
-        parser, labeller = self.predictors.parser, self.predictors.labeller
-        nothing = _nothing(columns)
-        stored = {
-            layer: TaggerTask(
-                layer, columns, nothing, nothing, getattr(self.config, layer), 0
-            ).as_stored(tagger)
-            if tagger is not self.origin.taggers.get(layer)
-            else tagger
-            for layer, tagger in taggers.items()
-        }
-        morphology = self.predictors.morphology
-        if morphology is not None and morphology is not self.origin.morphology:
-            settings, combinations = self.config.morphology, morphology.combinations
-            task = MorphologyTask(
-                MORPHOLOGY, columns, nothing, nothing, settings, 0, combinations=combinations
-            )
-            morphology = task.joined(task.as_stored(morphology.tagger))
-        lemmatiser = self.predictors.lemmatiser
-        if lemmatiser is not None and lemmatiser is not self.origin.lemmatiser:
-            lemmas = LemmaTask(columns, nothing, nothing, self.config.lemmas, 0)
-            lemmatiser = lemmas.as_stored(lemmatiser)
+        present, before, config = self.predictors, self.origin.components, self.config
+        columns, parser, labeller = present.columns, present.get(PARSER), present.get(LABELLER)
+        stored = [
+            present[name].reduced(getattr(config, name), columns)
+            for name in (MORPHOLOGY, *TAG_LAYERS, LEMMAS)
+            if present.get(name) is not before.get(name)
+        ]
         if labeller is not None:
-            threshold = self.config.labeller.weight_threshold
-            labeller = replace(labeller, model=without_small_weights(labeller.model, threshold))
+            labeller = labeller.reduced(config.labeller)
         if isinstance(parser, SecondOrderParser):
             pruner = replace(parser.pruner, weights=quantise(parser.pruner.weights))
             parser = replace(parser, pruner=pruner, weights=quantise(parser.weights))
         elif parser is not None:
             parser = replace(parser, weights=quantise(parser.weights))
         record = {**self.origin.record}
-        before = record.get("steps") or {}
+        earlier = record.get("steps") or {}
         record["steps"] = {
-            "batches": int(before.get("batches", 0)) + self.steps,
-            "sentences": int(before.get("sentences", 0)) + self.sentences,
+            "batches": int(earlier.get("batches", 0)) + self.steps,
+            "sentences": int(earlier.get("sentences", 0)) + self.sentences,
         }
-        return replace(
-            self.origin,
-            columns=columns,
-            taggers=stored,
-            morphology=morphology,
-            lemmatiser=lemmatiser,
-            supertagger=self.predictors.supertagger,
-            parser=parser,
-            labeller=labeller,
-            record=record,
-        )
+        changed = [one for one in (parser, labeller) if one is not None]
+        components = present.with_components(*stored, *changed)
+        return replace(self.origin, components=components, record=record)
 
 
 def untrained_model(
@@ -438,13 +399,15 @@ def untrained_model(
     for layer in TAG_LAYERS:
         if layer in layers:
             settings = in_steps(getattr(config, layer))
-            task = TaggerTask(layer, columns, part, nothing, settings, config.seed, in_full=True)
+            task = TaggerTask(
+                layer, columns, part, nothing, config=settings, seed=config.seed, in_full=True
+            )
             taggers[layer] = task.as_stored(task.prepare().current())
             part = part._replace(words=columns.with_tags(part.words, layer, task.gold))
     lemmatiser: Lemmatiser | None = None
     if LEMMAS in layers:
         lemmas = in_steps(config.lemmas)
-        of_lemmas = LemmaTask(columns, part, nothing, lemmas, config.seed, in_full=True)
+        of_lemmas = LemmaTask(columns, part, nothing, config=lemmas, seed=config.seed, in_full=True)
         lemmatiser = of_lemmas.as_stored(of_lemmas.prepare().current())
     parser: Parser | SecondOrderParser | None = None
     labeller: Labeller | None = None
@@ -468,17 +431,14 @@ def untrained_model(
     config = replace(config, layers=tuple(layers), morphology=alone)
     record = {"sentences": 0, "words": 0, "seed": config.seed, "tasks": {}}
     record |= record_of_classes(columns)
+    splitter = _splitter(batch, config, columns)
+    components = (*taggers.values(), lemmatiser, parser, labeller, splitter)
     return Model(
-        columns,
-        taggers,
-        parser,
-        labeller,
+        Components.of(columns, components),
         config.language,
         record,
         config_of_model(config),
-        _splitter(batch, config, columns),
         tuple(probabilistic),
-        lemmatiser=lemmatiser,
         exceptions=read_exceptions(config.exceptions, config.language),
     )
 
@@ -508,7 +468,7 @@ def _splitter(
     parts = splitter_parts(sentences, None, config)
     if parts is None:
         return None
-    task = SplitterTask(parts, config.splitter, config.seed, columns.class_tables)
+    task = SplitterTask(parts, columns.class_tables, config=config.splitter, seed=config.seed)
     return fit(task, lambda event: None).predictor
 
 
@@ -550,9 +510,9 @@ def _labeller_task(
         _nothing(columns),
         DevelopmentTrees(_NO_HEADS, _NO_HEADS),
         False,
-        settings,
-        seed,
-        base,
+        config=settings,
+        seed=seed,
+        base=base,
         in_full=True,
     )
 

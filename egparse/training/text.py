@@ -47,7 +47,7 @@ def tokeniser_task(
 ) -> TokeniserTask:
     """The task of a treebank."""
     texts = running_text(train), running_text(dev)
-    return TokeniserTask(*texts, config.tokeniser, config.seed)
+    return TokeniserTask(*texts, config=config.tokeniser, seed=config.seed)
 
 
 def learns_multiword_tokens(sentences: Sequence[Sentence], config: TrainConfig) -> bool:
@@ -61,7 +61,7 @@ def expander_task(
     train: Sequence[Sentence], dev: Sequence[Sentence], config: TrainConfig
 ) -> ExpanderTask:
     """The task of a corpus with multiword tokens."""
-    return ExpanderTask(train, dev, config.expander, config.seed)
+    return ExpanderTask(train, dev, config=config.expander, seed=config.seed)
 
 
 def splitter_parts(

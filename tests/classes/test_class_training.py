@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sample_treebank import SECOND_ORDER, quick, quick_model, sample
+from sample_treebank import (
+    SECOND_ORDER,
+    quick,
+    quick_model,
+    sample,
+    taggers,
+)
 
 import egparse
 from egparse.config.reading import load_config
@@ -93,21 +99,22 @@ def test_unseen_words_are_tagged_by_their_classes(table: Path) -> None:
 
 
 def test_every_task_names_its_columns(whole: Model) -> None:
-    templates = {layer: set(whole.taggers[layer].model.templates.texts) for layer in whole.taggers}
+    templates = {layer: set(one.model.templates.texts) for layer, one in taggers(whole).items()}
     for layer, texts in templates.items():
         assert {"class[0]", "class_2[0]", "class6_2[-1]"} <= texts, layer
     assert "class8_2[-1]|shape[0]" in templates["spans"]
-    assert whole.labeller is not None
-    assert "class[0]|head_class[0]" in whole.labeller.model.templates.texts
-    assert "class6_2[0]|head_class6_2[0]|side[0]" in whole.labeller.model.templates.texts
-    parser = whole.parser
+    assert "labeller" in whole.components
+    labels = whole.components["labeller"].model.templates.texts
+    assert {"class[0]|head_class[0]", "class6_2[0]|head_class6_2[0]|side[0]"} <= set(labels)
+    parser = whole.components["parser"]
     assert isinstance(parser, SecondOrderParser)
     assert "h.class6_2 h.xpos + d.class6_2 d.xpos" in parser.pruner.texts
     assert "h.class_2 + d.class_2" in parser.texts["labels"]
     assert "h.class6_2 s.class6_2 d.class6_2" in parser.texts["siblings"]
     assert "g.class6_2 h.class6_2 d.class6_2" in parser.texts["grandparents"]
-    assert whole.splitter is not None
-    assert {"class_2[0]", "class2_2[-1]|kind[0]"} <= set(whole.splitter.model.templates.texts)
+    assert "splitter" in whole.components
+    starts = whole.components["splitter"].model.templates.texts
+    assert {"class_2[0]", "class2_2[-1]|kind[0]"} <= set(starts)
     shown = [attribute for attribute, _, _ in whole.strongest("upos", 300)]
     assert any(text.startswith("class[0]=0") for text in shown)
 
@@ -119,11 +126,10 @@ def test_a_model_keeps_its_tables(whole: Model, tmp_path: Path) -> None:
     texts = forms_only("test")
     assert list(again.annotate(texts)) == list(whole.annotate(texts))
     paragraphs = [one.paragraph for one in as_text(paragraphs_of(sample("test")))]
-    assert again.splitter is not None
-    assert whole.splitter is not None
-    for one, other in zip(
-        again.splitter.split(paragraphs), whole.splitter.split(paragraphs), strict=True
-    ):
+    assert "splitter" in again.components
+    assert "splitter" in whole.components
+    splits = [own.components["splitter"].split(paragraphs) for own in (again, whole)]
+    for one, other in zip(*splits, strict=True):
         assert (one == other).all()
     first, second = again.record["classes"]
     assert (first["name"], first["licence"], second["licence"]) == ("telling.tsv", "CC0", "")
@@ -152,7 +158,7 @@ def test_without_tables_nothing_of_them_is_in_the_file(tmp_path: Path) -> None:
     # the column of the splitter is stored by its first name, which older files have
     assert "class[-1]|class[0]" in payload["splitter"]["model"]["templates"]
     assert not any("kind[" in text for text in payload["splitter"]["model"]["templates"])
-    splitter = Model.load(path).splitter
+    splitter = Model.load(path).components["splitter"]
     assert splitter is not None
     assert "kind[-1]|kind[0]" in splitter.model.templates.texts
 
@@ -180,7 +186,7 @@ def test_a_layer_that_is_new_to_the_base_sees_its_tables(table: Path) -> None:
     config = configure(base, {"hold_out": 0, "layers": ["upos", "spans"]})
     model = continue_training(Base(base), sentences, None, config).model
     assert model.layers == ("upos", "spans")
-    assert "class12[0]" in model.taggers["spans"].model.templates.texts
+    assert "class12[0]" in model.components["spans"].model.templates.texts
     assert accuracy(model, sample("test"), "upos") > 0.9
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from cli.program import ENVIRONMENT, run_python
 
-from egparse.cli.kernel_cache import NOTICE, announce_compilation
+from egparse.cli.notices import NOTICE, announce_compilation
 from egparse.compilation import variants
 
 PARSE = """

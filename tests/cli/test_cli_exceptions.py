@@ -9,7 +9,7 @@ import pytest
 from cli.conftest import Trained
 from cli.program import complaint, run
 
-from egparse.cli.annotating.bulk.annotation import Annotation
+from egparse.cli.annotating.work import Annotation
 from egparse.pipeline.model import Model
 
 MINE = "# why\n1\tgrok\tgrokk\tADV\t_\t_\t_\t_\t_\t_\n\n"

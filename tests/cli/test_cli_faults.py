@@ -8,8 +8,8 @@ import signal
 import pytest
 import typer
 
-from egparse.cli.exit_codes import reported
-from egparse.cli.terminal.signals import uninterrupted
+from egparse.cli.notices import reported
+from egparse.cli.process import uninterrupted
 from egparse.errors import EgparseError
 
 

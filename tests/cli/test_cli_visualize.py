@@ -17,8 +17,9 @@ from xml.etree import ElementTree
 import pytest
 from cli.conftest import Trained
 from cli.program import complaint, run
+from sample_treebank import without
 
-from egparse.cli.annotating.source import Input
+from egparse.cli.annotating.inputs import Input
 from egparse.cli.commands.visualize import visualize
 from egparse.cli.options import InputFormat
 from egparse.pipeline.model import Model
@@ -283,7 +284,7 @@ def test_columns_without_trees(write: Any) -> None:
 
 def test_a_model_without_a_parser(model: Model, trained: Trained) -> None:
     layers = ("upos", "xpos", "feats", "spans")
-    tagger = replace(model, parser=None, labeller=None, probabilistic=layers)
+    tagger = replace(without(model, "parser", "labeller"), probabilistic=layers)
     page = shown(trained.dev, tagger)
     assert [arcs(drawing) for drawing in drawings(page)] == [[]] * 20
     assert "expected accuracy of values: " in page

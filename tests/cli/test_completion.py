@@ -11,7 +11,7 @@ import pytest
 from cli.program import COMMAND, ENVIRONMENT
 from house.test_house_startup import HEAVY
 
-from egparse.cli.terminal import completion
+from egparse.cli import completion
 
 
 def completed(shell: str, *words: str) -> str:
@@ -83,7 +83,7 @@ def test_downloads_settings_learners_and_experiments() -> None:
 
 def test_nothing_heavy_is_imported_while_somebody_waits() -> None:
     program = (
-        "import sys; from egparse.cli import app; from egparse.cli.terminal import completion as c;"
+        "import sys; from egparse.cli import app; from egparse.cli import completion as c;"
         "[f('') for f in (c.models, c.downloads, c.settings, c.learners, c.experiments)];"
         "print(*{name.partition('.')[0] for name in sys.modules})"
     )

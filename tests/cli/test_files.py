@@ -13,9 +13,8 @@ from cli.conftest import Trained
 from cli.program import CONFIGS, CORPORA, complaint, first_sentences, run
 from cli.test_streams import shell
 
-from egparse.cli.files.arguments import check_output
-from egparse.cli.files.kinds import Kind, kind_of
-from egparse.cli.history import History
+from egparse.cli.files import Kind, check_output, kind_of
+from egparse.cli.training import History
 from egparse.errors import EgparseError
 
 QUICK = ("--config", CONFIGS / "quick.toml", "--set", 'layers=["upos"]')

@@ -160,5 +160,5 @@ def test_a_pipeline_without_our_pipes_imports_none_of_their_modules() -> None:
 
 
 def test_a_worker_imports_no_command_line() -> None:
-    imported = imported_by("import egparse.__main__, egparse.cli.annotating.bulk.annotation")
+    imported = imported_by("import egparse.__main__, egparse.cli.annotating.work")
     assert unwanted(imported, {"typer", "click", "rich"} | COMPILERS | TRAINING | SPACY) == []

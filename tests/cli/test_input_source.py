@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from egparse.cli.annotating.source import Input
+from egparse.cli.annotating.inputs import Input
 from egparse.cli.options import InputFormat
 
 ROW = b"1\tWord\t_\t_\t_\t_\t_\t_\t_\t_\n"
@@ -27,7 +27,7 @@ def found(path: Path, content: bytes) -> InputFormat | None:
 def test_empty_lines_before_the_text_do_not_fill_the_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("egparse.cli.annotating.source._MOST_LOOKED_AT", 40_000)
+    monkeypatch.setattr("egparse.cli.annotating.inputs._MOST_LOOKED_AT", 40_000)
     assert found(tmp_path / "a", b"\n" * 30_000 + ROW) is None
     assert found(tmp_path / "a", b"\n" * 100_000 + ROW) == InputFormat.TEXT
     (tmp_path / "a").write_bytes(b"\n" * 1_000_000 + ROW)

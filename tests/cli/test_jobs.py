@@ -12,7 +12,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -22,10 +21,11 @@ from cli.program import COMMAND, ENVIRONMENT, complaint
 from cli.program import run_process as run
 from hypothesis import given
 from hypothesis import strategies as st
+from sample_treebank import without
 
-from egparse.cli.annotating.bulk.annotation import Annotation
-from egparse.cli.annotating.bulk.passages import Chunk, Passage, passages, split
-from egparse.cli.workers import AHEAD, all_cores, map_in_order, map_pieces
+from egparse.cli.annotating.pieces import Chunk, Passage, passages, split
+from egparse.cli.annotating.work import Annotation
+from egparse.cli.workers import AHEAD, Processes, all_cores, map_in_order, map_pieces
 from egparse.errors import CorpusError, EgparseError
 from egparse.io.blocks import read_blocks
 from egparse.io.corpus import read_corpus, write_corpus
@@ -105,7 +105,7 @@ def test_column_files_keep_document_lines_with_what_follows(model: Model, traine
 @pytest.mark.parametrize("rules", [False, True], ids=["tokeniser", "rules"])
 def test_text_is_read_and_annotated_by_workers(model: Model, trained: Trained, rules: bool) -> None:
     text = "The cat sat on the mat. It didn't move.\n \n\n  And\n\n" * 30
-    used = replace(model, tokeniser=None) if rules else model
+    used = without(model, "tokeniser") if rules else model
     alone = io.StringIO()
     write_corpus(used.annotate(used.text_reader().sentences(text)), alone, "conllu")
     shared = by_several(used, trained, text.encode(), "text", size=2000, jobs=1 + (not rules))
@@ -186,13 +186,15 @@ def test_results_come_in_order_and_few_are_ahead() -> None:
         time.sleep(0.2 if piece == 1 else 0)
         return -piece
 
-    for place, result in enumerate(map_in_order(slow_at_first, pieces(), 3, forks=True), 1):
+    for place, result in enumerate(
+        map_in_order(Processes(slow_at_first, 3, forks=True), pieces()), 1
+    ):
         assert result == -place
         assert taken < place + 3 * AHEAD
 
 
 def test_workers_can_be_spawned() -> None:
-    assert list(map_in_order(abs, [-1, 2, -3], 2, forks=False)) == [1, 2, 3]
+    assert list(map_in_order(Processes(abs, 2, forks=False), [-1, 2, -3])) == [1, 2, 3]
 
 
 @forks
@@ -204,7 +206,7 @@ def test_the_first_fault_counts_after_the_results_before_it() -> None:
             raise EgparseError(f"piece {piece}")
         return piece
 
-    results = map_in_order(work, iter(range(9)), 2, forks=True)
+    results = map_in_order(Processes(work, 2, forks=True), iter(range(9)))
     assert [next(results), next(results)] == [0, 1]
     with pytest.raises(EgparseError, match=r"^piece 2$"):
         next(results)
@@ -216,7 +218,7 @@ def test_a_fault_of_the_source_comes_after_the_results_before_it() -> None:
         yield 5
         raise OSError("unreadable")
 
-    results = map_in_order(abs, pieces(), 2, forks=True)
+    results = map_in_order(Processes(abs, 2, forks=True), pieces())
     assert next(results) == 5
     with pytest.raises(OSError, match="unreadable"):
         next(results)
@@ -251,7 +253,7 @@ def test_the_death_of_a_worker_is_told(
     work: Callable[[object], None], kind: type[Exception], text: str
 ) -> None:
     with pytest.raises(kind, match=text):
-        list(map_in_order(work, [1, 2], 2, forks=True))
+        list(map_in_order(Processes(work, 2, forks=True), [1, 2]))
 
 
 @forks
@@ -261,13 +263,13 @@ def test_what_workers_warn_of_is_warned_of_here() -> None:
         return piece
 
     with pytest.warns(UserWarning, match="mind the gap"):
-        assert list(map_in_order(work, range(4), 2, forks=True)) == [0, 1, 2, 3]
+        assert list(map_in_order(Processes(work, 2, forks=True), range(4))) == [0, 1, 2, 3]
 
 
 @forks
 def test_an_iterator_that_is_closed_ends_its_workers() -> None:
     before = children(os.getpid())
-    with closing(map_in_order(abs, count(), 2, forks=True)) as results:
+    with closing(map_in_order(Processes(abs, 2, forks=True), count())) as results:
         assert next(results) == 0
         assert len(children(os.getpid())) > len(before)
     assert children(os.getpid()) == before

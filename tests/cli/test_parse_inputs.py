@@ -15,8 +15,9 @@ from cli.conftest import Trained
 from cli.program import complaint, run
 from service.hub.local_server import serving
 
-from egparse.cli.annotating.arguments import input_files, output_path
-from egparse.cli.annotating.bulk.passages import split
+from egparse.cli.annotating.inputs import input_files
+from egparse.cli.annotating.outputs import output_path
+from egparse.cli.annotating.pieces import split
 from egparse.cli.app import main
 from egparse.errors import CorpusError, EgparseError
 from egparse.io.compression import decompressed
@@ -265,7 +266,7 @@ def test_names_of_outputs(name: str, format: str, output: str) -> None:
 
 
 def test_chunks_for_jobs_end_where_memory_would(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("egparse.cli.annotating.bulk.passages.MAX_BLOCK", 1000)
+    monkeypatch.setattr("egparse.cli.annotating.pieces.MAX_BLOCK", 1000)
     with pytest.raises(CorpusError, match=r"^a:3: expected a blank line after the sentence"):
         list(split(io.BytesIO(b"a\n\n" + b"x" * 5000), 1, "a"))
 
@@ -289,7 +290,7 @@ def test_outputs_are_compressed_as_their_names_say(
     expected = run("parse", trained.model, source).stdout
     for _ in range(2):  # what is of the same kind is replaced
         run("parse", trained.model, source, "--output", packed)
-    monkeypatch.setattr("egparse.cli.annotating.sinks._PART", 100)  # of several parts
+    monkeypatch.setattr("egparse.cli.annotating.resuming._PART", 100)  # of several parts
     again = tmp_path / f"again{ending}"
     run("parse", trained.model, source, "--output", again, "--jobs", 2)
     assert again.stat().st_size > packed.stat().st_size

@@ -15,10 +15,9 @@ import pytest
 from cli.conftest import Trained
 from cli.program import ENVIRONMENT, complaint, run
 
-from egparse.cli.annotating.bulk import passages, pieces
-from egparse.cli.annotating.bulk.pieces import Place
-from egparse.cli.annotating.resumable import Resumption
-from egparse.cli.annotating.sinks import Partial
+from egparse.cli.annotating import pieces
+from egparse.cli.annotating.pieces import Chunk, Packer, Passage, Place
+from egparse.cli.annotating.resuming import Partial, Resumption
 from egparse.errors import EgparseError
 from egparse.storage.journal import open_journal
 
@@ -29,15 +28,14 @@ class Killed(BaseException):
     """Stands for the death of the program."""
 
 
-SIZES = {"CHUNK": 900, "CHARACTERS": 112}  # of passages; a shard is one passage
+SIZES = {"CHUNK": 900, "CHARACTERS": 112, "SHARD": 1.0}  # a shard is one passage
 
 
 @pytest.fixture
 def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small inputs have many shards."""
     for name, size in SIZES.items():
-        monkeypatch.setattr(passages, name, size)
-    monkeypatch.setattr(pieces, "SHARD", 1.0)
+        monkeypatch.setattr(pieces, name, size)
 
 
 @pytest.fixture
@@ -134,13 +132,14 @@ def test_it_goes_on_after_each_shard(
 
 PATCHED = f"""
 import sys
-from egparse.cli.annotating.bulk import passages, pieces
-passages.CHUNK, passages.CHARACTERS, pieces.SHARD = {SIZES["CHUNK"]}, {SIZES["CHARACTERS"]}, 1.0
+from egparse.cli.annotating import pieces
+vars(pieces).update({SIZES})
 from egparse.__main__ import main
 main()
 """
 
 
+@pytest.mark.nightly
 def test_a_run_that_is_killed_anywhere_is_finished_to_the_same_bytes(
     trained: Trained, tmp_path: Path
 ) -> None:
@@ -296,21 +295,21 @@ def test_a_journal_is_of_one_process(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-def test_pieces_and_shards_do_not_depend_on_how_documents_arrive() -> None:
+def test_pieces_and_shards_do_not_depend_on_how_documents_arrive(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Many small documents share a piece; from any place on, the pieces are the same."""
+    monkeypatch.setattr(pieces, "SHARD", 0.004)
     documents = [
-        [
-            passages.Passage(f"{d}", "conllu", passages.Chunk(1, b"%d" % k * 300))
-            for k in range(d % 4)
-        ]
+        [Passage(f"{d}", "conllu", Chunk(1, b"%d" % k * 300)) for k in range(d % 4)]
         for d in range(40)
     ]
-    whole = list(pieces.pieces(documents, in_shards=True, shard=0.004))
+    whole = list(Packer(in_shards=True).pieces(documents))
     assert len(whole) > 5
     ends = [piece.place for piece in whole if piece.place is not None]
     for place in ends:
-        again = list(pieces.pieces(documents[place.document :], place, in_shards=True, shard=0.004))
+        again = list(Packer(place, in_shards=True).pieces(documents[place.document :]))
         done = whole.index(next(piece for piece in whole if piece.place == place))
         assert again == whole[done + 1 :]
     with pytest.raises(EgparseError, match="expected the input of the interrupted run"):
-        list(pieces.pieces(documents, Place(0, 1, "0"), in_shards=True))
+        list(Packer(Place(0, 1, "0"), in_shards=True).pieces(documents))

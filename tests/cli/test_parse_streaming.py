@@ -16,13 +16,11 @@ from cli.conftest import Trained
 from cli.program import COMMAND, ENVIRONMENT
 
 from egparse.cli.annotating import progress as progress_module
-from egparse.cli.annotating.arguments import InputFile
-from egparse.cli.annotating.bulk.writing import Amount
-from egparse.cli.annotating.documents import Document, Joined
+from egparse.cli.annotating.inputs import Input, InputFile
+from egparse.cli.annotating.outputs import Asked, Document, Joined, StreamSink
 from egparse.cli.annotating.progress import Progress
-from egparse.cli.annotating.run import Options, Run, annotate
-from egparse.cli.annotating.sinks import StreamSink
-from egparse.cli.annotating.source import Input
+from egparse.cli.annotating.run import Options, Run
+from egparse.cli.annotating.work import Amount
 from egparse.pipeline.model import Model
 
 LONG = 60.0
@@ -54,8 +52,9 @@ def conversation(model: Model) -> Iterator[tuple[int, Answers]]:
     reader, writer = os.pipe()
     file = InputFile(Path(f"/dev/fd/{reader}"), Path("pipe"))
     answers = Answers()
-    run = Run(model, [file], Options(), answers, Progress([file], None), lambda _: None)
-    thread = threading.Thread(target=annotate, args=(run,), daemon=True)
+    asked = Asked(Path("model.msgpack"), [file])
+    run = Run(model, asked, Options(), answers, Progress([file], None), lambda _: None)
+    thread = threading.Thread(target=run.annotate, daemon=True)
     thread.start()
     try:
         yield writer, answers
@@ -149,13 +148,10 @@ def lines_shown(
         files.append(InputFile(folder / name, Path(name)))
     stream = StringIO()
     progress = Progress(files, stream)
-    for file in files:
-        with Input(file.path) as source:
-            progress.open(source)
-            progress.begin()
-            source.read()
-            progress.add(Amount(100, 1234))
-            progress.close()
+    progress.begin()
+    for number in range(len(files)):
+        progress.reach(number, 1000 * (number + 1))
+        progress.add(Amount(100, 1234))
     progress.clear()
     *lines, last = [line for line in stream.getvalue().split("\r") if line]
     assert last.strip() == ""

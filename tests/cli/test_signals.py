@@ -16,7 +16,7 @@ from cli.program import ENVIRONMENT
 
 PROGRAM = """
 import sys, time
-from egparse.cli.terminal import signals
+from egparse.cli import process as signals
 from egparse.storage.atomic import open_atomically
 signals.end_on_signals()
 signals.PATIENCE = 0.2

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from cli.program import COMMAND, ENVIRONMENT, run
 
-from egparse.cli.terminal import streams
+from egparse.cli import process as streams
 
 CLOSED = [chosen for count in (1, 2, 3) for chosen in itertools.combinations(range(3), count)]
 

@@ -28,12 +28,12 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def weights_of(path: Path) -> list[bytes]:
     """All that was learned of tags and trees."""
     model = Model.load(path)
-    tagger = model.taggers["upos"].model
+    tagger = model.components["upos"].model
     return [tagger.rows.weights.tobytes(), tagger.transitions.tobytes(), _heads(model)]
 
 
 def _heads(model: Model) -> bytes:
-    weights: np.ndarray = model.parser.weights  # type: ignore[union-attr]
+    weights: np.ndarray = model.components["parser"].weights  # type: ignore[union-attr]
     return weights.tobytes()
 
 
@@ -56,7 +56,7 @@ def test_the_setting_says_what_the_option_says(corpus: Path, tmp_path: Path) -> 
     for name, options in {"option": ("-j", 2), "setting": ("--set", "jobs=2")}.items():
         run("train", corpus, *tags, *options, "--output", tmp_path / name)
     first, second = (Model.load(tmp_path / name) for name in ("option", "setting"))
-    one, other = (model.taggers["upos"].model.rows.weights for model in (first, second))
+    one, other = (model.components["upos"].model.rows.weights for model in (first, second))
     assert one.tobytes() == other.tobytes()
 
 
@@ -67,7 +67,7 @@ def test_what_cannot_be_divided_is_learned_by_one_job(corpus: Path, tmp_path: Pa
     done = run("train", corpus, *tags, "-j", 2, "--output", tmp_path / "two")
     assert done.stderr.count("upos: perceptron learns by one job") == 1
     models = [Model.load(tmp_path / name) for name in ("alone", "two")]
-    one, other = (model.taggers["upos"].model.rows.weights.tobytes() for model in models)
+    one, other = (model.components["upos"].model.rows.weights.tobytes() for model in models)
     assert one == other
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -106,9 +106,9 @@ def test_the_cluster_parses_what_is_stored_elsewhere_and_writes_the_same_bytes(
 
 AFTER_SAVING = """
 import os, signal, sys
-from egparse.cli.annotating.bulk import passages, pieces
-from egparse.cli.annotating.resumable import Resumption
-passages.CHUNK, passages.CHARACTERS, pieces.SHARD = 900, 112, 1.0  # small inputs have many shards
+from egparse.cli.annotating import pieces
+from egparse.cli.annotating.resuming import Resumption
+pieces.CHUNK, pieces.CHARACTERS, pieces.SHARD = 900, 112, 1.0  # small inputs have many shards
 save, count = Resumption.save, int(sys.argv[1])
 def save_and_stop(self, saved, documents):
     global count
@@ -156,7 +156,7 @@ def _without_names(path: Path) -> list[str]:
 
 
 def test_pieces_of_a_node_that_dies_are_worked_on_again(cluster: Nodes) -> None:
-    from egparse.cli.annotating.ray_stream import map_in_order
+    from egparse.cli.workers import Actors, map_in_order
 
     def numbers() -> Iterator[int]:
         for number in range(40):
@@ -164,14 +164,11 @@ def test_pieces_of_a_node_that_dies_are_worked_on_again(cluster: Nodes) -> None:
                 cluster.lose()
             yield number
 
-    def squaring() -> Callable[[int], int]:  # within the test: nodes cannot import this file
-        def square(number: int) -> int:
-            time.sleep(0.02)
-            return number * number
+    def square(number: int) -> int:  # within the test: nodes cannot import this file
+        time.sleep(0.02)
+        return number * number
 
-        return square
-
-    assert list(map_in_order(squaring, numbers(), 2)) == [n * n for n in range(40)]
+    assert list(map_in_order(Actors(square, 2), numbers())) == [n * n for n in range(40)]
 
 
 def test_faults_of_the_input_are_those_of_one_machine(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from egparse.features.index import ABSENT, Attributes, KeyIndex
-from egparse.sequences.sequence_model import build_index
+from egparse.sequences.model import build_index
 
 
 @pytest.mark.parametrize("min_count", [1, 2, 3])

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from egparse.errors import ConfigError
+from egparse.features.arcs import compile_arc_templates
 from egparse.features.forms import OBSERVABLES, Lexicon, normal, shape
 from egparse.features.index import ABSENT, KeyIndex
-from egparse.features.templates import compile_templates, extract_keys
+from egparse.features.templates import columns_of, compile_templates, extract_keys
 from egparse.features.vocabulary import BOUNDARY, FIRST_VALUE, UNKNOWN, Vocabulary
 
 
@@ -71,6 +72,27 @@ def test_a_template_that_cannot_be_read_is_refused_with_its_text(template: str, 
         compile_templates([template], ["form", "tag"])
     assert template in str(fault.value)
     assert text in str(fault.value)
+
+
+def test_cells_are_written_in_one_way_for_all_features() -> None:
+    columns = ["upos", "head_upos", "grand_upos"]
+    expected = compile_templates(["upos[0]|head_upos[0]|grand_upos[-1]"], columns)
+    for text in (
+        "d.upos h.upos g.upos[-1]",
+        "d.upos + h.upos+g.upos[-1]",
+        "upos | h.upos|g.upos[-1]",
+    ):
+        found = compile_templates([text], columns)
+        np.testing.assert_array_equal(found.columns, expected.columns)
+        np.testing.assert_array_equal(found.offsets, expected.offsets)
+        assert columns_of([text]) == columns
+    of_arcs = [compile_arc_templates([text, "h.a", "d.b"], ["a", "b"], "a") for text in _EQUAL]
+    for other in of_arcs[1:]:
+        for array, wanted in zip(other, of_arcs[0], strict=True):
+            np.testing.assert_array_equal(array, wanted)
+
+
+_EQUAL = ("h.a h.b[+1] + d.b[-1]", "h.a|h.b[1]|d.b[-1]", "h.a[0]+h.b[+1] | d.b[-1]")
 
 
 def _keys(texts: list[str], values: np.ndarray, starts: list[int], pads: bool) -> np.ndarray:

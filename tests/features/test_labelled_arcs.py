@@ -8,8 +8,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from egparse.features.arcs import ArcCodes, ArcTemplates, compile_arc_templates, encode_arcs
-from egparse.features.labelled_arcs import ArcLabels, visit_labels
+from egparse.features.arcs import (
+    ArcCodes,
+    ArcLabels,
+    ArcTemplates,
+    compile_arc_templates,
+    encode_arcs,
+    visit_labels,
+)
 from egparse.parsing.arc_parser import codes_for
 
 Floats = npt.NDArray[np.float64]

@@ -12,16 +12,16 @@ import numpy.typing as npt
 import pytest
 
 from egparse.errors import ConfigError
+from egparse.features.default_templates import GRANDPARENT_TEMPLATES, SIBLING_TEMPLATES
 from egparse.features.pairs import (
     GRANDPARENT_PLACES,
-    MAX_CELLS,
     SIBLING_PLACES,
     PairCodes,
     compile_pair_templates,
     encode_pairs,
     visit_pairs,
 )
-from egparse.parsing.second_order.features import GRANDPARENT_TEMPLATES, SIBLING_TEMPLATES
+from egparse.features.templates import MAX_HASHED_CELLS
 from egparse.structures.second_order.arc_graph import ArcGraph, lay_out
 
 Floats = npt.NDArray[np.float64]
@@ -281,7 +281,6 @@ def test_encoding_is_that_of_each_position_alone() -> None:
         ("h.xpos s.lemma", "s.lemma"),
         ("h.xpos g.xpos", "g.xpos"),
         ("s.form[a]", "s.form[a]"),
-        ("h.form + d.form", "+"),
         ("form", "form"),
     ],
 )
@@ -298,6 +297,8 @@ def test_a_faulty_template_is_refused_with_its_cell_and_what_was_expected(
 
 
 def test_too_many_cells_are_refused() -> None:
-    text = " ".join(f"h.xpos[{offset}]" for offset in range(MAX_CELLS + 1))
-    with pytest.raises(ConfigError, match=f"at most {MAX_CELLS} cells a word, got {MAX_CELLS + 1}"):
+    text = " ".join(f"h.xpos[{offset}]" for offset in range(MAX_HASHED_CELLS + 1))
+    with pytest.raises(
+        ConfigError, match=f"at most {MAX_HASHED_CELLS} cells a word, got {MAX_HASHED_CELLS + 1}"
+    ):
         compile_pair_templates([text], SIBLING_PLACES, NAMES, 1)

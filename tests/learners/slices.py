@@ -8,10 +8,12 @@ import itertools
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 from sample_treebank import sample
 
 from egparse.config.sections import TrainConfig
 from egparse.features.arcs import compile_arc_templates, encode_arcs
+from egparse.features.default_templates import ARC_TEMPLATES
 from egparse.features.sequence import supported_rows
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import compile_templates
@@ -19,10 +21,10 @@ from egparse.learners.problem import VectorProblem
 from egparse.parsing.arc_parser import codes_for
 from egparse.parsing.arc_problem import TreeProblem
 from egparse.parsing.candidates import build_arc_filter, candidates_with_correct
-from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, ArcColumns
+from egparse.parsing.columns import BETWEEN, ArcColumns
 from egparse.parsing.tree_inference import Trees
 from egparse.sentences import Sentence
-from egparse.sequences.sequence_model import build_index, keys_of
+from egparse.sequences.model import build_index, keys_of
 from egparse.sequences.sequence_problem import SequenceProblem
 from egparse.training.columns import build_columns
 
@@ -107,3 +109,6 @@ SLICES: dict[str, Callable[[], VectorProblem]] = {
     "non-projective": lambda: tree("non-projective"),
 }
 """Name -> a fresh problem with v = 0."""
+
+EACH = [pytest.param(name, marks=[pytest.mark.nightly] * ("projective" in name)) for name in SLICES]
+"""The names as parameters of a test; those of trees take long and are tried nightly."""

@@ -17,11 +17,11 @@ from egparse.training.run import train
 
 def _parser_and_words() -> tuple[Parser, Words]:
     model = quick_model()
-    assert model.parser is not None
+    assert "parser" in model.components
     words = model.columns.words([sentence.forms for sentence in sample("dev")])
     for layer in ("upos", "xpos", "feats"):
-        words = model.columns.with_tags(words, layer, model.taggers[layer].predict(words))
-    return model.parser, words
+        words = model.columns.with_tags(words, layer, model.components[layer].predict(words))
+    return model.components["parser"], words
 
 
 def test_a_great_scale_chooses_the_tree_of_highest_score() -> None:
@@ -48,7 +48,7 @@ def test_max_margin_scores_are_no_probabilities() -> None:
     config = quick(
         'layers=["heads"]', "parser.loss=max-margin", "parser.stop.iterations=1", "hold_out=0"
     )
-    parser = train(sample("train")[:20], None, config).model.parser
+    parser = train(sample("train")[:20], None, config).model.components["parser"]
     assert parser is not None
     assert parser.mbr_scale == 0.0
 

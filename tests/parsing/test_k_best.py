@@ -13,7 +13,14 @@ from functools import cache
 import numpy as np
 import pytest
 from oracles.trees import all_trees, is_projective, is_single_rooted, is_tree
-from sample_treebank import SECOND_ORDER, quick, quick_model, sample
+from sample_treebank import (
+    SECOND_ORDER,
+    changed,
+    quick,
+    quick_model,
+    sample,
+    without,
+)
 
 from egparse.errors import EgparseError
 from egparse.features.word_table import Words
@@ -43,7 +50,7 @@ def model_of(kind: str) -> Model:
 
 
 def parser_of(kind: str) -> Parser | SecondOrderParser:
-    parser = model_of(kind).parser
+    parser = model_of(kind).components["parser"]
     assert parser is not None
     return replace(parser, trees="non-projective") if kind == "arcs crossing" else parser
 
@@ -167,7 +174,7 @@ def test_faults_and_sentences_without_words(kind: str) -> None:
 @pytest.mark.parametrize("gold_tags", [False, True])
 def test_a_model_gives_sentences_with_trees_and_labels(gold_tags: bool) -> None:
     model = quick_model()
-    sharp = replace(model, parser=replace(parser_of("arcs"), mbr_scale=0.0))
+    sharp = changed(model, replace(parser_of("arcs"), mbr_scale=0.0))
     annotated = list(sharp.annotate(sample("dev"), gold_tags=gold_tags))
     listed = list(sharp.k_best(sample("dev"), 3, gold_tags=gold_tags))
     assert len(listed) == len(annotated)
@@ -189,7 +196,7 @@ def test_the_models_of_trees_alone_and_of_no_trees() -> None:
         (scored.log_probability for scored in own), reverse=True
     )
     with pytest.raises(EgparseError, match="expected a model with a parser, got one of upos"):
-        next(replace(quick_model(), parser=None, labeller=None).k_best(sample("dev"), 2))
+        next(without(quick_model(), "parser", "labeller").k_best(sample("dev"), 2))
 
 
 def test_scores_of_max_margin_are_no_probabilities() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from egparse.features.labelled_arcs import ArcLabels
+from egparse.features.arcs import ArcLabels
 from egparse.parsing.label_candidates import (
     NO_LABEL,
     ArcLabelDictionary,

@@ -15,8 +15,7 @@ import pytest
 from oracles.second_order_trees import grandparent_parts, sibling_parts
 from oracles.trees import Heads, all_trees
 
-from egparse.features.arcs import compile_arc_templates
-from egparse.features.labelled_arcs import ArcLabels
+from egparse.features.arcs import ArcLabels, compile_arc_templates
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.losses import HINGE, LOG_LINEAR, PERCEPTRON, Loss
 from egparse.learners.problem import GroupedProblem

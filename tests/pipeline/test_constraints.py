@@ -14,7 +14,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from oracles.trees import all_trees, is_projective, is_single_rooted, is_tree, tree_score
-from sample_treebank import quick_model, sample
+from sample_treebank import (
+    quick_model,
+    sample,
+    without,
+)
 
 from egparse.errors import CorpusError, EgparseError
 from egparse.features.tag_dictionary import (
@@ -32,7 +36,7 @@ from egparse.parsing.long_sentences import LONGEST
 from egparse.pipeline.constraints import Constraints, labels_below
 from egparse.schemes import to_iob2
 from egparse.sentences import Sentence
-from egparse.sequences.sequence_model import SequenceModel
+from egparse.sequences.model import SequenceModel
 from egparse.sequences.tagger import Tagger
 from egparse.structures.trees.nonprojective import argmax
 
@@ -117,15 +121,15 @@ def parser_and_words(longest: int) -> tuple[Parser, Words]:
     tags.
     """
     model = quick_model()
-    assert model.parser is not None
+    assert "parser" in model.components
     short = [
         s for part in ("dev", "test", "train") for s in sample(part) if 3 <= len(s) <= longest
     ][:25]
     words = model.columns.words([sentence.forms for sentence in short])
     for layer in ("upos", "xpos", "feats"):
         words = model.columns.with_tags(words, layer, model.columns.label_numbers(short, layer))
-    every = model.parser.arc_filter._replace(share=0.0)
-    return replace(model.parser, arc_filter=every), words
+    every = model.components["parser"].arc_filter._replace(share=0.0)
+    return replace(model.components["parser"], arc_filter=every), words
 
 
 def scored(parser: Parser, words: Words) -> Iterator[tuple[int, int, npt.NDArray[np.float64]]]:
@@ -225,7 +229,7 @@ def path_score(
 @pytest.mark.parametrize("layer", ["upos", "spans"])
 def test_taggers_find_the_best_sequence_that_is_allowed(layer: str) -> None:
     model = quick_model()
-    tagger = Tagger(model.taggers[layer].model, None)
+    tagger = Tagger(model.components[layer].model, None, (layer,))
     own = tagger.model
     words = model.columns.words([s.forms[:4] for s in sample("dev")[:12]])
     unary = unary_scores(own, words)
@@ -236,7 +240,7 @@ def test_taggers_find_the_best_sequence_that_is_allowed(layer: str) -> None:
     options = [list(range(own.n_labels))] * len(unary)
     for row, word in enumerate(limited):
         options[word] = np.flatnonzero(allowed[row]).tolist()
-    found = tagger.predict(words, AllowedLabels(limited, allowed))
+    found = tagger.choose(words, AllowedLabels(limited, allowed))
     possible = set()
     for first, end in itertools.pairwise(words.starts):
         # a free word's labels: all that matter are the best few, but for spans every one is tried
@@ -266,15 +270,15 @@ def test_allowed_labels_may_leave_the_dictionary() -> None:
     assert left.labels.tolist() == [1, 0, 3, 3]
     assert left.starts.tolist() == [0, 1, 3, 4]
     model = quick_model()
-    own = model.taggers["spans"].model
+    own = model.components["spans"].model
     outside = model.columns.labels["spans"].strings.index("O")
     inside = next(k for k, tag in enumerate(model.columns.labels["spans"].strings) if tag[0] == "I")
     only_outside = TagDictionary({}, {"": [outside]})  # has no tag that could stand before I
-    tagger = Tagger(own, only_outside)
+    tagger = Tagger(own, only_outside, ("spans",))
     words = model.columns.words([("a", "b"), ("c", "d")])
     only = np.zeros((1, own.n_labels), dtype=bool)
     only[0, inside] = True
-    found = tagger.predict(words, AllowedLabels(np.array([1]), only))
+    found = tagger.choose(words, AllowedLabels(np.array([1]), only))
     assert found[1] == inside
     assert own.transitions[found[0], inside] > -np.inf
     assert found[2:].tolist() == [outside, outside]
@@ -384,9 +388,10 @@ def test_labels_that_the_model_does_not_know_are_kept_and_seen_as_unknown() -> N
 
 def test_a_root_label_that_is_fixed_makes_the_root() -> None:
     model = quick_model()
-    assert model.labeller is not None
+    assert "labeller" in model.components
     strings = model.columns.labels["deprels"].strings
-    below = labels_below(strings, model.labeller.of_root, model.labeller.of_words)
+    labeller = model.components["labeller"]
+    below = labels_below(strings, labeller.of_root, labeller.of_words)
     assert below["root"]
     assert below["det"] is False
     sentences = [s for s in sample("test") if len(s) > 4][:20]
@@ -538,7 +543,7 @@ def test_constraints_must_fit_the_model_and_the_sentences() -> None:
         list(model.annotate(two, constraints=[Constraints()]))
     with pytest.raises(EgparseError, match="expected constraints for 2 sentences, got more"):
         list(model.annotate(two, constraints=[Constraints()] * 3))
-    tagger = replace(model, parser=None, labeller=None)
+    tagger = without(model, "parser", "labeller")
     with pytest.raises(
         EgparseError, match=r"layers that the model predicts \(.*spans\), got 'heads'"
     ):

@@ -10,7 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pipeline.test_constraints import unary_scores
-from sample_treebank import quick, quick_joint, quick_joint_model, sample
+from sample_treebank import (
+    quick,
+    quick_joint,
+    quick_joint_model,
+    sample,
+    taggers,
+)
 from scipy.special import logsumexp
 
 from egparse.config.sections import TrainConfig
@@ -20,8 +26,7 @@ from egparse.pipeline.annotate import ABSENT, predict
 from egparse.pipeline.constraints import Constraints
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.sequences.joint.morphology import MorphologyTagger
-from egparse.sequences.tagger import candidates_of
+from egparse.sequences.tagger import Tagger, candidates_of
 from egparse.training.run import train
 from egparse.types import Floats, Mask
 
@@ -29,8 +34,8 @@ TAGS = ("upos", "xpos", "feats")
 FORMS = [sentence.forms[:3] for sentence in sample("dev")[:25] if len(sentence) >= 3]
 
 
-def tagger() -> MorphologyTagger:
-    found = quick_joint_model().morphology
+def tagger() -> Tagger:
+    found = quick_joint_model().components["morphology"]
     assert found is not None
     return found
 
@@ -42,7 +47,7 @@ def words() -> Words:
 def candidate_mask() -> Mask:
     """The combinations (words, combinations) that the tag dictionary lists for each word."""
     own, size = words(), len(tagger().combinations.numbers)
-    candidates = candidates_of(own, tagger().tagger.dictionary, size)
+    candidates = candidates_of(own, tagger().dictionary, size)
     mask = np.zeros((own.n_words, size), dtype=bool)
     mask[np.repeat(np.arange(own.n_words), np.diff(candidates.starts)), candidates.labels] = True
     return mask
@@ -70,7 +75,7 @@ def paths(mask: Mask, first: int) -> Floats:
     """The score of every sequence of three combinations from a word on, -inf where one of them is
     not left.
     """
-    model = tagger().tagger.model
+    model = tagger().model
     assert model.classes is not None
     unary = np.where(mask, unary_scores(model, words()), -np.inf)[first : first + 3]
     bigrams = model.transitions[np.ix_(model.classes, model.classes)].astype(float)
@@ -165,16 +170,16 @@ def test_given_tags_are_kept_and_the_others_agree_with_them() -> None:
     own, random = words(), np.random.default_rng(3)
     xpos = random.integers(len(model.columns.labels["xpos"]), size=own.n_words).astype(np.int32)
     given = np.where(random.random(own.n_words) < 0.5, xpos, ABSENT).astype(np.int32)
-    found = predict(model, own, model.layers, {"xpos": given}, TAGS)
+    found = predict(model.components, own, model.layers, {"xpos": given}, TAGS)
     size = len(model.columns.labels["xpos"])
     expected = tagger().predict(own, {"xpos": fixed_labels(given, size)})
     for layer in TAGS:
-        np.testing.assert_array_equal(found.values[layer], expected[layer])
-    np.testing.assert_array_equal(found.values["xpos"][given >= 0], given[given >= 0])
-    np.testing.assert_array_equal(np.isnan(found.probabilities["xpos"]), given != ABSENT)
-    assert not np.isnan(found.probabilities["upos"]).any()
+        np.testing.assert_array_equal(found[layer].values, expected[layer])
+    np.testing.assert_array_equal(found["xpos"].values[given >= 0], given[given >= 0])
+    np.testing.assert_array_equal(np.isnan(found["xpos"].probabilities), given != ABSENT)
+    assert not np.isnan(found["upos"].probabilities).any()
     known = {tuple(row) for row in tagger().combinations.numbers.tolist()}
-    table = np.stack([found.values[layer] for layer in TAGS], axis=1).tolist()
+    table = np.stack([found[layer].values for layer in TAGS], axis=1).tolist()
     assert all(tuple(row) in known for row in table)
 
 
@@ -187,20 +192,20 @@ def test_the_tagger_does_not_run_where_all_tags_are_given(monkeypatch: pytest.Mo
     def refuse(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(MorphologyTagger, "predict", refuse)
-    found = predict(model, own, model.layers, given)
+    monkeypatch.setattr(Tagger, "predict", refuse)
+    found = predict(model.components, own, TAGS, given)
     for layer in TAGS:
-        np.testing.assert_array_equal(found.values[layer], given[layer])
+        np.testing.assert_array_equal(found[layer].values, given[layer])
 
 
 def test_some_of_its_layers_alone_are_as_all_of_them() -> None:
     model = quick_joint_model()
-    whole = predict(model, words(), TAGS, {}, TAGS)
-    assert tuple(whole.values) == tuple(whole.probabilities) == TAGS
-    some = predict(model, words(), ("xpos",), {}, ("xpos",))
-    assert tuple(some.values) == ("xpos",)
-    np.testing.assert_array_equal(some.values["xpos"], whole.values["xpos"])
-    np.testing.assert_allclose(some.probabilities["xpos"], whole.probabilities["xpos"])
+    whole = predict(model.components, words(), TAGS, {}, TAGS)
+    assert tuple(whole) == TAGS
+    some = predict(model.components, words(), ("xpos",), {}, ("xpos",))
+    assert tuple(some) == ("xpos",)
+    np.testing.assert_array_equal(some["xpos"].values, whole["xpos"].values)
+    np.testing.assert_allclose(some["xpos"].probabilities, whole["xpos"].probabilities)
 
 
 def test_gold_tags_are_kept_by_a_joint_model() -> None:
@@ -253,12 +258,12 @@ def test_the_record_has_the_scores_of_each_layer() -> None:
     model = done.model
     task = model.record["tasks"]["morphology"]
     assert set(model.record["tasks"]) == {"tokeniser", "splitter", "morphology"}
-    assert model.morphology is not None
-    assert model.morphology.layers == ("upos", "feats")
+    assert "morphology" in model.components
+    assert model.components["morphology"].layers == ("upos", "feats")
     report = model.evaluate(sample("dev")[:20], bootstrap=0)
     assert task["score"] <= min(task["scores"].values())
     assert task["scores"]["upos"] == pytest.approx(report["UPOS"])
-    assert task["combinations"] == len(model.morphology.combinations.numbers)
+    assert task["combinations"] == len(model.components["morphology"].combinations.numbers)
 
 
 @pytest.mark.parametrize("config", [quick, quick_joint])
@@ -270,8 +275,8 @@ def test_sentences_without_a_layer_are_learned_from_by_taggers_of_their_own(
     sentences[::4] = [one.with_layers(feats=()) for one in sentences[::4]]
     settings = ("hold_out=0", "layers=['upos','feats']")
     model = train(sentences, None, config(*settings)).model
-    assert model.morphology is None
-    assert set(model.taggers) == {"upos", "feats"}
+    assert "morphology" not in model.components
+    assert set(taggers(model)) == {"upos", "feats"}
 
 
 @pytest.mark.parametrize("joint", [True, False])

@@ -19,7 +19,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles.sequences import sequence_facts
 from oracles.trees import all_trees, tree_score
-from sample_treebank import quick, quick_model, sample
+from sample_treebank import (
+    changed,
+    quick,
+    quick_model,
+    sample,
+    taggers,
+)
 
 from egparse.errors import EgparseError
 from egparse.evaluation.calibration import calibrations
@@ -52,11 +58,11 @@ def arc_factored() -> Model:
 def parser_and_words(sentences: Sequence[Sequence[str]]) -> tuple[Parser, Words]:
     """The parser of that model, and words with predicted tags."""
     model = arc_factored()
-    assert isinstance(model.parser, Parser)
+    assert isinstance(model.components["parser"], Parser)
     words = model.columns.words(sentences)
-    for layer, tagger in model.taggers.items():
-        words = model.columns.with_tags(words, layer, tagger.predict(words))
-    return model.parser, words
+    for layer, tagger in taggers(model).items():
+        words = model.columns.with_tags(words, layer, tagger.choose(words))
+    return model.components["parser"], words
 
 
 def short() -> list[Sequence[str]]:
@@ -145,13 +151,9 @@ def test_tags_that_are_written_alike_count_as_one() -> None:
 
 def test_a_temperature_flattens_probabilities_and_changes_no_choice() -> None:
     model = quick_model()
-    for layer, tagger in model.taggers.items():
+    for layer, tagger in taggers(model).items():
         hot = replace(tagger, model=replace(tagger.model, temperature=3.0))
-        found = list(
-            replace(model, taggers={**model.taggers, layer: hot}).annotate(
-                sample("test"), probabilities=[layer]
-            )
-        )
+        found = list(changed(model, hot).annotate(sample("test"), probabilities=[layer]))
         assert [s.probabilities and tuple(s.probabilities) for s in found] == [(layer,)] * len(
             found
         )
@@ -326,12 +328,12 @@ def test_models_without_probabilities_say_so() -> None:
 
 def test_temperatures_are_fitted_on_the_development_part_and_stored(tmp_path: Path) -> None:
     model = train(sample("train")[:60], sample("dev"), quick("parser.order=1")).model
-    assert model.parser is not None
-    assert model.labeller is not None
-    temperatures = {layer: own.model.temperature for layer, own in model.taggers.items()}
-    assert model.lemmatiser is not None
-    temperatures |= {"heads": model.parser.temperature, "deprels": model.labeller.model.temperature}
-    temperatures["lemmas"] = model.lemmatiser.temperature
+    assert "parser" in model.components
+    assert "labeller" in model.components
+    temperatures = {layer: own.model.temperature for layer, own in taggers(model).items()}
+    assert "lemmas" in model.components
+    others = {"heads": "parser", "deprels": "labeller", "lemmas": "lemmas"}
+    temperatures |= {layer: model.components[name].temperature for layer, name in others.items()}
     assert {layer: model.record["tasks"][layer]["temperature"] for layer in ALL} == temperatures
     assert all(0.2 <= value <= 5.0 and value != 1.0 for value in temperatures.values())
     before, after = (
@@ -348,16 +350,8 @@ def test_temperatures_are_fitted_on_the_development_part_and_stored(tmp_path: Pa
 
 
 def _at_one(model: Model) -> Model:
-    assert model.parser is not None
-    assert model.labeller is not None
-    return replace(
-        model,
-        taggers={
-            k: replace(v, model=replace(v.model, temperature=1.0)) for k, v in model.taggers.items()
-        },
-        parser=replace(model.parser, temperature=1.0),
-        labeller=replace(model.labeller, model=replace(model.labeller.model, temperature=1.0)),
-    )
+    names = (*taggers(model), "parser", "labeller")
+    return changed(model, *(model.components[name].with_temperature(1.0) for name in names))
 
 
 def test_a_model_file_without_temperatures_loads_with_one(tmp_path: Path) -> None:

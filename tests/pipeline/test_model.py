@@ -15,7 +15,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from plain_reading import read_text
-from sample_treebank import CORPORA, quick, quick_model, sample
+from sample_treebank import (
+    CORPORA,
+    quick,
+    quick_model,
+    sample,
+)
+from sample_treebank import (
+    without as drop,
+)
 
 from egparse.config.reading import check_config
 from egparse.errors import EgparseError, ModelFileError
@@ -300,7 +308,7 @@ def test_a_call_annotates_a_text() -> None:
         ("Mary", "sees", "it", "."),
     ]
     assert found == list(model.annotate(model.text_reader().sentences(StringIO(text))))
-    no_tokens = replace(model, tokeniser=None, expander=None)
+    no_tokens = drop(model, "tokeniser", "expander")
     by_spacy = read_text(text, "en", splitter=_starts(model))
     assert no_tokens(text) == list(no_tokens.annotate(by_spacy))
     assert all(find_tree_fault(own.heads, single_root=True) is None for own in found)
@@ -308,12 +316,12 @@ def test_a_call_annotates_a_text() -> None:
     assert one.probabilities is not None
     assert list(one.probabilities) == ["heads"]
     assert model("") == model(" \n ") == []
-    by_rule = replace(no_tokens, splitter=None)
+    by_rule = drop(no_tokens, "splitter")
     assert by_rule(text) == list(by_rule.annotate(read_text(text, "en")))
 
 
 def _starts(model: Model) -> Callable[..., Mask] | None:
-    return None if model.splitter is None else model.splitter.starts
+    return None if "splitter" not in model.components else model.components["splitter"].starts
 
 
 def test_a_call_annotates_sentences() -> None:
@@ -332,7 +340,7 @@ def test_a_model_says_in_a_line_what_it_is() -> None:
         "<egparse model, language en: upos, xpos, feats, lemmas, spans, heads, deprels, "
         f"trained on {words:,} words>"
     )
-    bare = replace(model, record={}, parser=None, labeller=None, language="fr")
+    bare = replace(drop(model, "parser", "labeller"), record={}, language="fr")
     assert repr(bare) == "<egparse model, language fr: upos, xpos, feats, lemmas, spans>"
 
 
@@ -361,14 +369,14 @@ def test_evaluating_a_path_or_sentences() -> None:
 
 def test_evaluating_with_details_and_with_a_splitter() -> None:
     model = quick_model()
-    assert model.splitter is not None
+    assert "splitter" in model.components
     report = model.evaluate(sample("dev"), details=True, bootstrap=0)
     assert report.details is not None
     assert set(report.calibration) >= set(model.layers)
-    counts = splitter_counts(model.splitter, sample("dev"))
+    counts = splitter_counts(model.components["splitter"], sample("dev"))
     assert counts is not None
     assert report["Sentences"] == total(counts).f1
-    without = replace(model, splitter=None).evaluate(sample("dev"), bootstrap=0)
+    without = drop(model, "splitter").evaluate(sample("dev"), bootstrap=0)
     assert without.segmentation is None
 
 

@@ -11,7 +11,7 @@ from properties import examples
 
 from egparse.features.sequence import NEVER
 from egparse.features.vocabulary import Vocabulary
-from egparse.sequences.joint.morphology import MOST_FEATURES, MOST_FULL, Combinations
+from egparse.sequences.combinations import MOST_FEATURES, MOST_FULL, Combinations
 
 LAYERS = ("upos", "xpos", "feats")
 LABELS = {

@@ -12,10 +12,10 @@ from egparse.features.word_table import spans_in_scheme
 from egparse.fitting.task import Part
 from egparse.learners.targets.contract import set_completion
 from egparse.sentences import Sentence
-from egparse.sequences.fit_sequence import observed_bigrams
-from egparse.sequences.partial_tags import (
+from egparse.sequences.fit import (
     equal_readings,
     lacks_spans,
+    observed_bigrams,
     partial_tags,
     some_completion,
 )

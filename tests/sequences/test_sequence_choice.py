@@ -15,7 +15,7 @@ from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import compile_templates
 from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.pipeline.model import Model
-from egparse.sequences.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence
+from egparse.sequences.fit import SequenceExamples, SequenceSettings, prepare_sequence
 from egparse.sequences.tagger import Tagger
 from egparse.training.run import train
 
@@ -29,12 +29,12 @@ def tagged_spans() -> Model:
 
 def test_predicted_spans_are_valid_whatever_the_weights() -> None:
     model = tagged_spans()
-    own, names = model.taggers["spans"].model, model.columns.labels["spans"].strings
+    own, names = model.components["spans"].model, model.columns.labels["spans"].strings
     random = np.random.default_rng(1)
     weights = random.normal(scale=5.0, size=own.rows.weights.shape).astype(np.float32)
     wild = replace(own, rows=own.rows._replace(weights=weights))
     words = model.columns.words([sentence.forms for sentence in sample("test")])
-    found = [names[label] for label in Tagger(wild, None).predict(words)]
+    found = [names[label] for label in Tagger(wild, None, ("spans",)).choose(words)]
     assert len(set(found)) > 3
     for first, end in zip(words.starts, words.starts[1:], strict=False):
         before = "O"

@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 from sample_treebank import quick_model, sample
 
-from egparse.sequences.sequence_model import without_small_weights
-
 
 def test_only_small_weights_are_left_out() -> None:
-    model = quick_model().taggers["upos"].model
-    small = without_small_weights(model, 0.5)
+    model = quick_model().components["upos"].model
+    small = model.without_small_weights(0.5)
     assert np.abs(small.rows.weights).min() >= 0.5
     assert len(small.rows.weights) == np.count_nonzero(np.abs(model.rows.weights) >= 0.5)
     assert len(small.rows.starts) == len(small.index) + 1
@@ -27,11 +25,11 @@ def test_only_small_weights_are_left_out() -> None:
 
 
 def test_a_threshold_of_zero_changes_no_prediction() -> None:
-    tagger = quick_model().taggers["upos"]
+    tagger = quick_model().components["upos"]
     words = quick_model().columns.words([sentence.forms for sentence in sample("test")])
-    every = without_small_weights(tagger.model, 0.0)
+    every = tagger.model.without_small_weights(0.0)
     candidates = (words.values, words.starts)
     from egparse.sequences.tagger import candidates_of
 
     allowed = candidates_of(words, tagger.dictionary, every.n_labels)
-    np.testing.assert_array_equal(tagger.predict(words), every.choose(*candidates, allowed))
+    np.testing.assert_array_equal(tagger.choose(words), every.choose(*candidates, allowed))

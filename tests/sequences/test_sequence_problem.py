@@ -23,7 +23,7 @@ from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.registry import build
 from egparse.learners.vectors import read, size, squared_norm, write
-from egparse.sequences.fit_sequence import observed_bigrams
+from egparse.sequences.fit import observed_bigrams
 from egparse.sequences.sequence_problem import SequenceProblem
 from egparse.types import Floats
 

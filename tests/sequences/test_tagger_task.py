@@ -13,7 +13,7 @@ from egparse.features.word_table import Words
 from egparse.fitting.progress import silent
 from egparse.fitting.task import Part, calibrated, fit
 from egparse.sentences import Sentence
-from egparse.sequences.tagger_task import TaggerTask
+from egparse.sequences.tagging import TaggerTask
 
 
 def part_of(name: str, count: int) -> Part:
@@ -25,7 +25,9 @@ def task_of(layer: str, **settings: object) -> TaggerTask:
     config = replace(getattr(quick(), layer), **settings)
     assert isinstance(config, TaggerConfig)
     model = quick_model()
-    return TaggerTask(layer, model.columns, part_of("train", 40), part_of("dev", 20), config, 1)
+    return TaggerTask(
+        layer, model.columns, part_of("train", 40), part_of("dev", 20), config=config, seed=1
+    )
 
 
 def copied(words: Words) -> list[object]:
@@ -106,7 +108,7 @@ def test_a_fitted_tagger_is_calibrated_without_another_tag(layer: str) -> None:
     at_best = calibrated(task, best.predictor)
     assert at_best.temperature != 1.0
     np.testing.assert_array_equal(
-        at_best.predict(task.dev.words), best.predictor.predict(task.dev.words)
+        at_best.choose(task.dev.words), best.predictor.choose(task.dev.words)
     )
     score = task.score()
     assert score is not None

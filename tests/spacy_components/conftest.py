@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 import spacy
-from sample_treebank import quick_model
+from sample_treebank import (
+    quick_model,
+    without,
+)
 from spacy.language import Language
 
 from egparse.pipeline.model import Model
@@ -34,7 +37,7 @@ def blank(model_path: Path, *names: str, **config: object) -> Language:
 def without_trees() -> Model:
     """A model that tags and finds entities, and does not parse."""
     layers = ("upos", "xpos", "feats", "spans")
-    return replace(quick_model(), parser=None, labeller=None, probabilistic=layers)
+    return replace(without(quick_model(), "parser", "labeller"), probabilistic=layers)
 
 
 @pytest.fixture

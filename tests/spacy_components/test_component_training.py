@@ -99,7 +99,7 @@ def test_overfit_save_load_same(trained: Language, tmp_path: Path) -> None:
 def test_sentence_starts_are_learned_with_the_rest_and_alone(
     trained: Language, tmp_path: Path
 ) -> None:
-    assert trained.get_pipe("egparse_parser").model.splitter is not None
+    assert "splitter" in trained.get_pipe("egparse_parser").model.components
     nlp = spacy.blank("en")
     nlp.add_pipe("egparse_senter")
     examples = examples_of(nlp, count=120)
@@ -127,7 +127,11 @@ def test_tables_of_word_classes_are_settings_of_training(tmp_path: Path) -> None
     }
     nlp.initialize(lambda: examples)
     tagger = nlp.get_pipe("egparse_tagger").model
-    tags = tagger.taggers["upos"] if tagger.morphology is None else tagger.morphology.tagger
+    tags = (
+        tagger.components["upos"]
+        if "morphology" not in tagger.components
+        else tagger.components["morphology"]
+    )
     assert "class[0]" in tags.model.templates.texts
     nlp.to_disk(tmp_path / "nlp")
     loaded = spacy.load(tmp_path / "nlp")
@@ -302,7 +306,7 @@ def run_spacy(*arguments: object) -> str:
     return done.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_spacys_command_line(model_path: Path, tmp_path: Path) -> None:
     nlp = spacy.blank("en")
     corpus = tmp_path / "train.spacy"

@@ -104,13 +104,13 @@ def test_components_and_models_predict_by_the_same_function(
     model_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     called: list[str] = []
-    predict_tags = pipeline.predict_tags
+    predict_words = pipeline.predict_words
 
-    def watched(*arguments: Any) -> pipeline.TaggedWords:
+    def watched(*arguments: Any) -> pipeline.PredictedWords:
         called.append(name)
-        return predict_tags(*arguments)
+        return predict_words(*arguments)
 
-    monkeypatch.setattr(pipeline, "predict_tags", watched)
+    monkeypatch.setattr(pipeline, "predict_words", watched)
     blank(model_path, name)("A dog barks.")
     assert called == [name]
     list(quick_model().annotate([Sentence(("A", "dog", "barks", "."))]))
@@ -134,9 +134,9 @@ def test_a_parser_alone_tags_for_itself(nlp: Language, model_path: Path) -> None
 def test_one_model_does_not_tag_twice(nlp: Language, monkeypatch: pytest.MonkeyPatch) -> None:
     from egparse.sequences.tagger import Tagger
 
-    predict, runs = Tagger.predict, []
+    choose, runs = Tagger.choose, []
     monkeypatch.setattr(
-        Tagger, "predict", lambda self, *rest: runs.append(self) or predict(self, *rest)
+        Tagger, "choose", lambda self, *rest: runs.append(self) or choose(self, *rest)
     )
     nlp("A dog barks at  the cat.")
     assert len(runs) == 5  # UPOS, XPOS, FEATS, spans, supertags

@@ -11,7 +11,10 @@ import pytest
 import spacy
 from hypothesis import given
 from hypothesis import strategies as st
-from sample_treebank import quick_model
+from sample_treebank import (
+    quick_model,
+    without,
+)
 from spacy.language import Language
 from spacy.symbols import LEMMA, NORM, ORTH
 from spacy.tokens import Doc
@@ -116,10 +119,9 @@ def test_pipe_and_processes_give_the_same(nlp: Language) -> None:
 
 
 def test_a_model_without_a_tokeniser_is_refused(tmp_path: Path) -> None:
-    from dataclasses import replace
 
     path = tmp_path / "without.msgpack"
-    replace(quick_model(), tokeniser=None).save(path)
+    without(quick_model(), "tokeniser").save(path)
     with pytest.raises(EgparseError, match="tokenizer: expected a model with a tokeniser"):
         with_tokenizer(path)
     with pytest.raises(ModelFileError):

@@ -34,14 +34,15 @@ SENTENCES = [
 def annotate(model: Model) -> list[Any]:
     """Use everything that a model can do, on a few words; returns the annotations."""
     found: list[Any] = []
-    if model.splitter is not None:
-        found += model.splitter.probabilities(TEXT.split(), [True] * len(TEXT.split())).tolist()
+    if "splitter" in model.components:
+        splitter, forms = model.components["splitter"], TEXT.split()
+        found += splitter.probabilities(forms, [True] * len(forms)).tolist()
     layers = dict.fromkeys(model.probabilistic, True)
     found += model.annotate(SENTENCES, probabilities=list(layers))
     found += model.annotate(SENTENCES, respect_input=True)
     if model.language == "en":  # other languages take seconds to import
         found += model(TEXT)
-    if model.parser is not None:
+    if "parser" in model.components:
         found += model.k_best(SENTENCES, 3)
     repr(model)
     model.sizes()

@@ -17,7 +17,7 @@ from storage.small_model import packed, plain
 
 from egparse.errors import ModelFileError
 from egparse.pipeline.model import Model
-from egparse.sequences.joint.morphology import MOST_COMBINATIONS
+from egparse.sequences.combinations import MOST_COMBINATIONS
 from egparse.storage.model_file import read_model
 
 Section = dict[str, Any]
@@ -77,9 +77,9 @@ class Sizes(NamedTuple):
 
 @cache
 def sizes() -> Sizes:
-    tagger = quick_joint_model().morphology
+    tagger = quick_joint_model().components["morphology"]
     assert tagger is not None
-    model = tagger.tagger.model
+    model = tagger.model
     return Sizes(len(tagger.combinations.numbers), model.n_parts, len(model.opening))
 
 

@@ -456,7 +456,7 @@ def test_keys_that_collide_in_the_index_are_refused(tmp_path: Path) -> None:
 def test_what_is_not_as_declared_is_not_written(tmp_path: Path) -> None:
     path = Mutant("", *small_model()).write(tmp_path / "m")
     model = Model.load(path)
-    tagger = model.taggers["upos"]
+    tagger = model.components["upos"]
     tagger.model.transitions[0, 0] = np.nan
     with pytest.raises(ModelFileError) as caught:
         model.save(tmp_path / "n")

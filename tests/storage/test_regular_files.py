@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from egparse.cli.annotating.sinks import Partial, partial_path
+from egparse.cli.annotating.resuming import Partial, partial_path
 from egparse.errors import EgparseError
 from egparse.fitting.checkpoints.record_file import opened
 from egparse.service.hub.fetch import CHECKSUM_SUFFIX, _kept_checksum

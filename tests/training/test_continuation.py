@@ -12,7 +12,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sample_treebank import quick, quick_model, sample
+from sample_treebank import (
+    changed,
+    quick,
+    quick_model,
+    sample,
+    taggers,
+)
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.features.form_statistics import FormStatistics
@@ -76,7 +82,7 @@ def accuracy(model: Model, sentences: Sequence[Sentence], layer: str) -> float:
     return sum(wanted == got for wanted, got in pairs) / len(pairs)
 
 
-def changed(sentence: Sentence, layer: str, old: str, new: str) -> Sentence:
+def renamed(sentence: Sentence, layer: str, old: str, new: str) -> Sentence:
     values = tuple(new if value == old else value for value in getattr(sentence, layer))
     return sentence.with_layers(**{layer: values})
 
@@ -87,17 +93,17 @@ def test_held_infinitely_close_the_model_is_the_base() -> None:
     """
     base = quick_model()
     near = gone_on(base, sample("train")[:30], base_strength=1e9)
-    for layer, tagger in base.taggers.items():
-        old, new = tagger.model, near.taggers[layer].model
+    for layer, tagger in taggers(base).items():
+        old, new = tagger.model, near.components[layer].model
         known = new.index.numbers(old.index.keys)
         assert (known >= 0).all()
         finite = np.isfinite(old.transitions)
         np.testing.assert_allclose(new.transitions[finite], old.transitions[finite], atol=1e-3)
-    assert isinstance(base.parser, Parser)
-    assert isinstance(near.parser, Parser)
+    assert isinstance(base.components["parser"], Parser)
+    assert isinstance(near.components["parser"], Parser)
     assert (
-        np.abs(near.parser.weights - base.parser.weights).max()
-        < 1e-3 * np.abs(base.parser.weights).max()
+        np.abs(near.components["parser"].weights - base.components["parser"].weights).max()
+        < 1e-3 * np.abs(base.components["parser"].weights).max()
     )
     sentences = sample("train")[:30]
     for layer in ("upos", "xpos", "feats", "spans"):
@@ -146,15 +152,15 @@ def test_old_strings_keep_their_numbers_and_new_ones_come_behind_them() -> None:
 
 def test_new_labels_of_tags_spans_and_arcs_are_learned() -> None:
     sentences = [
-        changed(
-            changed(changed(own, "upos", "DET", "ARTICLE"), "deprels", "det", "article"),
+        renamed(
+            renamed(renamed(own, "upos", "DET", "ARTICLE"), "deprels", "det", "article"),
             "spans",
             "B-PER",
             "B-WHO",
         )
         for own in others()
     ]
-    sentences = [changed(own, "spans", "I-PER", "I-WHO") for own in sentences]
+    sentences = [renamed(own, "spans", "I-PER", "I-WHO") for own in sentences]
     model = gone_on(quick_model(), sentences, base_strength=0.3)
     assert "ARTICLE" in model.columns.labels["upos"].values
     assert "article" in model.columns.labels["deprels"].values
@@ -172,7 +178,7 @@ def test_layers_that_the_corpus_lacks_stay_as_they_are(tmp_path: Path) -> None:
     model = gone_on(base, sentences)
     assert model.layers == base.layers
     for layer in ("feats", "spans"):
-        old, new = base.taggers[layer].model, model.taggers[layer].model
+        old, new = base.components[layer].model, model.components[layer].model
         np.testing.assert_array_equal(old.index.keys, new.index.keys)
         np.testing.assert_array_equal(old.rows.weights, new.rows.weights)
         np.testing.assert_array_equal(old.transitions, new.transitions)
@@ -196,8 +202,8 @@ def test_the_file_holds_it_and_says_what_the_base_was(tmp_path: Path) -> None:
 
 def test_rare_words_become_known_to_the_parser_and_the_rest_of_them_do_not() -> None:
     model = gone_on_quick()
-    assert model.parser is not None
-    payload = model.parser.to_payload()["columns"]
+    assert "parser" in model.components
+    payload = model.components["parser"].to_payload()["columns"]
     beyond = payload["beyond"]["lower"]
     assert len(beyond)
     assert min(beyond) > payload["limits"]["lower"]
@@ -216,14 +222,18 @@ def test_rare_words_become_known_to_the_parser_and_the_rest_of_them_do_not() -> 
 @pytest.mark.parametrize("base_strength", [1e9, 1.0])
 def test_the_second_order_parser_goes_on(base_strength: float, tmp_path: Path) -> None:
     base = second_order_model()
-    assert isinstance(base.parser, SecondOrderParser)
-    sentences = [changed(own, "deprels", "det", "article") for own in others(20)]
+    assert isinstance(base.components["parser"], SecondOrderParser)
+    sentences = [renamed(own, "deprels", "det", "article") for own in others(20)]
     model = gone_on(base, sentences, base_strength=base_strength)
-    assert isinstance(model.parser, SecondOrderParser)
-    assert model.parser.labels[: len(base.parser.labels)] == base.parser.labels
-    assert "article" in model.parser.labels[len(base.parser.labels) :]
+    assert isinstance(model.components["parser"], SecondOrderParser)
+    assert (
+        model.components["parser"].labels[: len(base.components["parser"].labels)]
+        == base.components["parser"].labels
+    )
+    assert "article" in model.components["parser"].labels[len(base.components["parser"].labels) :]
     difference = (
-        np.abs(model.parser.weights - base.parser.weights).max() / np.abs(base.parser.weights).max()
+        np.abs(model.components["parser"].weights - base.components["parser"].weights).max()
+        / np.abs(base.components["parser"].weights).max()
     )
     assert (difference < 1e-3) == (base_strength > 1)
     model.save(tmp_path / "model.msgpack")
@@ -370,11 +380,11 @@ def test_few_sentences_are_all_learned_from_and_of_many_some_are_held_out() -> N
 
 def test_without_a_development_part_temperatures_stay() -> None:
     base = quick_model()
-    warm = replace(base.taggers["upos"], model=replace(base.taggers["upos"].model, temperature=1.7))
-    model = gone_on(
-        replace(base, taggers={**base.taggers, "upos": warm}), others(20), layers=["upos"]
+    warm = replace(
+        base.components["upos"], model=replace(base.components["upos"].model, temperature=1.7)
     )
-    assert model.taggers["upos"].model.temperature == 1.7
+    model = gone_on(changed(base, warm), others(20), layers=["upos"])
+    assert model.components["upos"].model.temperature == 1.7
 
 
 @pytest.mark.parametrize("learner", ["dca", "mira", "perceptron", "lbfgs"])

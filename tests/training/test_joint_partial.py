@@ -7,7 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sample_treebank import quick, quick_joint, quick_joint_model, sample
+from sample_treebank import (
+    quick,
+    quick_joint,
+    quick_joint_model,
+    sample,
+    taggers,
+)
 
 from egparse.config.sections import TrainConfig
 from egparse.errors import EgparseError
@@ -15,7 +21,7 @@ from egparse.fitting.task import Part
 from egparse.io.corpus import read_corpus
 from egparse.layers import MORPHOLOGY
 from egparse.sentences import Sentence
-from egparse.sequences.joint.task import MorphologyTask
+from egparse.sequences.tagging import TaggerTask
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.joint import lacking_layers, layers_together
 from egparse.training.run import train
@@ -55,9 +61,9 @@ def test_layers_are_learned_together_where_each_word_has_a_tag_in_all(
 def test_a_layer_that_some_words_lack_is_learned_beside_the_others() -> None:
     corpus = [*TRAIN[1:], without(TRAIN[0], "xpos")]
     model = train(corpus, [], quick_joint("layers=['upos','xpos','feats']", "hold_out=0")).model
-    assert model.morphology is not None
-    assert model.morphology.layers == ("upos", "feats")
-    assert list(model.taggers) == ["xpos"]
+    assert "morphology" in model.components
+    assert model.components["morphology"].layers == ("upos", "feats")
+    assert list(taggers(model)) == ["xpos"]
     assert all("_" not in one.xpos for one in model(corpus))
 
 
@@ -75,7 +81,7 @@ def test_partial_annotation_is_learned_layer_by_layer() -> None:
     settings = ("jackknife.folds=0", "layers=['upos', 'xpos']", "hold_out=0")
     few = [f"{layer}.stop.iterations=1" for layer in ("upos", "xpos")]
     model = train(corpus, [], quick(*settings, *few)).model
-    assert model.morphology is None
+    assert "morphology" not in model.components
     assert "_" not in model.columns.labels["xpos"].values
     assert all("_" not in one.xpos for one in model(corpus))
 
@@ -89,15 +95,16 @@ def test_a_joint_base_goes_on_with_whole_tags_only() -> None:
 
 def test_words_of_the_development_part_without_a_tag_do_not_count() -> None:
     model = quick_joint_model()
-    assert model.morphology is not None
-    tagger, combinations = model.morphology.tagger, model.morphology.combinations
+    assert "morphology" in model.components
+    tagger, combinations = (
+        model.components["morphology"],
+        model.components["morphology"].combinations,
+    )
 
-    def task(dev: Sequence[Sentence]) -> MorphologyTask:
+    def task(dev: Sequence[Sentence]) -> TaggerTask:
         parts = [Part(list(own), model.columns.words([s.forms for s in own])) for own in ([], dev)]
         settings = quick_joint().morphology
-        return MorphologyTask(
-            MORPHOLOGY, model.columns, *parts, settings, 0, combinations=combinations
-        )
+        return TaggerTask(MORPHOLOGY, model.columns, *parts, combinations, config=settings, seed=0)
 
     predicted = list(model([Sentence(one.forms) for one in TRAIN[:3]]))
     partly = task([without(predicted[0], "xpos"), *predicted[1:]])

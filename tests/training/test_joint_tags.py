@@ -12,7 +12,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sample_treebank import quick, quick_joint, quick_joint_model, quick_model, sample
+from sample_treebank import (
+    quick,
+    quick_joint,
+    quick_joint_model,
+    quick_model,
+    sample,
+    taggers,
+)
 
 from egparse.config.joint_tags import joint_layers, section_of
 from egparse.config.reading import read_config
@@ -23,7 +30,7 @@ from egparse.fitting.task import Part
 from egparse.learners.eg.path import PathConfig
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.sequences.joint.task import combinations_of, over
+from egparse.sequences.tagging import combinations_of
 from egparse.training.columns import build_columns
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.joint import layers_together
@@ -116,8 +123,8 @@ def test_a_model_whose_bigrams_see_agreement_is_stored_and_continued(tmp_path: P
     again = Model.load(tmp_path / "m")
     assert list(again.annotate(NEW)) == list(model.annotate(NEW))
     longer = gone_on(again, NEW[:20], layers=list(TAGS))
-    assert longer.morphology is not None
-    assert longer.morphology.combinations.agreement
+    assert "morphology" in longer.components
+    assert longer.components["morphology"].combinations.agreement
     assert accuracy(longer, NEW[:20], "feats") > accuracy(model, NEW[:20], "feats")
 
 
@@ -178,9 +185,12 @@ def test_other_learners_and_losses_learn_layers_together(
 
 def test_a_joint_base_learns_the_new_sentences_and_does_not_forget_the_old_ones() -> None:
     base, model = quick_joint_model(), gone_on_quick()
-    assert base.morphology is not None
-    assert model.morphology is not None
-    before, now = base.morphology.combinations.numbers, model.morphology.combinations.numbers
+    assert "morphology" in base.components
+    assert "morphology" in model.components
+    before, now = (
+        base.components["morphology"].combinations.numbers,
+        model.components["morphology"].combinations.numbers,
+    )
     np.testing.assert_array_equal(now[: len(before)], before)
     assert len(now) > len(before)
     assert set(model.record["tasks"]) == {"morphology", "lemmas", "spans", "heads", "deprels"}
@@ -192,9 +202,9 @@ def test_a_joint_base_learns_the_new_sentences_and_does_not_forget_the_old_ones(
 def test_held_infinitely_close_a_joint_model_is_the_base() -> None:
     base = quick_joint_model()
     near = gone_on(base, OLD[:30], base_strength=1e9)
-    assert base.morphology is not None
-    assert near.morphology is not None
-    old, new = base.morphology.tagger.model, near.morphology.tagger.model
+    assert "morphology" in base.components
+    assert "morphology" in near.components
+    old, new = base.components["morphology"].model, near.components["morphology"].model
     assert (new.index.numbers(old.index.keys) >= 0).all()
     np.testing.assert_allclose(new.transitions, old.transitions, atol=1e-3)
     for layer in TAGS:
@@ -221,11 +231,15 @@ def test_a_longer_tagger_scores_what_its_known_parts_score() -> None:
     the new ones are no candidates.
     """
     base, model = quick_joint_model(), gone_on_quick()
-    assert base.morphology is not None
-    assert model.morphology is not None
-    longer = over(base.morphology, model.morphology.combinations, model.columns)
+    assert "morphology" in base.components
+    assert "morphology" in model.components
+    longer = base.components["morphology"].over(
+        model.columns, model.components["morphology"].combinations
+    )
     forms = [one.forms for one in NEW]
-    plain = base.morphology.predict_with_probabilities(base.columns.words(forms), TAGS)
+    plain = base.components["morphology"].predict_with_probabilities(
+        base.columns.words(forms), TAGS
+    )
     found = longer.predict_with_probabilities(model.columns.words(forms), TAGS)
     for layer in TAGS:
         np.testing.assert_array_equal(found[layer].labels, plain[layer].labels)
@@ -289,9 +303,9 @@ def test_a_base_without_trees_may_get_a_layer_beside_its_joint_tagger() -> None:
     base = train([one.with_layers(xpos=()) for one in OLD], None, config).model
     model = gone_on(base, NEW, layers=["upos", "feats", "xpos"])
     assert model.layers == TAGS
-    assert set(model.taggers) == {"xpos"}
-    assert model.morphology is not None
-    assert model.morphology.layers == ("upos", "feats")
+    assert set(taggers(model)) == {"xpos"}
+    assert "morphology" in model.components
+    assert model.components["morphology"].layers == ("upos", "feats")
     assert accuracy(model, NEW, "xpos") > 0.8
 
 
@@ -375,11 +389,13 @@ def test_a_step_for_one_layer_takes_the_best_tags_of_the_others() -> None:
 def test_steps_for_other_layers_leave_a_joint_tagger_as_it_is() -> None:
     learner = StepLearner(quick_joint_model())
     learner.update(NEW[:10], ("heads",))
-    assert learner.model.morphology is quick_joint_model().morphology or all(
+    assert learner.model.components["morphology"] is quick_joint_model().components[
+        "morphology"
+    ] or all(
         np.array_equal(first, second)
         for first, second in zip(
-            learner.model.morphology.tagger.model.rows,  # type: ignore[union-attr]
-            quick_joint_model().morphology.tagger.model.rows,  # type: ignore[union-attr]
+            learner.model.components["morphology"].model.rows,  # type: ignore[union-attr]
+            quick_joint_model().components["morphology"].model.rows,  # type: ignore[union-attr]
             strict=True,
         )
     )
@@ -387,8 +403,8 @@ def test_steps_for_other_layers_leave_a_joint_tagger_as_it_is() -> None:
 
 def test_a_model_that_learns_from_nothing_has_a_tagger_for_each_layer() -> None:
     model = untrained_model(OLD[:10], TAGS, TrainConfig())
-    assert model.morphology is None
-    assert set(model.taggers) == set(TAGS)
+    assert "morphology" not in model.components
+    assert set(taggers(model)) == set(TAGS)
     assert model.config_table["morphology"]["joint"] == "never"
     learner = StepLearner(model)
     assert set(learner.update(OLD[:10], TAGS)) == set(TAGS)
@@ -396,12 +412,12 @@ def test_a_model_that_learns_from_nothing_has_a_tagger_for_each_layer() -> None:
 
 def test_combinations_of_parts_that_are_known_need_no_training() -> None:
     """A combination that is only added scores its parts, so that constraints can ask for it."""
-    base = quick_joint_model().morphology
+    base = quick_joint_model().components["morphology"]
     assert base is not None
     rows = {tuple(row) for row in base.combinations.numbers.tolist()}
     sizes = [int(base.combinations.numbers[:, k].max()) + 1 for k in range(3)]
     new = next(row for row in product(*map(range, sizes)) if row not in rows)
     labels = {layer: np.array([tag], dtype=np.int32) for layer, tag in zip(TAGS, new, strict=True)}
-    longer = over(base, base.combinations.extended(labels), quick_joint_model().columns)
-    assert longer.tagger.model.n_parts == base.tagger.model.n_parts
+    longer = base.over(quick_joint_model().columns, base.combinations.extended(labels))
+    assert longer.model.n_parts == base.model.n_parts
     assert len(longer.combinations.numbers) == len(rows) + 1

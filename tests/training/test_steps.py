@@ -8,7 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sample_treebank import SECOND_ORDER, quick, quick_model, sample
+from sample_treebank import (
+    SECOND_ORDER,
+    quick,
+    quick_model,
+    sample,
+    taggers,
+)
 
 from egparse.errors import EgparseError
 from egparse.parsing.second_order.parser import SecondOrderParser
@@ -53,13 +59,13 @@ def test_steps_from_nothing_learn_what_training_learns(settings: tuple[str, ...]
         learned = accuracy(learner.model, sample("test"), layer)
         assert learned > accuracy(whole, sample("test"), layer) - 0.1, layer
     if settings:
-        assert isinstance(learner.model.parser, SecondOrderParser)
+        assert isinstance(learner.model.components["parser"], SecondOrderParser)
 
 
 def test_an_untrained_model_has_no_weights_and_can_be_saved(tmp_path: Path) -> None:
     model = untrained_model(sample("train")[:30], LAYERS, quick())
-    assert all(not tagger.model.rows.weights.any() for tagger in model.taggers.values())
-    assert not model.parser.weights.any()
+    assert all(not tagger.model.rows.weights.any() for tagger in taggers(model).values())
+    assert not model.components["parser"].weights.any()
     model.save(tmp_path / "empty.msgpack")
     assert Model.load(tmp_path / "empty.msgpack").layers == LAYERS
 
@@ -94,7 +100,7 @@ def test_a_step_changes_the_layers_that_it_is_asked_for_and_no_other() -> None:
         assert [getattr(old, layer) for layer in LAYERS if layer != "spans"] == [
             getattr(new, layer) for layer in LAYERS if layer != "spans"
         ]
-    weights = [one.taggers["spans"].model.rows.weights for one in (quick_model(), learner.model)]
+    weights = [one.components["spans"].model.rows.weights for one in (quick_model(), learner.model)]
     assert weights[0].shape != weights[1].shape or (weights[0] != weights[1]).any()
 
 
@@ -148,10 +154,10 @@ def test_a_great_c_keeps_the_model_where_it_is() -> None:
     learner = StepLearner(replace(before, config_table=table))
     in_batches(learner, sample("train")[60:90])
     after = learner.model
-    for layer, tagger in before.taggers.items():
-        assert np.array_equal(after.taggers[layer].model.index.keys, tagger.model.index.keys)
-        assert np.array_equal(after.taggers[layer].model.rows.weights, tagger.model.rows.weights)
-    assert np.array_equal(after.parser.weights, before.parser.weights)
+    for layer, tagger in taggers(before).items():
+        assert np.array_equal(after.components[layer].model.index.keys, tagger.model.index.keys)
+        assert np.array_equal(after.components[layer].model.rows.weights, tagger.model.rows.weights)
+    assert np.array_equal(after.components["parser"].weights, before.components["parser"].weights)
 
 
 def test_labels_can_be_added_before_they_are_learned() -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sample_treebank import sample
+from sample_treebank import without as drop
 
 from egparse.config.sections import ParserConfig, StopConfig, SupertagsConfig, TrainConfig
 from egparse.layers import SUPERTAGS
 from egparse.pipeline.model import Model
 from egparse.sentences import MISSING_HEAD, Sentence
-from egparse.sequences.supertags import supertags_of
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.run import train
 from egparse.training.steps import StepLearner
@@ -43,23 +43,23 @@ def test_a_supertag_is_label_side_of_the_head_and_sides_of_dependents() -> None:
         heads=(2, 0, 4, 2, 2),
         deprels=("nsubj", "root", "det", "obj", "punct"),
     )
-    assert supertags_of(sentence) == ["nsubj R", "root 0<>", "det R", "obj L<", "punct L"]
+    assert sentence.supertags == ["nsubj R", "root 0<>", "det R", "obj L<", "punct L"]
 
 
 def test_a_sentence_without_a_whole_tree_has_none() -> None:
     sentence = Sentence(forms=("a", "b"), heads=(0, MISSING_HEAD), deprels=("root", "x"))
-    assert supertags_of(sentence) == ["", ""]
-    assert supertags_of(Sentence(forms=("a",))) == [""]
+    assert sentence.supertags == ()
+    assert Sentence(forms=("a",)).supertags == ()
 
 
 def test_training_predicts_them_before_trees_and_writes_them_nowhere(model: Model) -> None:
-    assert model.supertagger is not None
+    assert "supertags" in model.components
     assert SUPERTAGS in model.record["tasks"]
     assert SUPERTAGS not in model.layers
     assert SUPERTAGS in model.sizes()
-    assert any("supertag" in text for text in model.parser.pruner.texts)  # type: ignore[union-attr]
+    assert any("supertag" in text for text in model.components["parser"].pruner.texts)  # type: ignore[union-attr]
     words = model.columns.words([("She", "left", ".")])
-    tags = model.supertagger.predict(words)
+    tags = model.components["supertags"].choose(words)
     assert tags.shape == (3,)
     assert (tags < len(model.columns.labels[SUPERTAGS])).all()
 
@@ -73,7 +73,7 @@ def test_a_stored_model_predicts_the_same(model: Model, tmp_path: Path) -> None:
 
 def test_parses_depend_on_them(model: Model) -> None:
     sentences = some("test", 20)
-    without = replace(model, supertagger=None)
+    without = drop(model, "supertags")
     found = [sentence.heads for sentence in model.annotate(sentences)]
     assert found != [sentence.heads for sentence in without.annotate(sentences)]
 
@@ -87,26 +87,26 @@ def test_parses_depend_on_them(model: Model) -> None:
 )
 def test_without_labels_or_if_not_wanted_there_are_none(config: TrainConfig) -> None:
     found = train(some("train", 30), some("dev", 5), config).model
-    assert found.supertagger is None
+    assert "supertags" not in found.components
     assert SUPERTAGS not in found.columns.names
 
 
 def test_half_annotated_trees_have_none() -> None:
     first, *others = some("train", 30)
     partial = first.with_layers(heads=(MISSING_HEAD, *first.heads[1:]))
-    assert train([partial, *others], some("dev", 5), CONFIG).model.supertagger is None
+    assert "supertags" not in train([partial, *others], some("dev", 5), CONFIG).model.components
 
 
 def test_a_base_keeps_its_supertagger(model: Model) -> None:
     base = Base(model, "base", "")
     more = continue_training(base, some("dev", 60), None, configure(model, {})).model
-    assert more.supertagger is not None
+    assert "supertags" in more.components
     sentences = some("test", 10)
     forms = [sentence.forms for sentence in sentences]
     before, after = model.columns.words(forms), more.columns.words(forms)
     np.testing.assert_array_equal(
-        model.supertagger.predict(before) if model.supertagger else [],
-        more.supertagger.predict(after),
+        model.components["supertags"].choose(before) if model.components["supertags"] else [],
+        more.components["supertags"].choose(after),
     )
     list(more.annotate(sentences))
 
@@ -115,5 +115,5 @@ def test_a_model_with_supertags_learns_in_steps(model: Model) -> None:
     learner = StepLearner(model)
     losses = learner.update(some("dev", 10), ("heads", "deprels"))
     assert set(losses) == {"heads", "deprels"}
-    assert learner.model.supertagger is not None
+    assert "supertags" in learner.model.components
     list(learner.model.annotate(some("test", 3)))

@@ -14,10 +14,9 @@ from contextlib import suppress
 from typing import TextIO
 
 from egparse.cli import tables
-from egparse.cli.annotating.arguments import InputFile
-from egparse.cli.annotating.bulk.writing import Amount
-from egparse.cli.annotating.source import Input, size_of
-from egparse.cli.files.arguments import STANDARD
+from egparse.cli.annotating.inputs import Input, InputFile, size_of
+from egparse.cli.annotating.work import Amount
+from egparse.cli.files import STANDARD
 from egparse.errors import one_line
 
 _DELAY = 0.5
@@ -38,12 +37,12 @@ class Progress:
 
     def __init__(self, files: Sequence[InputFile], stream: TextIO | None) -> None:
         self.documents = 0
-        self.amount = Amount(0, 0)
+        self.amount = Amount()
         self._stream = stream
         sizes = [size_of(file.path) for file in files] if stream is not None else [None]
         self._bytes = sum(size or 0 for size in sizes) if None not in sizes else 0
         self._files = files
-        self._earlier_bytes = self._first_bytes = 0
+        self._taken = self._first_bytes = 0
         self._first = self.amount
         self._source: Input | None = None
         self._begun: float | None = None
@@ -51,33 +50,27 @@ class Progress:
         self._shown_at = 0.0
         self._shown = ""
 
+    def go_on(self, amount: Amount, taken: int) -> None:
+        """Begin where an interrupted run was: after so much, and so many bytes of all inputs."""
+        self.amount = self._first = amount
+        self._taken = self._first_bytes = taken
+
     def open(self, source: Input) -> None:
         """Go on to the next input."""
-        self.documents += 1
         self._source = source
 
     def close(self) -> None:
         """Leave an input that has been read."""
         if self._source is not None:
-            self._earlier_bytes += self._source.taken
             self._waited += self._source.waited
             self._source = None
-
-    def go_on(self, amount: Amount, taken: int) -> None:
-        """Begin where an interrupted run was: after so much, and so many bytes of all inputs."""
-        self.amount = self._first = amount
-        self._earlier_bytes = self._first_bytes = taken
 
     def reach(self, document: int, taken: int) -> None:
         """What is written next reaches to an input, by its place in the list, and to so many bytes
         of all inputs.
         """
         self.documents = document + 1
-        self._earlier_bytes = taken
-
-    def wait(self, seconds: float) -> None:
-        """Leave time out of the speed, because an input had nothing."""
-        self._waited += seconds
+        self._taken = taken
 
     def begin(self) -> None:
         """Start the clock, once: loading is over."""
@@ -127,7 +120,7 @@ class Progress:
     def _line(self, width: int) -> str:
         """The state in at most ``width`` characters: what is less important is left out first."""
         parts = [tables.things(self.amount.words, "word"), self._speed()]
-        taken = self._earlier_bytes + (self._source.taken if self._source is not None else 0)
+        taken = self._taken
         if self._bytes and taken > self._first_bytes:
             share = min(1.0, taken / self._bytes)
             left = self.seconds * (self._bytes - taken) / (taken - self._first_bytes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Sequence
@@ -11,21 +10,26 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from egparse.cli import outputs, tables
-from egparse.cli.exit_codes import INTERRUPTED, complain, reported
-from egparse.cli.files.arguments import STANDARD, ForceOption, check_output, require_file
-from egparse.cli.files.kinds import Kind
-from egparse.cli.kernel_cache import announce_compilation
-from egparse.cli.notices import Say, say, silence
-from egparse.cli.options import EncodingOption, InputFormat, JsonOption, QuietOption, examples
-from egparse.cli.terminal.signals import interruptible, uninterrupted
+from egparse.cli import options, tables
+from egparse.cli.files import STANDARD, Kind, check_output, opened, require_file
+from egparse.cli.notices import (
+    INTERRUPTED,
+    Say,
+    announce_compilation,
+    complain,
+    reported,
+    say,
+    silence,
+)
+from egparse.cli.options import InputFormat, examples
+from egparse.cli.process import interruptible, uninterrupted
 from egparse.errors import CorpusError, EgparseError
 
 if TYPE_CHECKING:
     from egparse.classes.counting import PairCounts
     from egparse.classes.learning import Learned, LearningOptions, Merging, Pass
     from egparse.classes.raw_text import TextOptions
-    from egparse.cli.annotating.arguments import InputFile
+    from egparse.cli.annotating.inputs import InputFile
 
 EPILOG = examples(
     "egparse classes novels.txt.xz news.txt.gz --language fr --output classes.tsv",
@@ -48,7 +52,7 @@ class Learning(NamedTuple):
 def classes(
     inputs: Sequence[InputFile],
     output: Path,
-    options: LearningOptions,
+    learning: LearningOptions,
     text: TextOptions,
     *,
     format: InputFormat = InputFormat.AUTO,
@@ -72,12 +76,12 @@ def classes(
     with interruptible():
         try:
             with interruption.deferred():
-                learned = learn(counts, options, listener=_Passes(say), check=interruption.check)
+                learned = learn(counts, learning, listener=_Passes(say), check=interruption.check)
         except KeyboardInterrupt:
             say("The classes are not complete, so nothing is written.")
             raise
         with uninterrupted():
-            with outputs.opened(output) as stream:
+            with opened(output) as stream:
                 stream.writelines(learned.lines())
             if learned.interrupted:
                 complain(f"interrupted; the classes so far are in {output}")
@@ -183,7 +187,7 @@ def classes_cli(
             ".conllu and .conllx are corpora, others are text.",
         ),
     ] = InputFormat.AUTO,
-    encoding: EncodingOption = "utf-8",
+    encoding: options.EncodingOption = "utf-8",
     jobs: Annotated[
         int,
         typer.Option(
@@ -195,9 +199,9 @@ def classes_cli(
             "N.",
         ),
     ] = 0,
-    force: ForceOption = False,
-    quiet: QuietOption = False,
-    as_json: JsonOption = False,
+    force: options.ForceOption = False,
+    quiet: options.QuietOption = False,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Learn classes of words from raw text, without any annotation.
 
@@ -207,7 +211,7 @@ def classes_cli(
     classes. Ctrl-C keeps the classes reached so far.
     """
     with reported():
-        from egparse.cli.annotating.arguments import input_files
+        from egparse.cli.annotating.inputs import input_files
         from egparse.cli.workers import all_cores
 
         files = input_files(inputs)
@@ -225,13 +229,13 @@ def classes_cli(
 
         checked_encoding(encoding)
         tell = silence if quiet else say
-        options = LearningOptions(classes=number, passes=iterations, threads=jobs or all_cores())
+        learning = LearningOptions(classes=number, passes=iterations, threads=jobs or all_cores())
         if language is None and not tokenised and any(_is_text(file, format) for file in files):
             tell("language     xx, rules of no language: set --language")
         done = classes(
             files,
             output,
-            options,
+            learning,
             TextOptions(language=language or "xx", lower_case=lower_case, encoding=encoding),
             format=format,
             tokenised=tokenised,
@@ -240,7 +244,7 @@ def classes_cli(
             say=tell,
         )
         if as_json:
-            print(json.dumps(tables.finite(learning_as_json(done)), ensure_ascii=False, indent=2))
+            print(tables.as_json(learning_as_json(done)))
         else:
             print(summary(done))
         if done.learned.interrupted:

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from egparse.cli import tables
-from egparse.cli.exit_codes import reported
-from egparse.cli.files.arguments import check_folder
-from egparse.cli.notices import say
-from egparse.cli.options import QuietOption, examples
-from egparse.cli.terminal import completion
+from egparse.cli import completion, options, tables
+from egparse.cli.files import check_folder
+from egparse.cli.notices import reported, say
+from egparse.cli.options import examples
 from egparse.errors import EgparseError
 
 if TYPE_CHECKING:
@@ -64,7 +62,7 @@ def download_cli(
             help="Folder for the files (default: a folder in the user cache).",
         ),
     ] = None,
-    quiet: QuietOption = False,
+    quiet: options.QuietOption = False,
 ) -> None:
     """Download a model or a UD treebank.
 

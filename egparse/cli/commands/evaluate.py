@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -11,23 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from egparse.cli import tables
-from egparse.cli.exit_codes import reported
-from egparse.cli.files.arguments import check_output, require_file
-from egparse.cli.files.kinds import Kind
-from egparse.cli.kernel_cache import announce_compilation
-from egparse.cli.notices import warnings_shown
-from egparse.cli.options import (
-    EncodingOption,
-    ExceptionsOption,
-    FormatOption,
-    GoldTagsOption,
-    JsonOption,
-    examples,
-    model_and_input,
-)
+from egparse.cli import completion, options, tables
+from egparse.cli.files import Kind, check_output, require_file
+from egparse.cli.notices import announce_compilation, reported, warnings_shown
+from egparse.cli.options import examples, model_and_input
 from egparse.cli.scores import COMPARISON_LEGEND, LEGEND, comparison_table, report_text
-from egparse.cli.terminal import completion
 from egparse.errors import EgparseError, ModelFileError
 
 if TYPE_CHECKING:
@@ -120,8 +107,8 @@ def evaluate_cli(
             "words and sentences itself.",
         ),
     ] = Start.WORDS,
-    gold_tags: GoldTagsOption = False,
-    exceptions: ExceptionsOption = None,
+    gold_tags: options.GoldTagsOption = False,
+    exceptions: options.ExceptionsOption = None,
     details: Annotated[
         bool,
         typer.Option(
@@ -142,9 +129,9 @@ def evaluate_cli(
     seed: Annotated[
         int, typer.Option("--seed", metavar="N", min=0, help="Random seed of the resamples.")
     ] = 0,
-    format: FormatOption = None,
-    encoding: EncodingOption = "utf-8",
-    as_json: JsonOption = False,
+    format: options.FormatOption = None,
+    encoding: options.EncodingOption = "utf-8",
+    as_json: options.JsonOption = False,
 ) -> None:
     """Score a model, or predictions in a file, against a gold corpus.
 
@@ -170,22 +157,22 @@ def evaluate_cli(
         if start is Start.TEXT and (gold_tags or details):
             option = "--gold-tags" if gold_tags else "--details"
             raise EgparseError(f"{option}: expected --from words, got --from text")
-        options = _Options(start, gold_tags, exceptions, bootstrap, seed, details, format, encoding)
+        asked = _Options(start, gold_tags, exceptions, bootstrap, seed, details, format, encoding)
         _check_files(gold_path, [system, *([other] if other else [])])
         with warnings_shown(quiet=as_json):
-            gold = _sentences(gold_path, options)
-            report = _report(system, gold, options)
+            gold = _sentences(gold_path, asked)
+            report = _report(system, gold, asked)
             if other is None:
                 compared = None
             else:
                 with _named(other):
-                    other_report = _report(other, gold, options)
-                compared = _Comparison(system, other, report, other_report, options)
+                    other_report = _report(other, gold, asked)
+                compared = _Comparison(system, other, report, other_report, asked)
         if as_json:
             table = compared.as_json() if compared else _json(report)
-            print(json.dumps(tables.finite(table), ensure_ascii=False, indent=2))
+            print(tables.as_json(table))
         else:
-            text = compared.text() if compared else _text(system, report, options)
+            text = compared.text() if compared else _text(system, report, asked)
             print(f"{gold_path}: {_size(report)}\n{text}")
 
 
@@ -208,29 +195,29 @@ class _Comparison:
         second: _System,
         first_report: Report,
         second_report: Report,
-        options: _Options,
+        asked: _Options,
     ) -> None:
         from egparse.evaluation.significance import compare_reports
 
         self.systems = {"A": (first, first_report), "B": (second, second_report)}
-        self.options = options
+        self.asked = asked
         self.differences: dict[str, PairedDifference] = compare_reports(
-            first_report, second_report, resamples=options.bootstrap, seed=options.seed
+            first_report, second_report, resamples=asked.bootstrap, seed=asked.seed
         )
 
     def text(self) -> str:
         """The table of differences; with --details all tables of both systems after it."""
         named = [(key, system, report) for key, (system, report) in self.systems.items()]
-        any_given = any(_tags_are_given(system, self.options) for _, system, _ in named)
-        parts = [f"{key}: {_described(system, self.options)}" for key, system, _ in named]
+        any_given = any(_tags_are_given(system, self.asked) for _, system, _ in named)
+        parts = [f"{key}: {_described(system, self.asked)}" for key, system, _ in named]
         parts += ["", comparison_table(self.differences, gold_tags=any_given)]
-        if self.options.bootstrap:
+        if self.asked.bootstrap:
             units = f"{self.systems['A'][1].unit}s"
             parts += ["", COMPARISON_LEGEND]
-            parts += [f"resamples      {self.options.bootstrap:,} of {units}"]
-        if self.options.details:
+            parts += [f"resamples      {self.asked.bootstrap:,} of {units}"]
+        if self.asked.details:
             for key, system, report in named:
-                parts += ["", f"{key}: {_text(system, report, self.options)}"]
+                parts += ["", f"{key}: {_text(system, report, self.asked)}"]
         return "\n".join(parts)
 
     def as_json(self) -> dict[str, Any]:
@@ -275,25 +262,25 @@ def _is_model_file(path: Path) -> bool:
         return file.read(len(MAGIC)) == MAGIC
 
 
-def _report(system: _System, gold: list[Sentence], options: _Options) -> Report:
+def _report(system: _System, gold: list[Sentence], asked: _Options) -> Report:
     shared: dict[str, Any] = {
-        "bootstrap": options.bootstrap,
-        "seed": options.seed,
-        "details": options.details,
+        "bootstrap": asked.bootstrap,
+        "seed": asked.seed,
+        "details": asked.details,
     }
-    from_text = options.start is Start.TEXT
+    from_text = asked.start is Start.TEXT
     if not system.is_model:
         from egparse.evaluation.report import evaluate
 
         if from_text:
-            from egparse.pipeline.evaluation import resampled_units
+            from egparse.text.treebank_text import resampled_units
 
             shared["units"] = resampled_units(gold)
-        return evaluate(gold, _sentences(system.path, options), from_text=from_text, **shared)
+        return evaluate(gold, _sentences(system.path, asked), from_text=from_text, **shared)
     model = _load(system.path)
-    if options.exceptions is not None:
-        model = model.with_exceptions(str(options.exceptions))
-    return model.evaluate(gold, gold_tags=options.gold_tags, from_text=from_text, **shared)
+    if asked.exceptions is not None:
+        model = model.with_exceptions(str(asked.exceptions))
+    return model.evaluate(gold, gold_tags=asked.gold_tags, from_text=from_text, **shared)
 
 
 @contextmanager
@@ -308,18 +295,13 @@ def _named(system: _System) -> Iterator[None]:
         ) from None
 
 
-def _sentences(path: Path, options: _Options) -> list[Sentence]:
+def _sentences(path: Path, asked: _Options) -> list[Sentence]:
     """All sentences of a corpus; trees may have several roots or lack heads, as evaluation can
     score them.
     """
     from egparse.io.whole_corpus import read_whole
 
-    corpus = read_whole(
-        path,
-        options.format,
-        encoding=options.encoding,
-        multiple_roots=True,
-    )
+    corpus = read_whole(path, asked.format, encoding=asked.encoding, multiple_roots=True)
     return list(corpus.sentences)
 
 
@@ -336,22 +318,22 @@ def _json(report: Report) -> dict[str, Any]:
     return report_as_json(report)
 
 
-def _text(system: _System, report: Report, options: _Options) -> str:
-    tags_are_given = _tags_are_given(system, options)
-    return f"{_described(system, options)}\n\n{report_text(report, gold_tags=tags_are_given)}"
+def _text(system: _System, report: Report, asked: _Options) -> str:
+    tags_are_given = _tags_are_given(system, asked)
+    return f"{_described(system, asked)}\n\n{report_text(report, gold_tags=tags_are_given)}"
 
 
-def _described(system: _System, options: _Options) -> str:
+def _described(system: _System, asked: _Options) -> str:
     """The name of a system and, for a model, its input."""
     if not system.is_model:
         return system.name
-    if options.start is Start.TEXT:
+    if asked.start is Start.TEXT:
         return f"{system.name}, from the text alone"
-    return f"{system.name}, {'gold tags' if options.gold_tags else 'from the words alone'}"
+    return f"{system.name}, {'gold tags' if asked.gold_tags else 'from the words alone'}"
 
 
-def _tags_are_given(system: _System, options: _Options) -> bool:
-    return system.is_model and options.gold_tags
+def _tags_are_given(system: _System, asked: _Options) -> bool:
+    return system.is_model and asked.gold_tags
 
 
 def _size(report: Report) -> str:

@@ -9,41 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from egparse.cli import tables
-from egparse.cli.exit_codes import reported
-from egparse.cli.files.arguments import ForceOption, check_folder, check_output
-from egparse.cli.files.kinds import Kind
-from egparse.cli.notices import Say, say, silence
-from egparse.cli.options import JsonOption, QuietOption, examples
-from egparse.cli.terminal import completion
+from egparse.cli import completion, options, tables
+from egparse.cli.files import Kind, check_folder, check_output
+from egparse.cli.notices import Say, reported, say, silence
+from egparse.cli.options import examples
 from egparse.extras import import_with_extra
 
 if TYPE_CHECKING:
     from egparse.experiments.comparisons.catalogue import Done
 
-NAMES = (
-    "multiclass",
-    "parsing",
-    "max-margin",
-    "dca",
-    "losses",
-    "maxent",
-    "lectures",
-    "grammars",
-    "successors",
-    "distributed",
-)
-"""The experiments of the catalogue, which is slow to import and so not imported for the help."""
-
-ALL = "all"
 _CATALOGUE = "egparse.experiments.comparisons.catalogue"
 
-_KINDS = {
-    ".md": Kind.MARKDOWN,
-    ".png": Kind.FIGURE,
-    ".svg": Kind.FIGURE,
-    ".json": Kind.JSON,
-}
+_KINDS = {".md": Kind.MARKDOWN, ".png": Kind.FIGURE, ".svg": Kind.FIGURE, ".json": Kind.JSON}
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -80,7 +57,7 @@ def experiment(
     from egparse.experiments.comparisons.catalogue import EXPERIMENTS, perform, report_again
     from egparse.experiments.report.request import Request
 
-    names = EXPERIMENTS if name == ALL else (name,)
+    names = EXPERIMENTS if name == completion.ALL else (name,)
     if measured is not None:
         return [report_again(each, measured, output) for each in names]
     request = Request(
@@ -101,7 +78,7 @@ def experiment_cli(
         str,
         typer.Argument(
             metavar="NAME",
-            help=f"{', '.join(NAMES)}, or all.",
+            help=f"{', '.join(completion.EXPERIMENTS)}, or all.",
             autocompletion=completion.experiments,
         ),
     ],
@@ -114,8 +91,7 @@ def experiment_cli(
         ),
     ] = None,
     output: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="DIRECTORY", help="Folder for the report."),
+        Path, typer.Option("--output", "-o", metavar="DIRECTORY", help="Folder for the report.")
     ] = Path("experiments"),
     quick: Annotated[
         bool,
@@ -167,9 +143,9 @@ def experiment_cli(
             help="Run nothing: report again the numbers (JSON) in this folder.",
         ),
     ] = None,
-    force: ForceOption = False,
-    as_json: JsonOption = False,
-    quiet: QuietOption = False,
+    force: options.ForceOption = False,
+    as_json: options.JsonOption = False,
+    quiet: options.QuietOption = False,
 ) -> None:
     """Reproduce the comparison of a paper.
 
@@ -209,7 +185,7 @@ def check_files(name: str, output: Path, *, force: bool) -> None:
         EgparseError: they cannot, or would replace something else of value, unless ``force``.
     """
     check_folder(output)
-    for each in NAMES if name == ALL else (name,):
+    for each in completion.EXPERIMENTS if name == completion.ALL else (name,):
         for suffix, kind in _KINDS.items():
             path = output / f"{each}{suffix}"
             if path.exists():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -10,12 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from egparse.cli import tables
-from egparse.cli.exit_codes import reported
-from egparse.cli.files.arguments import check_output, require_file
-from egparse.cli.files.kinds import Kind
-from egparse.cli.options import FactsOption, JsonOption, ModelArgument, examples
-from egparse.cli.task_progress import scored_together, without_bound
+from egparse.cli import options, tables
+from egparse.cli.files import Kind, check_output, require_file
+from egparse.cli.notices import reported
+from egparse.cli.options import examples
+from egparse.cli.progress import scored_together, without_bound
 from egparse.errors import EgparseError
 from egparse.layers import LAYERS
 
@@ -88,7 +86,7 @@ def model_card(model: Path, facts: Path | None = None) -> str:
 
 
 def inspect_cli(
-    model: ModelArgument,
+    model: options.ModelArgument,
     features: Annotated[
         int,
         typer.Option(
@@ -106,12 +104,12 @@ def inspect_cli(
             help="Show only the features of this layer, such as upos or deprels.",
         ),
     ] = None,
-    as_json: JsonOption = False,
+    as_json: options.JsonOption = False,
     as_card: Annotated[
         bool,
         typer.Option("--card", help="Write a model card in Markdown, with the facts of --facts."),
     ] = False,
-    facts: FactsOption = None,
+    facts: options.FactsOption = None,
     exceptions: Annotated[
         bool,
         typer.Option(
@@ -139,7 +137,7 @@ def inspect_cli(
         if exceptions:
             print("".join(f"{one['conllu']}\n\n" for one in found["exceptions"]), end="")
         elif as_json:
-            print(json.dumps(tables.finite(found), ensure_ascii=False, indent=2))
+            print(tables.as_json(found))
         else:
             print("\n".join(_described(found)))
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from egparse.cli import tables
-from egparse.cli.exit_codes import reported
-from egparse.cli.options import JsonOption, examples
+from egparse.cli import options, tables
+from egparse.cli.notices import reported
+from egparse.cli.options import examples
 from egparse.errors import EgparseError
 
-EPILOG = examples(
-    "egparse models",
-    "egparse models --json > models.json",
-)
+EPILOG = examples("egparse models", "egparse models --json > models.json")
 
 
 def models() -> dict[str, list[dict[str, Any]]]:
@@ -49,12 +45,12 @@ def models() -> dict[str, list[dict[str, Any]]]:
     return {"installed": installed, "available": available}
 
 
-def models_cli(as_json: JsonOption = False) -> None:
+def models_cli(as_json: options.JsonOption = False) -> None:
     """List installed models, and what can be downloaded."""
     with reported():
         found = models()
         if as_json:
-            print(json.dumps(tables.finite(found), ensure_ascii=False, indent=2))
+            print(tables.as_json(found))
         else:
             print("\n".join(_shown(found)))
 

@@ -10,12 +10,10 @@ from typing import Annotated, Any
 
 import typer
 
-from egparse.cli import tables
-from egparse.cli.exit_codes import reported
-from egparse.cli.files.arguments import check_folder, check_output, require_file
-from egparse.cli.files.kinds import Kind
-from egparse.cli.notices import say
-from egparse.cli.options import FactsOption, JsonOption, ModelArgument, QuietOption, examples
+from egparse.cli import options, tables
+from egparse.cli.files import Kind, check_folder, check_output, require_file
+from egparse.cli.notices import reported, say
+from egparse.cli.options import examples
 
 EPILOG = examples(
     "egparse package en_ewt --output packages",
@@ -79,7 +77,7 @@ def package(
 
 
 def package_cli(
-    model: ModelArgument,
+    model: options.ModelArgument,
     output: Annotated[
         Path,
         typer.Option("--output", "-o", metavar="DIR", help="Folder in which to make NAME-VERSION."),
@@ -102,7 +100,7 @@ def package_cli(
             "--licence", metavar="TEXT", help="Licence of the model; replaces that of the facts."
         ),
     ] = None,
-    facts: FactsOption = None,
+    facts: options.FactsOption = None,
     wheel: Annotated[
         bool, typer.Option("--wheel/--no-wheel", help="Whether to build a wheel.")
     ] = True,
@@ -113,8 +111,8 @@ def package_cli(
         bool,
         typer.Option("--force", "-f", help="Replace an existing package of that name and version."),
     ] = False,
-    as_json: JsonOption = False,
-    quiet: QuietOption = False,
+    as_json: options.JsonOption = False,
+    quiet: options.QuietOption = False,
 ) -> None:
     """Make an installable spaCy package from a model.
 

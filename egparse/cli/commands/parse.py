@@ -8,30 +8,17 @@ from typing import Annotated
 
 import typer
 
-from egparse.cli.engines import annotators_of, check_engine
-from egparse.cli.exit_codes import complain, reported
-from egparse.cli.files.arguments import ForceOption
-from egparse.cli.kernel_cache import announce_compilation
-from egparse.cli.notices import say, silence, warnings_shown
-from egparse.cli.options import (
-    EncodingOption,
-    Engine,
-    EngineOption,
-    ExceptionsOption,
-    GoldTagsOption,
-    InputFormat,
-    InputFormatOption,
-    JobsOption,
-    MarginalsOption,
-    ModelArgument,
-    OutputFormatOption,
-    OutputOption,
-    QuietOption,
-    RayAddressOption,
-    RespectInputOption,
-    WorkersOption,
-    examples,
+from egparse.cli import options
+from egparse.cli.engines import check_engine
+from egparse.cli.notices import (
+    announce_compilation,
+    complain,
+    reported,
+    say,
+    silence,
+    warnings_shown,
 )
+from egparse.cli.options import Engine, InputFormat, examples
 from egparse.errors import EgparseError
 
 EPILOG = examples(
@@ -55,7 +42,7 @@ EPILOG = examples(
 
 
 def parse_cli(
-    model: ModelArgument,
+    model: options.ModelArgument,
     inputs: Annotated[
         list[Path],
         typer.Argument(
@@ -64,7 +51,7 @@ def parse_cli(
             "its subfolders; addresses (s3://, gs://, https://); - for standard input.",
         ),
     ],
-    output: OutputOption = None,
+    output: options.OutputOption = None,
     output_dir: Annotated[
         Path | None,
         typer.Option(
@@ -74,17 +61,17 @@ def parse_cli(
             "ending.",
         ),
     ] = None,
-    format: InputFormatOption = InputFormat.AUTO,
-    output_format: OutputFormatOption = None,
-    encoding: EncodingOption = "utf-8",
-    gold_tags: GoldTagsOption = False,
-    respect_input: RespectInputOption = False,
-    marginals: MarginalsOption = False,
-    exceptions: ExceptionsOption = None,
-    jobs: JobsOption = 1,
-    engine: EngineOption = Engine.LOCAL,
-    workers: WorkersOption = None,
-    ray_address: RayAddressOption = None,
+    format: options.InputFormatOption = InputFormat.AUTO,
+    output_format: options.OutputFormatOption = None,
+    encoding: options.EncodingOption = "utf-8",
+    gold_tags: options.GoldTagsOption = False,
+    respect_input: options.RespectInputOption = False,
+    marginals: options.MarginalsOption = False,
+    exceptions: options.ExceptionsOption = None,
+    jobs: options.JobsOption = 1,
+    engine: options.EngineOption = Engine.LOCAL,
+    workers: options.WorkersOption = None,
+    ray_address: options.RayAddressOption = None,
     resume: Annotated[
         bool,
         typer.Option(
@@ -93,8 +80,8 @@ def parse_cli(
             "command stopped; the output is that of a run without interruption.",
         ),
     ] = False,
-    force: ForceOption = False,
-    quiet: QuietOption = False,
+    force: options.ForceOption = False,
+    quiet: options.QuietOption = False,
 ) -> None:
     """Annotate corpora, or plain text.
 
@@ -115,8 +102,8 @@ def parse_cli(
     --jobs.
     """
     with reported():
-        from egparse.cli.annotating.arguments import input_files
-        from egparse.cli.annotating.opening import Asked, opened_documents, opened_resumption
+        from egparse.cli.annotating.inputs import input_files
+        from egparse.cli.annotating.outputs import Asked, opened_documents, opened_resumption
         from egparse.io.encodings import checked_encoding
         from egparse.service.hub.resolve import find_model
 
@@ -143,8 +130,12 @@ def parse_cli(
                 if resumption is None:
                     say(f"{output}: the interrupted run was complete")
                     return
-            documents = opened_documents(stack, asked, resumption)
-            map_all = stack.enter_context(annotators_of(engine, workers, ray_address, jobs))
+            documents = stack.enter_context(opened_documents(asked, resumption))
+            map_all = None
+            if jobs != 1 or resumption is not None or engine is not Engine.LOCAL:
+                from egparse.cli.workers import annotators_of
+
+                map_all = stack.enter_context(annotators_of(engine, workers, ray_address, jobs))
             from egparse.pipeline.model import Model
 
             if not quiet:
@@ -155,13 +146,7 @@ def parse_cli(
             if marginals:
                 loaded.require_probabilities()
             from egparse.cli.annotating.progress import Progress, terminal
-            from egparse.cli.annotating.run import (
-                Options,
-                Run,
-                annotate,
-                annotate_in_pieces,
-                load_kernels,
-            )
+            from egparse.cli.annotating.run import Options, Run
 
             to_file = output is not None or output_dir is not None
             shown_on = terminal(files, quiet, to_file)
@@ -172,17 +157,12 @@ def parse_cli(
                 if not quiet:
                     complain(f"{name}: nothing to parse")
 
-            options = Options(format, output_format, encoding, gold_tags, respect_input, marginals)
-            run = Run(loaded, files, options, documents, progress, say_empty)
+            how = Options(encoding, gold_tags, respect_input, marginals)
+            run = Run(loaded, asked, how, documents, progress, say_empty, resumption)
             stack.enter_context(warnings_shown(quiet))
             stack.callback(progress.clear)
             tell = say if (to_file or shown_on is not None) and not quiet else silence
             if tell is say:
-                load_kernels(loaded, options)
-            if resumption is not None:
-                progress.go_on(resumption.begin.amount, resumption.taken)
-            if jobs == 1 and resumption is None and engine is Engine.LOCAL:
-                annotate(run)
-            else:
-                annotate_in_pieces(run, path, map_all, resumption)
+                run.load_kernels()
+            run.annotate(map_all)
         tell(progress.result())

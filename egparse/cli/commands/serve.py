@@ -9,11 +9,9 @@ from typing import Annotated
 
 import typer
 
-from egparse.cli.exit_codes import reported
-from egparse.cli.kernel_cache import announce_compilation
-from egparse.cli.notices import say, warnings_shown
-from egparse.cli.options import ExceptionsOption, QuietOption, examples
-from egparse.cli.terminal import completion
+from egparse.cli import completion, options
+from egparse.cli.notices import announce_compilation, reported, say, warnings_shown
+from egparse.cli.options import examples
 from egparse.extras import import_with_extra
 
 EPILOG = examples(
@@ -69,8 +67,8 @@ def serve_cli(
             "anywhere; may be repeated.",
         ),
     ] = None,
-    exceptions: ExceptionsOption = None,
-    quiet: QuietOption = False,
+    exceptions: options.ExceptionsOption = None,
+    quiet: options.QuietOption = False,
 ) -> None:
     """Serve models over HTTP, as UDPipe's service does.
 

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from egparse.cli import tables
-from egparse.cli.exit_codes import reported
-from egparse.cli.options import JsonOption, examples
-from egparse.cli.terminal import completion
+from egparse.cli import completion, options, tables
+from egparse.cli.notices import reported
+from egparse.cli.options import examples
 from egparse.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ def settings_cli(
             "--toml", help="Write a configuration file with all settings at their defaults."
         ),
     ] = False,
-    as_json: JsonOption = False,
+    as_json: options.JsonOption = False,
 ) -> None:
     """List the settings of training: default, range and meaning.
 

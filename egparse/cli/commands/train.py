@@ -1,56 +1,44 @@
-"""``egparse train``: from an annotated corpus to a model, its history and its development
-scores.
-"""
+"""``egparse train``: from an annotated corpus to a model, its history and its scores."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from egparse.cli import corpora, progress, tables
+from egparse.cli import completion, corpora, options, progress, tables
+from egparse.cli.corpora import Corpora
 from egparse.cli.engines import check_engine, shards_of
-from egparse.cli.exit_codes import INTERRUPTED, complain, reported
-from egparse.cli.files.arguments import ForceOption, check_output, require_file
-from egparse.cli.files.checkpoints import (
-    CheckpointOption,
+from egparse.cli.files import Kind, check_output
+from egparse.cli.notices import (
+    INTERRUPTED,
+    Say,
+    announce_compilation,
+    complain,
+    reported,
+    say,
+    silence,
+    warnings_shown,
+)
+from egparse.cli.options import Engine, examples
+from egparse.cli.process import interruptible, uninterrupted
+from egparse.cli.progress import FINAL_HEADINGS, Standings, scored_together, without_bound
+from egparse.cli.scores import score_table
+from egparse.cli.training import (
     Checkpoints,
-    ResumeOption,
+    History,
     facts_of_files,
     folder_of,
+    history_path,
+    limited_memory,
+    size_of,
 )
-from egparse.cli.files.kinds import Kind
-from egparse.cli.files.memory import limited_memory, size_of
-from egparse.cli.history import History, history_path
-from egparse.cli.kernel_cache import announce_compilation
-from egparse.cli.notices import Say, say, silence, warnings_shown
-from egparse.cli.options import (
-    ClassesOption,
-    ConfigOption,
-    CorpusArgument,
-    DevOption,
-    EncodingOption,
-    Engine,
-    EngineOption,
-    FormatOption,
-    JsonOption,
-    MemoryOption,
-    QuietOption,
-    RayAddressOption,
-    SkipBadOption,
-    TrainingJobsOption,
-    WorkersOption,
-    examples,
-)
-from egparse.cli.task_progress import Standings
-from egparse.cli.terminal import completion
-from egparse.cli.terminal.signals import interruptible, uninterrupted
-from egparse.cli.training_summary import Training, summary, training_as_json
+from egparse.layers import MORPHOLOGY
 
 if TYPE_CHECKING:
     from egparse.config.sections import TrainConfig
@@ -73,154 +61,6 @@ EPILOG = examples(
 )
 
 
-def train(
-    corpus: Path,
-    output: Path,
-    config: TrainConfig,
-    *,
-    dev: Path | None = None,
-    format: str | None = None,
-    encoding: str = "utf-8",
-    skip_bad: bool = False,
-    base: Base | None = None,
-    checkpoints: Checkpoints | None = None,
-    say: Say = silence,
-    listener: Listener | None = None,
-) -> Training:
-    """Read, train, write the model and its history, and evaluate on the development part.
-
-    With a ``base`` training continues from it, and ``config`` is a result of
-    ``egparse.training.continuation.configure``. With ``checkpoints`` the run can be continued after
-    it was stopped. ``say`` gets lines about the input, ``listener`` the events of training.
-
-    Raises:
-        EgparseError, OSError: the input is faulty or the output cannot be written; raised before
-            training (see also ``check_files``).
-        KeyboardInterrupt: interrupted before anything has been trained.
-    """
-    begun = time.process_time()
-    from egparse.fitting.jobs import present_jobs
-    from egparse.training.checks import check_settings
-
-    config = check_settings(config)
-    read = corpora.read(corpus, "corpus", config, format, skip_bad, say, encoding)
-    dev_read = (
-        corpora.read(dev, "development", config, format, skip_bad, say, encoding) if dev else None
-    )
-    if dev_read is None and base is None and config.hold_out > 0:
-        say(corpora.held_out(len(read.sentences), config.hold_out))
-    config = corpora.with_language(config, read.sentences, say)
-    if base is None:  # which keeps what it has for plain text
-        corpora.say_what_tokens_are(config, read.sentences, say)
-    announce_compilation(say)
-    from egparse.training import run as training
-
-    train_on: Callable[..., Trained] = training.train
-    if base is not None:
-        from egparse.training.continuation import (
-            continue_training,
-            layers_to_continue,
-            share_held_out,
-        )
-
-        if dev_read is None and config.hold_out > 0:
-            say(corpora.held_out(len(read.sentences), share_held_out(len(read.sentences), config)))
-        layers = layers_to_continue(base.model, read.sentences, config)
-        say(
-            f"base         {base.name}: {', '.join(base.model.layers)}; training continues for "
-            f"{', '.join(layers)}"
-        )
-        train_on = partial(continue_training, base)
-    standings = Standings()
-    with interruptible(), History(output) as history:
-        listeners: list[Listener] = [standings, history, *([listener] if listener else [])]
-        journal = None
-        if checkpoints is not None and checkpoints.wanted:
-            inputs = {"the corpus": corpus, "the development corpus": dev}
-            inputs |= class_files(config.classes.tables)
-            facts: dict[str, Any] = {
-                **facts_of_files(inputs),
-                "the base": None if base is None else base.checksum,
-                "--format": format,
-                "--encoding": encoding,
-                "--skip-bad": skip_bad,
-                "--jobs": config.jobs,
-                "--engine": "ray" if present_jobs().connect else "threads",
-            }
-            journal = checkpoints.journal(output, config, facts)
-            train_on = partial(train_on, journal=journal)
-        try:
-            dev_sentences = dev_read.sentences if dev_read else None
-            trained = train_on(read.sentences, dev_sentences, config, _all_of(listeners))
-        except KeyboardInterrupt:
-            say("Nothing has been trained yet, so nothing is written.")
-            raise
-        with uninterrupted():
-            if journal is not None:
-                journal.announce_model()
-            trained.model.save(output)
-            history.keep()
-            if trained.interrupted:  # before the evaluation, which may be interrupted too
-                more = f"; --resume continues from {folder_of(output)}" if journal else ""
-                complain(f"interrupted; the best model so far is in {output}{more}")
-            elif journal is not None:
-                journal.remove()
-    return Training(
-        output=output,
-        history=history.path,
-        sentences=len(read.sentences),
-        words=sum(map(len, read.sentences)),
-        skipped=len(read.skipped) + (len(dev_read.skipped) if dev_read else 0),
-        trained=trained,
-        standings=standings,
-        report=_report(trained.model, trained),
-        cpu_seconds=time.process_time() - begun,
-        base=base,
-        base_report=None if base is None else _report(base.model, trained),
-    )
-
-
-def check_files(
-    corpus: Path,
-    output: Path,
-    *,
-    dev: Path | None,
-    config: Path | None,
-    force: bool,
-    classes: Sequence[str] = (),
-) -> None:
-    """Check the files of a training before anything is read. A base is not among the inputs that
-    must stay: it is read as a whole, and ``force`` may replace it like any other model.
-
-    Raises:
-        EgparseError: an input is missing, or the model or its history would replace one of the
-            inputs or, unless ``force``, something else of value.
-    """
-    require_corpora(corpus, dev)
-    if config is not None:
-        require_file(config, "a configuration in TOML")
-    inputs = {"the corpus": corpus, "the development corpus": dev, "the configuration": config}
-    inputs |= class_files(classes)
-    check_output(None, Kind.TEXT, inputs)
-    check_output(output, Kind.MODEL, inputs, force=force)
-    history = history_path(output)
-    check_output(history, Kind.HISTORY, inputs, force=force)
-    check_output(History(output).part, Kind.HISTORY, inputs, force=True)
-
-
-def class_files(tables: Sequence[str]) -> dict[str, Path | None]:
-    """The tables of word classes that are files, by what a message calls them."""
-    files = [Path(table).expanduser() for table in tables]
-    return {f"the table {path.name}": path for path in files if path.is_file()}
-
-
-def require_corpora(corpus: Path, dev: Path | None) -> None:
-    """Raise EgparseError unless the corpora are there."""
-    require_file(corpus, "an annotated corpus")
-    if dev is not None:
-        require_file(dev, "a development corpus")
-
-
 def _list_learners(wanted: bool) -> None:
     if not wanted:
         return
@@ -232,13 +72,13 @@ def _list_learners(wanted: bool) -> None:
 
 
 def train_cli(
-    corpus: CorpusArgument,
+    corpus: options.CorpusArgument,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", help="File for the model.")
     ] = Path("model.msgpack"),
-    dev: DevOption = None,
-    config: ConfigOption = None,
-    classes: ClassesOption = None,
+    dev: options.DevOption = None,
+    config: options.ConfigOption = None,
+    classes: options.ClassesOption = None,
     override: Annotated[
         list[str] | None,
         typer.Option(
@@ -267,18 +107,18 @@ def train_cli(
             help="List the learners and exit.",
         ),
     ] = False,
-    format: FormatOption = None,
-    encoding: EncodingOption = "utf-8",
+    format: options.FormatOption = None,
+    encoding: options.EncodingOption = "utf-8",
     seed: Annotated[
         int | None,
         typer.Option(
             "--seed", metavar="N", help="Random seed; equal seeds give equal models on one machine."
         ),
     ] = None,
-    jobs: TrainingJobsOption = None,
-    engine: EngineOption = Engine.LOCAL,
-    workers: WorkersOption = None,
-    ray_address: RayAddressOption = None,
+    jobs: options.TrainingJobsOption = None,
+    engine: options.EngineOption = Engine.LOCAL,
+    workers: options.WorkersOption = None,
+    ray_address: options.RayAddressOption = None,
     language: Annotated[
         str | None,
         typer.Option(
@@ -298,13 +138,13 @@ def train_cli(
             autocompletion=completion.models,
         ),
     ] = None,
-    checkpoint: CheckpointOption = None,
-    resume: ResumeOption = False,
-    memory: MemoryOption = None,
-    skip_bad: SkipBadOption = False,
-    force: ForceOption = False,
-    quiet: QuietOption = False,
-    as_json: JsonOption = False,
+    checkpoint: options.CheckpointOption = None,
+    resume: options.ResumeOption = False,
+    memory: options.MemoryOption = None,
+    skip_bad: options.SkipBadOption = False,
+    force: options.ForceOption = False,
+    quiet: options.QuietOption = False,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Train a model on everything that a corpus annotates.
 
@@ -329,60 +169,179 @@ def train_cli(
         limit = size_of(memory)
         checkpoints = Checkpoints(checkpoint, resume, force)
         replaces = force or checkpoints.check(output)
-        check_files(corpus, output, dev=dev, config=config, force=replaces, classes=classes or ())
-        from egparse.config.reading import load_table, put, read_config
-        from egparse.config.sections import TASK_SECTIONS
-
-        # --set overrides --learner
-        learners = (
-            [f"{section}.learner={json.dumps(learner)}" for section in TASK_SECTIONS]
-            if learner is not None
-            else []
-        )
-        table = load_table(config, [*learners, *(override or [])]) | _given(
-            seed=seed, jobs=workers or _count_of(jobs), language=language
-        )
-        if classes:
-            put(table, "classes.tables", classes)
-        name = str(config) if config else "configuration"
-        source = None
-        if base is None:
-            settings = read_config(table, name)
-        else:
-            from egparse.service.hub.resolve import find_model
-            from egparse.storage.model_file import read_header
-
-            read_header(find_model(base))  # refuses other files before numba is imported
-            from egparse.api import load_base
-            from egparse.training.continuation import configure
-
-            source = load_base(base)
-            settings = configure(source.model, table, name)
+        read = Corpora(corpus, dev, format, encoding, skip_bad, config, tuple(classes or ()))
+        read.require()
+        history = history_path(output)
+        check_output(None, Kind.TEXT, read.inputs)
+        check_output(output, Kind.MODEL, read.inputs, force=replaces)  # even that of --base
+        check_output(history, Kind.HISTORY, read.inputs, force=replaces)
+        check_output(History(output).part, Kind.HISTORY, read.inputs, force=True)
+        given = {"seed": seed, "jobs": workers or _count_of(jobs), "language": language}
+        table = _settings_table(read, override, learner) | {
+            name: value for name, value in given.items() if value is not None
+        }
+        settings, source = _settings(table, str(config) if config else "configuration", base)
+        tell = silence if quiet else say
         with (
             shards_of(engine, workers, ray_address),
             warnings_shown(quiet),
             progress.shown(quiet) as listener,
-            limited_memory(limit, silence if quiet else say),
+            limited_memory(limit, tell),
         ):
-            done = train(
-                corpus,
-                output,
-                settings,
-                dev=dev,
-                format=format,
-                encoding=encoding,
-                skip_bad=skip_bad,
-                base=source,
-                checkpoints=checkpoints,
-                say=silence if quiet else say,
-                listener=listener,
-            )
-        if as_json:
-            print(json.dumps(tables.finite(training_as_json(done)), ensure_ascii=False, indent=2))
-        else:
-            print(summary(done))
+            done = _train(read, output, settings, source, checkpoints, tell, listener)
+        print(tables.as_json(_as_json(done)) if as_json else _summary(done))
         if done.trained.interrupted:
             raise typer.Exit(INTERRUPTED)
+
+
+class _Training(NamedTuple):
+    """The result of training: files, sizes of the corpus, the last pass of each task, and the
+    development scores of the model and of its base.
+    """
+
+    output: Path
+    history: Path
+    sentences: int
+    words: int
+    skipped: int
+    trained: Trained
+    standings: Standings
+    report: Report | None
+    cpu_seconds: float
+    base: Base | None = None
+    base_report: Report | None = None
+
+
+def _settings_table(
+    read: Corpora, override: list[str] | None, learner: str | None
+) -> dict[str, Any]:
+    from egparse.config.reading import load_table, put
+    from egparse.config.sections import TASK_SECTIONS
+
+    learners = []
+    if learner is not None:  # --set overrides --learner
+        learners = [f"{section}.learner={json.dumps(learner)}" for section in TASK_SECTIONS]
+    table = load_table(read.config, [*learners, *(override or [])])
+    if read.classes:
+        put(table, "classes.tables", list(read.classes))
+    return table
+
+
+def _settings(
+    table: dict[str, Any], name: str, base: str | None
+) -> tuple[TrainConfig, Base | None]:
+    """The settings of a table, and the model to continue from."""
+    from egparse.config.reading import read_config
+
+    if base is None:
+        return read_config(table, name), None
+    from egparse.service.hub.resolve import find_model
+    from egparse.storage.model_file import read_header
+
+    read_header(find_model(base))  # refuses other files before numba is imported
+    from egparse.api import load_base
+    from egparse.training.continuation import configure
+
+    source = load_base(base)
+    return configure(source.model, table, name), source
+
+
+def _train(
+    read: Corpora,
+    output: Path,
+    config: TrainConfig,
+    base: Base | None,
+    checkpoints: Checkpoints,
+    say: Say,
+    listener: Listener,
+) -> _Training:
+    """Read, train, write the model and its history, and evaluate on the development part.
+
+    Raises:
+        EgparseError, OSError: the input is faulty or the output cannot be written; raised before
+            training.
+        KeyboardInterrupt: interrupted before anything has been trained.
+    """
+    begun = time.process_time()
+    from egparse.training.checks import check_settings
+
+    config = check_settings(config)
+    corpus, dev = read.read(config, say, holds_out=base is None)
+    config = corpora.with_language(config, corpus.sentences, say)
+    if base is None:  # which keeps what it has for plain text
+        corpora.say_what_tokens_are(config, corpus.sentences, say)
+    announce_compilation(say)
+    from egparse.training import run as training
+
+    train_on: Callable[..., Trained] = training.train
+    if base is not None:
+        from egparse.training import continuation
+
+        count = len(corpus.sentences)
+        if dev is None and config.hold_out > 0:
+            say(corpora.held_out(count, continuation.share_held_out(count, config)))
+        layers = continuation.layers_to_continue(base.model, corpus.sentences, config)
+        say(
+            f"base         {base.name}: {', '.join(base.model.layers)}; training continues for "
+            f"{', '.join(layers)}"
+        )
+        train_on = partial(continuation.continue_training, base)
+    standings = Standings()
+    with interruptible(), History(output) as history:
+        journal = None
+        if checkpoints.wanted:
+            facts = _facts(read, config, base)
+            journal = checkpoints.journal(output, config, facts)
+            train_on = partial(train_on, journal=journal)
+
+        def listen(event: Iteration | Step) -> None:
+            for each in (standings, history, listener):
+                each(event)
+
+        try:
+            trained = train_on(corpus.sentences, dev and dev.sentences, config, listen)
+        except KeyboardInterrupt:
+            say("Nothing has been trained yet, so nothing is written.")
+            raise
+        with uninterrupted():
+            if journal is not None:
+                journal.announce_model()
+            trained.model.save(output)
+            history.keep()
+            if trained.interrupted:  # before the evaluation, which may be interrupted too
+                more = f"; --resume continues from {folder_of(output)}" if journal else ""
+                complain(f"interrupted; the best model so far is in {output}{more}")
+            elif journal is not None:
+                journal.remove()
+    return _Training(
+        output=output,
+        history=history.path,
+        sentences=len(corpus.sentences),
+        words=sum(map(len, corpus.sentences)),
+        skipped=len(corpus.skipped) + (len(dev.skipped) if dev else 0),
+        trained=trained,
+        standings=standings,
+        report=_report(trained.model, trained),
+        cpu_seconds=time.process_time() - begun,
+        base=base,
+        base_report=None if base is None else _report(base.model, trained),
+    )
+
+
+def _facts(read: Corpora, config: TrainConfig, base: Base | None) -> dict[str, Any]:
+    """What a run that is resumed must have in common with the one that was stopped."""
+    from egparse.fitting.jobs import present_jobs
+
+    inputs = {name: path for name, path in read.inputs.items() if name != "the configuration"}
+    return {
+        **facts_of_files(inputs),
+        "the base": None if base is None else base.checksum,
+        "--format": read.format,
+        "--encoding": read.encoding,
+        "--skip-bad": read.skip_bad,
+        "--jobs": config.jobs,
+        "--engine": "ray" if present_jobs().connect else "threads",
+    }
 
 
 def _report(model: Model, trained: Trained) -> Report | None:
@@ -390,14 +349,6 @@ def _report(model: Model, trained: Trained) -> Report | None:
     from egparse.evaluation.evaluate_model import evaluate_model
 
     return evaluate_model(model, trained.dev) if trained.dev else None
-
-
-def _all_of(listeners: list[Listener]) -> Listener:
-    def listen(event: Iteration | Step) -> None:
-        for listener in listeners:
-            listener(event)
-
-    return listen
 
 
 def _count_of(jobs: int | None) -> int | None:
@@ -409,6 +360,76 @@ def _count_of(jobs: int | None) -> int | None:
     return all_cores()
 
 
-def _given(**options: Any) -> dict[str, Any]:
-    """The options that the user gave."""
-    return {name: value for name, value in options.items() if value is not None}
+def _as_json(done: _Training) -> dict[str, Any]:
+    from egparse.evaluation.report import report_as_json
+
+    return {
+        "model": str(done.output),
+        "history": str(done.history),
+        "interrupted": done.trained.interrupted,
+        "sentences": done.sentences,
+        "words": done.words,
+        "skipped": done.skipped,
+        "held_out": done.trained.held_out,
+        "layers": list(done.trained.model.layers),
+        "tasks": {standing.task: standing.as_json() for standing in done.standings.trained()},
+        "cpu_seconds": round(done.cpu_seconds, 3),
+        "development": None if done.report is None else report_as_json(done.report),
+        "base": done.base
+        and {
+            "name": done.base.name,
+            "payload_sha256": done.base.checksum,
+            "development": None if done.base_report is None else report_as_json(done.base_report),
+        },
+    }
+
+
+def _summary(done: _Training) -> str:
+    """The final tables: tasks, development scores, files."""
+    rows = [standing.final_row() for standing in done.standings.trained()]
+    table = tables.table(FINAL_HEADINGS, rows, "l" + "r" * (len(FINAL_HEADINGS) - 1))
+    settings = done.trained.model.config_table
+    bounds = without_bound(
+        {task: settings[task]["learner"] for task in done.standings.without_bound()}
+    )
+    components, is_joint = done.trained.model.components, MORPHOLOGY in done.standings.tasks
+    together = scored_together(components[MORPHOLOGY].layers if is_joint else ())
+    parts = [
+        tables.section(
+            "Training: the pass that is kept (objective in nats), CPU time of all",
+            "\n".join([table, *filter(None, (together, bounds))]),
+        )
+    ]
+    if done.report is not None:
+        held_out = ", held out" if done.trained.held_out else ""
+        title = (
+            f"Development part{held_out}, from the words alone: "
+            f"{corpora.described(done.trained.dev)}"
+        )
+        parts.append(tables.section(title, score_table(done.report)))
+    if done.report is not None and done.base_report is not None:
+        parts.append(
+            tables.section("Before and after", _before_and_after(done.base_report, done.report))
+        )
+    files = [
+        ("model", f"{done.output} ({tables.size(done.output.stat().st_size)})"),
+        ("history", str(done.history)),
+    ]
+    return "\n".join(
+        [*parts, "", tables.record([*files, ("CPU time", tables.seconds(done.cpu_seconds))])]
+    )
+
+
+def _before_and_after(before: Report, after: Report) -> str:
+    """The scores of the base and of the model on the development part."""
+    rows = []
+    for name, score in _scores_by_name(after).items():
+        was = _scores_by_name(before).get(name)
+        change = tables.NOTHING if was is None else f"{score - was:+.2f}"
+        rows.append((name, tables.per_cent(was), tables.per_cent(score), change))
+    return tables.table(("score", "base", "now", "change"), rows, "lrrr")
+
+
+def _scores_by_name(report: Report) -> dict[str, float]:
+    scores = {name: metric.f1 for name, metric in report.metrics.items()}
+    return scores if report.spans is None else scores | {"NE F1": report.spans.micro.f1}

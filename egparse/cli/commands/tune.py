@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import io
-import json
 import sys
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -14,31 +12,21 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from egparse.cli import corpora, outputs, progress, tables
-from egparse.cli.commands.train import class_files, require_corpora
-from egparse.cli.exit_codes import INTERRUPTED, complain, reported
-from egparse.cli.files.arguments import (
-    ForceOption,
-    check_distinct,
-    check_output,
-    require_file,
+from egparse.cli import options, progress, tables
+from egparse.cli.corpora import Corpora
+from egparse.cli.files import Kind, check_distinct, check_output, opened
+from egparse.cli.notices import (
+    INTERRUPTED,
+    Say,
+    announce_compilation,
+    complain,
+    reported,
+    say,
+    silence,
+    warnings_shown,
 )
-from egparse.cli.files.kinds import Kind
-from egparse.cli.kernel_cache import announce_compilation
-from egparse.cli.notices import Say, say, silence, warnings_shown
-from egparse.cli.options import (
-    ClassesOption,
-    ConfigOption,
-    CorpusArgument,
-    DevOption,
-    EncodingOption,
-    FormatOption,
-    JsonOption,
-    QuietOption,
-    SkipBadOption,
-    examples,
-)
-from egparse.cli.terminal.signals import interruptible, uninterrupted
+from egparse.cli.options import examples
+from egparse.cli.process import interruptible, uninterrupted
 from egparse.errors import EgparseError
 from egparse.extras import import_with_extra
 from egparse.storage.atomic import write_atomically
@@ -77,82 +65,8 @@ class TuneTask(StrEnum):
     EXPANDER = "expander"
 
 
-class Tuning(NamedTuple):
-    """The paths, and the corpus on which they were measured."""
-
-    corpus: Path
-    sentences: int
-    skipped: int
-    tuned: Tuned
-    seed: int
-    cpu_seconds: float
-
-
-def tune(
-    corpus: Path,
-    config: TrainConfig,
-    paths: dict[str, PathConfig],
-    *,
-    dev: Path | None = None,
-    format: str | None = None,
-    encoding: str = "utf-8",
-    skip_bad: bool = False,
-    say: Say = silence,
-    listener: Listener | None = None,
-) -> Tuning:
-    """Read and follow the path of each task; ``say`` gets lines about the input, ``listener`` the
-    events of training.
-
-    Raises:
-        EgparseError, OSError: the input is faulty.
-        KeyboardInterrupt: interrupted before anything has been measured.
-    """
-    begun = time.process_time()
-    from egparse.training.checks import check_settings
-
-    config = check_settings(config)
-    read = corpora.read(corpus, "corpus", config, format, skip_bad, say, encoding)
-    dev_read = (
-        corpora.read(dev, "development", config, format, skip_bad, say, encoding) if dev else None
-    )
-    if dev_read is None and config.hold_out > 0:
-        say(corpora.held_out(len(read.sentences), config.hold_out))
-    for task, path in paths.items():
-        say(f"{task:<11}  {_range_described(path)}")
-    announce_compilation(say)
-    from egparse.fitting.progress import silent
-    from egparse.training import tune as tuning
-
-    dev_sentences = dev_read.sentences if dev_read else None
-    with interruptible():
-        tuned = tuning.tune(read.sentences, dev_sentences, config, paths, listener or silent)
-    return Tuning(
-        corpus=corpus,
-        sentences=len(read.sentences),
-        skipped=len(read.skipped) + (len(dev_read.skipped) if dev_read else 0),
-        tuned=tuned,
-        seed=config.seed,
-        cpu_seconds=time.process_time() - begun,
-    )
-
-
-def tuning_as_json(done: Tuning) -> dict[str, Any]:
-    """The paths as plain data."""
-    return {
-        "corpus": str(done.corpus),
-        "sentences": done.sentences,
-        "skipped": done.skipped,
-        "held_out": done.tuned.held_out,
-        "development_sentences": done.tuned.development_sentences,
-        "seed": done.seed,
-        "interrupted": done.tuned.interrupted,
-        "cpu_seconds": round(done.cpu_seconds, 3),
-        "tasks": {task.task: task.as_table() for task in done.tuned.tasks},
-    }
-
-
 def tune_cli(
-    corpus: CorpusArgument,
+    corpus: options.CorpusArgument,
     task: Annotated[
         list[TuneTask],
         typer.Option(
@@ -163,7 +77,7 @@ def tune_cli(
             show_default=False,
         ),
     ],
-    dev: DevOption = None,
+    dev: options.DevOption = None,
     c_from: Annotated[
         float | None,
         typer.Option(
@@ -211,8 +125,8 @@ def tune_cli(
             help="File for a figure of score and gap over C: .png, .svg or .pdf.",
         ),
     ] = None,
-    config: ConfigOption = None,
-    classes: ClassesOption = None,
+    config: options.ConfigOption = None,
+    classes: options.ClassesOption = None,
     override: Annotated[
         list[str] | None,
         typer.Option(
@@ -221,18 +135,18 @@ def tune_cli(
             help="Change a setting, such as upos.min_count=3; may be repeated.",
         ),
     ] = None,
-    format: FormatOption = None,
-    encoding: EncodingOption = "utf-8",
+    format: options.FormatOption = None,
+    encoding: options.EncodingOption = "utf-8",
     seed: Annotated[
         int | None,
         typer.Option(
             "--seed", metavar="N", help="Random seed; equal seeds give equal paths on one machine."
         ),
     ] = None,
-    skip_bad: SkipBadOption = False,
-    force: ForceOption = False,
-    quiet: QuietOption = False,
-    as_json: JsonOption = False,
+    skip_bad: options.SkipBadOption = False,
+    force: options.ForceOption = False,
+    quiet: options.QuietOption = False,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Find the regularisation constant C that suits a corpus.
 
@@ -244,9 +158,15 @@ def tune_cli(
     been measured.
     """
     with reported():
-        check_files(
-            corpus, output, plot, dev=dev, config=config, force=force, classes=classes or ()
-        )
+        read = Corpora(corpus, dev, format, encoding, skip_bad, config, tuple(classes or ()))
+        read.require()
+        check_output(None, Kind.TEXT, read.inputs)
+        if output is not None:
+            check_output(output, Kind.JSON, read.inputs, force=force)
+        if plot is not None:
+            check_output(plot, Kind.FIGURE, read.inputs, force=force)
+            check_plottable(plot)
+        check_distinct([path for path in (output, plot) if path is not None])
         from egparse.config.reading import load_table, put, read_config
 
         table = load_table(config, override or [])
@@ -268,23 +188,11 @@ def tune_cli(
             for one in task
         }
         with warnings_shown(quiet), progress.shown(quiet) as listener:
-            done = tune(
-                corpus,
-                settings,
-                paths,
-                dev=dev,
-                format=format,
-                encoding=encoding,
-                skip_bad=skip_bad,
-                say=silence if quiet else say,
-                listener=listener,
-            )
-        paths_as_json = json.dumps(
-            tables.finite(tuning_as_json(done)), ensure_ascii=False, indent=2
-        )
+            done = _tune(read, settings, paths, silence if quiet else say, listener)
+        paths_as_json = tables.as_json(_as_json(done))
         with uninterrupted():
             if output is not None:
-                with outputs.opened(output) as stream:
+                with opened(output) as stream:
                     stream.write(paths_as_json + "\n")
             if plot is not None:
                 from egparse.experiments.report.tuning_figure import figure
@@ -292,11 +200,67 @@ def tune_cli(
                 drawn = io.BytesIO()
                 figure(done.tuned.tasks).savefig(drawn, format=plot.suffix[1:].lower())
                 write_atomically(plot, drawn.getvalue())
-        print(paths_as_json if as_json else summary(done, output, plot))
+        print(paths_as_json if as_json else _summary(done, output, plot))
         if done.tuned.interrupted:
             sys.stdout.flush()
             complain("interrupted; the paths hold what was measured before")
             raise typer.Exit(INTERRUPTED)
+
+
+class _Tuning(NamedTuple):
+    """The paths, and the corpus on which they were measured."""
+
+    corpus: Path
+    sentences: int
+    skipped: int
+    tuned: Tuned
+    seed: int
+    cpu_seconds: float
+
+
+def _tune(
+    read: Corpora, config: TrainConfig, paths: dict[str, PathConfig], say: Say, listener: Listener
+) -> _Tuning:
+    """Read and follow the path of each task.
+
+    Raises:
+        EgparseError, OSError: the input is faulty.
+        KeyboardInterrupt: interrupted before anything has been measured.
+    """
+    begun = time.process_time()
+    from egparse.training.checks import check_settings
+
+    config = check_settings(config)
+    corpus, dev = read.read(config, say)
+    for task, path in paths.items():
+        say(f"{task:<11}  {_range_described(path)}")
+    announce_compilation(say)
+    from egparse.training import tune as tuning
+
+    with interruptible():
+        tuned = tuning.tune(corpus.sentences, dev and dev.sentences, config, paths, listener)
+    return _Tuning(
+        corpus=read.corpus,
+        sentences=len(corpus.sentences),
+        skipped=len(corpus.skipped) + (len(dev.skipped) if dev else 0),
+        tuned=tuned,
+        seed=config.seed,
+        cpu_seconds=time.process_time() - begun,
+    )
+
+
+def _as_json(done: _Tuning) -> dict[str, Any]:
+    return {
+        "corpus": str(done.corpus),
+        "sentences": done.sentences,
+        "skipped": done.skipped,
+        "held_out": done.tuned.held_out,
+        "development_sentences": done.tuned.development_sentences,
+        "seed": done.seed,
+        "interrupted": done.tuned.interrupted,
+        "cpu_seconds": round(done.cpu_seconds, 3),
+        "tasks": {task.task: task.as_table() for task in done.tuned.tasks},
+    }
 
 
 def _check_warm_start(tasks: list[str], config: TrainConfig) -> None:
@@ -312,7 +276,7 @@ def _check_warm_start(tasks: list[str], config: TrainConfig) -> None:
             )
 
 
-def summary(done: Tuning, output: Path | None = None, plot: Path | None = None) -> str:
+def _summary(done: _Tuning, output: Path | None = None, plot: Path | None = None) -> str:
     """A table for each task, how to use its best C, and files."""
     parts = []
     for task in done.tuned.tasks:
@@ -334,36 +298,6 @@ def path_table(task: TunedTask) -> str:
     best = task.best
     rows = [_row(point, point is best, task.warm_start) for point in task.points]
     return tables.table(_HEADINGS, rows, "rrrrrrrrrl")
-
-
-def check_files(
-    corpus: Path,
-    output: Path | None,
-    plot: Path | None,
-    *,
-    dev: Path | None,
-    config: Path | None,
-    force: bool,
-    classes: Sequence[str] = (),
-) -> None:
-    """Check the files of tuning before anything is read.
-
-    Raises:
-        EgparseError: an input is missing, the outputs are one file, or one of them would replace an
-            input or, unless ``force``, something else of value; or the plot could not be drawn.
-    """
-    require_corpora(corpus, dev)
-    if config is not None:
-        require_file(config, "a configuration in TOML")
-    inputs = {"the corpus": corpus, "the development corpus": dev, "the configuration": config}
-    inputs |= class_files(classes)
-    check_output(None, Kind.TEXT, inputs)
-    if output is not None:
-        check_output(output, Kind.JSON, inputs, force=force)
-    if plot is not None:
-        check_output(plot, Kind.FIGURE, inputs, force=force)
-        check_plottable(plot)
-    check_distinct([path for path in (output, plot) if path is not None])
 
 
 def check_plottable(plot: Path) -> None:
@@ -392,7 +326,7 @@ def _row(point: TunePoint, best: bool, to_gap: bool) -> tuple[str, ...]:
     )
 
 
-def _advice(task: TunedTask, done: Tuning) -> str:
+def _advice(task: TunedTask, done: _Tuning) -> str:
     """The best C, the command that uses it, and whether a better one may lie beyond the path."""
     best = task.best
     if best is None:

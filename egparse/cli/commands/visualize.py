@@ -10,29 +10,15 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from egparse.cli import outputs, tables
-from egparse.cli.exit_codes import reported
-from egparse.cli.files.arguments import ForceOption, check_output
-from egparse.cli.files.kinds import Kind
-from egparse.cli.kernel_cache import announce_compilation
-from egparse.cli.notices import say, warnings_shown
-from egparse.cli.options import (
-    PLAIN,
-    EncodingOption,
-    GoldTagsOption,
-    InputFormat,
-    InputFormatOption,
-    OutputOption,
-    QuietOption,
-    examples,
-    model_and_input,
-)
-from egparse.cli.terminal import completion
+from egparse.cli import completion, options, tables
+from egparse.cli.files import Kind, check_output, opened
+from egparse.cli.notices import announce_compilation, reported, say, warnings_shown
+from egparse.cli.options import PLAIN, InputFormat, examples, model_and_input
 from egparse.errors import EgparseError
 from egparse.similar import did_you_mean
 
 if TYPE_CHECKING:
-    from egparse.cli.annotating.source import Input
+    from egparse.cli.annotating.inputs import Input
     from egparse.pipeline.model import Model
     from egparse.sentences import Sentence
     from egparse.service.pages.annotation_page import View
@@ -130,7 +116,7 @@ def visualize_cli(
             show_default=False,
         ),
     ] = None,
-    output: OutputOption = None,
+    output: options.OutputOption = None,
     limit: Annotated[
         int,
         typer.Option("--limit", metavar="N", min=0, help="Number of sentences to show; 0: all."),
@@ -164,11 +150,11 @@ def visualize_cli(
             "--compare", help="Mark where the model differs from the annotation of INPUT."
         ),
     ] = False,
-    format: InputFormatOption = InputFormat.AUTO,
-    encoding: EncodingOption = "utf-8",
-    gold_tags: GoldTagsOption = False,
-    force: ForceOption = False,
-    quiet: QuietOption = False,
+    format: options.InputFormatOption = InputFormat.AUTO,
+    encoding: options.EncodingOption = "utf-8",
+    gold_tags: options.GoldTagsOption = False,
+    force: options.ForceOption = False,
+    quiet: options.QuietOption = False,
 ) -> None:
     """Draw trees, entities and their probabilities.
 
@@ -177,7 +163,7 @@ def visualize_cli(
     is drawn as it is annotated, with the probabilities that parse --marginals wrote to MISC.
     """
     with reported():
-        from egparse.cli.annotating.source import Input
+        from egparse.cli.annotating.inputs import Input
 
         below = None if layers is None else _layers(layers)
         model, input = model_and_input(first, second)
@@ -200,7 +186,7 @@ def visualize_cli(
                 compare=compare,
                 gold_tags=gold_tags,
             )
-            with outputs.opened(output) as stream:
+            with opened(output) as stream:
                 stream.write(found.page)
         if not quiet and (output is not None or found.partial):
             say(found.shown)

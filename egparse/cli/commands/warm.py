@@ -6,15 +6,12 @@ from typing import Annotated
 
 import typer
 
-from egparse.cli.exit_codes import reported
-from egparse.cli.notices import say, silence, warnings_shown
-from egparse.cli.options import QuietOption, examples
+from egparse.cli import options
+from egparse.cli.notices import reported, say, silence, warnings_shown
+from egparse.cli.options import examples
 from egparse.errors import EgparseError
 
-EPILOG = examples(
-    "egparse warm",
-    "EGPARSE_KERNELS=/opt/kernels egparse warm --all-processors",
-)
+EPILOG = examples("egparse warm", "EGPARSE_KERNELS=/opt/kernels egparse warm --all-processors")
 
 
 def warm(*, all_processors: bool = False, jobs: int | None = None, quiet: bool = False) -> int:
@@ -69,12 +66,7 @@ def _compile(missing: list[str], levels: tuple[str, ...], jobs: int | None, quie
     from egparse.compilation.compiler.build import compile_all
 
     console = Console(stderr=True)
-    columns = (
-        TextColumn("compiling"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
+    columns = (TextColumn("compiling"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     is_shown = console.is_terminal and not quiet
     with Progress(*columns, console=console, disable=not is_shown, transient=True) as progress:
         task = progress.add_task("", total=len(missing))
@@ -95,7 +87,7 @@ def warm_cli(
         int | None,
         typer.Option("--jobs", "-j", min=1, metavar="N", help="Processes (default: all cores)."),
     ] = None,
-    quiet: QuietOption = False,
+    quiet: options.QuietOption = False,
 ) -> None:
     """Compile beforehand what this installation can need.
 

@@ -54,8 +54,8 @@ from egparse.learners.shards.shard import LocalConfig
 from egparse.learners.shards.transport import in_turn
 from egparse.parsing.arc_training import STEPS
 from egparse.sentences import Sentence
-from egparse.sequences.fit_sequence import GOLD_THETA
-from egparse.sequences.tagger_task import TaggerTask
+from egparse.sequences.fit import GOLD_THETA
+from egparse.sequences.tagging import TaggerTask
 from egparse.training.columns import build_columns
 
 NAME = "distributed"
@@ -274,7 +274,9 @@ def _tagger(request: Request) -> Setup:
         return Part(sentences, tagged(columns, sentences, ("upos",)))
 
     train, dev = words_of(list(part.train)), words_of(list(part.dev))
-    task = TaggerTask("upos", columns, train, dev, config.upos, request.seed, in_full=True)
+    task = TaggerTask(
+        "upos", columns, train, dev, config=config.upos, seed=request.seed, in_full=True
+    )
     learner, _, snapshot = task.prepare()
     rate = task.score()
     assert rate is not None

@@ -31,10 +31,9 @@ from egparse.parsing.arc_training import ArcParserTask, GoldHeads, crossing_arcs
 from egparse.parsing.training_pieces import training_pieces
 from egparse.parsing.tree_inference import Trees
 from egparse.sentences import Sentence
-from egparse.sequences.fit_sequence import GOLD_THETA as LABEL_THETA
-from egparse.sequences.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence
-from egparse.sequences.tagger import Tagger
-from egparse.sequences.tagger_task import forbid_invalid_spans
+from egparse.sequences.fit import GOLD_THETA as LABEL_THETA
+from egparse.sequences.fit import SequenceExamples, SequenceSettings, prepare_sequence
+from egparse.sequences.tagger import Tagger, forbid_invalid_spans
 from egparse.training.columns import build_columns
 from egparse.types import Floats, Ints, Longs, Mask
 
@@ -242,7 +241,7 @@ def entities(sample: Sample) -> Setup:
 
         def tags(scale: float) -> list[list[str]]:
             model = forbid_invalid_spans(snapshot(_Scaled(scale)), labels.strings, "iob2")
-            numbers = Tagger(model, None).predict(words).tolist()
+            numbers = Tagger(model, None, ("spans",)).choose(words).tolist()
             names = [labels.strings[number] for number in numbers]
             return [names[first:end] for first, end in itertools.pairwise(words.starts.tolist())]
 

@@ -19,7 +19,7 @@ from egparse.learners.losses import HINGE, SOFTMAX_MARGIN, Inference, expected_c
 from egparse.parsing.arc_parser import Parser, codes_for
 from egparse.parsing.arc_problem import TreeProblem
 from egparse.parsing.candidates import candidate_arcs
-from egparse.sequences.sequence_model import SequenceModel
+from egparse.sequences.model import SequenceModel
 from egparse.structures.chains import chain
 from egparse.types import Floats, Ints
 

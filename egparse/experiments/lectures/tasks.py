@@ -22,7 +22,7 @@ from egparse.features.templates import columns_of, compile_templates
 from egparse.io.corpus import read_corpus
 from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.sentences import Sentence
-from egparse.sequences.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence
+from egparse.sequences.fit import SequenceExamples, SequenceSettings, prepare_sequence
 from egparse.sequences.sequence_problem import SequenceProblem
 from egparse.sequences.tagger import Tagger
 from egparse.training.columns import build_columns
@@ -127,7 +127,7 @@ def tags(sample: Sample, *, templates: Sequence[str] = ALL_TEMPLATES, bigrams: b
         starts = own.starts
 
         def count(scale: float) -> Longs:
-            found = Tagger(snapshot(_Scaled(scale)), None).predict(own)
+            found = Tagger(snapshot(_Scaled(scale)), None, ("upos",)).choose(own)
             right = np.concatenate([[0], np.cumsum(found == gold)])
             return np.stack([np.diff(right[starts]), np.diff(starts)], axis=1).astype(np.int64)
 

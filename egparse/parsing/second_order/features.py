@@ -18,13 +18,14 @@ from egparse.compilation import njit
 from egparse.compilation.copying import copy_numbers
 from egparse.features.arcs import (
     ArcCodes,
+    ArcLabels,
     ArcTemplates,
     add_arcs,
     compile_arc_templates,
     encode_arcs,
     score_arcs,
+    visit_labels,
 )
-from egparse.features.labelled_arcs import ArcLabels, visit_labels
 from egparse.features.pairs import (
     GRANDPARENT_PLACES,
     SIBLING_PLACES,
@@ -38,37 +39,6 @@ from egparse.features.sentence_context import N_BETWEEN
 from egparse.parsing.columns import BETWEEN
 from egparse.structures.second_order.arc_graph import ArcGraph
 from egparse.types import Floats, Ints, Singles, UInt32s
-
-SIBLING_TEMPLATES = (
-    "h.xpos s.xpos d.xpos", "h.upos s.upos d.upos", "s.xpos d.xpos", "s.upos d.upos",
-    "h.xpos s.upos d.xpos",
-)  # fmt: skip
-"""Conjunctions at a head h, its modifier d and the next modifier s inward."""
-
-GRANDPARENT_TEMPLATES = (
-    "g.xpos h.xpos d.xpos", "g.upos h.upos d.upos", "g.xpos d.xpos", "g.upos d.upos",
-    "g.upos h.xpos d.xpos",
-)  # fmt: skip
-"""Conjunctions at a word d, its head h and the head g of that."""
-
-LABEL_TEMPLATES = (
-    "h.xpos + d.xpos", "h.upos + d.upos", "+ d.xpos", "+ d.form", "h.form +", "h.form + d.xpos",
-    "h.xpos + d.form", "h.upos + d.form d.xpos", "h.form h.xpos + d.upos", "h.form + d.form",
-    "h.stem + d.stem", "h.feats + d.feats", "h.upos + d.feats", "h.feats + d.upos",
-    "h.xpos + d.xpos[-1] d.xpos", "h.xpos + d.xpos d.xpos[+1]", "h.xpos[-1] h.xpos + d.xpos",
-    "h.xpos h.xpos[+1] + d.xpos", "h.xpos + d.marker d.xpos", "h.form + d.marker",
-    "h.form + d.marker d.xpos", "h.xpos + d.marker d.form", "h.upos h.marker + d.marker d.upos",
-    "h.xpos + d.form[-1] d.xpos", "h.xpos + d.form[+1] d.xpos", "h.shape + d.shape",
-    "h.xpos + d.shape d.xpos", "h.stem + d.xpos", "h.xpos + d.stem",
-)  # fmt: skip
-"""Conjunctions at the ends of a labelled arc."""
-
-
-SUPERTAG_LABEL_TEMPLATES = (
-    "+ d.supertag", "h.xpos + d.supertag", "h.upos + d.supertag d.xpos", "h.supertag + d.supertag",
-    "h.form + d.supertag",
-)  # fmt: skip
-"""The same over supertags, added where there are any."""
 
 
 class Templates(NamedTuple):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from egparse.features.arcs import MAX_TEMPLATES
+from egparse.features.request import Request, Values
 from egparse.features.word_table import Columns, Words
 from egparse.parsing.arc_parser import (
     HeadsWithProbabilities,
@@ -98,6 +99,29 @@ class SecondOrderParser:
     mbr_scale: float
     temperature: float = 1.0
     labels: tuple[str, ...] = ()
+
+    name = "parser"
+    layers = ("heads",)
+
+    def annotate(self, request: Request) -> dict[str, Values]:
+        """See ``pipeline.components.Component``."""
+        limits = request.limits.get("heads")
+        if "heads" not in request.asked:
+            return {"heads": Values(self.predict(request.words, limits))}
+        return {"heads": Values(*self.predict_with_probabilities(request.words, limits))}
+
+    def over(self, columns: Columns) -> SecondOrderParser:
+        """See ``Parser.over``."""
+        return replace(self, pruner=self.pruner.over(columns))
+
+    def size(self) -> dict[str, int]:
+        """The number of its weights, see ``SequenceModel.size``."""
+        return {
+            "labels": 0,
+            "attributes": self.weights.size,
+            "weights": int(np.count_nonzero(self.weights)),
+            "bytes": self.weights.nbytes,
+        }
 
     @property
     def trees(self) -> Trees:
@@ -306,6 +330,16 @@ class SecondOrderParser:
             read["temperature"],
             tuple(read["labels"]),
         )
+
+
+class StoredParser:
+    """A parser of either order in a model file."""
+
+    @staticmethod
+    def from_payload(stored: Stored, columns: Columns, name: str) -> Parser | SecondOrderParser:
+        """See ``Parser.from_payload``."""
+        is_second = isinstance(stored.value, Mapping) and "pruner" in stored.value
+        return (SecondOrderParser if is_second else Parser).from_payload(stored, columns)
 
 
 def _check_dictionary(stored: Stored, dictionary: ArcLabelDictionary, n_labels: int) -> None:

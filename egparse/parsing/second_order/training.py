@@ -13,6 +13,13 @@ from egparse.config.sections import LearningConfig, ParserConfig, PrunerConfig
 from egparse.errors import ConfigError
 from egparse.evaluation.quick import attachment
 from egparse.features.arcs import compile_arc_templates, score_arcs
+from egparse.features.default_templates import (
+    ARC_LABEL_SUPERTAG_TEMPLATES,
+    ARC_LABEL_TEMPLATES,
+    ARC_TEMPLATES,
+    GRANDPARENT_TEMPLATES,
+    SIBLING_TEMPLATES,
+)
 from egparse.features.word_table import Columns
 from egparse.fitting.choose_learner import build_learner, is_probabilistic
 from egparse.fitting.optimise import Prepared, require_finite
@@ -27,7 +34,7 @@ from egparse.parsing.arc_training import (
     head_outcomes,
     predicted_heads,
 )
-from egparse.parsing.columns import ARC_TEMPLATES, BETWEEN, SUPERTAG, arc_column_names
+from egparse.parsing.columns import BETWEEN, SUPERTAG, arc_column_names
 from egparse.parsing.label_candidates import (
     MOST_LABELS,
     NO_LABEL,
@@ -38,10 +45,6 @@ from egparse.parsing.label_candidates import (
 from egparse.parsing.partial_trees import complete_by_parser, known_heads
 from egparse.parsing.second_order.decode import BEST_TREE_MBR_SCALE, SCHEDULE
 from egparse.parsing.second_order.features import (
-    GRANDPARENT_TEMPLATES,
-    LABEL_TEMPLATES,
-    SIBLING_TEMPLATES,
-    SUPERTAG_LABEL_TEMPLATES,
     Codes,
     Parts,
     compile_templates,
@@ -260,7 +263,7 @@ def templates_of(
     """
     siblings = config.sibling_templates or SIBLING_TEMPLATES
     grandparents = config.grandparent_templates or GRANDPARENT_TEMPLATES
-    labels = config.label_templates or LABEL_TEMPLATES
+    labels = config.label_templates or ARC_LABEL_TEMPLATES
     return {
         "siblings": (*siblings, *for_each_table(config.class_siblings, n_tables)),
         "grandparents": (
@@ -270,6 +273,6 @@ def templates_of(
         "labels": (
             *labels,
             *for_each_table(config.class_labels, n_tables),
-            *(SUPERTAG_LABEL_TEMPLATES if supertags else ()),
+            *(ARC_LABEL_SUPERTAG_TEMPLATES if supertags else ()),
         ),
     }

@@ -137,9 +137,7 @@ def application(models: ServedModels, limits: Limits, origins: Sequence[str] = (
             Route("/health", health),
         ],
         exception_handlers=dict.fromkeys(faults, failed),
-        middleware=[
-            Middleware(CORSMiddleware, allow_origins=list(origins), allow_methods=both),
-        ]
+        middleware=[Middleware(CORSMiddleware, allow_origins=list(origins), allow_methods=both)]
         if origins
         else [],
     )

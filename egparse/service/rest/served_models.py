@@ -41,12 +41,13 @@ class ServedModel:
     @cached_property
     def parses(self) -> bool:
         """Whether the model predicts trees."""
-        return self.model.parser is not None
+        return "parser" in self.model.components
 
     @cached_property
     def tagger(self) -> Model:
         """The model without its parser."""
-        return replace(self.model, parser=None, labeller=None, supertagger=None)
+        components = self.model.components.without("parser", "labeller", "supertags")
+        return replace(self.model, components=components)
 
     def prepare(self) -> None:
         """Annotate a word and read a text, so that the first request finds kernels and rules."""

@@ -19,6 +19,7 @@ from egparse.errors import EgparseError
 from egparse.fitting.progress import Iteration, Step
 from egparse.fitting.task import fit
 from egparse.layers import SPLITTER
+from egparse.pipeline.components import Components
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
 from egparse.spacy_components.label_tables import to_spacy
@@ -206,7 +207,7 @@ def _splitter_alone(given: Corpora, config: TrainConfig) -> SharedModel | None:
     if parts is None:
         return None
     columns = build_columns(sentences, (), config)
-    task = SplitterTask(parts, config.splitter, config.seed, columns.class_tables)
+    task = SplitterTask(parts, columns.class_tables, config=config.splitter, seed=config.seed)
     best = fit(task, log_progress)
     record = {
         "sentences": len(sentences),
@@ -216,14 +217,10 @@ def _splitter_alone(given: Corpora, config: TrainConfig) -> SharedModel | None:
     }
     return SharedModel(
         Model(
-            columns,
-            {},
-            None,
-            None,
+            Components.of(columns, [best.predictor]),
             config.language,
             record,
             config_of_model(config),
-            best.predictor,
         )
     )
 

@@ -31,7 +31,7 @@ class EgparseLemmatizer(EgparsePipe):
             return
         given = self.given_tags(batch) if self.use_tags else {}
         found = self.predict(batch, given)
-        lemmas = found.lemmas or []
+        lemmas = found[LEMMAS].values
         add = self.vocab.strings.add
         numbers = {lemma: add(lemma) for lemma in set(lemmas)}
         column = batch.held["ORTH"].copy()
@@ -40,7 +40,7 @@ class EgparseLemmatizer(EgparsePipe):
             before = batch.held[_ATTRIBUTE]
             column = np.where(before != 0, before, column)
         batch.put((_ATTRIBUTE,), (column,))
-        self.keep_probabilities(batch, "lemma", found.probabilities.get(LEMMAS))
+        self.keep_probabilities(batch, "lemma", found[LEMMAS].probabilities)
 
     @property
     def hide_labels(self) -> bool:

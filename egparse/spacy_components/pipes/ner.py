@@ -36,11 +36,11 @@ class EgparseNer(EgparsePipe):
         found = self.predict(batch, given)
         spans = self.tables.spans
         assert spans is not None
-        codes, types = entity_columns(batch, found.values["spans"], spans)
+        codes, types = entity_columns(batch, found["spans"].values, spans)
         if not self.overwrite:
             codes, types = _keeping(batch, codes, types)
         batch.put(_HELD, (codes, types))
-        self.keep_probabilities(batch, "ent", found.probabilities.get("spans"))
+        self.keep_probabilities(batch, "ent", found["spans"].probabilities)
 
     def as_spacy(self, layer: str, labels: Sequence[str]) -> tuple[str, ...]:
         """The types of entities."""

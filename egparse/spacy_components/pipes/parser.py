@@ -11,8 +11,9 @@ import numpy as np
 from spacy.tokens import Doc
 
 from egparse.errors import EgparseError
+from egparse.features.request import Values
 from egparse.layers import WORD_TAGS
-from egparse.pipeline.annotate import BATCH_WORDS, predict_tags
+from egparse.pipeline.annotate import BATCH_WORDS, predict_trees
 from egparse.spacy_components.component import TAG_ATTRIBUTES, EgparsePipe
 from egparse.spacy_components.documents import Batch, columns_of
 from egparse.spacy_components.label_tables import to_spacy
@@ -63,16 +64,17 @@ class EgparseParser(EgparsePipe):
         if not batch.n_tokens:
             return
         given = self.given_tags(batch) if self.use_tags else {}
-        found = self.predict(batch, given)
-        labels = self._label_hashes(found.values["heads"], found.values.get("deprels"))
-        heads = token_heads(batch, found.values["heads"])
+        predicted = self.predict(batch, given)
+        found, of_labels = predicted["heads"], predicted.get("deprels", Values(None))
+        labels = self._label_hashes(found.values, of_labels.values)
+        heads = token_heads(batch, found.values)
         deps = batch.on_tokens(labels, self.tables.attached)
         deps[heads == np.arange(len(heads))] = self._roots(batch, heads, deps)
         relative = (heads - np.arange(len(heads))).view(np.uint64)
         batch.put(("HEAD", "DEP"), (relative, deps))
         self._check_starts(batch)
-        self.keep_probabilities(batch, "head", found.probabilities.get("heads"))
-        self.keep_probabilities(batch, "dep", found.probabilities.get("deprels"))
+        self.keep_probabilities(batch, "head", found.probabilities)
+        self.keep_probabilities(batch, "dep", of_labels.probabilities)
 
     def _label_hashes(self, heads: Ints, labels: Ints | None) -> UInt64s:
         if labels is not None:
@@ -113,7 +115,7 @@ class EgparseParser(EgparsePipe):
             EgparseError: a sentence longer than the longest that is parsed whole.
         """
         batch, model = self.read([doc], attributes=TAG_ATTRIBUTES), self.required_model
-        if model.parser is None:
+        if "parser" not in model.components:
             raise EgparseError(
                 f"{self.name}: expected a model with heads, got one with {', '.join(model.layers)}"
             )
@@ -126,18 +128,11 @@ class EgparseParser(EgparsePipe):
         else:
             words = model.columns.words(of_words.sentences())
             given = of_words.given(given, model.columns.labels)
-        words = predict_tags(model, words, self.layers, given).words
-        trees = model.parser.k_best(words, k)
+        ranked = predict_trees(model.components, words, self.layers, given, k)
+        trees = ranked.trees
         starts = np.append(np.flatnonzero(start_codes(batch) == STARTS), batch.n_tokens).tolist()
         result: list[list[ScoredParse]] = [[] for _ in trees]
-        for rank in range(max(map(len, trees), default=0)):
-            # A sentence with fewer trees repeats its last one here, and skips it below.
-            flat = np.concatenate([best[min(rank, len(best) - 1)].heads for best in trees]).astype(
-                np.int32
-            )
-            labels = None
-            if model.labeller is not None:
-                labels = model.labeller.predict(words, flat, model.columns)
+        for rank, (flat, labels) in enumerate(ranked.ranks):
             if of_words is not None:
                 highest = of_words.highest(flat)
                 labels = None if labels is None else labels[highest]

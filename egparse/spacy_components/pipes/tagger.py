@@ -43,16 +43,14 @@ class EgparseTagger(EgparsePipe):
         found = self.predict(batch, given)
         attributes, columns = [], []
         for layer in WORD_TAGS:
-            if layer in found.values:
+            if layer in found:
                 attributes.append(_ATTRIBUTES[layer])
-                columns.append(self._column(batch, layer, found.values[layer]))
-                self.keep_probabilities(
-                    batch, _PROBABILITIES[layer], found.probabilities.get(layer)
-                )
-        if "upos" in found.values and "xpos" not in found.values:
+                columns.append(self._column(batch, layer, found[layer].values))
+                self.keep_probabilities(batch, _PROBABILITIES[layer], found[layer].probabilities)
+        if "upos" in found and "xpos" not in found:
             attributes.append("TAG")
-            columns.append(self._upos_as_tags(batch, found.values["upos"]))
-            self.keep_probabilities(batch, "tag", found.probabilities.get("upos"))
+            columns.append(self._upos_as_tags(batch, found["upos"].values))
+            self.keep_probabilities(batch, "tag", found["upos"].probabilities)
         batch.put(attributes, columns)
 
     def _column(self, batch: Batch, layer: str, labels: Ints) -> UInt64s:

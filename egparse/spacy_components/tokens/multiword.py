@@ -18,7 +18,9 @@ import numpy as np
 from spacy.attrs import LENGTH, SPACY
 from spacy.tokens import Doc, Token
 
+from egparse.features.request import Values
 from egparse.features.vocabulary import Vocabulary
+from egparse.layers import LEMMAS
 from egparse.pipeline.annotate import ABSENT, Prediction
 from egparse.sentences import ROW_KEYS, SurfaceToken
 from egparse.spacy_components.documents import Batch
@@ -104,42 +106,37 @@ class Expanded(NamedTuple):
 
     def keep(self, found: Prediction, labels: Mapping[str, Vocabulary]) -> None:
         """Keep what was predicted for the words of multiword tokens beside their forms."""
-        for layer, values in found.values.items():
+        for layer, (values, _) in found.items():
             key = ROW_KEYS[layer]
             for token, words in self.entries.items():
                 for w, word in enumerate(words, int(self.firsts[token])):
-                    value = int(values[w])
                     if layer == "heads":
-                        word[key] = self._place(token, value)
-                    elif value >= 0:
-                        word[key] = labels[layer].strings[value]
-        if found.lemmas is not None:
-            for token, words in self.entries.items():
-                for w, word in enumerate(words, int(self.firsts[token])):
-                    word["lemma"] = found.lemmas[w]
+                        word[key] = self._place(token, int(values[w]))
+                    elif layer == LEMMAS:
+                        word[key] = values[w]
+                    elif values[w] >= 0:
+                        word[key] = labels[layer].strings[values[w]]
 
     def on_tokens(self, found: Prediction, is_outside: Mask | None = None) -> Prediction:
         """A prediction for words as one for tokens; ``is_outside`` says which labels of spans say
         that a word is in none.
         """
-        chosen = dict.fromkeys(found.values, self.firsts[:-1])
-        if "heads" in found.values:
-            chosen["heads"] = chosen["deprels"] = self.highest(found.values["heads"])
-        if "spans" in found.values and is_outside is not None:
-            chosen["spans"] = self._inside(~is_outside[found.values["spans"]])
-        return Prediction(
-            {
-                layer: self.token_heads(values, chosen[layer])
-                if layer == "heads"
-                else values[chosen[layer]]
-                for layer, values in found.values.items()
-            },
-            {
-                layer: values[chosen.get(layer, self.firsts[:-1])]
-                for layer, values in found.probabilities.items()
-            },
-            None if found.lemmas is None else self._joined(found.lemmas),
-        )
+        chosen = dict.fromkeys(found, self.firsts[:-1])
+        if "heads" in found:
+            chosen["heads"] = chosen["deprels"] = self.highest(found["heads"].values)
+        if "spans" in found and is_outside is not None:
+            chosen["spans"] = self._inside(~is_outside[found["spans"].values])
+        on_tokens = {}
+        for layer, (values, probabilities) in found.items():
+            if layer == LEMMAS:
+                values = self._joined(values)
+            elif layer == "heads":
+                values = self.token_heads(values, chosen[layer])
+            else:
+                values = values[chosen[layer]]
+            probable = None if probabilities is None else probabilities[chosen[layer]]
+            on_tokens[layer] = Values(values, probable)
+        return on_tokens
 
     def _joined(self, lemmas: Sequence[str]) -> list[str]:
         """The lemma of each token: those of its words, with blanks between them."""

@@ -130,7 +130,7 @@ class EgparseTokenizer(ModelHolder):
         return super().from_bytes(data, exclude=exclude)
 
     def _require_layers(self, model: Model) -> None:
-        if model.tokeniser is None:
+        if "tokeniser" not in model.components:
             raise EgparseError(f"{self.name}: expected a model with a tokeniser, got one without")
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -7,15 +7,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from egparse.classes.columns import MAX_COLUMNS, ClassColumns, class_columns_of
-from egparse.classes.packed import PackedTable
 from egparse.features.tag_dictionary import Candidates, all_labels
 from egparse.features.templates import MAX_VALUE
-from egparse.sequences.sequence_model import SequenceModel
+from egparse.features.word_table import Columns
+from egparse.layers import SPLITTER
+from egparse.sequences.model import SequenceModel, SequencePredictor
 from egparse.storage.compressed_arrays import compress_array
 from egparse.storage.schema import Flag, Packed, Record, Section, Stored, Strings
 from egparse.text.splitting.casing import N_CASINGS
@@ -47,7 +48,7 @@ name the column ``kind`` as they did before there were any: ``class``.
 
 
 @dataclass(frozen=True)
-class Splitter:
+class Splitter(SequencePredictor):
     """A CRF over the words of a paragraph; immutable, so that threads may share it.
 
     Without ``spacing`` it was trained on a corpus that does not mark blanks, and has no features of
@@ -60,14 +61,12 @@ class Splitter:
     classes: ClassColumns | None = None
     casings: UInt8s | None = None
 
-    @property
-    def temperature(self) -> float:
-        """The temperature of the probabilities."""
-        return self.model.temperature
+    name = SPLITTER
+    layers: ClassVar[tuple[str, ...]] = ()  # of words
 
-    def with_temperature(self, temperature: float) -> Splitter:
-        """The same splitter with probabilities from scores divided by a temperature."""
-        return replace(self, model=self.model.with_temperature(temperature))
+    def over(self, columns: Columns) -> Splitter:
+        """The same, which reads no columns of words."""
+        return self
 
     def starts(self, forms: Sequence[str], spaced: Sequence[bool]) -> Mask:
         """Whether a sentence starts at each word of a paragraph, shape (words,): always at the
@@ -145,8 +144,10 @@ class Splitter:
         return stored
 
     @classmethod
-    def from_payload(cls, stored: Stored, tables: Sequence[PackedTable] = ()) -> Splitter:
-        """The splitter of a model file with some tables of word classes.
+    def from_payload(
+        cls, stored: Stored, columns: Columns | None = None, section: str = ""
+    ) -> Splitter:
+        """The splitter of a model file over columns with its tables of word classes.
 
         Raises:
             Misfit: content that the declaration does not allow.
@@ -156,6 +157,7 @@ class Splitter:
         if read["classes"] is None:
             names = [_AS_STORED.get(name, name) for name in COLUMNS]
         else:
+            tables = () if columns is None else columns.class_tables
             classes = class_columns_of(stored.part("classes", read["classes"]), tables)
             names = [*column_names(classes)]
         model = SequenceModel.from_payload(read["model"], names, N_LABELS)

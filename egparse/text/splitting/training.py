@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from egparse.classes.columns import ClassColumns, columns_in
 from egparse.classes.packed import PackedTable
 from egparse.config.class_templates import with_classes
-from egparse.config.sections import LearningConfig, SplitterConfig
+from egparse.config.sections import SplitterConfig
 from egparse.evaluation.scores import Score, total
 from egparse.evaluation.segmentation import sentence_counts
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import compile_templates
-from egparse.fitting.choose_learner import build_learner, require_fit
-from egparse.fitting.optimise import Prepared
 from egparse.fitting.task import Outcomes
 from egparse.layers import SPLITTER
 from egparse.sentences import Sentence
-from egparse.sequences.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence
-from egparse.sequences.sequence_model import SequenceModel, without_small_weights
+from egparse.sequences.fit import SequenceExamples
+from egparse.sequences.task import Lesson, SequenceTask
 from egparse.text.splitting.columns import (
     casing_counts,
     column_names,
@@ -49,34 +48,23 @@ _TIE = 1e-9
 
 
 @dataclass(frozen=True)
-class SplitterTask:
+class SplitterTask(SequenceTask[Splitter, SplitterConfig]):
     """The task of finding sentence starts in the paragraphs of a corpus, with templates over some
     tables of word classes.
     """
 
     parts: SplitterParts
-    config: SplitterConfig
-    seed: int
     tables: Sequence[PackedTable] = ()
 
     name = SPLITTER
-    layer = SPLITTER
-    base = None
-    keeps_last = False
+    learns = "label sequences"
 
-    def prepare(self, config: LearningConfig | None = None) -> Prepared[Splitter]:
-        """Join and cut paragraphs, index attributes, lay out weights.
-
-        Raises:
-            ConfigError: a learner that does not learn sequences.
-        """
-        settings = self.config if config is None else config
-        assert isinstance(settings, SplitterConfig)
-        require_fit(self.name, settings)
-        runs = joined(self.parts.train, settings.join, self.seed)
-        examples = as_text(pieces_of(runs, settings.longest))
+    def lesson(self, config: SplitterConfig) -> Lesson[Splitter]:
+        """Words of paragraphs that are joined and cut at random."""
+        runs = joined(self.parts.train, config.join, self.seed)
+        examples = as_text(pieces_of(runs, config.longest))
         spacing = any(not all(one.paragraph.spaced) for one in examples)
-        texts = with_classes(settings, len(self.tables))
+        texts = with_classes(config, len(self.tables))
         named = columns_in(texts)
         classes = ClassColumns(self.tables, named) if named else None
         values, places = paragraph_columns(
@@ -87,27 +75,17 @@ class SplitterTask:
         folds = np.repeat(np.arange(len(examples)) % _CASING_FOLDS, np.diff(places))
         set_casings(values, counts.of_corpus(folds))
         casings, gold = counts.table(), starts.astype(np.int32)
-        prepared = prepare_sequence(
+        return Lesson(
             SequenceExamples(values, places, gold, all_labels(len(gold), N_LABELS), N_LABELS),
-            SequenceSettings(
-                templates=compile_templates(texts, column_names(classes)),
-                min_count=settings.min_count,
-                full_row_min_count=1,
-                bigrams=settings.bigrams,
-                learner=lambda problem, offsets: build_learner(
-                    problem, settings, self.seed, offsets
-                ),
-            ),
+            compile_templates(texts, column_names(classes)),
+            lambda model: Splitter(model, spacing, classes, casings),
         )
-        threshold = self.config.weight_threshold
-        dev = self._dev_with_boundaries()
 
-        def finished(model: SequenceModel) -> Splitter:
-            model = without_small_weights(model, threshold)
-            return _leaning(Splitter(model, spacing, classes, casings), dev)
+    def as_stored(self, predictor: Splitter) -> Splitter:
+        """The splitter as a model file holds it, leaning towards starts."""
+        return _leaning(super().as_stored(predictor), self._dev_with_boundaries)
 
-        return prepared.then(finished)
-
+    @cached_property
     def _dev_with_boundaries(self) -> Sequence[SplitParagraph]:
         """The development part, if a sentence starts inside a paragraph of it, so that there is
         something to score; else none.
@@ -117,7 +95,7 @@ class SplitterTask:
 
     def score(self) -> Callable[[Splitter], float] | None:
         """F1 of sentences in the paragraphs of the development part, from 0 to 100."""
-        dev = self._dev_with_boundaries()
+        dev = self._dev_with_boundaries
         return _Score(dev, self.config.stop.iterations) if dev else None
 
     def outcomes(self, predictor: Splitter) -> Outcomes[Splitter]:
@@ -133,8 +111,7 @@ class SplitterTask:
             starting = np.concatenate([values[1:] for values in by_paragraph])
             return np.where(gold, starting, 1.0 - starting)
 
-        every = np.ones(len(gold), dtype=np.bool_)
-        return Outcomes(every, every, probabilities)
+        return Outcomes.of_all(np.ones(len(gold), dtype=np.bool_), probabilities)
 
 
 def score_sentences(gold: Sequence[Mask], predicted: Sequence[Mask]) -> Score:

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from egparse.features.sequence import Division, LabelParts
 from egparse.features.tag_dictionary import Candidates
+from egparse.features.word_table import Columns
+from egparse.layers import EXPANDER
 from egparse.sentences import MISSING, Sentence, SurfaceToken
-from egparse.sequences.sequence_model import SequenceModel, keys_at
+from egparse.sequences.model import SequenceModel, SequencePredictor, keys_at
 from egparse.storage.compressed_arrays import compress_lists, lists_by_string
 from egparse.storage.schema import (
     Flag,
@@ -91,26 +93,21 @@ class Decisions(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Expander:
+class Expander(SequencePredictor):
     """A lexicon, and a model that chooses where it leaves several candidates (None: nowhere);
     immutable, so that threads may share it. Without ``spacing`` it was trained on a corpus that
     does not mark blanks.
     """
 
     lexicon: ExpansionLexicon
-    model: SequenceModel | None
     spacing: bool = True
 
-    @property
-    def temperature(self) -> float:
-        """The temperature of the probabilities."""
-        return 1.0 if self.model is None else self.model.temperature
+    name = EXPANDER
+    layers: ClassVar[tuple[str, ...]] = ()  # of words
 
-    def with_temperature(self, temperature: float) -> Expander:
-        """The same expander with probabilities from scores divided by a temperature."""
-        if self.model is None:
-            return self
-        return replace(self, model=self.model.with_temperature(temperature))
+    def over(self, columns: Columns) -> Expander:
+        """The same, which reads no columns of words."""
+        return self
 
     def expand(self, sentences: Sequence[Sentence]) -> list[Sentence]:
         """Sentences of tokens, which have forms and MISC alone, as sentences of words with
@@ -211,7 +208,9 @@ class Expander:
         return stored
 
     @classmethod
-    def from_payload(cls, stored: Stored) -> Expander:
+    def from_payload(
+        cls, stored: Stored, columns: Columns | None = None, section: str = ""
+    ) -> Expander:
         """The expander of a model file.
 
         Raises:
@@ -233,7 +232,7 @@ class Expander:
             _labels_of(part, len(scripts) + 1, 1 if model is None else decided, longest)
             for part, longest in ((read["forms"], None), (read["affixes"], LONGEST_AFFIX + 1))
         )
-        return cls(ExpansionLexicon(scripts, by_form, by_affix, slots), model, read["spacing"])
+        return cls(model, ExpansionLexicon(scripts, by_form, by_affix, slots), read["spacing"])
 
 
 def division_of(decided: int, grades: int) -> Division | None:

@@ -12,16 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from egparse.config.sections import ExpanderConfig, LearningConfig
+from egparse.config.sections import ExpanderConfig
 from egparse.evaluation.scores import Score
 from egparse.features.templates import compile_templates
-from egparse.fitting.choose_learner import build_learner, require_fit
-from egparse.fitting.optimise import Prepared
 from egparse.fitting.task import Outcomes
 from egparse.layers import EXPANDER
 from egparse.sentences import Sentence
-from egparse.sequences.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence
-from egparse.sequences.sequence_model import without_small_weights
+from egparse.sequences.fit import SequenceExamples
+from egparse.sequences.task import Lesson, SequenceTask
 from egparse.surface import SPACE_AFTER_NO
 from egparse.text.tokenising.expander import MAX_LABELS, Expander, decisions_at, division_of
 from egparse.text.tokenising.expander_columns import COLUMNS
@@ -77,18 +75,14 @@ class _Learned(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ExpanderTask:
+class ExpanderTask(SequenceTask[Expander, ExpanderConfig]):
     """The task of finding multiword tokens and their words among the tokens of sentences."""
 
     train: Sequence[Sentence]
     dev: Sequence[Sentence]
-    config: ExpanderConfig
-    seed: int
 
     name = EXPANDER
-    layer = EXPANDER
-    base = None
-    keeps_last = False
+    learns = "labels one by one"
 
     @cached_property
     def _tokens(self) -> TokenSentences:
@@ -105,49 +99,27 @@ class ExpanderTask:
     def without_model(self) -> Expander | None:
         """The expander, if nothing depends on what stands around a token; else None."""
         learned = self._learned
-        return None if learned.places else Expander(learned.lexicon, None, self._spacing)
+        return None if learned.places else Expander(None, learned.lexicon, self._spacing)
 
-    def prepare(self, config: LearningConfig | None = None) -> Prepared[Expander]:
-        """Choose scripts, learn the lexicon, index attributes, lay out weights.
-
-        Raises:
-            ConfigError: a learner that does not learn single labels.
-        """
-        settings = self.config if config is None else config
-        assert isinstance(settings, ExpanderConfig)
-        require_fit(self.name, settings, "labels one by one")
-        learned = self._learned
-        grades = learned.lexicon.grades
-        templates = compile_templates(settings.templates, COLUMNS)
+    def lesson(self, config: ExpanderConfig) -> Lesson[Expander]:
+        """Tokens with several candidates, in their surroundings."""
+        learned, spacing = self._learned, self._spacing
+        lexicon, decided = learned.lexicon, learned.decided
+        templates = compile_templates(config.templates, COLUMNS)
         reach = int(np.abs(templates.offsets).max(initial=0))
-        decisions = decisions_at(self._tokens.sentences, learned.places, reach, self._spacing)
+        decisions = decisions_at(self._tokens.sentences, learned.places, reach, spacing)
         chosen = np.zeros(len(decisions.values), dtype=np.bool_)
         chosen[decisions.rows] = True
-        prepared = prepare_sequence(
-            SequenceExamples(
-                decisions.values,
-                decisions.starts,
-                np.array(learned.gold, dtype=np.int32),
-                decisions.candidates,
-                learned.decided * grades,
-                division_of(learned.decided, grades),
-                chosen=chosen,
-            ),
-            SequenceSettings(
-                templates=templates,
-                min_count=settings.min_count,
-                full_row_min_count=1,
-                bigrams=False,
-                learner=lambda problem, offsets: build_learner(
-                    problem, settings, self.seed, offsets
-                ),
-            ),
+        examples = SequenceExamples(
+            decisions.values,
+            decisions.starts,
+            np.array(learned.gold, dtype=np.int32),
+            decisions.candidates,
+            decided * lexicon.grades,
+            division_of(decided, lexicon.grades),
+            chosen=chosen,
         )
-        threshold = self.config.weight_threshold
-        lexicon, spacing = learned.lexicon, self._spacing
-        return prepared.then(
-            lambda model: Expander(lexicon, without_small_weights(model, threshold), spacing)
-        )
+        return Lesson(examples, templates, lambda model: Expander(model, lexicon, spacing))
 
     def score(self) -> Callable[[Expander], float] | None:
         """F1 of multiword tokens of the development part, with the right words, from 0 to 100."""
@@ -168,8 +140,7 @@ class ExpanderTask:
         def probabilities(expander: Expander) -> Floats:
             return expander.probabilities(decisions, predicted)
 
-        every = np.ones(len(gold), dtype=np.bool_)
-        return Outcomes(predicted == np.array(gold, dtype=np.int32), every, probabilities)
+        return Outcomes.of_all(predicted == np.array(gold, dtype=np.int32), probabilities)
 
 
 def score_multiword(gold: TokenSentences, system: Sequence[Sentence]) -> Score:

@@ -5,14 +5,16 @@ training does not tell.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from egparse.features.index import KeyIndex
 from egparse.features.tag_dictionary import all_labels
-from egparse.sequences.sequence_model import SequenceModel, keys_at
+from egparse.features.word_table import Columns
+from egparse.layers import TOKENISER
+from egparse.sequences.model import SequenceModel, SequencePredictor, keys_at
 from egparse.storage.compressed_arrays import compress_array
 from egparse.storage.schema import Array, Flag, Maybe, Packed, Record, Section, Stored
 from egparse.text.splitting.characters import N_KINDS
@@ -57,27 +59,22 @@ class Tokens(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Tokeniser:
+class Tokeniser(SequencePredictor):
     """A CRF over places between pieces (``egparse.text.tokenising.pieces``), None where no link is
     open; immutable, so that threads may share it. With ``whole_addresses`` addresses of web pages
     and of mail are tokens.
     """
 
-    model: SequenceModel | None
     links: Links
     lexicon: Lexicon
     whole_addresses: bool = True
 
-    @property
-    def temperature(self) -> float:
-        """The temperature of the probabilities."""
-        return 1.0 if self.model is None else self.model.temperature
+    name = TOKENISER
+    layers: ClassVar[tuple[str, ...]] = ()  # of words
 
-    def with_temperature(self, temperature: float) -> Tokeniser:
-        """The same tokeniser with probabilities from scores divided by a temperature."""
-        if self.model is None:
-            return self
-        return replace(self, model=self.model.with_temperature(temperature))
+    def over(self, columns: Columns) -> Tokeniser:
+        """The same, which reads no columns of words."""
+        return self
 
     def tokens(self, text: str) -> Tokens:
         """The tokens of a text. White space outside of tokens separates them; every other character
@@ -118,7 +115,9 @@ class Tokeniser:
         }
 
     @classmethod
-    def from_payload(cls, stored: Stored) -> Tokeniser:
+    def from_payload(
+        cls, stored: Stored, columns: Columns | None = None, section: str = ""
+    ) -> Tokeniser:
         """The tokeniser of a model file.
 
         Raises:

@@ -9,16 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from egparse.config.sections import LearningConfig, TokeniserConfig
+from egparse.config.sections import TokeniserConfig
 from egparse.evaluation.scores import Score
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import compile_templates
-from egparse.fitting.choose_learner import build_learner, require_fit
-from egparse.fitting.optimise import Prepared
 from egparse.fitting.task import Outcomes
 from egparse.layers import TOKENISER
-from egparse.sequences.fit_sequence import SequenceExamples, SequenceSettings, prepare_sequence
-from egparse.sequences.sequence_model import without_small_weights
+from egparse.sequences.fit import SequenceExamples
+from egparse.sequences.task import Lesson, SequenceTask
 from egparse.text.splitting.characters import character_tables
 from egparse.text.tokenising.addresses import addresses_are_tokens
 from egparse.text.tokenising.columns import COLUMNS, columns_of
@@ -54,7 +52,7 @@ class _Learned(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TokeniserTask:
+class TokeniserTask(SequenceTask[Tokeniser, TokeniserConfig]):
     """The task of finding the tokens of a text; ``dev`` without tokens gives no score.
 
     A text in which blanks alone part tokens has nothing to decide (``without_model``).
@@ -62,13 +60,9 @@ class TokeniserTask:
 
     train: RunningText
     dev: RunningText
-    config: TokeniserConfig
-    seed: int
 
     name = TOKENISER
-    layer = TOKENISER
-    base = None
-    keeps_last = False
+    learns = "label sequences"
 
     @cached_property
     def _learned(self) -> _Learned:
@@ -89,42 +83,24 @@ class TokeniserTask:
             return None
         return Tokeniser(None, links.settled(), lexicon, whole)
 
-    def prepare(self, config: LearningConfig | None = None) -> Prepared[Tokeniser]:
-        """Learn links and lexicon, index attributes, lay out weights.
-
-        Raises:
-            ConfigError: a learner that does not learn sequences.
-        """
-        settings = self.config if config is None else config
-        assert isinstance(settings, TokeniserConfig)
-        require_fit(self.name, settings)
+    def lesson(self, config: TokeniserConfig) -> Lesson[Tokeniser]:
+        """Pieces of text whose links are open."""
         codes, pieces, gold, links, lexicon, whole = self._learned
-        values = columns_of(pieces, codes, lexicon, gold)
         chosen = pieces.links == OPEN
         rows = np.flatnonzero(chosen)
-        prepared = prepare_sequence(
-            SequenceExamples(
-                values,
-                paragraphs_of(pieces),
-                gold[rows].astype(np.int32),
-                all_labels(len(rows), N_LABELS),
-                N_LABELS,
-                chosen=chosen,
-                chains=chains_of(rows),
-            ),
-            SequenceSettings(
-                templates=compile_templates(settings.templates, COLUMNS),
-                min_count=settings.min_count,
-                full_row_min_count=1,
-                bigrams=settings.bigrams,
-                learner=lambda problem, offsets: build_learner(
-                    problem, settings, self.seed, offsets
-                ),
-            ),
+        examples = SequenceExamples(
+            columns_of(pieces, codes, lexicon, gold),
+            paragraphs_of(pieces),
+            gold[rows].astype(np.int32),
+            all_labels(len(rows), N_LABELS),
+            N_LABELS,
+            chosen=chosen,
+            chains=chains_of(rows),
         )
-        threshold = self.config.weight_threshold
-        return prepared.then(
-            lambda model: Tokeniser(without_small_weights(model, threshold), links, lexicon, whole)
+        return Lesson(
+            examples,
+            compile_templates(config.templates, COLUMNS),
+            lambda model: Tokeniser(model, links, lexicon, whole),
         )
 
     def score(self) -> Callable[[Tokeniser], float] | None:
@@ -146,8 +122,7 @@ class TokeniserTask:
             starting = tokeniser.probabilities(pieces, values)
             return np.where(gold, starting, 1.0 - starting)
 
-        every = np.ones(len(gold), dtype=np.bool_)
-        return Outcomes(every, every, probabilities)
+        return Outcomes.of_all(np.ones(len(gold), dtype=np.bool_), probabilities)
 
 
 def gold_starts(pieces: Pieces, text: RunningText) -> UInt8s:

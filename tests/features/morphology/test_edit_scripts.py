@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from properties import examples
 
 from egparse.io.conllu import read_conllu
-from egparse.sequences.lemmas.edit_scripts import (
+from egparse.sequences.edit_scripts import (
     apply,
     is_script,
     longest_common_substring,

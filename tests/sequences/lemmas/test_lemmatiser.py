@@ -17,8 +17,8 @@ from egparse.io.conllu import format_sentence
 from egparse.pipeline.constraints import Constraints
 from egparse.pipeline.model import Model
 from egparse.sentences import MISSING, Sentence
-from egparse.sequences.lemmas.lemmatiser import options_of
-from egparse.sequences.lemmas.lexicon import NO_TAG
+from egparse.sequences.lemma_lexicon import NO_TAG
+from egparse.sequences.lemmatiser import options_of
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.run import train
 from egparse.training.steps import StepLearner, untrained_model
@@ -74,7 +74,7 @@ def test_a_saved_model_is_the_same(tmp_path: Path) -> None:
 def test_probabilities_are_those_of_lemmas() -> None:
     """They are the softmax of the candidates' scores, each of which gives another lemma."""
     lemmatiser, words = (
-        trained().lemmatiser,
+        trained().components["lemmas"],
         trained().columns.words([one.forms for one in sample("test")]),
     )
     assert lemmatiser is not None
@@ -155,7 +155,7 @@ def test_empty_sentences_are_no_trouble() -> None:
 
 def test_a_corpus_without_lemmas_trains_none() -> None:
     corpus = [without_lemmas(one) for one in sample("train")[:30]]
-    assert train(corpus, [], quick('layers=["upos"]')).model.lemmatiser is None
+    assert "lemmas" not in train(corpus, [], quick('layers=["upos"]')).model.components
     with pytest.raises(EgparseError, match="expected layers that the corpus annotates"):
         train(corpus, [], quick(LAYERS))
 
@@ -166,8 +166,8 @@ def test_words_without_lemmas_are_no_examples() -> None:
         for one in sample("train")
     ]
     model = train(half, sample("dev"), quick(LAYERS)).model
-    assert model.lemmatiser is not None
-    assert "=_" not in "".join(model.lemmatiser.lexicon.scripts)
+    assert "lemmas" in model.components
+    assert "=_" not in "".join(model.components["lemmas"].lexicon.scripts)
     assert accuracy(model, sample("test")) > 0.7
 
 
@@ -208,10 +208,10 @@ def test_training_continues_from_a_base() -> None:
     model = continue_training(Base(trained()), [new] * 3, None, config).model
     assert next(iter(model.annotate([new], gold_tags=True))).lemmas == new.lemmas
     assert accuracy(model, sample("train")) > accuracy(trained(), sample("train")) - 0.02
-    assert trained().lemmatiser is not None
-    assert model.lemmatiser is not None
-    known = trained().lemmatiser.lexicon.scripts
-    assert model.lemmatiser.lexicon.scripts[: len(known)] == known
+    assert "lemmas" in trained().components
+    assert "lemmas" in model.components
+    known = trained().components["lemmas"].lexicon.scripts
+    assert model.components["lemmas"].lexicon.scripts[: len(known)] == known
 
 
 def test_lemmas_of_a_base_stay_where_the_corpus_has_none(tmp_path: Path) -> None:
@@ -221,9 +221,10 @@ def test_lemmas_of_a_base_stay_where_the_corpus_has_none(tmp_path: Path) -> None
     assert model.layers == trained().layers
     forms = [["The", "dogs", "were", "barking"]]
     first, second = (own.columns.words(forms) for own in (trained(), model))
-    assert trained().lemmatiser is not None
-    assert model.lemmatiser is not None
-    assert trained().lemmatiser.predict(first) == model.lemmatiser.predict(second)
+    assert "lemmas" in trained().components
+    assert "lemmas" in model.components
+    lemmatisers = [own.components["lemmas"] for own in (trained(), model)]
+    assert lemmatisers[0].predict(first) == lemmatisers[1].predict(second)
     model.save(tmp_path / "m")
     assert Model.load(tmp_path / "m").layers == model.layers
 
@@ -254,7 +255,7 @@ def test_it_learns_in_steps(tmp_path: Path) -> None:
 
 
 def test_scripts_that_give_the_same_lemma_are_one_candidate() -> None:
-    lemmatiser = trained().lemmatiser
+    lemmatiser = trained().components["lemmas"]
     assert lemmatiser is not None
     every = range(len(lemmatiser.lexicon.scripts))
     found = options_of(lemmatiser.lexicon, "dogs", every)
@@ -267,11 +268,11 @@ def test_equal_seeds_give_equal_models() -> None:
     first, second = (
         train(sample("train")[:40], sample("dev"), quick(LAYERS)).model for _ in range(2)
     )
-    assert first.lemmatiser is not None
-    assert second.lemmatiser is not None
-    assert first.lemmatiser.lexicon == second.lemmatiser.lexicon
+    assert "lemmas" in first.components
+    assert "lemmas" in second.components
+    assert first.components["lemmas"].lexicon == second.components["lemmas"].lexicon
     np.testing.assert_array_equal(
-        first.lemmatiser.model.rows.weights, second.lemmatiser.model.rows.weights
+        *(own.components["lemmas"].model.rows.weights for own in (first, second))
     )
 
 
@@ -280,5 +281,5 @@ def test_the_settings_are_in_the_model() -> None:
     model = train(sample("train")[:40], [], replace(quick(LAYERS), lemmas=config)).model
     assert model.config_table["lemmas"]["candidates"] == 3
     assert config_as_table(quick())["lemmas"]["candidates"] == 8
-    assert model.lemmatiser is not None
-    assert model.lemmatiser.lexicon.size == 3
+    assert "lemmas" in model.components
+    assert model.components["lemmas"].lexicon.size == 3

@@ -20,7 +20,10 @@ from pathlib import Path
 import pytest
 import spacy
 from house.package import ROOT
-from sample_treebank import quick_model
+from sample_treebank import (
+    quick_model,
+    without,
+)
 
 from egparse.errors import EgparseError
 from egparse.service.hub.card_metadata import CardMetadata, DataSource
@@ -124,7 +127,7 @@ def test_spacy_and_the_command_line_find_an_installed_package(
     # another model of the same name, which comes before that of the package, changes nothing in
     # spaCy
     (home / "models").mkdir(parents=True)
-    replace(quick_model(), parser=None, labeller=None).save(home / "models" / "en_test.msgpack")
+    without(quick_model(), "parser", "labeller").save(home / "models" / "en_test.msgpack")
     described, listed = run(
         sys.executable, "-c", LOAD + LIST, PYTHONPATH=f"{target}{os.pathsep}{ROOT}"
     ).splitlines()
@@ -132,7 +135,7 @@ def test_spacy_and_the_command_line_find_an_installed_package(
     assert listed == "user en_egparse_test"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_fresh_environment_installs_the_wheel_and_loads_it(
     made: Package, model: Path, tmp_path: Path
 ) -> None:
@@ -152,7 +155,7 @@ def test_a_fresh_environment_installs_the_wheel_and_loads_it(
     assert forms == ["A", "dog", "barks", "in", "Paris", ".", "It", "is", "big", "."]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_wheels_of_egparse_and_of_the_package_are_all_that_is_needed(
     made: Package, model: Path, tmp_path: Path
 ) -> None:
@@ -342,10 +345,8 @@ def test_there_are_components_for_the_layers_of_the_model_only() -> None:
         "egparse_parser",
         "egparse_ner",
     )
-    tags = {layer: tagger for layer, tagger in whole.taggers.items() if layer == "upos"}
-    assert components_of(
-        replace(whole, taggers=tags, parser=None, labeller=None, lemmatiser=None)
-    ) == (
+    others = ("xpos", "feats", "spans", "parser", "labeller", "lemmas")
+    assert components_of(without(whole, *others)) == (
         "egparse_senter",
         "egparse_tagger",
     )

@@ -33,8 +33,8 @@ def test_english_is_parsed_as_the_sample_treebank_has_it() -> None:
     found = list(model.annotate(gold))
     words = sum(map(len, gold))
     assert sum(map(same_heads, gold, found)) > 0.9 * words
-    assert model.splitter is not None
-    assert model.splitter.starts(
+    assert "splitter" in model.components
+    assert model.components["splitter"].starts(
         ["It", "rains", ".", "We", "wait", "."], [True, False, True] * 2
     ).tolist() == [
         *(True, False, False),

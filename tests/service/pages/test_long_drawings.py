@@ -71,7 +71,7 @@ def test_the_command_says_what_is_not_drawn(tmp_path: Path) -> None:
     path = tmp_path / "long.conllu"
     rows = [f"{k}\tw{k}\t_\tX\t_\t_\t{k - 1}\tdep\t_\t_\n" for k in range(1, 8)]
     path.write_text("".join(rows) + "\n" + "".join(rows[:3]) + "\n")
-    from egparse.cli.annotating.source import Input
+    from egparse.cli.annotating.inputs import Input
 
     def shown(**options: int) -> Any:
         with Input(path) as source:

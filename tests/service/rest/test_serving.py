@@ -6,7 +6,6 @@ import json
 import logging
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from urllib.parse import urlencode
 
 import anyio
 import pytest
+from sample_treebank import taggers, without
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.pipeline.model import Model
@@ -96,8 +96,8 @@ def test_names_of_udpipe_mean_the_model_of_that_language_and_treebank(
 
 
 def test_a_model_says_what_it_can_do() -> None:
-    tagger = ServedModel("a", replace(model(), parser=None, labeller=None))
-    parser = ServedModel("b", replace(model(), morphology=None, taggers={}, lemmatiser=None))
+    tagger = ServedModel("a", without(model(), "parser", "labeller"))
+    parser = ServedModel("b", without(model(), "morphology", *taggers(model()), "lemmas"))
     listed = ServedModels([tagger, parser]).as_json()["models"]
     assert listed == {"a": ["tokenizer", "tagger"], "b": ["tokenizer", "parser"]}
     with pytest.raises(Refused, match="does not contain a parser"):

@@ -144,7 +144,7 @@ def test_training_takes_those_of_the_setting(tmp_path: Path) -> None:
 @given(text=st.text(alphabet=st.sampled_from("Dd.r 4e-me\n😂'x"), max_size=40))
 def test_tokens_with_exceptions_are_the_text(text: str) -> None:
     blocks = rows("1 dr."), rows("1 <emoji>"), rows("1 * _ _ SpaceAfter=No", "2 -me"), rows("1 4e")
-    tokeniser = shipped("en_ewt").tokeniser
+    tokeniser = shipped("en_ewt").components["tokeniser"]
     assert tokeniser is not None
     plain = tokeniser.tokens(text)
     found = ExceptedTokeniser(tokeniser, exceptions_of(*blocks)).tokens(text)

@@ -68,7 +68,7 @@ MARKED = """\
 
 
 def task_of(parts: SplitterParts, *overrides: str) -> SplitterTask:
-    return SplitterTask(parts, quick(*overrides).splitter, seed=1)
+    return SplitterTask(parts, config=quick(*overrides).splitter, seed=1)
 
 
 def trained_on(sentences: Sequence[Sentence], *overrides: str) -> Splitter:
@@ -328,19 +328,19 @@ def test_probabilities_are_those_of_a_temperature() -> None:
 
 def test_training_puts_it_into_the_model_and_the_file_keeps_it(tmp_path: Path) -> None:
     model = train(sample("train")[:80], None, quick('layers=["upos"]')).model
-    assert model.splitter is not None
+    assert "splitter" in model.components
     assert model.record["tasks"]["splitter"]["score"] > 50
     assert [*model.sizes()][-1] == "upos"
     assert "splitter" in model.sizes()
     path = tmp_path / "model.msgpack"
     model.save(path)
     loaded = Model.load(path)
-    assert loaded.splitter is not None
+    assert "splitter" in loaded.components
     assert loaded.sizes() == model.sizes()
     for text in as_text(paragraphs_of(sample("test"))):
         before, after = (
-            model.splitter.probabilities(*text.paragraph),
-            loaded.splitter.probabilities(*text.paragraph),
+            model.components["splitter"].probabilities(*text.paragraph),
+            loaded.components["splitter"].probabilities(*text.paragraph),
         )
         assert before.tolist() == after.tolist()
 
@@ -349,11 +349,11 @@ def test_a_switch_leaves_it_out_and_a_file_without_loads(tmp_path: Path) -> None
     model = train(
         sample("train")[:80], None, quick('layers=["upos"]', "splitter.train=false")
     ).model
-    assert model.splitter is None
+    assert "splitter" not in model.components
     assert "splitter" not in model.record["tasks"]
     path = tmp_path / "model.msgpack"
     model.save(path)
-    assert Model.load(path).splitter is None
+    assert "splitter" not in Model.load(path).components
     assert "splitter" not in quick_model().layers
 
 

@@ -21,7 +21,7 @@ from egparse.text.treebank_text import running_text, surface_tokens
 def small_tokeniser() -> Tokeniser:
     """Trained on the sample treebank."""
     texts = running_text(sample("train")), running_text(sample("dev"))
-    return fit(TokeniserTask(*texts, TokeniserConfig(), 1), silent).predictor
+    return fit(TokeniserTask(*texts, config=TokeniserConfig(), seed=1), silent).predictor
 
 
 def text_of(sentences: Iterable[Sentence]) -> str:

@@ -40,7 +40,9 @@ UD = Path(__file__).resolve().parents[3] / ".." / "shared" / "data" / "ud"
 
 
 def task(*overrides: str, count: int = 120) -> ExpanderTask:
-    return ExpanderTask(sentences(count), sentences(30, seed=1), quick(*overrides).expander, seed=1)
+    return ExpanderTask(
+        sentences(count), sentences(30, seed=1), config=quick(*overrides).expander, seed=1
+    )
 
 
 @cache
@@ -103,7 +105,7 @@ def with_prefixes() -> Expander:
     tokens += [(prefix + noun, (prefix, noun)) for prefix in "bu" for noun in nouns[:-1]]
     (sentence,) = read_conllu(io.StringIO(block(tokens)))
     config = quick("expander.min_count=1").expander
-    return fit(ExpanderTask([sentence] * 2, [], config, seed=1), silent).predictor
+    return fit(ExpanderTask([sentence] * 2, [], config=config, seed=1), silent).predictor
 
 
 def test_a_known_word_behind_a_prefix_tells_of_unknown_forms() -> None:
@@ -155,7 +157,7 @@ def test_probabilities_are_those_of_a_distribution_and_can_be_calibrated() -> No
 
 def test_without_ambiguity_there_is_no_model() -> None:
     text = block([("Du", ("De", "le")), ("pain", ("pain",))])
-    own = ExpanderTask(list(read_conllu(io.StringIO(text))), [], quick().expander, seed=1)
+    own = ExpanderTask(list(read_conllu(io.StringIO(text))), [], config=quick().expander, seed=1)
     found = own.without_model()
     assert found is not None
     assert expanded("du pain Du vin", found) == "de+le pain De+le vin"
@@ -194,7 +196,7 @@ def test_a_model_file_has_it(tmp_path: Path) -> None:
     assert "expander" in found["record"]["tasks"]
     json.dumps(found)
     switched_off = train(own, None, quick('layers=["upos"]', "expander.train=false")).model
-    assert switched_off.expander is None
+    assert "expander" not in switched_off.components
 
 
 def faulty(**changes: Any) -> dict[str, Any]:
@@ -235,7 +237,7 @@ def test_a_treebank() -> None:
     known, dev = (
         list(read_conllu(UD / f"fr_sequoia-ud-{part}.conllu")) for part in ("train", "dev")
     )
-    own = fit(ExpanderTask(known, dev, quick().expander, seed=1), silent).predictor
+    own = fit(ExpanderTask(known, dev, config=quick().expander, seed=1), silent).predictor
     tokens = as_tokens(known)
     assert score_multiword(tokens, own.expand(tokens.sentences)).f1 > 99.5
     assert score_multiword(as_tokens(dev), own.expand(as_tokens(dev).sentences)).f1 > 96.5

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import random
 from collections import Counter
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 from sample_treebank import quick, sample
+from sample_treebank import without as drop
 from text.tokenising.small_tokeniser import small_tokeniser, text_of
 
 from egparse.config.sections import TokeniserConfig
@@ -50,7 +50,9 @@ def corpus(sentences: list[list[tuple[str, str]]]) -> list[Sentence]:
 
 
 def learned(train_part: list[Sentence], dev: list[Sentence]) -> Tokeniser:
-    task = TokeniserTask(running_text(train_part), running_text(dev), TokeniserConfig(), 1)
+    task = TokeniserTask(
+        running_text(train_part), running_text(dev), config=TokeniserConfig(), seed=1
+    )
     return fit(task, silent).predictor
 
 
@@ -198,7 +200,7 @@ def test_addresses_and_clusters_are_tokens() -> None:
 def test_probabilities_agree_with_decisions_and_are_those_of_a_temperature() -> None:
     tokeniser = small_tokeniser()
     task = TokeniserTask(
-        running_text(sample("train")), running_text(sample("dev")), TokeniserConfig(), 1
+        running_text(sample("train")), running_text(sample("dev")), config=TokeniserConfig(), seed=1
     )
     outcomes = task.outcomes(tokeniser)
     likely = outcomes.probabilities(tokeniser)
@@ -211,7 +213,7 @@ def test_probabilities_agree_with_decisions_and_are_those_of_a_temperature() -> 
 
 def test_the_same_seed_gives_the_same_tokeniser() -> None:
     texts = running_text(sample("train")), running_text(sample("dev"))
-    again = fit(TokeniserTask(*texts, TokeniserConfig(), 1), silent).predictor
+    again = fit(TokeniserTask(*texts, config=TokeniserConfig(), seed=1), silent).predictor
     assert again.to_payload()["model"]["row_weights"].tolist() == (
         small_tokeniser().to_payload()["model"]["row_weights"].tolist()
     )
@@ -219,7 +221,7 @@ def test_the_same_seed_gives_the_same_tokeniser() -> None:
 
 def test_a_model_keeps_it(tmp_path: Path) -> None:
     model = train(sample("train")[:80], None, quick('layers=["upos"]')).model
-    assert model.tokeniser is not None
+    assert "tokeniser" in model.components
     assert model.record["tasks"]["tokeniser"]["score"] > 90
     assert model.record["tasks"]["tokeniser"]["left_out"] == 0
     assert "tokeniser" in model.sizes()
@@ -230,16 +232,16 @@ def test_a_model_keeps_it(tmp_path: Path) -> None:
     text = " Don't go (yet), please.\n\n\n\tYes!"
     assert text_of(loaded(text)) == text
     assert loaded(text) == model(text)
-    without = replace(model, tokeniser=None)
+    without = drop(model, "tokeniser")
     without.save(path)
-    assert Model.load(path).tokeniser is None
+    assert "tokeniser" not in Model.load(path).components
 
 
 def test_a_switch_leaves_it_out() -> None:
     model = train(
         sample("train")[:80], None, quick('layers=["upos"]', "tokeniser.train=false")
     ).model
-    assert model.tokeniser is None
+    assert "tokeniser" not in model.components
 
 
 SPEECH = corpus([[("så", "_"), ("[gap]", "_"), ("ta'kk", "_"), (".", "_")]] * 40)
@@ -248,16 +250,16 @@ SPEECH = corpus([[("så", "_"), ("[gap]", "_"), ("ta'kk", "_"), (".", "_")]] * 4
 def test_a_corpus_whose_tokens_stand_between_blanks_teaches_that(tmp_path: Path) -> None:
     tagged = [one.with_layers(upos=("ADV", "X", "INTJ", "PUNCT")) for one in SPEECH]
     model = train(tagged, None, quick('layers=["upos"]', 'language="vi"')).model
-    assert model.tokeniser is not None
-    assert model.tokeniser.model is None  # nothing is decided
+    assert "tokeniser" in model.components
+    assert model.components["tokeniser"].model is None  # nothing is decided
     path = tmp_path / "model.msgpack"
     model.save(path)
     loaded = Model.load(path)
-    assert loaded.tokeniser is not None
+    assert "tokeniser" in loaded.components
     # also between kinds of characters that the corpus never has side by side
     text = "så [gap], x-1 http://a.org/ 'A' \U0001f469\u200d\U0001f467.\n漢字 (ta'kk)"
-    assert tokens_in(text, loaded.tokeniser) == text.split()
-    assert loaded.tokeniser.with_temperature(2.0).temperature == 1.0
+    assert tokens_in(text, loaded.components["tokeniser"]) == text.split()
+    assert loaded.components["tokeniser"].with_temperature(2.0).temperature == 1.0
 
 
 def test_the_least_that_a_corpus_says_is_learned() -> None:
@@ -266,7 +268,7 @@ def test_the_least_that_a_corpus_says_is_learned() -> None:
     assert tokens_in("ja. ja", learned(once, [])) == ["ja", ".", "ja"]
     rarely = learned([*SPEECH, *once * 3], [])
     assert tokens_in("så [gap]. så", rarely)[-1] == "så"
-    nothing = TokeniserTask(running_text([]), running_text([]), TokeniserConfig(), 1)
+    nothing = TokeniserTask(running_text([]), running_text([]), config=TokeniserConfig(), seed=1)
     assert tokens_in("a. b", nothing.without_model()) == ["a.", "b"]
 
 

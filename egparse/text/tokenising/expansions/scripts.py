@@ -12,7 +12,7 @@ With the case ``a``, slices keep that of the token and other characters are smal
 first word is a capital if that of the token is, and all are if the token has nothing else; ``l``:
 all are small; ``k``: slices and texts as they stand.
 
-These are edit scripts (``egparse.sequences.lemmas.edit_scripts``) for several words. UDPipe 1
+These are edit scripts (``egparse.sequences.edit_scripts``) for several words. UDPipe 1
 (Straka and Straková 2017, "Tokenizing, POS tagging, lemmatizing and parsing UD 2.0 with UDPipe")
 has rules that split off suffixes of tokens.
 """

@@ -1,0 +1,162 @@
+"""The work on a piece of input: read some passages, annotate them together, format each.
+
+It knows nothing of processes, machines and outputs: a piece goes in, bytes come out.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+from pathlib import Path
+from secrets import token_hex
+from typing import Any, NamedTuple, TextIO
+
+from egparse.cli.annotating.pieces import Chunk, Passage
+from egparse.errors import CorpusError, EgparseError
+from egparse.io import output_formats
+from egparse.io.corpus import read_corpus, write_corpus
+from egparse.pipeline.model import Model
+from egparse.sentences import Sentence
+from egparse.text.exceptions.table import Exceptions
+from egparse.text.plain_formats import PLAIN_FORMATS
+from egparse.text.reading import PartsOfText
+
+
+class Amount(NamedTuple):
+    """How much has been written."""
+
+    sentences: int = 0
+    words: int = 0
+
+
+class Written(NamedTuple):
+    """A passage, annotated, in its output format and in UTF-8. Sentences of plain input get their
+    numbers late: these stand between ``parts``, if there are several.
+    """
+
+    amount: Amount
+    parts: Sequence[bytes]
+    format: str
+    is_plain: bool = False
+
+    def data(self, first_id: int = 1) -> bytes:
+        """The passage with sentences numbered from ``first_id`` on, if it is plain input."""
+        if len(self.parts) == 1:
+            return self.parts[0]
+        numbered = [self.parts[0]]
+        for number, part in enumerate(self.parts[1:], first_id):
+            numbered += [b"%d" % number, part]
+        return b"".join(numbered)
+
+
+class Annotated(NamedTuple):
+    """What has become of the passages of a piece. ``fault`` is the message of the first fault, in
+    the passage after the last one that was written.
+    """
+
+    written: list[Written]
+    fault: str | None = None
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """The work on pieces. ``output`` is the format to write, None for that of the input.
+    ``reading`` are options of ``read_corpus``, ``options`` those of ``Model.annotate``. ``mark``
+    stands for the number of a sentence until it is known, and cannot be guessed. A pickle holds
+    ``file``, the path of the model or its content, and its exceptions, which may be others than
+    those of the file: a process without shared memory loads the model from there.
+    """
+
+    model: Model
+    file: Path | bytes
+    reading: Mapping[str, Any]
+    options: Mapping[str, Any]
+    output: str | None = None
+    mark: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.mark:
+            object.__setattr__(self, "mark", f"egparse-{token_hex(16)}")
+
+    def __call__(self, piece: Sequence[Passage]) -> Annotated:
+        """Annotate and format all passages up to the first fault."""
+        read: list[Sequence[Sentence]] = []
+        fault = None
+        for passage in piece:
+            try:
+                read.append(self._read(passage))
+            except EgparseError as error:
+                fault = str(error)
+                break
+        try:
+            return Annotated(self._written(piece, read), fault)
+        except EgparseError as error:
+            if len(read) == 1:
+                return Annotated([], str(error))
+        written: list[Written] = []
+        for passage, sentences in zip(piece, read, strict=False):  # those before the faulty one
+            try:
+                written += self._written([passage], [sentences])
+            except EgparseError as error:
+                return Annotated(written, str(error))
+        return Annotated(written, fault)
+
+    def _read(self, passage: Passage) -> Sequence[Sentence]:
+        content = passage.content
+        if isinstance(content, Chunk):
+            stream, name = io.BytesIO(content.data), passage.name
+            try:
+                return list(read_corpus(stream, passage.format, name=name, **self.reading))
+            except CorpusError as error:
+                line = error.line + content.first_line - 1
+                raise CorpusError(
+                    error.path, line, error.expected, error.got, error.sentence_id
+                ) from None
+        if isinstance(content, PartsOfText):
+            content = list(self.model.text_reader().read(content))
+        if passage.format not in PLAIN_FORMATS:
+            return content
+        return [sentence.with_layers(sentence_id=self.mark) for sentence in content]
+
+    def _written(
+        self, piece: Iterable[Passage], read: Sequence[Sequence[Sentence]]
+    ) -> list[Written]:
+        annotated = self.model.annotate(chain.from_iterable(read), **self.options)
+        written = []
+        for passage, sentences in zip(piece, read, strict=False):
+            is_plain = passage.format in PLAIN_FORMATS
+            format = self.output or ("conllu" if is_plain else passage.format)
+            text = io.StringIO()
+            amount = _write(islice(annotated, len(sentences)), text, format)
+            data = text.getvalue().encode("utf-8")
+            parts = data.split(self.mark.encode()) if is_plain else [data]
+            written.append(Written(amount, parts, format, is_plain))
+        return written
+
+    def __reduce__(self) -> tuple[Callable[..., Annotation], tuple[Any, ...]]:
+        given = (self.file, self.model.exceptions)
+        return _load, (*given, self.reading, self.options, self.output, self.mark)
+
+
+def _load(file: Path | bytes, exceptions: Exceptions | None, *rest: Any) -> Annotation:
+    model = Model.from_bytes(file) if isinstance(file, bytes) else Model.load(file)
+    return Annotation(replace(model, exceptions=exceptions), file, *rest)
+
+
+def _write(sentences: Iterable[Sentence], stream: TextIO, format: str) -> Amount:
+    """Write sentences as they come, in a corpus format or a piece in one of ``output_formats``."""
+    words = 0
+
+    def counted() -> Iterator[Sentence]:
+        nonlocal words
+        for sentence in sentences:
+            words += len(sentence)
+            yield sentence
+
+    if format not in output_formats.FORMATS:
+        return Amount(write_corpus(counted(), stream, format), words)
+    written = list(counted())
+    stream.write(output_formats.piece(written, format))
+    return Amount(len(written), words)

@@ -1,1 +1,0 @@
-"""Files that arguments name: inputs that are there, outputs that replace nothing by mistake."""

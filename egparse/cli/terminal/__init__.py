@@ -1,1 +1,0 @@
-"""The process that runs a command: its signals, its standard streams, completion in its shell."""

@@ -1,1 +1,0 @@
-"""Tags of words in several layers, learned together."""

@@ -1,0 +1,412 @@
+"""The sequence model: attributes, weights and decoding of whatever gives labels to the items of a
+sequence; and the base of all predictors that have one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from egparse.features.index import KeyIndex
+from egparse.features.sequence import (
+    WHOLE_LABELS,
+    DenseRows,
+    Division,
+    LabelParts,
+    WeightRows,
+    score_candidates,
+)
+from egparse.features.tag_dictionary import Candidates
+from egparse.features.templates import (
+    MAX_TEMPLATES,
+    TEMPLATE_SHIFT,
+    Templates,
+    compile_templates,
+    extract_keys,
+    extract_keys_at,
+)
+from egparse.storage.compressed_arrays import compress_array
+from egparse.storage.schema import (
+    TEMPERATURE,
+    Array,
+    Flag,
+    Packed,
+    Prefix,
+    Record,
+    Stored,
+    Strings,
+    ascend_within,
+    starts_of,
+)
+from egparse.structures.chains import batch
+from egparse.types import Floats, Ints, Longs, Mask, Singles, UInt16s, UInt64s
+
+if TYPE_CHECKING:
+    from egparse.config.sections import ExpanderConfig, TokeniserConfig, WordLabelConfig
+    from egparse.features.word_table import Columns
+
+
+def _declared(in_rows: str, in_ngrams: str) -> Record:
+    """A sequence model in a model file, by what its rows and its n-grams are over."""
+    return Record(
+        {
+            "templates": Strings(least=1, most=MAX_TEMPLATES, longest=200, distinct=False),
+            "pads": Flag(),
+            "keys": Packed(("uint64",), "attributes", takes=16),
+            "row_lengths": Packed(("uint16",), "attributes", sums_to="weights", takes=6),
+            "row_labels": Packed(("uint8", "uint16"), "weights", below=in_rows, takes=3),
+            "row_weights": Array("float16", ("weights",)),
+            "transitions": Array("float32", (in_ngrams,) * 2, forbids=True),
+            "opening": Array("float32", (in_ngrams,), forbids=True),
+            "longer": Prefix(()),  # tables of longer n-grams, which models no longer have
+            "temperature": TEMPERATURE,
+        }
+    )
+
+
+STORED_MODEL = _declared("labels", "labels")
+"""A sequence model in a model file."""
+
+STORED_DIVIDED_MODEL = _declared("parts", "classes")
+"""The same where labels are divided: rows over parts of labels, n-grams over their classes."""
+
+
+@dataclass(frozen=True)
+class SequenceModel:
+    """Weights over (attribute, label) pairs and label bigrams, ``transitions[previous, next]``;
+    immutable.
+
+    ``opening[label]`` is 0, or -inf for a label that may not begin a sentence. Where a bigram is
+    -inf, so is every sequence with it. Probabilities are computed from scores divided by
+    ``temperature``, which does not affect the best sequence.
+
+    Where labels are ``divided``, ``rows`` hold weights of their parts. With ``classes`` (n_labels,)
+    bigrams and openings are those of the classes of labels.
+    """
+
+    templates: Templates
+    index: KeyIndex
+    rows: WeightRows
+    transitions: Singles
+    opening: Singles
+    temperature: float = 1.0
+    divided: LabelParts = WHOLE_LABELS
+    classes: UInt16s | None = None
+
+    @cached_property
+    def _dense(self) -> DenseRows:
+        return DenseRows.of(self.rows, self.n_parts)
+
+    @property
+    def n_labels(self) -> int:
+        """The size of the label set."""
+        return len(self.opening if self.classes is None else self.classes)
+
+    @cached_property
+    def n_parts(self) -> int:
+        """The number of labels, or of their parts, that rows of weights may have."""
+        divided = self.divided
+        return 1 + int(divided.parts.max(initial=0)) if len(divided.starts) else self.n_labels
+
+    def _in_ngrams(self, labels: UInt16s) -> UInt16s:
+        """The labels, or their classes, by which bigrams are scored."""
+        return labels if self.classes is None else self.classes[labels]
+
+    @cached_property
+    def _slack(self) -> float:
+        return batch.slack_of(self.transitions)
+
+    def choose(self, values: Ints, starts: Longs, candidates: Candidates) -> Ints:
+        """The labels of the best label sequence of each sentence."""
+        return self.choose_by(self._scores(values, starts, candidates), starts, candidates)
+
+    def choose_by(self, scores: Floats, starts: Longs, candidates: Candidates) -> Ints:
+        """The labels of the best label sequence of each sentence, given the scores of candidates
+        (see ``score``).
+        """
+        chosen = np.zeros(len(candidates.starts) - 1, dtype=np.int32)
+        labels, in_ngrams = candidates.labels, self._in_ngrams(candidates.labels)
+        batch.best_sequences(
+            scores,
+            candidates.starts,
+            in_ngrams,
+            starts,
+            labels,
+            self.transitions,
+            self.opening,
+            self._slack,
+            chosen,
+        )
+        return chosen
+
+    def probabilities(
+        self,
+        values: Ints,
+        starts: Longs,
+        candidates: Candidates,
+        labels: Ints,
+        kinds: Ints | None = None,
+    ) -> Floats:
+        """The marginal probability of each word's label among its candidates, or with ``kinds``,
+        shape (n_labels,), of any label of its kind; nan for the label -1 and where no sequence is
+        allowed.
+
+        All scores are divided by the temperature (Guo et al. 2017, section 4.2, do so in a
+        softmax).
+        """
+        scores = self._scores(values, starts, candidates)
+        return self.probabilities_by(scores, starts, candidates, labels, kinds)
+
+    def probabilities_by(
+        self,
+        scores: Floats,
+        starts: Longs,
+        candidates: Candidates,
+        labels: Ints,
+        kinds: Ints | None = None,
+    ) -> Floats:
+        """``probabilities``, given the scores of candidates (see ``score``)."""
+        return batch.chosen_marginals(
+            scores / self.temperature,
+            candidates.starts,
+            candidates.labels,
+            self._in_ngrams(candidates.labels),
+            starts,
+            self.transitions / np.float32(self.temperature),
+            self.opening / np.float32(self.temperature),
+            labels,
+            np.arange(self.n_labels, dtype=np.int32) if kinds is None else kinds,
+        )
+
+    def _scores(self, values: Ints, starts: Longs, candidates: Candidates) -> Floats:
+        keys = keys_of(self.templates, values, starts)
+        keys[np.diff(candidates.starts) == 1] = 0  # no score changes what has no alternative
+        return self.score(keys, candidates)
+
+    def score(self, keys: UInt64s, candidates: Candidates) -> Floats:
+        """The scores of the candidates of words, from the keys of their attributes, shape (words,
+        templates).
+        """
+        attributes = self.index.numbers(keys)
+        scores = np.empty(len(candidates.labels))
+        buffer = np.zeros(self.n_parts)
+        places = candidates.starts.astype(np.int32)
+        score_candidates(
+            attributes,
+            self.rows,
+            self._dense,
+            places,
+            candidates.labels,
+            self.divided,
+            buffer,
+            scores,
+        )
+        return scores
+
+    def unary_scores(self, values: Ints, starts: Longs, candidates: Candidates) -> Floats:
+        """The score of each candidate by itself, without bigrams, also where there is just one."""
+        return self.score(keys_of(self.templates, values, starts), candidates)
+
+    def allows(self, labels: Ints, starts: Longs) -> Mask:
+        """Whether each sentence's label sequence has no forbidden bigram or first label."""
+        labels = labels if self.classes is None else self.classes[labels].astype(np.int32)
+        allowed = np.ones(len(labels), dtype=bool)
+        allowed[1:] = self.transitions[labels[:-1], labels[1:]] > -np.inf
+        first = starts[:-1][np.diff(starts) > 0]
+        allowed[first] = self.opening[labels[first]] > -np.inf
+        faults = np.concatenate([[0], np.cumsum(~allowed)])
+        return np.asarray(faults[starts[1:]] == faults[starts[:-1]])
+
+    def size(self) -> dict[str, int]:
+        """Labels, attributes, weights that are not 0, and the bytes of the weights in memory."""
+        table = self.transitions
+        arrays: tuple[npt.NDArray[Any], ...] = (*self.rows, self.index.keys, table)
+        return {
+            "labels": self.n_labels,
+            "attributes": len(self.index),
+            "weights": len(self.rows.weights)
+            + int(np.count_nonzero(np.isfinite(table) & (table != 0))),
+            "bytes": sum(array.nbytes for array in arrays),
+        }
+
+    def over(
+        self, columns: Sequence[str], n_labels: int, division: Division | None = None
+    ) -> SequenceModel:
+        """The same model over more columns and a larger label set; new labels score 0.
+
+        Labels that are divided get a new ``division``, in which known parts and classes keep their
+        numbers; of new labels, only new parts and classes score 0.
+        """
+        more = (n_labels if division is None else division.n_classes) - len(self.opening)
+        return replace(
+            self,
+            templates=compile_templates(self.templates.texts, columns, self.templates.pads),
+            transitions=np.pad(self.transitions, (0, more)),
+            opening=np.pad(self.opening, (0, more)),
+            divided=self.divided if division is None else division.parts,
+            classes=self.classes if division is None else division.classes,
+        )
+
+    def without_small_weights(self, threshold: float) -> SequenceModel:
+        """The model as a file holds it: weights rounded, without attribute weights smaller than the
+        threshold, and without attributes that have none left.
+        """
+        weights = as_stored(self.rows.weights)
+        keep = np.abs(weights) >= threshold
+        kept_before = np.concatenate([[0], np.cumsum(keep)])
+        sizes = np.diff(kept_before[self.rows.starts])
+        used = sizes > 0
+        starts = np.concatenate([[0], np.cumsum(sizes[used])]).astype(np.int32)
+        rows = WeightRows(starts, self.rows.labels[keep], weights[keep])
+        return replace(self, index=KeyIndex(self.index.keys[used]), rows=rows)
+
+    def to_payload(self) -> dict[str, Any]:
+        """Plain data for the model file."""
+        return {
+            "templates": list(self.templates.texts),
+            "pads": self.templates.pads,
+            "keys": compress_array(self.index.keys),
+            "row_lengths": compress_array(np.diff(self.rows.starts).astype(np.uint16)),
+            "row_labels": compress_array(
+                self.rows.labels.astype(np.uint8 if self.n_parts <= 256 else np.uint16)
+            ),
+            "row_weights": self.rows.weights.astype(np.float16),
+            "transitions": self.transitions,
+            "opening": self.opening,
+            "longer": [],
+            "temperature": self.temperature,
+        }
+
+    @classmethod
+    def from_payload(
+        cls,
+        stored: Stored,
+        columns: Sequence[str],
+        n_labels: int,
+        division: Division | None = None,
+    ) -> SequenceModel:
+        """The model over the named columns, with so many labels, which may be divided.
+
+        Raises:
+            Misfit: content that the declaration does not allow.
+        """
+        if division is None:
+            read = stored.read(STORED_MODEL, labels=n_labels)
+        else:
+            sizes = {"parts": len(division.full_from), "classes": division.n_classes}
+            read = stored.read(STORED_DIVIDED_MODEL, **sizes)
+        with stored.naming("templates"):
+            templates = compile_templates(read["templates"], columns, read["pads"])
+        index = KeyIndex(read["keys"])
+        rows = WeightRows(
+            starts_of(read["row_lengths"]),
+            read["row_labels"].astype(np.uint16),
+            read["row_weights"].astype(np.float32),
+        )
+        _check_keys(stored, index, len(templates.texts))
+        stored.require(
+            ascend_within(read["row_labels"], rows.starts),
+            "row_labels",
+            "ascending labels in each row",
+        )
+        return cls(
+            templates,
+            index,
+            rows,
+            read["transitions"].copy(),
+            read["opening"].copy(),
+            read["temperature"],
+            WHOLE_LABELS if division is None else division.parts,
+            None if division is None else division.classes,
+        )
+
+
+def _check_keys(stored: Stored, index: KeyIndex, n_templates: int) -> None:
+    keys = index.keys
+    if not len(keys):
+        return
+    stored.require(bool((keys[1:] > keys[:-1]).all()), "keys", "ascending keys")
+    first, last = int(keys[0]) >> TEMPLATE_SHIFT, int(keys[-1]) >> TEMPLATE_SHIFT
+    stored.require(
+        first >= 1 and last <= n_templates,
+        "keys",
+        f"keys of the templates 1 to {n_templates}",
+        f"{first} to {last}",
+    )
+    stored.require(index.is_spread(), "keys", "keys of words", "keys that collide in the index")
+
+
+@dataclass(frozen=True)
+class SequencePredictor:
+    """What labels sequences by a model, and by what it knows beside it: the base of all predictors
+    but parsers; immutable, so that threads may share it. Where nothing is left to decide there is
+    no model.
+    """
+
+    model: SequenceModel | None
+
+    @property
+    def temperature(self) -> float:
+        """The temperature of the probabilities."""
+        return 1.0 if self.model is None else self.model.temperature
+
+    def with_temperature(self, temperature: float) -> Self:
+        """The same predictor with probabilities from scores divided by a temperature."""
+        if self.model is None:
+            return self
+        return replace(self, model=replace(self.model, temperature=temperature))
+
+    def reduced(
+        self,
+        config: WordLabelConfig | TokeniserConfig | ExpanderConfig,
+        columns: Columns | None = None,
+    ) -> Self:
+        """The predictor as a model file holds it, without small weights."""
+        if self.model is None:
+            return self
+        return replace(self, model=self.model.without_small_weights(config.weight_threshold))
+
+    def size(self) -> dict[str, int]:
+        """See ``SequenceModel.size``; empty without a model."""
+        return {} if self.model is None else self.model.size()
+
+
+def as_stored(weights: Singles) -> Singles:
+    """Weights rounded to float16 as in the model file, so that scores in training are the scores of
+    the loaded model.
+    """
+    return weights.astype(np.float16).astype(np.float32)
+
+
+def keys_of(templates: Templates, values: Ints, starts: Longs) -> UInt64s:
+    """Attribute keys of shape (words, templates), 0 where there is none."""
+    keys = np.empty((len(values), len(templates.texts)), dtype=np.uint64)
+    extract_keys(values, starts, templates.columns, templates.offsets, templates.pads, keys)
+    return keys
+
+
+def keys_at(templates: Templates, words: Longs, values: Ints, starts: Longs) -> UInt64s:
+    """Attribute keys of some words, ascending, of shape (words, templates), 0 where there is
+    none.
+    """
+    keys = np.empty((len(words), len(templates.texts)), dtype=np.uint64)
+    extract_keys_at(
+        words, values, starts, templates.columns, templates.offsets, templates.pads, keys
+    )
+    return keys
+
+
+def build_index(keys: UInt64s, min_count: int) -> KeyIndex:
+    """Index the keys (words, templates) that occur at least ``min_count`` times."""
+    # The number of the template is the highest part of a key: keys of one template at a time are
+    # all keys in order, and take a fraction of the memory to sort.
+    kept = [np.empty(0, dtype=np.uint64)]
+    for of_template in keys.T:
+        distinct, counts = np.unique(of_template, return_counts=True)
+        kept.append(distinct[(counts >= min_count) & (distinct != 0)])
+    return KeyIndex(np.concatenate(kept))
