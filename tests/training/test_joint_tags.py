@@ -33,7 +33,7 @@ from egparse.sentences import Sentence
 from egparse.sequences.tagging import combinations_of
 from egparse.training.columns import build_columns
 from egparse.training.continuation import Base, configure, continue_training
-from egparse.training.joint import layers_together
+from egparse.training.corpus import layers_together
 from egparse.training.run import train
 from egparse.training.steps import StepLearner, untrained_model
 from egparse.training.tune import tune
