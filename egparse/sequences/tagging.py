@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from egparse.config.class_templates import with_classes
 from egparse.config.sections import MorphologyConfig, TaggerConfig
+from egparse.config.tasks import with_classes
 from egparse.errors import EgparseError
 from egparse.evaluation.scores import tag_accuracy
 from egparse.evaluation.spans import score_spans

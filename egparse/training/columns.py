@@ -16,9 +16,8 @@ import numpy as np
 
 from egparse.classes.columns import MAX_COLUMNS, ClassColumns, columns_in
 from egparse.classes.sources import read_tables
-from egparse.config.class_templates import with_classes
-from egparse.config.joint_tags import section_of
 from egparse.config.sections import TrainConfig
+from egparse.config.tasks import section_of, with_classes
 from egparse.errors import ConfigError
 from egparse.evaluation.words import place_of
 from egparse.features.default_templates import LABEL_TEMPLATES

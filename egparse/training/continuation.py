@@ -12,15 +12,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from egparse.config.joint_tags import section_of
+from egparse.config.fields import about, merge_tables
 from egparse.config.reading import (
     check_config,
     config_of_model,
     learning_sections,
-    merge_tables,
     refuse_without_effect,
 )
 from egparse.config.sections import ORDER_1, LearningConfig, ParserConfig, PrunerConfig, TrainConfig
+from egparse.config.tasks import section_of
 from egparse.errors import ConfigError, EgparseError
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.word_table import Columns
@@ -56,35 +56,6 @@ from egparse.types import Mask
 
 LEAST_HELD_OUT = 50
 """Sentences; the score on fewer is too noisy to choose among passes."""
-
-_OF_TAGGER = ("templates", "class_templates", "bigrams", "order", "pads")
-_FIXED = {
-    **dict.fromkeys(("upos", "xpos", "feats"), _OF_TAGGER),
-    MORPHOLOGY: (*_OF_TAGGER, "joint", "single_features", "agreement"),
-    "lemmas": ("templates", "class_templates", "candidates", "longest_suffix"),
-    "spans": (*_OF_TAGGER, "scheme"),
-    "pruner": ("bits",),
-    "parser": (
-        "order",
-        "templates",
-        "class_templates",
-        "trees",
-        "single_root",
-        "bits",
-        "siblings",
-        "grandparents",
-        "labels",
-        "inference",
-        "sibling_templates",
-        "grandparent_templates",
-        "label_templates",
-        "class_siblings",
-        "class_grandparents",
-        "class_labels",
-    ),
-    "labeller": ("templates", "class_templates"),
-}
-"""Section -> the settings that the weights of a base depend on, and that cannot be changed."""
 
 
 @dataclass(frozen=True)
@@ -122,10 +93,10 @@ def configure(base: Model, table: Mapping[str, Any], name: str = "configuration"
     refuse_without_effect(table, config, name)
     _refuse_other_taggers(base, before, config, name)
     for section in _sections(base):
-        for key in _FIXED.get(section, ()):
-            known = getattr(getattr(before, section), key)
-            wanted = getattr(getattr(config, section), key)
-            if known != wanted:
+        settings = getattr(before, section)
+        for key in (one.name for one in fields(settings)):
+            known, wanted = getattr(settings, key), getattr(getattr(config, section), key)
+            if known != wanted and about(type(settings), key).get("fixed"):
                 got = "others" if isinstance(wanted, tuple) else _shown(wanted)
                 raise ConfigError(
                     f"{name}: {section}.{key}: expected {_shown(known)} as in the base model, "

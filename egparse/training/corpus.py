@@ -10,9 +10,9 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from egparse.config.faults import check_layers
-from egparse.config.joint_tags import joint_layers
+from egparse.config.reading import check_layers
 from egparse.config.sections import TrainConfig
+from egparse.config.tasks import joint_layers
 from egparse.errors import ConfigError, EgparseError
 from egparse.evaluation.report import annotated_layers as layers_with_values
 from egparse.fitting.task import not_annotated

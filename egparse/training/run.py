@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from egparse.config.joint_tags import section_of
 from egparse.config.reading import config_of_model
 from egparse.config.sections import TrainConfig
+from egparse.config.tasks import section_of
 from egparse.fitting import interruption
 from egparse.fitting.checkpoints.journal import Journal
 from egparse.fitting.choose_learner import is_probabilistic

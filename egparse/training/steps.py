@@ -26,9 +26,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from egparse.config.joint_tags import section_of
 from egparse.config.reading import check_config, config_of_model
 from egparse.config.sections import TrainConfig, WordLabelConfig
+from egparse.config.tasks import section_of
 from egparse.errors import EgparseError
 from egparse.features.tag_dictionary import fixed_labels
 from egparse.features.vocabulary import Vocabulary

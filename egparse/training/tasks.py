@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from egparse.config.joint_tags import section_of
 from egparse.config.sections import TrainConfig
+from egparse.config.tasks import section_of
 from egparse.errors import EgparseError
 from egparse.features.word_table import Columns
 from egparse.fitting.task import Part, Task
