@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any, cast
 
-from egparse.config.joint_tags import section_of
 from egparse.config.named_losses import (
     DEFAULT_LEARNER,
     LOSSES,
@@ -26,6 +25,7 @@ from egparse.config.sections import (
     TokeniserConfig,
     TrainConfig,
 )
+from egparse.config.tasks import section_of
 from egparse.errors import ConfigError
 from egparse.fitting.jobs import Jobs, JobsWarning, present_jobs
 from egparse.layers import LEMMAS, MORPHOLOGY

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.config.class_templates import with_classes
 from egparse.config.sections import LearningConfig, ParserConfig, PrunerConfig
-from egparse.evaluation.quick import attachment
+from egparse.config.tasks import with_classes
+from egparse.evaluation.scores import attachment
 from egparse.features.arcs import compile_arc_templates
 from egparse.features.default_templates import ARC_SUPERTAG_TEMPLATES, ARC_TEMPLATES
 from egparse.features.word_table import Columns, Words
@@ -224,6 +224,13 @@ class ArcParserTask:
         if not self.heads.is_scored:
             return None
         return lambda parser: attachment(self.heads.dev, predicted_heads(parser, self.dev.words))
+
+    def facts(self, predictor: Parser) -> dict[str, Any]:
+        """The kind of trees."""
+        return {"trees": predictor.trees}
+
+    def without_model(self) -> None:
+        """There is always something to learn."""
 
     def outcomes(self, predictor: Parser) -> Outcomes[Parser]:
         """Every word with a gold head counts."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from egparse.classes.columns import for_each_table
-from egparse.config.class_templates import with_classes
 from egparse.config.sections import LearningConfig, ParserConfig, PrunerConfig
+from egparse.config.tasks import with_classes
 from egparse.errors import ConfigError
-from egparse.evaluation.quick import attachment
+from egparse.evaluation.scores import attachment
 from egparse.features.arcs import compile_arc_templates, score_arcs
 from egparse.features.default_templates import (
     ARC_LABEL_SUPERTAG_TEMPLATES,
@@ -220,6 +221,13 @@ class SecondOrderTask:
         if not self.heads.is_scored:
             return None
         return lambda parser: attachment(self.heads.dev, predicted_heads(parser, self.dev.words))
+
+    def facts(self, predictor: SecondOrderParser) -> dict[str, Any]:
+        """The kind of trees."""
+        return {"trees": predictor.trees}
+
+    def without_model(self) -> None:
+        """There is always something to learn."""
 
     def outcomes(self, predictor: SecondOrderParser) -> Outcomes[SecondOrderParser]:
         """Every word with a gold head counts."""
