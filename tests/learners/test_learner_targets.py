@@ -165,8 +165,9 @@ def test_point_targets_change_no_bit(name: str, make: type) -> None:
     assert np.array_equal(*weights)
 
 
-@pytest.mark.parametrize("name", EXACT)
-@pytest.mark.parametrize("with_base", [False, True])
+@pytest.mark.parametrize(
+    ("name", "with_base"), list(zip(EXACT, itertools.cycle([False, True]), strict=False))
+)
 def test_a_learner_whose_targets_change_goes_on_to_the_optimum_of_the_new_ones(
     name: str, with_base: bool
 ) -> None:
@@ -285,7 +286,13 @@ def annotation_loss(problem: Targets, w: Floats, c: float) -> float:
     return value
 
 
-@pytest.mark.parametrize("name", [*EXACT, "sgd"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.nightly] * (name not in ("eg-online", "lbfgs")))
+        for name in (*EXACT, "sgd")
+    ],
+)
 def test_passes_over_partial_annotation_lead_to_a_stationary_point_of_its_likelihood(
     name: str,
 ) -> None:

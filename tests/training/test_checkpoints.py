@@ -97,7 +97,13 @@ def made(trained: Trained, path: Path) -> bytes:
     return path.read_bytes()
 
 
-@pytest.mark.parametrize("kind", RUNS)
+NIGHTLY = set(RUNS) - {"base", "two jobs", "perceptron"}
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=[pytest.mark.nightly] * (kind in NIGHTLY)) for kind in RUNS],
+)
 def test_a_run_that_fails_again_and_again_ends_as_others_do(kind: str, tmp_path: Path) -> None:
     """It fails at every third pass or fold that it makes."""
     run, events = trained_by(kind), list[Any]()

@@ -1,12 +1,13 @@
-"""Reading plain text by a tokeniser: sentences of tokens from which the text can be given back.
+"""Reading plain text: sentences of tokens from which the text can be given back.
 
 The tokens with their blanks (``SpaceAfter``, ``SpacesAfter``, ``SpacesBefore`` in MISC, see
-``egparse.surface``) are the text, character for character, unless it has no tokens at
-all. ``TokenRange`` in MISC says where a token stands in the text, in characters from 0.
+``egparse.surface``) are the text, character for character, unless it has no tokens at all.
+``TokenRange`` in MISC says where a token stands in the text, in characters from 0.
 
 A blank line ends a paragraph, and with it a sentence. Text is read paragraph by paragraph, and
 memory holds one batch of them; a very long paragraph is cut, and so is a long sentence
-(``egparse.io.docs``). The sentences do not depend on the pieces that a text arrives in.
+(``egparse.text.rules``), because the time of a parser grows with the square or cube of its length.
+The sentences do not depend on the pieces that a text arrives in.
 """
 
 from __future__ import annotations
@@ -14,34 +15,33 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from typing import IO, NamedTuple, Protocol
 
 import numpy as np
 
-from egparse.io.blocks import name_of
-from egparse.io.docs import (
-    MAX_CHARACTERS,
-    MAX_WORDS,
-    TextWord,
-    cut_paragraph,
-    sentence_bounds,
-    texts_of,
-)
+from egparse.io.blocks import name_of, texts_of
 from egparse.io.encodings import UTF_8
 from egparse.sentences import Sentence
 from egparse.surface import SPACE_AFTER_NO, SPACES_AFTER, SPACES_BEFORE, TOKEN_RANGE, escaped
+from egparse.text.rules import MAX_WORDS, RuleSplitter, WholeParagraphs, sentence_bounds
 from egparse.text.splitting.columns import Paragraph
 from egparse.text.tokenising.tokeniser import Tokens, forms_of
 from egparse.types import Mask
 
 NEW_DOCUMENT, NEW_PARAGRAPH = "# newdoc", "# newpar"
 
-Expand = Callable[[Sequence[Sentence]], Iterable[Sentence]]
-"""What makes words of the tokens of sentences."""
+MAX_CHARACTERS = 100_000
+"""A longer paragraph is cut at a blank. It is a tenth of spaCy's limit; memory is proportional."""
 
+MAX_UNBROKEN = 1_000_000
+"""Text without blanks is cut into paragraphs after so many characters."""
+
+_ANY_LENGTH = 1 << 62
 _BLANK_LINE = re.compile(r"\n\s*?\n")
+_BLANK = re.compile(r"[ \n]")
 
 
 class FindsTokens(Protocol):
@@ -58,15 +58,29 @@ class Splits(Protocol):
         """Whether a sentence starts at each word of each paragraph."""
 
 
-class Reading(NamedTuple):
-    """How text becomes sentences: ``splitter`` determines where they start in each paragraph, a
-    rule without one; ``expand`` makes words of tokens, which are the words without it.
-    """
+class Expands(Protocol):
+    """An expander of multiword tokens."""
+
+    def expand(self, sentences: Sequence[Sentence]) -> list[Sentence]:
+        """Sentences of words, from sentences of tokens."""
+
+
+@dataclass(frozen=True)
+class PlainText:
+    """What makes sentences of words of a text; without an ``expander`` tokens are words."""
 
     tokeniser: FindsTokens
-    splitter: Splits | None = None
-    expand: Expand | None = None
+    splitter: Splits = field(default_factory=RuleSplitter)
+    expander: Expands | None = None
     max_words: int = MAX_WORDS
+
+    def __post_init__(self) -> None:
+        if self.max_words < 1:
+            raise ValueError(f"expected a positive number of words, got {self.max_words}")
+
+    def whole_paragraphs(self) -> PlainText:
+        """The same, with each paragraph one sentence, however long."""
+        return PlainText(self.tokeniser, WholeParagraphs(), self.expander, _ANY_LENGTH)
 
 
 class _Part(NamedTuple):
@@ -115,10 +129,8 @@ class TextReader:
     arrived are only complete when it is known which blanks they end with.
     """
 
-    def __init__(self, reading: Reading, first_id: int = 1) -> None:
-        if reading.max_words < 1:
-            raise ValueError(f"expected a positive number of words, got {reading.max_words}")
-        self._reading = reading
+    def __init__(self, plain_text: PlainText, first_id: int = 1) -> None:
+        self._plain_text = plain_text
         self._number = first_id
         self._before = ""
         self._comments: tuple[str, ...] = (NEW_DOCUMENT,)
@@ -144,7 +156,7 @@ class TextReader:
         if isinstance(source, str):
             source, name = io.StringIO(source), name or "<text>"
         texts = texts_of(source, name or name_of(source), encoding)
-        for runs in _runs(_batches(_parts(texts)), self._reading.tokeniser):
+        for runs in _runs(_batches(_parts(texts)), self._plain_text.tokeniser):
             if not runs[0].forms:
                 self._add_blanks(runs.pop(0).blanks[0])
             if runs:
@@ -177,7 +189,7 @@ class TextReader:
         if not passage.is_first:
             self._comments = ()
         drops_blanks = not passage.is_first
-        for runs in _runs(_batches([passage.parts]), self._reading.tokeniser):
+        for runs in _runs(_batches([passage.parts]), self._plain_text.tokeniser):
             if not runs[0].forms:
                 blanks = runs.pop(0).blanks[0]
                 if not drops_blanks:  # else they stand after the passage before
@@ -196,7 +208,8 @@ class TextReader:
         """
         runs, self._held = self._held, []
         found = self._sentences_of(runs) if runs else []
-        return found if self._reading.expand is None else list(self._reading.expand(found))
+        expander = self._plain_text.expander
+        return found if expander is None else expander.expand(found)
 
     def _add_blanks(self, blanks: str) -> None:
         """Blanks before the first token that comes next."""
@@ -206,19 +219,18 @@ class TextReader:
             self._before += blanks
 
     def _sentences_of(self, runs: Sequence[_Run]) -> list[Sentence]:
-        reading = self._reading
         spaced = [[*map(bool, run.blanks)] for run in runs]
         for one in spaced:
             one[-1] = True
         paragraphs = [Paragraph(run.forms, one) for run, one in zip(runs, spaced, strict=True)]
         found: list[Sentence] = []
-        marks = (reading.splitter or _by_rule()).split(paragraphs)
+        marks = self._plain_text.splitter.split(paragraphs)
         for run, paragraph, starts in zip(runs, paragraphs, marks, strict=True):
             misc = _misc(run, self._before)
             self._before = ""
             if run.opens:
                 self._comments += (NEW_PARAGRAPH,)
-            for start, end in _bounds(paragraph, starts, reading.max_words):
+            for start, end in sentence_bounds(paragraph, starts, self._plain_text.max_words):
                 found.append(
                     Sentence(
                         forms=tuple(run.forms[start:end]),
@@ -232,15 +244,9 @@ class TextReader:
         return found
 
 
-def _by_rule() -> Splits:
-    from egparse.text.splitting.rule import RuleSplitter  # imports spaCy
-
-    return RuleSplitter()
-
-
 def _parts(texts: Iterable[str]) -> Iterator[list[_Part]]:
     """The paragraphs of a text, each with the line end of the blank line after it, as far as they
-    are complete; long ones are cut, as ``egparse.io.docs`` does. Together they are the text.
+    are complete; long ones are cut at blanks. Together they are the text.
     """
     begun, at, opens = "", 0, True
     for text in texts:
@@ -254,7 +260,7 @@ def _parts(texts: Iterable[str]) -> Iterator[list[_Part]]:
             start, opens = blank_line.end(), True
         begun = begun[start:]
         if len(begun) > MAX_CHARACTERS:
-            *finished, begun = cut_paragraph(begun)
+            *finished, begun = _cut_paragraph(begun)
             for piece in finished:
                 found.append(_Part(piece, at, opens))
                 at += len(piece)
@@ -270,10 +276,30 @@ def _cut(text: str, at: int, opens: bool) -> list[_Part]:
     if len(text) <= MAX_CHARACTERS:
         return [_Part(text, at, opens)]
     parts = []
-    for piece in cut_paragraph(text):
+    for piece in _cut_paragraph(text):
         parts.append(_Part(piece, at, opens))
         at += len(piece)
         opens = opens and piece.isspace()
+    return parts
+
+
+def _cut_paragraph(text: str) -> list[str]:
+    """The text in parts of at most ``MAX_CHARACTERS``, cut at blanks, or of at most
+    ``MAX_UNBROKEN`` where there are none.
+    """
+    parts = []
+    start = 0
+    while len(text) - start > MAX_CHARACTERS:
+        end = start + MAX_CHARACTERS
+        cut = max(text.rfind(" ", start + 1, end), text.rfind("\n", start + 1, end))
+        if cut < 0:
+            later = _BLANK.search(text, end, start + MAX_UNBROKEN)
+            if later is None and len(text) - start <= MAX_UNBROKEN:
+                break
+            cut = start + MAX_UNBROKEN if later is None else later.start()
+        parts.append(text[start:cut])
+        start = cut
+    parts.append(text[start:])
     return parts
 
 
@@ -340,20 +366,3 @@ def _with_blanks_before(cell: str, before: str) -> str:
     """MISC with the blanks before a token, in the order of keys."""
     *after, place = cell.split("|")
     return "|".join([*after, SPACES_BEFORE + escaped(before), place])
-
-
-def _bounds(paragraph: Paragraph, starts: Mask, max_words: int) -> Iterator[tuple[int, int]]:
-    """The start and end of each sentence; longer ones than ``max_words`` are cut."""
-    places = [*np.flatnonzero(starts).tolist(), len(starts)]
-    for start, end in pairwise(places):
-        if end - start <= max_words:
-            yield start, end
-            continue
-        words = [
-            TextWord(form, spaced, k == 0)
-            for k, (form, spaced) in enumerate(
-                zip(paragraph.forms[start:end], paragraph.spaced[start:end], strict=True)
-            )
-        ]
-        for first, last in sentence_bounds(words, max_words):
-            yield start + first, start + last

@@ -11,19 +11,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lines_run import lines_run
+from plain_reading import read_text
 from properties import examples
 
 from egparse.errors import CorpusError, EgparseError
-from egparse.io import docs
+from egparse.io import spacy_rules
 from egparse.io.conllu import format_sentence, read_conllu
-from egparse.io.docs import MAX_CHARACTERS, MAX_RUN, MAX_WORDS, read_text
+from egparse.io.spacy_rules import MAX_RUN
 from egparse.sentences import Sentence
+from egparse.surface import blanks_after
+from egparse.text.reading import MAX_CHARACTERS
+from egparse.text.rules import MAX_WORDS
 
 
 def spoken(sentence: Sentence) -> str:
     """The text that forms and SpaceAfter=No say."""
     pairs = zip(sentence.forms, sentence.misc, strict=True)
-    return "".join(form if misc == "SpaceAfter=No" else form + " " for form, misc in pairs)
+    return "".join(form + (" " if blanks_after(misc) else "") for form, misc in pairs)
 
 
 def test_words_spaces_sentences() -> None:
@@ -38,7 +42,11 @@ def test_words_spaces_sentences() -> None:
     ]
     assert [s.sentence_id for s in sentences] == ["1", "2", "3", "4"]
     assert sentences[0].forms == ("Hello", "world", ".")
-    assert sentences[0].misc == ("_", "SpaceAfter=No", "_")
+    assert sentences[0].misc == (
+        "SpacesAfter=\\s\\s|TokenRange=0:5",
+        "SpaceAfter=No|TokenRange=7:12",
+        "TokenRange=12:13",
+    )
     assert sentences[3].forms[:3] == ("Mr.", "Smith", ",")
     written = format_sentence(sentences[1])
     assert written.startswith('# sent_id = 2\n# text = "How are you?"\n1\t"\t')
@@ -67,7 +75,7 @@ def test_faults(tmp_path: Path) -> None:
             EgparseError,
             match=f"language '{code}': spaCy has no tokenisation rules for it; expected a code",
         ):
-            read_text("a", code)
+            list(read_text("a", code))
     with pytest.raises(EgparseError, match=r"none\.txt: cannot be read: No such file"):
         list(read_text(tmp_path / "none.txt"))
     with pytest.raises(CorpusError, match="t:3: expected UTF-8 text, got the byte 0xe4"):
@@ -92,7 +100,7 @@ def test_long_sentences_are_cut_after_clauses_or_at_blanks() -> None:
     assert [len(s) for s in blanks] == [7] * 8 + [4]
     attached = list(read_text("(" * 21, max_words=10))
     assert [len(s) for s in attached] == [10, 10, 1]
-    assert attached[0].misc == ("SpaceAfter=No",) * 10
+    assert [blanks_after(misc) for misc in attached[0].misc] == [""] * 10
     assert max(map(len, read_text("word " * 1000))) == MAX_WORDS
 
 
@@ -100,7 +108,7 @@ def test_long_runs_and_paragraphs_are_cut() -> None:
     run = "x" * (2 * MAX_RUN + 5)
     (sentence,) = read_text(f"a {run} end.")
     assert sentence.forms == ("a", run, "end", ".")
-    assert spoken(sentence) == f"a {run} end. "
+    assert spoken(sentence) == f"a {run} end."
     paragraph = "wort " * (MAX_CHARACTERS // 4)
     assert sum(map(len, read_text(paragraph, "xx"))) == MAX_CHARACTERS // 4
     assert {form for s in read_text(paragraph, "xx") for form in s.forms} == {"wort"}
@@ -109,7 +117,9 @@ def test_long_runs_and_paragraphs_are_cut() -> None:
 def test_the_vocabulary_is_thrown_away_when_full(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "\n\n".join(f"wort{k} und wort{k + 1}." for k in range(300))
     expected = list(read_text(text, "xx"))
-    monkeypatch.setattr(docs, "MAX_STRINGS", len(docs._rules("xx").vocab.strings) // 2)
+    monkeypatch.setattr(
+        spacy_rules, "MAX_STRINGS", len(spacy_rules.rules_of("xx").vocab.strings) // 2
+    )
     assert list(read_text(text, "xx")) == expected
 
 
@@ -177,8 +187,8 @@ class Trickling(io.StringIO):
 def test_paragraphs_do_not_depend_on_how_the_text_comes(
     size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("egparse.io.docs.MAX_CHARACTERS", 50)
-    monkeypatch.setattr("egparse.io.docs.MAX_UNBROKEN", 90)
+    monkeypatch.setattr("egparse.text.reading.MAX_CHARACTERS", 50)
+    monkeypatch.setattr("egparse.text.reading.MAX_UNBROKEN", 90)
     text = "\n \n".join(
         ["one two", "a b " * 60, "x" * 300, "y" * 70 + " z", " " * 200, "end\r\n\t\r\nof it\n"]
     )

@@ -12,8 +12,7 @@ from io import StringIO
 from typing import IO, Protocol
 
 from egparse.errors import CorpusError
-from egparse.io.blocks import MAX_BLOCK, name_of
-from egparse.io.docs import texts_of
+from egparse.io.blocks import MAX_BLOCK, name_of, texts_of
 from egparse.io.encodings import UTF_8
 from egparse.io.token_lines import (
     HORIZONTAL,
@@ -21,8 +20,8 @@ from egparse.io.token_lines import (
     VERTICAL,
     read_token_lines,
 )
-from egparse.pipeline.text_reader import Reader
 from egparse.sentences import Sentence
+from egparse.text.reading import TextReader
 
 TEXT = "text"
 SENTENCES = "sentences"
@@ -39,7 +38,7 @@ _RANGE = re.compile(r"(?<![^|])TokenRange=(\d+):(\d+)(?![^|])")
 class TextModel(Protocol):
     """What finds words and sentences; ``pipeline.model.Model`` has it."""
 
-    def text_reader(self, first_id: int = 1, *, whole: bool = False) -> Reader:
+    def text_reader(self, first_id: int = 1, *, whole: bool = False) -> TextReader:
         """A reader of one text; ``whole``: each paragraph is one sentence."""
 
 

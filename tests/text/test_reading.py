@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,12 @@ from properties import examples
 from text.tokenising.small_tokeniser import small_tokeniser, text_of
 
 from egparse.errors import CorpusError
-from egparse.io import docs
 from egparse.io.conllu import format_sentence, read_conllu
 from egparse.sentences import Sentence
 from egparse.surface import blanks_after, escaped, unescaped
-from egparse.text.tokenising import reading as module
-from egparse.text.tokenising.reading import TOKEN_RANGE, Reading, TextReader
+from egparse.text import reading as module
+from egparse.text.reading import TOKEN_RANGE, PlainText, TextReader
+from egparse.text.rules import MAX_WORDS
 
 ODD = "ab.Z'1 \n\r\t-,\u00a0\u200b\u2028\x85\x0b|\\_=\u00e9\u6f22\U0001f600\u200d\ufe0f\x00\x07@:/"
 TEXTS = st.text(st.sampled_from(ODD), max_size=80)
@@ -34,7 +35,7 @@ class Arriving:
 
 
 def read(source: object, **options: object) -> list[Sentence]:
-    reading = Reading(small_tokeniser(), **options)  # type: ignore[arg-type]
+    reading = PlainText(small_tokeniser(), **options)  # type: ignore[arg-type]
     return list(TextReader(reading).sentences(source))  # type: ignore[arg-type]
 
 
@@ -53,7 +54,7 @@ def test_tokens_and_their_blanks_are_the_text(text: str) -> None:
 @given(TEXTS, st.integers(1, 30), st.integers(1, 9))
 def test_passages_are_read_by_themselves(text: str, size: int, arriving: int) -> None:
     pieces = [text[k : k + arriving] for k in range(0, len(text), arriving)]
-    reading, found = Reading(small_tokeniser()), list[Sentence]()
+    reading, found = PlainText(small_tokeniser()), list[Sentence]()
     passages = list(TextReader(reading).passages(Arriving(pieces), size, name="t"))  # type: ignore[arg-type]
     for passage in passages:
         found += TextReader(reading, len(found) + 1).read(passage)
@@ -65,9 +66,8 @@ def test_passages_are_read_by_themselves(text: str, size: int, arriving: int) ->
 
 
 def test_passages_of_paragraphs_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(docs, "MAX_CHARACTERS", 50)
     monkeypatch.setattr(module, "MAX_CHARACTERS", 50)
-    reading, text = Reading(small_tokeniser()), "  " + "some words \n " * 40 + "\n\n   \n end"
+    reading, text = PlainText(small_tokeniser()), "  " + "some words \n " * 40 + "\n\n   \n end"
     passages = list(TextReader(reading).passages(io.StringIO(text), 90, name="t"))
     assert len(passages) > 4
     found = list[Sentence]()
@@ -98,9 +98,8 @@ def test_a_file_keeps_the_text(text: str) -> None:
 @given(TEXTS, st.integers(3, 20))
 def test_long_paragraphs_are_cut_and_nothing_is_lost(text: str, longest: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        for place in (docs, module):
-            patch.setattr(place, "MAX_CHARACTERS", longest)
-        patch.setattr(docs, "MAX_UNBROKEN", 2 * longest)
+        patch.setattr(module, "MAX_CHARACTERS", longest)
+        patch.setattr(module, "MAX_UNBROKEN", 2 * longest)
         sentences = read(text)
         pieces = [text[k : k + 5] for k in range(0, len(text), 5)]
         assert read(Arriving(pieces)) == sentences
@@ -140,7 +139,7 @@ def test_documents_paragraphs_and_ids() -> None:
     assert format_sentence(sentences[1]).startswith(
         "# newpar\n# sent_id = 2\n# text = Bye, bye!\n1\tBye\t"
     )
-    reading = Reading(small_tokeniser())
+    reading = PlainText(small_tokeniser())
     assert next(TextReader(reading, 7).sentences("A")).sentence_id == "7"
 
 
@@ -156,7 +155,7 @@ def test_sources(tmp_path: Path) -> None:
     assert text_of(expected) == text
     for source in (path, io.BytesIO(text.encode()), io.StringIO(text, newline="")):
         assert read(source) == expected
-    found = TextReader(Reading(small_tokeniser())).sentences(
+    found = TextReader(PlainText(small_tokeniser())).sentences(
         io.BytesIO(text.encode("utf-16")), encoding="utf-16"
     )
     assert list(found) == expected
@@ -182,11 +181,11 @@ def test_a_long_line_without_blanks() -> None:
     text = "x" * 400_000 + "." + "y-" * 400_000 + " z"
     sentences = read(text)
     assert text_of(sentences) == text
-    assert max(map(len, sentences)) <= docs.MAX_WORDS
+    assert max(map(len, sentences)) <= MAX_WORDS
 
 
 def test_who_waits_gets_what_has_arrived() -> None:
-    reader = TextReader(Reading(small_tokeniser()))
+    reader = TextReader(PlainText(small_tokeniser()))
     released: list[Sentence] = []
 
     class Waiting(Arriving):
@@ -202,10 +201,10 @@ def test_who_waits_gets_what_has_arrived() -> None:
 
 
 def test_words_are_made_of_tokens() -> None:
-    def doubled(sentences: object) -> list[Sentence]:
-        return [
-            Sentence((*one.forms, *one.forms))
-            for one in sentences  # type: ignore[attr-defined]
-        ]
+    class Doubled:
+        def expand(self, sentences: Sequence[Sentence]) -> list[Sentence]:
+            return [Sentence((*one.forms, *one.forms)) for one in sentences]
 
-    assert [one.forms for one in read("A b.", expand=doubled)] == [("A", "b", ".", "A", "b", ".")]
+    assert [one.forms for one in read("A b.", expander=Doubled())] == [
+        ("A", "b", ".", "A", "b", ".")
+    ]

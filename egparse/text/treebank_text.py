@@ -1,4 +1,4 @@
-"""Paragraphs of a corpus as they stand in text, with the places where sentences start in them."""
+"""Treebanks as they stand in text: paragraphs, with the places of sentences and tokens in them."""
 
 from __future__ import annotations
 
@@ -7,16 +7,24 @@ from typing import NamedTuple
 
 import numpy as np
 
+from egparse.evaluation.bootstrap import Units
 from egparse.sentences import Sentence
-from egparse.surface import SPACE_AFTER_NO
+from egparse.surface import SPACE_AFTER_NO, blanks_after
 from egparse.text.splitting.columns import Paragraph
-from egparse.types import Mask
+from egparse.types import Longs, Mask
 
 MIN_SENTENCES = 30
 """A splitter is trained on at least so many sentences that start inside a paragraph."""
 
 _MARKS = ("# newpar", "# newdoc")
+MIN_UNITS = 30
+"""Documents or paragraphs are resampled if there are so many: fewer give too few different samples
+for the ends of an interval.
+"""
+
 _RUNNING_TEXT = ("conllu", "conllx")
+_BLANK_LINE = "\n\n"
+_TEXT = "# text = "
 
 
 class SplitterParts(NamedTuple):
@@ -128,3 +136,107 @@ def _words_in_text(sentence: Sentence) -> Iterator[tuple[str, bool]]:
         done = last + 1
     for k in range(done, len(sentence)):
         yield sentence.forms[k], SPACE_AFTER_NO not in misc[k]
+
+
+class RunningText(NamedTuple):
+    """A text; its tokens start at the characters ``starts`` and end before ``ends``, its sentences
+    start at ``sentences``. ``left_out`` of its sentences are not in it, because their tokens do not
+    spell their text.
+    """
+
+    text: str
+    starts: Longs
+    ends: Longs
+    sentences: Longs
+    left_out: int
+
+
+def running_text(sentences: Sequence[Sentence]) -> RunningText:
+    """The text of sentences, with a blank line between paragraphs, as CoNLL 2018 made its raw text.
+
+    White space at the end of a paragraph is dropped. A sentence whose tokens do not spell its
+    ``# text`` is left out.
+    """
+    parts: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    firsts: list[int] = []
+    at, left_out = 0, 0
+    for paragraph in paragraphs_of(sentences):
+        blank = ""
+        for sentence in paragraph:
+            tokens = surface_tokens(sentence)
+            blanks = [blanks_after(misc) for _, misc in tokens]
+            if not tokens or not _spells(sentence, [form for form, _ in tokens], blanks):
+                left_out += bool(tokens)
+                continue
+            firsts.append(at + len(blank))
+            for (form, _), after in zip(tokens, blanks, strict=True):
+                parts += (blank, form)
+                starts.append(at + len(blank))
+                at += len(blank) + len(form)
+                ends.append(at)
+                blank = after
+        if parts and parts[-1] != _BLANK_LINE:
+            parts.append(_BLANK_LINE)
+            at += len(_BLANK_LINE)
+    return RunningText("".join(parts), _longs(starts), _longs(ends), _longs(firsts), left_out)
+
+
+def _longs(numbers: list[int]) -> Longs:
+    return np.array(numbers, dtype=np.int64)
+
+
+def _spells(sentence: Sentence, forms: Sequence[str], blanks: Sequence[str]) -> bool:
+    """Whether the tokens spell the text of a sentence, if it is known, whatever kind of blanks are
+    between them.
+    """
+    text = _text_of(sentence)
+    if text is None:
+        return True
+    spelt = "".join(form + blank for form, blank in zip(forms, blanks, strict=True))
+    return spelt.split() == text.split()
+
+
+def _text_of(sentence: Sentence) -> str | None:
+    for line in sentence.lines_before:
+        if line.startswith(_TEXT):
+            return line[len(_TEXT) :]
+    return None
+
+
+def raw_text(sentences: Sequence[Sentence]) -> str:
+    """The text of a corpus as the raw texts of the CoNLL 2018 shared task were made: its tokens
+    with the blanks that MISC says (``SpaceAfter``, ``SpacesAfter``), and a blank line between
+    paragraphs (``# newpar``, ``# newdoc``).
+
+    They differ in their lines, which were filled up to 80 characters. White space around a
+    paragraph is dropped.
+    """
+    return _BLANK_LINE.join(
+        "".join(
+            form + blanks_after(misc)
+            for sentence in paragraph
+            for form, misc in surface_tokens(sentence)
+        ).strip()
+        for paragraph in paragraphs_of(sentences)
+    )
+
+
+def resampled_units(sentences: Sequence[Sentence]) -> Units | None:
+    """What is resampled where sentences have to be found, because an error in one may spoil its
+    neighbours: documents, or paragraphs, if there are ``MIN_UNITS``; else None, sentences.
+    """
+    opens = [sentence.opens_document for sentence in sentences]
+    if sum(opens) >= MIN_UNITS:
+        return Units("document", _numbered(opens))
+    paragraphs = paragraphs_of(sentences)
+    if len(paragraphs) >= MIN_UNITS:
+        lengths = [len(paragraph) for paragraph in paragraphs]
+        return Units("paragraph", np.repeat(np.arange(len(lengths)), lengths))
+    return None
+
+
+def _numbered(opens: Sequence[bool]) -> Longs:
+    """The number of each sentence's unit; what stands before the first mark belongs to it."""
+    return np.maximum(np.cumsum(np.array(opens, dtype=np.int64)) - 1, 0)
