@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from egparse.classes.columns import MAX_COLUMNS, ClassColumns, columns_in
-from egparse.classes.sources import read_tables
+from egparse.classes.formats import read_tables
 from egparse.config.class_templates import with_classes
 from egparse.config.joint_tags import section_of
 from egparse.config.sections import TrainConfig

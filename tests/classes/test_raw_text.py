@@ -9,9 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from egparse.classes import raw_text
-from egparse.classes.counting import BOUNDARY, TextCounter
-from egparse.classes.raw_text import TEXT, TOKENISED, TextOptions, count_words
+from egparse.classes import counting as raw_text
+from egparse.classes.counting import (
+    BOUNDARY,
+    TEXT,
+    TOKENISED,
+    TextCounter,
+    TextOptions,
+    count_words,
+)
 from egparse.errors import CorpusError, EgparseError
 from egparse.io.docs import read_text
 

@@ -26,9 +26,8 @@ from egparse.cli.process import interruptible, uninterrupted
 from egparse.errors import CorpusError, EgparseError
 
 if TYPE_CHECKING:
-    from egparse.classes.counting import PairCounts
+    from egparse.classes.counting import PairCounts, TextOptions
     from egparse.classes.learning import Learned, LearningOptions, Merging, Pass
-    from egparse.classes.raw_text import TextOptions
     from egparse.cli.annotating.inputs import InputFile
 
 EPILOG = examples(
@@ -223,8 +222,8 @@ def classes_cli(
             )
         if tokenised and format not in (InputFormat.AUTO, InputFormat.TEXT):
             raise EgparseError(f"--tokenised: expected --format text, got {format}")
+        from egparse.classes.counting import TextOptions
         from egparse.classes.learning import LearningOptions
-        from egparse.classes.raw_text import TextOptions
         from egparse.io.encodings import checked_encoding
 
         checked_encoding(encoding)
@@ -292,8 +291,7 @@ def _counted(
     say: Say,
 ) -> PairCounts:
     """The counts of all inputs."""
-    from egparse.classes.counting import TextCounter
-    from egparse.classes.raw_text import TEXT, TOKENISED, count_words
+    from egparse.classes.counting import TEXT, TOKENISED, TextCounter, count_words
 
     counter = TextCounter()
     for file in inputs:
