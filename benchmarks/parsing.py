@@ -52,7 +52,7 @@ def main() -> None:
             continue
         tagger = model.components[layer]
         stages[layer] = partial(tagger.predict, words)
-        words = model.columns.with_tags(words, layer, tagger.predict(words))
+        words = model.columns.with_tags(words, layer, tagger.choose(words))
     if "parser" in model.components:
         stages["parser"] = partial(model.components["parser"].predict, words)
         if "labeller" in model.components:

@@ -23,8 +23,8 @@ import numpy as np
 from egparse.errors import EgparseError
 from egparse.io.blocks import Block, CorpusSource, name_of, read_lines
 from egparse.io.corpus import read_corpus
-from egparse.io.docs import split_words
 from egparse.io.encodings import UTF_8
+from egparse.io.spacy_rules import split_words
 from egparse.types import Ints, Longs
 
 BOUNDARY = ""

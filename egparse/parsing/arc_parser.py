@@ -36,7 +36,7 @@ from egparse.parsing.constraints import (
 )
 from egparse.parsing.long_sentences import LONGEST, parse_in_pieces
 from egparse.parsing.tree_inference import INFERENCE, Inference, Trees, scatter
-from egparse.storage.quantised_weights import pack_weights
+from egparse.storage.quantised_weights import pack_weights, quantise
 from egparse.storage.ragged import Ragged
 from egparse.storage.schema import (
     TEMPERATURE,
@@ -148,6 +148,10 @@ class Parser:
         word's piece.
         """
         return self._predict(words, constraints, with_probabilities=True)
+
+    def reduced(self, config: object = None, columns: object = None) -> Parser:
+        """The parser as a model file holds it, with rounded weights."""
+        return replace(self, weights=quantise(self.weights))
 
     def with_temperature(self, temperature: float) -> Parser:
         """The same parser with probabilities from scores divided by a temperature."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.config.class_templates import with_classes
 from egparse.config.sections import LearningConfig, ParserConfig, PrunerConfig
+from egparse.config.tasks import with_classes
 from egparse.evaluation.scores import attachment
 from egparse.features.arcs import compile_arc_templates
 from egparse.features.default_templates import ARC_SUPERTAG_TEMPLATES, ARC_TEMPLATES
@@ -19,9 +19,9 @@ from egparse.fitting.choose_learner import build_learner, is_probabilistic
 from egparse.fitting.jobs import in_threads, present_jobs
 from egparse.fitting.optimise import Prepared, require_finite
 from egparse.fitting.task import Calibrated, Outcomes, Part
+from egparse.learners.completion import set_completion
 from egparse.learners.learner import State
 from egparse.learners.offset_problem import scores_of
-from egparse.learners.targets.contract import set_completion
 from egparse.parsing.arc_parser import (
     CodesOfSentences,
     HeadsWithProbabilities,
@@ -224,6 +224,13 @@ class ArcParserTask:
         if not self.heads.is_scored:
             return None
         return lambda parser: attachment(self.heads.dev, predicted_heads(parser, self.dev.words))
+
+    def facts(self, predictor: Parser) -> dict[str, Any]:
+        """The kind of trees."""
+        return {"trees": predictor.trees}
+
+    def without_model(self) -> None:
+        """There is always something to learn."""
 
     def outcomes(self, predictor: Parser) -> Outcomes[Parser]:
         """Every word with a gold head counts."""

@@ -8,6 +8,7 @@ import lzma
 from pathlib import Path
 
 import pytest
+from plain_reading import read_text
 
 from egparse.classes import counting as raw_text
 from egparse.classes.counting import (
@@ -19,7 +20,6 @@ from egparse.classes.counting import (
     count_words,
 )
 from egparse.errors import CorpusError, EgparseError
-from egparse.io.docs import read_text
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from plain_reading import read_text
 from sample_treebank import (
     CORPORA,
     quick,
@@ -29,7 +30,6 @@ from egparse.errors import EgparseError, ModelFileError
 from egparse.evaluation.report import METRICS, evaluate, report_as_json
 from egparse.evaluation.scores import total
 from egparse.fitting.progress import Iteration, Step
-from egparse.io.docs import read_text
 from egparse.io.trees import find_tree_fault
 from egparse.pipeline.inputs import batches
 from egparse.pipeline.model import Model
@@ -37,8 +37,7 @@ from egparse.sentences import Sentence
 from egparse.service.hub.resolve import load
 from egparse.storage.model_file import read_header, read_model, write_model
 from egparse.text.splitting.training import splitter_counts
-from egparse.training.columns import annotated_layers
-from egparse.training.folds import hold_out
+from egparse.training.corpus import annotated_layers, hold_out
 from egparse.training.run import train
 from egparse.types import Mask
 

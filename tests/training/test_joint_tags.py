@@ -21,10 +21,11 @@ from sample_treebank import (
     taggers,
 )
 
-from egparse.config.joint_tags import joint_layers, section_of
 from egparse.config.reading import read_config
 from egparse.config.sections import TrainConfig
+from egparse.config.tasks import joint_layers, section_of
 from egparse.errors import ConfigError, EgparseError
+from egparse.features.request import Request
 from egparse.fitting.progress import Iteration
 from egparse.fitting.task import Part
 from egparse.learners.eg.path import PathConfig
@@ -33,7 +34,7 @@ from egparse.sentences import Sentence
 from egparse.sequences.tagging import combinations_of
 from egparse.training.columns import build_columns
 from egparse.training.continuation import Base, configure, continue_training
-from egparse.training.joint import layers_together
+from egparse.training.corpus import layers_together
 from egparse.training.run import train
 from egparse.training.steps import StepLearner, untrained_model
 from egparse.training.tune import tune
@@ -237,12 +238,15 @@ def test_a_longer_tagger_scores_what_its_known_parts_score() -> None:
         model.columns, model.components["morphology"].combinations
     )
     forms = [one.forms for one in NEW]
-    plain = base.components["morphology"].predict_with_probabilities(
-        base.columns.words(forms), TAGS
+    plain, found = (
+        tagger.annotate(Request(columns.words(forms), columns, asked=TAGS))
+        for tagger, columns in (
+            (base.components["morphology"], base.columns),
+            (longer, model.columns),
+        )
     )
-    found = longer.predict_with_probabilities(model.columns.words(forms), TAGS)
     for layer in TAGS:
-        np.testing.assert_array_equal(found[layer].labels, plain[layer].labels)
+        np.testing.assert_array_equal(found[layer].values, plain[layer].values)
         np.testing.assert_allclose(found[layer].probabilities, plain[layer].probabilities)
 
 

@@ -79,7 +79,7 @@ class _System(NamedTuple):
             from egparse.evaluation.report import evaluate
 
             if asked.start is Start.TEXT:
-                from egparse.pipeline.from_text import resampled_units
+                from egparse.text.treebank_text import resampled_units
 
                 shared["units"] = resampled_units(gold)
             return evaluate(gold, _sentences(self.path, asked), **shared)

@@ -37,7 +37,7 @@ from egparse.parsing.second_order.features import Templates, compile_templates
 from egparse.parsing.second_order.k_best import k_best_trees
 from egparse.parsing.second_order.parts import KernelModel, Pruning, Structure
 from egparse.parsing.tree_inference import Trees
-from egparse.storage.quantised_weights import pack_weights
+from egparse.storage.quantised_weights import pack_weights, quantise
 from egparse.storage.schema import (
     TEMPERATURE,
     Array,
@@ -157,6 +157,10 @@ class SecondOrderParser:
         if constraints is not None:
             probabilities[(constraints.heads != FREE) & (heads == constraints.heads)] = 1.0
         return HeadsWithProbabilities(heads, probabilities)
+
+    def reduced(self, config: object = None, columns: object = None) -> SecondOrderParser:
+        """The parser and its pruner as a model file holds them, with rounded weights."""
+        return replace(self, pruner=self.pruner.reduced(), weights=quantise(self.weights))
 
     def with_temperature(self, temperature: float) -> SecondOrderParser:
         """The same parser with probabilities from scores divided by a temperature."""

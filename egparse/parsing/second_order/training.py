@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from egparse.classes.columns import for_each_table
-from egparse.config.class_templates import with_classes
 from egparse.config.sections import LearningConfig, ParserConfig, PrunerConfig
+from egparse.config.tasks import with_classes
 from egparse.errors import ConfigError
 from egparse.evaluation.scores import attachment
 from egparse.features.arcs import compile_arc_templates, score_arcs
@@ -24,9 +25,9 @@ from egparse.features.word_table import Columns
 from egparse.fitting.choose_learner import build_learner, is_probabilistic
 from egparse.fitting.optimise import Prepared, require_finite
 from egparse.fitting.task import Outcomes, Part
+from egparse.learners.completion import set_completion
 from egparse.learners.learner import State
 from egparse.learners.offset_problem import scores_of
-from egparse.learners.targets.contract import set_completion
 from egparse.parsing.arc_parser import Parser, sentence_values
 from egparse.parsing.arc_training import (
     STEPS,
@@ -220,6 +221,13 @@ class SecondOrderTask:
         if not self.heads.is_scored:
             return None
         return lambda parser: attachment(self.heads.dev, predicted_heads(parser, self.dev.words))
+
+    def facts(self, predictor: SecondOrderParser) -> dict[str, Any]:
+        """The kind of trees."""
+        return {"trees": predictor.trees}
+
+    def without_model(self) -> None:
+        """There is always something to learn."""
 
     def outcomes(self, predictor: SecondOrderParser) -> Outcomes[SecondOrderParser]:
         """Every word with a gold head counts."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from egparse.config.toml_text import toml_value
+from egparse.config.fields import toml_value
 from egparse.layers import EXPANDER, LAYERS, SPLITTER, TOKENISER, joined_titles
 from egparse.service.hub.card_metadata import CardMetadata
 
@@ -105,8 +105,10 @@ def changed_settings(configuration: Mapping[str, Any]) -> list[tuple[str, Any]]:
     language, which differs always, is a fact of the model.
     """
     from egparse.config.reading import config_as_table
+    from egparse.config.removed import without_removed
     from egparse.config.sections import defaults_for
 
+    configuration = without_removed(configuration)
     order = configuration.get("parser", {}).get("order", 2)
     config = defaults_for(order)
     defaults = dict(_flat(config_as_table(config)))

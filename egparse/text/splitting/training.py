@@ -10,8 +10,8 @@ import numpy as np
 
 from egparse.classes.columns import ClassColumns, columns_in
 from egparse.classes.packed import PackedTable
-from egparse.config.class_templates import with_classes
 from egparse.config.sections import SplitterConfig
+from egparse.config.tasks import with_classes
 from egparse.evaluation.scores import Score, sentence_counts, total
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import compile_templates
@@ -26,7 +26,8 @@ from egparse.text.splitting.columns import (
     paragraph_columns,
     set_casings,
 )
-from egparse.text.splitting.paragraphs import (
+from egparse.text.splitting.splitter import N_LABELS, Splitter
+from egparse.text.treebank_text import (
     SplitParagraph,
     SplitterParts,
     as_text,
@@ -35,7 +36,6 @@ from egparse.text.splitting.paragraphs import (
     paragraphs_of,
     pieces_of,
 )
-from egparse.text.splitting.splitter import N_LABELS, Splitter
 from egparse.types import Floats, Longs, Mask
 
 _CASING_FOLDS = 10
