@@ -37,7 +37,7 @@ def parser_and_words(*lengths: int) -> tuple[Parser, Words]:
     assert "parser" in model.components
     words = model.columns.words([forms(length) for length in lengths])
     for layer in ("upos", "xpos", "feats"):
-        words = model.columns.with_tags(words, layer, model.components[layer].predict(words))
+        words = model.columns.with_tags(words, layer, model.components[layer].choose(words))
     return model.components["parser"], words
 
 
