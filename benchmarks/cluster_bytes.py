@@ -25,7 +25,7 @@ from egparse.fitting.progress import Iteration
 from egparse.io.whole_corpus import read_whole
 from egparse.learners.problem import VectorProblem, shard_of
 from egparse.learners.shards.shard import LocalConfig, Shard
-from egparse.training.division import divide, layers_to_train
+from egparse.training.corpus import divide
 from egparse.training.run import prepared_run
 
 
@@ -125,7 +125,7 @@ def main() -> None:
         parser=ParserConfig(order=1, learner="eg-online"),
         splitter=SplitterConfig(train=False),
     )
-    corpus = divide(sentences, [], config, layers_to_train)
+    corpus = divide(sentences, [], config)
     run = prepared_run(corpus, config, lambda event: None)
     run.until_interrupted(Measuring(options))
 

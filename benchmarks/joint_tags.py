@@ -28,8 +28,8 @@ from egparse.fitting.task import Part
 from egparse.sentences import Sentence
 from egparse.sequences.combinations import bits_open
 from egparse.sequences.tagging import combinations_of
-from egparse.training.columns import annotated_layers, build_columns
-from egparse.training.joint import layers_together
+from egparse.training.columns import build_columns
+from egparse.training.corpus import annotated_layers, layers_together
 from egparse.training.run import train
 
 TAGS = ("upos", "xpos", "feats")

@@ -20,7 +20,7 @@ import egparse
 from egparse.config.sections import TrainConfig
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.training.columns import annotated_layers
+from egparse.training.corpus import annotated_layers
 from egparse.training.run import train
 from egparse.training.steps import StepLearner, untrained_model
 

@@ -43,7 +43,7 @@ from egparse.cli.tables import finite
 from egparse.config.reading import load_config
 from egparse.config.sections import TrainConfig
 from egparse.errors import ConfigError
-from egparse.evaluation.evaluate_model import evaluate_model
+from egparse.evaluation.report import evaluate_model
 from egparse.experiments.report.artefacts import versions
 from egparse.fitting.optimise import Best
 from egparse.fitting.progress import Iteration, Listener, Step

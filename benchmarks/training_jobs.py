@@ -32,7 +32,7 @@ from egparse.io.whole_corpus import read_whole
 from egparse.learners.shards.averaged import visits_in_memory
 from egparse.learners.shards.learner import ShardsConfig, rounds_in_memory
 from egparse.learners.shards.transport import in_turn, on_threads
-from egparse.training.division import divide, layers_to_train
+from egparse.training.corpus import divide
 from egparse.training.run import prepared_run
 
 LAYERS = ("upos", "xpos", "feats", "heads", "deprels")
@@ -207,7 +207,7 @@ def main() -> None:
     ways = [Way(1, 1, 1.0)]
     ways += [Way(*way) for way in itertools.product(options.jobs, options.rounds, options.margins)]
     dev = [] if options.dev is None else read_whole(options.dev, None).sentences
-    corpus = divide(sentences, dev, config, layers_to_train)
+    corpus = divide(sentences, dev, config)
     run = prepared_run(corpus, config, lambda event: None)
     run.until_interrupted(Measuring(options, ways))
 

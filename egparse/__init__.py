@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # so that type checkers know what ``__getattr__`` returns
     from egparse.api import train as train
-    from egparse.config.listing import settings as settings
+    from egparse.config.sections import settings as settings
     from egparse.errors import ConfigError as ConfigError
     from egparse.errors import CorpusError as CorpusError
     from egparse.errors import EgparseError as EgparseError
@@ -33,7 +33,7 @@ __version__ = "0.2.0"
 _EXPORTS = {
     "load": "egparse.service.hub.resolve",
     "train": "egparse.api",
-    "settings": "egparse.config.listing",
+    "settings": "egparse.config.sections",
     "Model": "egparse.pipeline.model",
     "ScoredSentence": "egparse.pipeline.model",
     "Report": "egparse.evaluation.report",

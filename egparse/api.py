@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from egparse.config.reading import merge_tables, put, read_config
+from egparse.config.fields import merge_tables
+from egparse.config.reading import put, read_config
 from egparse.config.sections import TrainConfig
 from egparse.fitting.progress import Listener, silent
 from egparse.io.whole_corpus import read_whole

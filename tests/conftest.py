@@ -55,8 +55,16 @@ to one process at the end, and in an order in which no two processes compile the
 """
 
 
+NIGHTLY_FIXTURES = {"cluster", "site"}
+"""A cluster of Ray, the site of mkdocs: what uses them is left to the nightly run."""
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the longest files first."""
+    """Mark what runs nightly, and put the longest files first."""
+    for item in items:
+        if not NIGHTLY_FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.nightly)
     ranks = {Path(__file__).parent / name: rank for rank, name in enumerate(LONGEST)}
     gone = [path for path in ranks if not path.exists()]
     if gone:

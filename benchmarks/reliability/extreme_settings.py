@@ -22,8 +22,9 @@ from collections import Counter
 from pathlib import Path
 
 from egparse.api import train
+from egparse.config.fields import Setting, range_of
 from egparse.config.learner_options import OPTIONS
-from egparse.config.listing import Setting, range_of, settings
+from egparse.config.sections import settings
 from egparse.errors import EgparseError
 from egparse.io.corpus import read_corpus
 from egparse.learners.registry import LEARNERS

@@ -55,9 +55,9 @@ def downloads(incomplete: str) -> list[tuple[str, str]]:
 
 def settings(incomplete: str) -> list[str]:
     """Sections and keys of settings; keys only once their section has been written."""
-    from egparse.config import listing as listed
+    from egparse.config import sections as config
 
-    keys = [one.key for one in listed.settings()]
+    keys = [one.key for one in config.settings()]
     sections = [key.rpartition(".")[0] for key in keys if "." in key]
     depth = incomplete.count(".")
     names = dict.fromkeys(name for name in (*sections, *keys) if name.count(".") <= depth)

@@ -109,7 +109,7 @@ def with_language(config: TrainConfig, sentences: Sequence[Sentence], say: Say) 
 def say_what_tokens_are(config: TrainConfig, sentences: Sequence[Sentence], say: Say) -> None:
     """Say where plain text will not be split into tokens as a corpus with blanks splits it."""
     from egparse.io.docs import split_words
-    from egparse.training.text import blanks_of_corpus, learns_tokens
+    from egparse.training.corpus import blanks_of_corpus, learns_tokens
 
     if not learns_tokens(sentences, config):
         why = "as set" if not config.tokeniser.train else "as the corpus is no running text"
@@ -126,7 +126,7 @@ def say_what_tokens_are(config: TrainConfig, sentences: Sequence[Sentence], say:
 
 def held_out(sentences: int, share: float) -> str:
     """What is said where no development part is named, for so many sentences in all."""
-    from egparse.training.folds import held_out_of
+    from egparse.training.corpus import held_out_of
 
     count = held_out_of(sentences, share)
     if count:

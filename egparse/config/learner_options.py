@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from annotated_types import Ge, Interval
 
-from egparse.config.sections import LARGE, Count, Natural, NonNegative
+from egparse.config.fields import LARGE, Count, Natural, NonNegative
 
 Rate = Annotated[float, Interval(ge=1e-9, le=LARGE)]
 Growth = Annotated[float, Interval(ge=1, le=1000)]

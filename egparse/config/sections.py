@@ -1,66 +1,62 @@
-"""The configuration of training: one dataclass for each section, with the default of each setting.
+"""The settings of training: one dataclass for each section.
 
-Each setting carries a line of meaning and, in its type, the range of its values; ``egparse
-settings`` lists them (``egparse.config.listing``). Configurations are read and checked in
-``egparse.config.reading``.
+Each setting carries a line of meaning and, in its type, the range of its values. A section may be
+given as a table of what differs from its defaults.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Annotated, Any, Literal
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from os import PathLike
+from textwrap import wrap
+from typing import Annotated, Any, ClassVar, Literal
 
-from annotated_types import Ge, Interval
+from annotated_types import Interval
 
 from egparse.classes.table import MAX_CLASSES, VECTOR_CLASSES
-from egparse.config.named_losses import DEFAULT_LEARNER, PARSER_LEARNER
-from egparse.features.default_templates import (
-    ARC_CLASS_TEMPLATES,
-    ARC_LABEL_CLASS_TEMPLATES,
-    EXPANDER_TEMPLATES,
-    GRANDPARENT_CLASS_TEMPLATES,
-    LABEL_CLASS_TEMPLATES,
-    LEMMA_TEMPLATES,
-    SIBLING_CLASS_TEMPLATES,
-    SPAN_CLASS_TEMPLATES,
-    SPAN_TEMPLATES,
-    SPLITTER_TEMPLATES,
-    SUPERTAG_CONTEXT_TEMPLATES,
-    TOKENISER_TEMPLATES,
-    WORD_CLASS_TEMPLATES,
-    WORD_TEMPLATES,
+from egparse.config.fields import (
+    Beta,
+    Bits,
+    Constant,
+    Count,
+    Folds,
+    Natural,
+    NonNegative,
+    OrInfinite,
+    Scale,
+    Seed,
+    Setting,
+    Share,
+    about,
+    expected,
+    fixed,
+    range_of,
+    setting,
+    settings_in,
+    shown,
+    updated,
 )
+from egparse.config.learner_options import OPTIONS
+from egparse.config.named_losses import DEFAULT_LEARNER, PARSER_LEARNER
+from egparse.errors import ConfigError
+from egparse.features import default_templates as built_in
+from egparse.learners.registry import LEARNERS
+from egparse.similar import did_you_mean
 
 Loss = Literal["auto", "log-linear", "max-margin", "softmax-margin", "perceptron"]
 Trees = Literal["auto", "projective", "non-projective"]
-LARGE = 1e9
-"""Beyond this, and below its inverse for C, squares and quotients leave the range in which training
-is accurate; counts of this size mean "all" and "never".
-"""
-
 AUTO = "auto"
 
-Constant = Annotated[float, Interval(ge=1 / LARGE, le=LARGE)]
-Beta = Annotated[float, Ge(1e-3)]
-NonNegative = Annotated[float, Interval(ge=0, le=LARGE)]
-OrInfinite = Annotated[float, Ge(0)]
-Scale = Annotated[float, Interval(ge=0, le=1000)]
-Natural = Annotated[int, Interval(ge=0, le=int(LARGE))]
-Count = Annotated[int, Interval(ge=1, le=int(LARGE))]
-Seed = Annotated[int, Interval(ge=0, le=10**18)]
-Folds = Annotated[int, Interval(ge=0, le=1000)]
-Share = Annotated[float, Interval(ge=0, lt=1)]
-Bits = Annotated[int, Interval(ge=8, le=28)]
 
+class Section:
+    """A section has no other settings than its fields."""
 
-def setting(default: Any, meaning: str) -> Any:
-    """A setting with its default and its line of meaning."""
-    return field(default=default, metadata={"meaning": meaning})
+    __pydantic_config__: ClassVar[Mapping[str, str]] = {"extra": "forbid"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class StopConfig:
+class StopConfig(Section):
     """When the training of a task stops; the best pass by development score is kept."""
 
     iterations: Count = setting(12, "passes over the training part at most")
@@ -71,14 +67,15 @@ class StopConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LearningConfig:
+class LearningConfig(Section):
     """The settings that every task has: its learner, its loss and its regularisation."""
 
     learner: str = setting(
         DEFAULT_LEARNER, "learning algorithm; egparse train --list-learners names them"
     )
     options: Mapping[str, bool | int | float | str] = field(
-        default_factory=dict, metadata={"meaning": "settings of the learner itself, by name"}
+        default_factory=dict,
+        metadata={"meaning": "settings of the learner itself, by name", "fixed": False},
     )
     loss: Loss = setting(
         "auto",
@@ -100,8 +97,8 @@ class LearningConfig:
 class WordLabelConfig(LearningConfig):
     """The settings of tasks that give each word a label: taggers, the labeller, the splitter."""
 
-    templates: tuple[str, ...] = setting((), "feature templates; empty: the built-in ones")
-    class_templates: tuple[str, ...] = setting(
+    templates: tuple[str, ...] = fixed((), "feature templates; empty: the built-in ones")
+    class_templates: tuple[str, ...] = fixed(
         (), "further templates, added for each table of word classes"
     )
     min_count: Count = setting(2, "attributes seen less often than this are left out")
@@ -115,11 +112,11 @@ class TaggerConfig(WordLabelConfig):
     A tag set larger than ``dictionary_above`` is narrowed for each word by a tag dictionary.
     """
 
-    templates: tuple[str, ...] = WORD_TEMPLATES
-    class_templates: tuple[str, ...] = WORD_CLASS_TEMPLATES
-    bigrams: bool = setting(True, "whether label bigrams have weights; false: words one by one")
-    order: Literal[1] = setting(1, "number of preceding labels that a label depends on")
-    pads: bool = setting(True, "whether templates may look beyond the ends of a sentence")
+    templates: tuple[str, ...] = built_in.WORD_TEMPLATES
+    class_templates: tuple[str, ...] = built_in.WORD_CLASS_TEMPLATES
+    bigrams: bool = fixed(True, "whether label bigrams have weights; false: words one by one")
+    order: Literal[1] = fixed(1, "number of preceding labels that a label depends on")
+    pads: bool = fixed(True, "whether templates may look beyond the ends of a sentence")
     full_row_min_count: Natural = setting(
         0,
         "attributes seen this often have a weight for every label, others for the labels seen with "
@@ -130,7 +127,7 @@ class TaggerConfig(WordLabelConfig):
     frequent: Count = setting(
         200, "forms seen this often have only the tags seen with them as candidates"
     )
-    scheme: Literal["iob2", "iobes"] = setting(
+    scheme: Literal["iob2", "iobes"] = fixed(
         "iob2", "spans only: tagging scheme of the model, whatever the scheme of the files"
     )
     c: Constant = 0.25
@@ -150,17 +147,17 @@ class MorphologyConfig(TaggerConfig):
     that training has seen.
     """
 
-    joint: Literal["auto", "always", "never"] = setting(
+    joint: Literal["auto", "always", "never"] = fixed(
         "auto",
         "whether layers of word tags are learned together, if there are at least two in which each "
         "word has a tag; auto: if [upos], [xpos] and [feats] are as by default",
     )
-    single_features: Literal["auto", "always", "never"] = setting(
+    single_features: Literal["auto", "always", "never"] = fixed(
         "auto",
         "whether single features of a bundle have weights; auto: where the corpus has more than "
         "one bundle for a hundred words",
     )
-    agreement: Literal["auto", "always", "never"] = setting(
+    agreement: Literal["auto", "always", "never"] = fixed(
         "auto",
         "whether bigrams are of UPOS, case, gender and number, and not of UPOS and XPOS; auto: "
         "where UPOS leaves more than 1.5 bits a word of the three features open",
@@ -184,8 +181,8 @@ class SupertagsConfig(TaggerConfig):
     """
 
     train: bool = setting(True, "whether to train one, where trees and labels are annotated")
-    templates: tuple[str, ...] = (*WORD_TEMPLATES, *SUPERTAG_CONTEXT_TEMPLATES)
-    bigrams: bool = setting(False, "whether label bigrams have weights; false: words one by one")
+    templates: tuple[str, ...] = (*built_in.WORD_TEMPLATES, *built_in.SUPERTAG_CONTEXT_TEMPLATES)
+    bigrams: bool = False
     frequent: Count = 30
     c: Constant = 1.0
     anneal_from: NonNegative = 3.0
@@ -196,16 +193,16 @@ class SupertagsConfig(TaggerConfig):
 class LemmasConfig(WordLabelConfig):
     """The lemmatiser: a log-linear classifier of edit scripts from form to lemma, word by word."""
 
-    templates: tuple[str, ...] = LEMMA_TEMPLATES
+    templates: tuple[str, ...] = built_in.LEMMA_TEMPLATES
     full_row_min_count: Natural = setting(
         0,
         "attributes seen this often have a weight for every script, others for the scripts seen "
         "with them; 0: no attribute has one for every script",
     )
-    candidates: Annotated[int, Interval(ge=1, le=1000)] = setting(
+    candidates: Annotated[int, Interval(ge=1, le=1000)] = fixed(
         8, "candidate scripts of an unseen word, by its suffixes"
     )
-    longest_suffix: Annotated[int, Interval(ge=1, le=20)] = setting(
+    longest_suffix: Annotated[int, Interval(ge=1, le=20)] = fixed(
         5, "characters of the longest suffix by which scripts are found"
     )
     frequent: Count = setting(30, "forms seen this often with a UPOS say nothing about suffixes")
@@ -231,7 +228,7 @@ class PrunerConfig(LearningConfig):
         0.01,
         "a head is kept if its marginal is at least this share of that of the word's best head",
     )
-    bits: Bits = setting(21, "binary logarithm of the size of the hashed weight table")
+    bits: Bits = fixed(21, "binary logarithm of the size of the hashed weight table")
     mbr_scale: Scale = setting(
         1.5,
         "score multiplier where the pruner chooses the tree itself (sentences without a tree over "
@@ -250,48 +247,50 @@ class ParserConfig(LearningConfig):
     Defaults that differ for order 1 are those of ``ORDER_1``.
     """
 
-    order: Literal[1, 2] = setting(2, "1: arcs alone; 2: siblings, grandparents and labels too")
-    templates: tuple[str, ...] = setting((), "templates of arcs; empty: the built-in ones")
-    class_templates: tuple[str, ...] = setting(
-        ARC_CLASS_TEMPLATES, "further templates of arcs, added for each table of word classes"
+    order: Literal[1, 2] = fixed(2, "1: arcs alone; 2: siblings, grandparents and labels too")
+    templates: tuple[str, ...] = fixed((), "templates of arcs; empty: the built-in ones")
+    class_templates: tuple[str, ...] = fixed(
+        built_in.ARC_CLASS_TEMPLATES,
+        "further templates of arcs, added for each table of word classes",
     )
-    trees: Trees = setting("auto", "kind of trees; auto: by the share of crossing arcs")
+    trees: Trees = fixed("auto", "kind of trees; auto: by the share of crossing arcs")
     non_projective_above: Annotated[float, Interval(ge=0, le=1)] = setting(
         0.02, "trees = auto: non-projective if more than this share of the arcs cross others"
     )
-    single_root: bool = setting(True, "whether a tree has just one word below the root")
+    single_root: bool = fixed(True, "whether a tree has just one word below the root")
     arc_share: Share = setting(
         0.003,
         "an arc is a candidate if arcs like it are at least this share as frequent as the most "
         "frequent ones of its dependent; 0: all arcs",
     )
     min_form_count: Count = setting(2, "forms seen less often than this are unknown to templates")
-    bits: Bits = setting(23, "binary logarithm of the size of the hashed weight table")
+    bits: Bits = fixed(23, "binary logarithm of the size of the hashed weight table")
     mbr_scale: Scale = setting(
         1.0,
         "score multiplier for the arc probabilities whose sum the chosen tree maximises; order 1 "
         "only: 0 chooses the tree of highest score, as learners without probabilities always do",
     )
-    siblings: bool = setting(True, "order 2: score pairs of consecutive siblings")
-    grandparents: bool = setting(True, "order 2: score pairs of an arc and the arc above it")
-    labels: bool = setting(True, "order 2: score arcs jointly with their labels")
-    inference: Literal["auto", "exact", "loopy"] = setting(
+    siblings: bool = fixed(True, "order 2: score pairs of consecutive siblings")
+    grandparents: bool = fixed(True, "order 2: score pairs of an arc and the arc above it")
+    labels: bool = fixed(True, "order 2: score arcs jointly with their labels")
+    inference: Literal["auto", "exact", "loopy"] = fixed(
         "auto",
         "order 2: exact (dynamic program over projective trees) or loopy (belief propagation); "
         "auto: exact if trees are projective",
     )
-    sibling_templates: tuple[str, ...] = setting((), "order 2: templates of siblings")
-    grandparent_templates: tuple[str, ...] = setting((), "order 2: templates of grandparents")
-    label_templates: tuple[str, ...] = setting((), "order 2: templates of labelled arcs")
-    class_siblings: tuple[str, ...] = setting(
-        SIBLING_CLASS_TEMPLATES, "order 2: templates of siblings for each table of word classes"
+    sibling_templates: tuple[str, ...] = fixed((), "order 2: templates of siblings")
+    grandparent_templates: tuple[str, ...] = fixed((), "order 2: templates of grandparents")
+    label_templates: tuple[str, ...] = fixed((), "order 2: templates of labelled arcs")
+    class_siblings: tuple[str, ...] = fixed(
+        built_in.SIBLING_CLASS_TEMPLATES,
+        "order 2: templates of siblings for each table of word classes",
     )
-    class_grandparents: tuple[str, ...] = setting(
-        GRANDPARENT_CLASS_TEMPLATES,
+    class_grandparents: tuple[str, ...] = fixed(
+        built_in.GRANDPARENT_CLASS_TEMPLATES,
         "order 2: templates of grandparents for each table of word classes",
     )
-    class_labels: tuple[str, ...] = setting(
-        ARC_LABEL_CLASS_TEMPLATES,
+    class_labels: tuple[str, ...] = fixed(
+        built_in.ARC_LABEL_CLASS_TEMPLATES,
         "order 2: templates of labelled arcs for each table of word classes",
     )
     learner: str = PARSER_LEARNER
@@ -330,7 +329,7 @@ ORDER_2_ONLY = (
 class LabellerConfig(WordLabelConfig):
     """The log-linear classifier of arc labels, given the tree."""
 
-    class_templates: tuple[str, ...] = LABEL_CLASS_TEMPLATES
+    class_templates: tuple[str, ...] = built_in.LABEL_CLASS_TEMPLATES
     full_row_min_count: Natural = setting(
         20, "attributes seen this often have a weight for every label; 0: only for labels seen"
     )
@@ -346,7 +345,7 @@ class SplitterConfig(WordLabelConfig):
     train: bool = setting(
         True, "whether to train one; without it plain text is split into sentences by rule"
     )
-    templates: tuple[str, ...] = SPLITTER_TEMPLATES
+    templates: tuple[str, ...] = built_in.SPLITTER_TEMPLATES
     bigrams: bool = setting(True, "whether label bigrams have weights; false: words one by one")
     join: Share = setting(0.5, "share of the paragraphs that training joins to the previous one")
     longest: Natural = setting(
@@ -366,7 +365,7 @@ class TokeniserConfig(LearningConfig):
         "whether to train one, on a treebank (CoNLL-U, CoNLL-X); without it plain text is split "
         "into words by spaCy's rules",
     )
-    templates: tuple[str, ...] = setting(TOKENISER_TEMPLATES, "feature templates")
+    templates: tuple[str, ...] = setting(built_in.TOKENISER_TEMPLATES, "feature templates")
     bigrams: bool = setting(True, "whether label bigrams have weights; false: places one by one")
     min_count: Count = setting(2, "attributes seen less often than this are left out")
     weight_threshold: NonNegative = setting(0.02, "weights smaller than this are not stored")
@@ -388,7 +387,7 @@ class ExpanderConfig(LearningConfig):
         "whether to train one, where the corpus has multiword tokens; without it each token is a "
         "word",
     )
-    templates: tuple[str, ...] = setting(EXPANDER_TEMPLATES, "feature templates")
+    templates: tuple[str, ...] = setting(built_in.EXPANDER_TEMPLATES, "feature templates")
     min_count: Count = setting(2, "attributes seen less often than this are left out")
     weight_threshold: NonNegative = setting(0.02, "weights smaller than this are not stored")
     frequent: Count = setting(
@@ -404,7 +403,7 @@ class ExpanderConfig(LearningConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
-class JackknifeConfig:
+class JackknifeConfig(Section):
     """Predicted tags for training: each part of the corpus is tagged by a tagger of the others."""
 
     folds: Folds = setting(5, "parts; 0 or 1: no jackknifing, later tasks learn from gold tags")
@@ -415,7 +414,7 @@ class JackknifeConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassesConfig:
+class ClassesConfig(Section):
     """Tables of word classes, whose columns templates may name."""
 
     tables: tuple[str, ...] = setting(
@@ -438,7 +437,7 @@ class ClassesConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainConfig:
+class TrainConfig(Section):
     """All settings of ``egparse train``."""
 
     language: str = setting(
@@ -466,8 +465,7 @@ class TrainConfig:
         0.1, "share of the sentences held out for development if no development corpus is given"
     )
     base_strength: Constant = setting(
-        10.0,
-        "with a base model: factor of each C, that is, of the penalty on leaving its weights",
+        10.0, "with a base model: factor of each C, that is, of the penalty on leaving its weights"
     )
     classes: ClassesConfig = ClassesConfig()
     jackknife: JackknifeConfig = JackknifeConfig()
@@ -477,8 +475,8 @@ class TrainConfig:
     morphology: MorphologyConfig = MorphologyConfig()
     lemmas: LemmasConfig = LemmasConfig()
     spans: TaggerConfig = TaggerConfig(
-        templates=SPAN_TEMPLATES,
-        class_templates=SPAN_CLASS_TEMPLATES,
+        templates=built_in.SPAN_TEMPLATES,
+        class_templates=built_in.SPAN_CLASS_TEMPLATES,
         scheme="iobes",
         c=1.5,
         full_row_min_count=3,
@@ -494,18 +492,94 @@ class TrainConfig:
     splitter: SplitterConfig = SplitterConfig()
 
     def __post_init__(self) -> None:
-        """Sections may be given as tables, which are checked as those of a file; ``classes`` also
-        as the name of a table of word classes, or a list of them.
+        """Sections may be given as tables, which are checked as those of a file, ``classes`` also
+        as the name of a table of word classes, or a list of them. A section without templates has
+        the built-in ones.
 
         Raises:
             ConfigError: an unknown setting, a value out of range, or no section.
         """
         for one in fields(self):
-            value = getattr(self, one.name)
-            if is_dataclass(one.default) and not isinstance(value, type(one.default)):
-                from egparse.config.reading import read_section
+            value, default = getattr(self, one.name), one.default
+            if isinstance(default, Section) and not isinstance(value, type(default)):
+                value = getattr(config_of({one.name: value}, "settings"), one.name)
+            if isinstance(value, WordLabelConfig) and not value.templates:
+                value = replace(value, templates=vars(default)["templates"])
+            object.__setattr__(self, one.name, value)
 
-                object.__setattr__(self, one.name, read_section(one.name, value))
+
+def config_of(table: Mapping[str, Any], name: str) -> TrainConfig:
+    """The defaults, updated with a table, whose names, types, ranges and learners are checked.
+
+    Raises:
+        ConfigError: see ``egparse.config.fields.updated``; also an unknown learner or option.
+    """
+    table = as_tables(table)
+    parser = table.get("parser")
+    order = parser.get("order") if isinstance(parser, Mapping) else None
+    config: TrainConfig = updated(defaults_for(order), table, name)
+    for one in fields(config):
+        learning = getattr(config, one.name)
+        if isinstance(learning, LearningConfig):
+            _check_learner(learning, f"{name}: {one.name}", one.name)
+    return config
+
+
+def _check_learner(learning: LearningConfig, key: str, section: str) -> None:
+    """Raise ConfigError for an unknown learner, an option that it does not have, or a value that
+    the option cannot have.
+    """
+    for option in learning.options:
+        of_eg = about(type(learning), option)["meaning"].startswith("eg-online: ")
+        if option in ("c", "seed", "loss") or of_eg:
+            setting = option if option == "seed" else f"{section}.{option}"
+            raise ConfigError(f"{key}.options.{option}: expected the setting {setting} instead")
+    learner = learning.learner
+    if learner not in LEARNERS:
+        raise ConfigError(
+            f"{key}.learner: expected a learner among {', '.join(LEARNERS)}, got {shown(learner)}"
+            + did_you_mean(learner, LEARNERS)
+        )
+    known = OPTIONS.get(learner, {})
+    for option, value in learning.options.items():
+        if option not in known:
+            listed = ", ".join(known) or "none"
+            raise ConfigError(
+                f"{key}.options.{option}: unknown option {option!r}: those of the learner "
+                f"{learner} are: {listed}{did_you_mean(option, known)}"
+            )
+        if not _has_type(value, known[option]):
+            fault = expected(range_of(known[option]), value)
+            raise ConfigError(f"{key}.options.{option}: {fault}")
+
+
+def _has_type(value: object, hint: Any) -> bool:
+    from pydantic import TypeAdapter, ValidationError  # costs 0.1 s: only where needed
+
+    if isinstance(value, bool) and hint is not bool:
+        return False
+    try:
+        TypeAdapter(hint).validate_python(value, strict=not isinstance(value, int))
+    except ValidationError:
+        return False
+    return True
+
+
+def as_tables(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The table, with sections that are dataclasses as tables; ``classes`` may also be a table of
+    word classes, or a list of them.
+    """
+    sections = {
+        key: asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+        for key, value in table.items()
+    }
+    classes = sections.get("classes")
+    if isinstance(classes, str | PathLike):
+        classes = [classes]
+    if isinstance(classes, list | tuple):
+        tables = [str(one) if isinstance(one, PathLike) else one for one in classes]
+        sections["classes"] = {"tables": tables}
+    return sections
 
 
 def defaults_for(order: object) -> TrainConfig:
@@ -517,3 +591,37 @@ TASK_SECTIONS = ("upos", "xpos", "feats", "morphology", "lemmas", "spans", "pars
 """The sections whose learner ``--learner`` sets: all but [pruner], which needs probabilities, and
 [splitter].
 """
+
+
+def settings() -> list[Setting]:
+    """Every setting of training, section by section; the settings of no section come first."""
+    of_order_1 = {one.key: one.default for one in settings_in(ORDER_1, "parser.")}
+    del of_order_1["parser.order"]
+    return [
+        one._replace(default_order_1=other)
+        if (other := of_order_1.get(one.key, one.default)) != one.default
+        else one
+        for one in settings_in(TrainConfig())
+    ]
+
+
+def settings_as_toml() -> str:
+    """A configuration file with every setting at its default, each with its meaning above it.
+
+    A setting without a default value is commented out: another setting decides its value.
+    """
+    lines = [
+        "# The settings of egparse train, with their defaults. Keep what you change, for example",
+        "#   egparse train corpus.conllu --config this-file.toml",
+    ]
+    section = ""
+    for one in settings():
+        path, _, name = one.key.rpartition(".")
+        if path != section:
+            lines += ["", f"[{path}]"]
+            section = path
+        other = f"; with order = 1: {one.default_order_1}" if one.default_order_1 else ""
+        comment = f"{one.meaning} ({one.range}{other})"
+        lines += wrap(comment, 98, initial_indent="# ", subsequent_indent="# ")
+        lines.append(f"# {name} = ..." if one.default == "" else f"{name} = {one.default}")
+    return "\n".join(lines) + "\n"

@@ -29,8 +29,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, get_args
 
 from egparse.evaluation import words
-from egparse.evaluation.scores import Score
-from egparse.evaluation.universal import universal_deprel
+from egparse.evaluation.scores import Score, universal_deprel
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
 from egparse.types import Mask
 

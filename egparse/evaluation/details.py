@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from egparse.evaluation import words
-from egparse.evaluation.scores import Score, scores_by_key
-from egparse.evaluation.universal import universal_deprel
+from egparse.evaluation.scores import Score, scores_by_key, universal_deprel
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
 from egparse.types import Longs, Mask
 
@@ -70,34 +69,36 @@ def break_down(
         ValueError: numbers of sentences or words that differ.
     """
     words.require_same_lengths(gold, system)
-    right = _compare(gold, system)
+    tags, system_tags = _cells(gold, "upos"), _cells(system, "upos")
+    labels, system_labels = _labels(gold), _labels(system)
+    heads, tagged = words.heads(gold), tags != MISSING
+    attached = heads != MISSING_HEAD
+    right_tag = tagged & (tags == system_tags)
+    right_head = attached & (heads == words.heads(system))
+    labelled = right_head & (labels == system_labels)
+    rates = (right_tag, tagged), (right_head, attached), (labelled, attached)
+
+    def rows(bins: Longs, names: Sequence[str]) -> dict[str, Row]:
+        found = {}
+        for number, name in enumerate(names):
+            group = bins == number
+            if group.any():
+                shares = (_share(part & group, whole & group) for part, whole in rates)
+                found[name] = Row(int(group.sum()), *shares)
+        return found
+
+    known = None
+    if vocabulary is not None:
+        is_known = words.accepted(words.cells(gold, "forms"), vocabulary.__contains__)
+        known = rows(np.where(is_known, 0, 1), ("known", "unknown"))
     lengths = words.lengths(gold)
     sentence_bins = np.repeat(np.searchsorted(_SENTENCE_LIMITS, lengths), lengths)
     return Details(
-        labels=by_label(gold, system),
-        tags=by_tag(gold, system),
+        labels=scores_by_key(labels[labelled], labels[attached], system_labels[attached]),
+        tags=scores_by_key(tags[right_tag], tags[tagged], system_tags[tagged]),
         arc_lengths=by_arc_length(gold, system),
-        sentence_lengths=_rows(sentence_bins, SENTENCE_BINS, right),
-        vocabulary=None if vocabulary is None else _by_vocabulary(gold, vocabulary, right),
-    )
-
-
-def by_label(gold: Sequence[Sentence], system: Sequence[Sentence]) -> dict[str, Score]:
-    """Labelled attachment for each relation: head and relation must be correct."""
-    gold_labels, system_labels = _labels(gold), _labels(system)
-    attached = words.heads(gold) != MISSING_HEAD
-    right = attached & (words.heads(gold) == words.heads(system)) & (gold_labels == system_labels)
-    return scores_by_key(gold_labels[right], gold_labels[attached], system_labels[attached])
-
-
-def by_tag(gold: Sequence[Sentence], system: Sequence[Sentence]) -> dict[str, Score]:
-    """UPOS tagging for each tag."""
-    gold_tags, system_tags = (
-        np.array(words.cells(side, "upos"), dtype=object) for side in (gold, system)
-    )
-    tagged = gold_tags != MISSING
-    return scores_by_key(
-        gold_tags[tagged & (gold_tags == system_tags)], gold_tags[tagged], system_tags[tagged]
+        sentence_lengths=rows(sentence_bins, SENTENCE_BINS),
+        vocabulary=known,
     )
 
 
@@ -118,60 +119,12 @@ def by_arc_length(gold: Sequence[Sentence], system: Sequence[Sentence]) -> dict[
     }
 
 
-class _Right(NamedTuple):
-    """For each of the ``m`` words, which gold annotation it has and which predictions are correct.
-
-    ``tagged``, ``attached``: it has a gold UPOS, a gold head. ``upos``, ``head``, ``labelled``: its
-    UPOS, its head, its head and relation are correct.
-    """
-
-    tagged: Mask
-    attached: Mask
-    upos: Mask
-    head: Mask
-    labelled: Mask
-
-
-def _compare(gold: Sequence[Sentence], system: Sequence[Sentence]) -> _Right:
-    gold_tags = words.cells(gold, "upos")
-    upos = words.intern_pair(gold_tags, words.cells(system, "upos"))
-    tagged = words.accepted(gold_tags, lambda tag: tag != MISSING)
-    gold_heads = words.heads(gold)
-    attached = gold_heads != MISSING_HEAD
-    head = attached & (gold_heads == words.heads(system))
-    return _Right(
-        tagged=tagged,
-        attached=attached,
-        upos=tagged & (upos.gold == upos.system),
-        head=head,
-        labelled=head & (_labels(gold) == _labels(system)),
-    )
-
-
-def _by_vocabulary(
-    gold: Sequence[Sentence], vocabulary: AbstractSet[str], right: _Right
-) -> dict[str, Row]:
-    known = words.accepted(words.cells(gold, "forms"), vocabulary.__contains__)
-    return _rows(np.where(known, 0, 1), ("known", "unknown"), right)
-
-
-def _rows(bins: Longs, names: Sequence[str], right: _Right) -> dict[str, Row]:
-    """One row for each bin that has words."""
-    groups = {name: bins == number for number, name in enumerate(names)}
-    return {name: _row(group, right) for name, group in groups.items() if group.any()}
-
-
-def _row(group: Mask, right: _Right) -> Row:
-    return Row(
-        words=int(group.sum()),
-        upos=_share(right.upos & group, right.tagged & group),
-        uas=_share(right.head & group, right.attached & group),
-        las=_share(right.labelled & group, right.attached & group),
-    )
-
-
 def _share(part: Mask, whole: Mask) -> float | None:
     return 100.0 * int(part.sum()) / int(whole.sum()) if whole.any() else None
+
+
+def _cells(sentences: Sequence[Sentence], column: words.Column) -> npt.NDArray[np.object_]:
+    return np.array(words.cells(sentences, column), dtype=object)
 
 
 def _labels(sentences: Sequence[Sentence]) -> npt.NDArray[np.object_]:

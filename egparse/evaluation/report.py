@@ -32,10 +32,10 @@ gold have different words. Spans are compared by their characters then, and ``ac
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from egparse.errors import EgparseError
 from egparse.evaluation.attachment import CONVENTIONS, AttachmentScores, score_attachment
@@ -185,7 +185,11 @@ def evaluate(
         metrics={name: ud.totals[name] for name in metrics},
         spans=spans,
         interval_bounds=intervals(resampled, resamples=bootstrap, seed=seed) if bootstrap else {},
-        conventions=_conventions(gold, system) if "heads" in scored and ud.same_words else {},
+        conventions={
+            name: score_attachment(gold, system, name)
+            for name in CONVENTIONS
+            if "heads" in scored and ud.same_words
+        },
         segmentation={name: total(counts) for name, counts in segments.items()} or None,
         details=break_down(gold, system, vocabulary) if details and ud.same_words else None,
         calibration=calibrations(gold, system, scored) if ud.same_words else {},
@@ -213,11 +217,7 @@ def annotated_layers(sentences: Iterable[Sentence]) -> set[str]:
 def report_as_json(report: Report) -> dict[str, Any]:
     """The report as an object that ``json.dumps`` takes, with the keys described above."""
     named = {**report.metrics, **({SPANS: report.spans.micro} if report.spans else {})}
-    sizes = {
-        "sentences": report.sentences,
-        "words": report.words,
-        "system_words": report.system_words,
-    }
+    sizes = {key: getattr(report, key) for key in ("sentences", "words", "system_words")}
     return {
         **{name: report.metrics[name].f1 if name in report.metrics else None for name in METRICS},
         SPANS: None if report.spans is None else _spans_as_json(report.spans),
@@ -252,21 +252,13 @@ def _needs(metric: str, annotated: AbstractSet[str]) -> AbstractSet[str]:
 def _spans(gold: Sequence[Sentence], system: Sequence[Sentence], same_words: bool) -> SpanScores:
     if not same_words:
         return score_spans_in_text(gold, system)
-    return score_spans(
-        [sentence.spans for sentence in gold], [sentence.spans for sentence in system]
-    )
+    return score_spans([one.spans for one in gold], [one.spans for one in system])
 
 
 def _named_scores(report: Report) -> dict[str, Score]:
     """All scores that have one name: of segmentation, words and spans."""
     spans = {} if report.spans is None else {SPANS: report.spans.micro}
     return {**(report.segmentation or {}), **report.metrics, **spans}
-
-
-def _conventions(
-    gold: Sequence[Sentence], system: Sequence[Sentence]
-) -> dict[str, AttachmentScores]:
-    return {convention: score_attachment(gold, system, convention) for convention in CONVENTIONS}
 
 
 def _convention_as_json(name: str, report: Report) -> dict[str, float | None] | None:
@@ -280,9 +272,7 @@ def _spans_as_json(spans: SpanScores) -> dict[str, Any]:
     return {
         **_prf(spans.micro),
         "accuracy": None if spans.tags is None else spans.tags.recall,
-        "per_type": {
-            type_: {**_prf(score), **score._asdict()} for type_, score in spans.per_type.items()
-        },
+        "per_type": _counted(spans.per_type),
     }
 
 
@@ -292,10 +282,7 @@ def _details_as_json(details: Details) -> dict[str, Any]:
     if details.vocabulary is not None:
         rows["vocabulary"] = details.vocabulary
     return {
-        **{
-            key: {k: {**_prf(v), **v._asdict()} for k, v in group.items()}
-            for key, group in scores.items()
-        },
+        **{key: _counted(group) for key, group in scores.items()},
         **{key: {k: v._asdict() for k, v in group.items()} for key, group in rows.items()},
     }
 
@@ -317,22 +304,87 @@ def aligned_accuracy(report: Report, name: str) -> float | None:
 
 
 def _alignment_as_json(report: Report) -> dict[str, Any]:
-    table: dict[str, dict[str, float | None]] = {}
-    for name, of in {**(report.segmentation or {}), **report.metrics}.items():
-        rates: dict[str, float | None] = {
+    return {
+        name: {
             "precision": of.precision,
             "recall": of.recall,
             "f1": of.f1,
+            **(
+                {"aligned_accuracy": aligned_accuracy(report, name)}
+                if name in report.aligned
+                else {}
+            ),
         }
-        if name in report.aligned:
-            rates["aligned_accuracy"] = aligned_accuracy(report, name)
-        table[name] = rates
-    return table
+        for name, of in {**(report.segmentation or {}), **report.metrics}.items()
+    }
 
 
 def _rates(scores: Mapping[str, Score] | None) -> dict[str, float] | None:
     return None if scores is None else {name: score.f1 for name, score in scores.items()}
 
 
+def _counted(scores: Mapping[str, Score]) -> dict[str, Any]:
+    return {name: {**_prf(score), **score._asdict()} for name, score in scores.items()}
+
+
 def _prf(score: Score) -> dict[str, float]:
     return {"p": score.precision, "r": score.recall, "f": score.f1}
+
+
+class Annotator(Protocol):
+    """What evaluation uses of a model; ``pipeline.model.Model`` has it."""
+
+    @property
+    def layers(self) -> Collection[str]:
+        """The layers that the model predicts."""
+
+    @property
+    def probabilistic(self) -> Collection[str]:
+        """The layers for which the model has probabilities."""
+
+    @property
+    def forms(self) -> frozenset[str]:
+        """The forms of the training corpus."""
+
+    def annotate(
+        self,
+        sentences: Iterable[Sentence],
+        *,
+        gold_tags: bool = False,
+        probabilities: bool | Collection[str] = False,
+    ) -> Iterable[Sentence]:
+        """Copies of the sentences in which the model's layers are predicted."""
+
+
+def evaluate_model(
+    model: Annotator,
+    gold: Sequence[Sentence],
+    *,
+    gold_tags: bool = False,
+    bootstrap: int = 1000,
+    seed: int = 0,
+    details: bool = False,
+    sentence_counts: Longs | None = None,
+) -> Report:
+    """Score the layers that a model predicts from the words of ``gold``.
+
+    With ``gold_tags`` the parser sees the gold tags instead of predicted ones. ``bootstrap`` is the
+    number of resamples for the intervals, 0 for none; ``seed`` draws them. With ``details`` the
+    report has break-downs, and the calibration of the layers for which the model has probabilities.
+    ``sentence_counts`` is the score of the model's splitter on ``gold``, as in ``evaluate``.
+
+    Raises:
+        EgparseError: no gold sentences.
+    """
+    asked = model.probabilistic if details else False
+    predicted = list(model.annotate(gold, gold_tags=gold_tags, probabilities=asked))
+    return evaluate(
+        gold,
+        predicted,
+        layers=set(model.layers),
+        bootstrap=bootstrap,
+        seed=seed,
+        details=details,
+        vocabulary=model.forms if details else None,
+        sentence_counts=sentence_counts,
+    )

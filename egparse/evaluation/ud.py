@@ -34,11 +34,12 @@ import numpy as np
 
 from egparse.evaluation import words
 from egparse.evaluation.alignment import Alignment, Text, align, require_same_text, text_of
-from egparse.evaluation.scores import Score, total
-from egparse.evaluation.segmentation import segment_counts
-from egparse.evaluation.universal import (
+from egparse.evaluation.scores import (
     CONTENT_DEPRELS,
     FUNCTIONAL_DEPRELS,
+    Score,
+    segment_counts,
+    total,
     universal_deprel,
     universal_feats,
 )

@@ -48,11 +48,14 @@ _CELL = re.compile(r"(?:([a-z])\.)?([a-z0-9_]+)(?:\[([+-]?\d{1,3})\])?")
 _RELATIVES = {"": "", "d": "", "h": "head_", "g": "grand_"}
 """Letter of a word -> how its columns begin where those of a tree are columns of the dependent."""
 
+_LETTERS = ("d", "h", "s", "g")
 _NO_COLUMN = -1
 
 
 class Cell(NamedTuple):
-    """A cell of a template as it is written; ``word`` is a letter, or empty for the item itself."""
+    """A cell of a template; ``word`` is a letter, or empty for the item itself. A ``text`` that is
+    no cell has no column.
+    """
 
     text: str
     word: str
@@ -65,12 +68,13 @@ class Cell(NamedTuple):
         return _RELATIVES.get(self.word, f"{self.word}.") + self.column
 
 
-def read_template(text: str) -> list[Cell | str]:
-    """The cells of a template; in place of one that cannot be read, its text."""
+def read_template(text: str) -> list[Cell]:
+    """The cells of a template."""
     words = [] if text == "bias" else [word for word in _BETWEEN_CELLS.split(text) if word]
+    matches = [(word, _CELL.fullmatch(word)) for word in words]
     return [
-        Cell(word, match[1] or "", match[2], int(match[3] or 0)) if match else word
-        for word, match in ((word, _CELL.fullmatch(word)) for word in words)
+        Cell(word, match[1] or "", match[2], int(match[3] or 0)) if match else Cell(word, "", "", 0)
+        for word, match in matches
     ]
 
 
@@ -104,17 +108,13 @@ def read_ends(
     kind = "arc" if len(letters) == 2 else "pair"
     cells: list[list[tuple[int, int]]] = [[] for _ in letters]
     for cell in read_template(text):
-        if isinstance(cell, str) or cell.word not in letters or cell.column not in numbers:
+        if cell.word not in letters or cell.column not in numbers:
             at = "" if kind == "arc" else f" at {', '.join(letters)}"
             raise ConfigError(
                 f"{kind} template {text!r}: expected cells such as {letters[0]}.form or "
                 f"{letters[-1]}.xpos[-1]{at} over the columns {', '.join(numbers)}, with offsets "
-                f"from -999 to 999, got {getattr(cell, 'text', cell)!r}"
-                + (
-                    did_you_mean(cell.column, numbers)
-                    if isinstance(cell, Cell) and cell.word
-                    else ""
-                )
+                f"from -999 to 999, got {cell.text!r}"
+                + (did_you_mean(cell.column, numbers) if cell.word in _LETTERS else "")
             )
         cells[letters.index(cell.word)].append((numbers[cell.column], cell.offset))
     most = max(map(len, cells))
@@ -182,9 +182,9 @@ def columns_of(texts: Sequence[str]) -> list[str]:
 
 def _cells_of(text: str) -> list[Cell]:
     """The cells of a template of items of a sequence."""
-    read = read_template(text)
-    cells = [cell for cell in read if isinstance(cell, Cell)]
-    if len(cells) < len(read) or len(cells) > MAX_CELLS or (not cells and text != "bias"):
+    cells = read_template(text)
+    fits = len(cells) <= MAX_CELLS and all(cell.column for cell in cells)
+    if not fits or not (cells or text == "bias"):
         raise ConfigError(
             f"template {text!r}: expected 'bias' or at most {MAX_CELLS} cells such as "
             "form[-1]|form[0], joined by '|', with offsets from -999 to 999"

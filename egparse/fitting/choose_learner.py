@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from egparse.config.joint_tags import section_of
 from egparse.config.learner_options import with_own_types
 from egparse.config.named_losses import (
     DEFAULT_LEARNER,
@@ -28,6 +27,7 @@ from egparse.config.sections import (
     TokeniserConfig,
     TrainConfig,
 )
+from egparse.config.tasks import section_of
 from egparse.errors import ConfigError
 from egparse.fitting.jobs import Jobs, JobsWarning, present_jobs
 from egparse.layers import LEMMAS, MORPHOLOGY

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -140,6 +140,12 @@ class Task(Protocol[Predictor]):
 
     def outcomes(self, predictor: Predictor) -> Outcomes[Predictor]:
         """The predictions for the development part, to which the temperature is fitted."""
+
+    def facts(self, predictor: Predictor) -> dict[str, Any]:
+        """What the record of training says of a predictor beside its best pass."""
+
+    def without_model(self) -> Predictor | None:
+        """The predictor, if there is nothing to decide that a model could be learned for."""
 
 
 def fit(

@@ -9,9 +9,9 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.config.class_templates import with_classes
 from egparse.config.sections import LearningConfig, ParserConfig, PrunerConfig
-from egparse.evaluation.quick import attachment
+from egparse.config.tasks import with_classes
+from egparse.evaluation.scores import attachment
 from egparse.features.arcs import compile_arc_templates
 from egparse.features.default_templates import ARC_SUPERTAG_TEMPLATES, ARC_TEMPLATES
 from egparse.features.word_table import Columns, Words
@@ -125,6 +125,13 @@ class ParserTask(Generic[Parsing]):
         if not self.heads.is_scored:
             return None
         return lambda parser: attachment(self.heads.dev, predicted_heads(parser, self.dev.words))
+
+    def facts(self, predictor: Any) -> dict[str, Any]:
+        """The kind of trees."""
+        return {"trees": predictor.trees}
+
+    def without_model(self) -> None:
+        """There is always something to learn."""
 
     def outcomes(self, predictor: Parsing) -> Outcomes[Parsing]:
         """Every word with a gold head counts."""

@@ -383,7 +383,7 @@ class Model:
                 ``details`` with ``from_text``.
         """
         from egparse.evaluation import report
-        from egparse.evaluation.evaluate_model import evaluate_model
+        from egparse.evaluation.report import evaluate_model
         from egparse.io.corpus import read_corpus
         from egparse.pipeline.from_text import raw_text, resampled_units
         from egparse.text.splitting.training import splitter_counts

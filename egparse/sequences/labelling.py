@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from egparse.config.class_templates import with_classes
 from egparse.config.sections import LabellerConfig
+from egparse.config.tasks import with_classes
 from egparse.errors import EgparseError
-from egparse.evaluation.universal import universal_deprel
+from egparse.evaluation.scores import universal_deprel
 from egparse.features.default_templates import LABEL_SUPERTAG_TEMPLATES, LABEL_TEMPLATES
 from egparse.features.tag_dictionary import lay_out
 from egparse.features.templates import Templates, compile_templates

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from egparse.config.class_templates import with_classes
 from egparse.config.sections import LemmasConfig
+from egparse.config.tasks import with_classes
 from egparse.errors import EgparseError
 from egparse.features.tag_dictionary import Candidates
 from egparse.features.templates import compile_templates

@@ -7,14 +7,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from egparse.config.class_templates import with_classes
 from egparse.config.sections import MorphologyConfig, TaggerConfig
+from egparse.config.tasks import with_classes
 from egparse.errors import EgparseError
-from egparse.evaluation.quick import tag_accuracy
+from egparse.evaluation.scores import tag_accuracy
 from egparse.evaluation.spans import score_spans
 from egparse.features.index import Attributes
 from egparse.features.tag_dictionary import TagDictionary
@@ -226,6 +226,12 @@ class TaggerTask(SequenceTask[Tagger, TaggerConfig]):
             right = tag_accuracy(np.where(annotated, known, -1), found[layer])
             scores[layer] = right if annotated.any() else None
         return scores
+
+    def facts(self, predictor: Tagger) -> dict[str, Any]:
+        """Of several layers the score of each, and the number of combinations."""
+        if self.combinations is None:
+            return {}
+        return {"scores": self.scores(predictor), "combinations": len(self.labels)}
 
     def outcomes(self, predictor: Tagger) -> Outcomes[Tagger]:
         """Right are tags that mean the same as the gold ones; words without one do not count."""

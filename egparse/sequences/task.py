@@ -74,6 +74,14 @@ class SequenceTask(ABC, Generic[Predictor, Config]):
     def outcomes(self, predictor: Predictor) -> Outcomes[Predictor]:
         """The predictions for the development part, to which the temperature is fitted."""
 
+    def facts(self, predictor: Predictor) -> dict[str, Any]:
+        """What the record of training says of a predictor beside its best pass."""
+        return {}
+
+    def without_model(self) -> Predictor | None:
+        """The predictor, if there is nothing to decide that a model could be learned for."""
+        return None
+
     def as_stored(self, predictor: Predictor) -> Predictor:
         """The predictor as a model file holds it."""
         return predictor.reduced(cast(Any, self.config))

@@ -8,10 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from egparse.classes.columns import columns_in, for_each_table, parse_column
-from egparse.config.class_templates import OF_CLASSES, with_classes, with_room
-from egparse.config.joint_tags import section_of
 from egparse.config.reading import check_config, config_as_table
 from egparse.config.sections import AUTO, JackknifeConfig, TrainConfig
+from egparse.config.tasks import OF_CLASSES, section_of, with_classes, with_room
 from egparse.errors import ConfigError
 from egparse.features.arcs import compile_arc_templates
 from egparse.features.default_templates import ARC_LABEL_TEMPLATES, ARC_TEMPLATES

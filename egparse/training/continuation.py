@@ -12,23 +12,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from egparse.config.joint_tags import section_of
+from egparse.config.fields import about, merge_tables
 from egparse.config.reading import (
     check_config,
     config_of_model,
     learning_sections,
-    merge_tables,
     refuse_without_effect,
 )
 from egparse.config.sections import ORDER_1, LearningConfig, ParserConfig, PrunerConfig, TrainConfig
+from egparse.config.tasks import section_of
 from egparse.errors import ConfigError, EgparseError
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.word_table import Columns
 from egparse.fitting.checkpoints.journal import Journal
 from egparse.fitting.choose_learner import check_continues
-from egparse.fitting.jobs import present_jobs, working_with
 from egparse.fitting.progress import Listener, silent
-from egparse.fitting.task import fit
 from egparse.layers import MORPHOLOGY, TAG_LAYERS
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.second_order.parser import SecondOrderParser
@@ -36,51 +34,28 @@ from egparse.pipeline.components import PARSER, Components
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
 from egparse.text.exceptions.table import AUTO, read_exceptions
+from egparse.training.background import Background
 from egparse.training.checks import check_for_corpus, check_settings, with_language
 from egparse.training.columns import (
     CountForms,
-    annotated_layers,
     count_forms,
+    extend_columns,
+    in_lower_case,
     named_columns,
 )
-from egparse.training.columns_with_base import extend_columns, in_lower_case
-from egparse.training.division import Corpus, layers_to_train
-from egparse.training.folds import hold_out
-from egparse.training.joint import lacking_layers
+from egparse.training.corpus import (
+    Corpus,
+    annotated_layers,
+    hold_out,
+    lacking_layers,
+    layers_to_train,
+)
 from egparse.training.run import Run, Trained
+from egparse.training.tasks import PRUNER, part_of
 from egparse.types import Mask
 
 LEAST_HELD_OUT = 50
 """Sentences; the score on fewer is too noisy to choose among passes."""
-
-_OF_TAGGER = ("templates", "class_templates", "bigrams", "order", "pads")
-_FIXED = {
-    **dict.fromkeys(("upos", "xpos", "feats"), _OF_TAGGER),
-    MORPHOLOGY: (*_OF_TAGGER, "joint", "single_features", "agreement"),
-    "lemmas": ("templates", "class_templates", "candidates", "longest_suffix"),
-    "spans": (*_OF_TAGGER, "scheme"),
-    "pruner": ("bits",),
-    "parser": (
-        "order",
-        "templates",
-        "class_templates",
-        "trees",
-        "single_root",
-        "bits",
-        "siblings",
-        "grandparents",
-        "labels",
-        "inference",
-        "sibling_templates",
-        "grandparent_templates",
-        "label_templates",
-        "class_siblings",
-        "class_grandparents",
-        "class_labels",
-    ),
-    "labeller": ("templates", "class_templates"),
-}
-"""Section -> the settings that the weights of a base depend on, and that cannot be changed."""
 
 
 @dataclass(frozen=True)
@@ -118,10 +93,10 @@ def configure(base: Model, table: Mapping[str, Any], name: str = "configuration"
     refuse_without_effect(table, config, name)
     _refuse_other_taggers(base, before, config, name)
     for section in _sections(base):
-        for key in _FIXED.get(section, ()):
-            known = getattr(getattr(before, section), key)
-            wanted = getattr(getattr(config, section), key)
-            if known != wanted:
+        settings = getattr(before, section)
+        for key in (one.name for one in fields(settings)):
+            known, wanted = getattr(settings, key), getattr(getattr(config, section), key)
+            if known != wanted and about(type(settings), key).get("fixed"):
                 got = "others" if isinstance(wanted, tuple) else _shown(wanted)
                 raise ConfigError(
                     f"{name}: {section}.{key}: expected {_shown(known)} as in the base model, "
@@ -134,7 +109,7 @@ def _refuse_other_taggers(base: Model, before: TrainConfig, config: TrainConfig,
     """Raise ConfigError for settings of taggers of single layers where one tagger of the base has
     these layers, or the other way round.
     """
-    joint = _joint(base.components)
+    joint = _joint(base)
     for section in (*joint, *(() if joint else (MORPHOLOGY,))):
         if _without_learner(getattr(config, section)) != _without_learner(getattr(before, section)):
             tagged = f"one tagger of {', '.join(joint)}" if joint else "a tagger for each layer"
@@ -150,9 +125,10 @@ def _without_learner(settings: LearningConfig) -> LearningConfig:
     return replace(settings, learner="")
 
 
-def _joint(base: Components) -> tuple[str, ...]:
+def _joint(base: Model) -> tuple[str, ...]:
     """The layers that one tagger of the base predicts together."""
-    return base[MORPHOLOGY].layers if MORPHOLOGY in base else ()
+    tagger = base.components.get(MORPHOLOGY)
+    return () if tagger is None else tagger.layers
 
 
 def _names_tables(table: Mapping[str, Any]) -> bool:
@@ -185,7 +161,7 @@ def continue_training(
     config = with_language(check_settings(config), sentences)
     kept = [sentence for sentence in sentences if len(sentence)]
     layers = layers_to_continue(base.model, kept, config)
-    joint = tuple(layer for layer in _joint(base.model.components) if layer in layers)
+    joint = tuple(layer for layer in _joint(base.model) if layer in layers)
     if lacking := lacking_layers(kept, joint):
         raise EgparseError(
             f"expected a tag in {', '.join(joint)} for every word, for one tagger of the base "
@@ -207,14 +183,20 @@ def continue_training(
     in_force = _in_force(base.model, config)
     columns = extend_columns(base.model.columns, base.model.layers, kept, layers, in_force, joint)
     extended = base.model.components.over(columns)
-    count = _counting(base.model, corpus, columns)
     run = Run(
-        *(corpus, in_force, columns, count, listener, extended, joint),
+        corpus=corpus,
+        config=in_force,
+        columns=columns,
+        train=part_of(corpus.train, columns, corpus.layers),
+        dev=part_of(corpus.dev, columns, corpus.layers),
+        base=extended,
+        joint=joint,
+        count=_counting(base.model, corpus, columns),
+        background=Background(listener, turns=True),
         journal=journal,
         exceptions=exceptions,
     )
-    with working_with(replace(present_jobs(), count=config.jobs)):
-        interrupted = run.until_interrupted(lambda task: fit(task, listener, journal))
+    interrupted = run.fit()
     model = _merged(base, run.model(interrupted), extended, layers, config)
     return Trained(model, interrupted, held_out, corpus.dev)
 
@@ -243,7 +225,7 @@ def layers_to_continue(
         annotated = set(annotated_layers(sentences))
         config = replace(config, layers=tuple(set(config.layers) & annotated))
     found = layers_to_train(sentences, config)
-    joint = _joint(base.components)
+    joint = _joint(base)
     if not set(joint) <= set(found):
         others = set(found) - set(joint)
         if set(joint) & set(found) and (asked or not others):
@@ -270,7 +252,7 @@ def layers_to_continue(
 def _is_read(layer: str, base: Model, config: TrainConfig) -> bool:
     """Whether other layers of the base have a column for it."""
     others = [other for other in base.layers if other != layer]
-    return layer in TAG_LAYERS and layer in named_columns(others, config, _joint(base.components))
+    return layer in TAG_LAYERS and layer in named_columns(others, config, _joint(base))
 
 
 def _counting(base: Model, corpus: Corpus, columns: Columns) -> CountForms:
@@ -314,7 +296,7 @@ def _merged(
 
 def _config_table(base: Model, trained: Sequence[str], config: TrainConfig) -> dict[str, Any]:
     """The given settings, but the base's in the sections of layers that were not trained."""
-    sections = {section_of(layer, _joint(base.components)) for layer in trained}
+    sections = {section_of(layer, _joint(base)) for layer in trained}
     if "heads" in trained:
         sections.add("pruner")
     kept = _sections(base) - sections
@@ -346,9 +328,9 @@ def _as_arc_factored(parser: ParserConfig, pruner: PrunerConfig) -> ParserConfig
 
 def _sections(base: Model) -> set[str]:
     """The sections of the configuration for the predictors of the base."""
-    sections = {section_of(layer, _joint(base.components)) for layer in base.layers}
-    has_pruner = isinstance(base.components.get(PARSER), SecondOrderParser)
-    return sections | ({"pruner"} if has_pruner else set())
+    sections = {section_of(layer, _joint(base)) for layer in base.layers}
+    is_second_order = isinstance(base.components.get(PARSER), SecondOrderParser)
+    return sections | ({PRUNER} if is_second_order else set())
 
 
 def _shown(value: Any) -> str:

@@ -20,63 +20,46 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, cast
 
 import numpy as np
 
-from egparse.config.joint_tags import section_of
 from egparse.config.reading import check_config, config_of_model
-from egparse.config.sections import LearningConfig, TrainConfig, WordLabelConfig
+from egparse.config.sections import TrainConfig, WordLabelConfig
+from egparse.config.tasks import section_of
 from egparse.errors import EgparseError
 from egparse.features.tag_dictionary import fixed_labels
 from egparse.features.vocabulary import Vocabulary
 from egparse.features.word_table import Columns
 from egparse.fitting.choose_learner import is_probabilistic, loss_of
-from egparse.fitting.optimise import Prepared
+from egparse.fitting.progress import silent
 from egparse.fitting.task import Part, fit
-from egparse.layers import LEMMAS, MORPHOLOGY, SUPERTAGS, TAG_LAYERS
+from egparse.layers import MORPHOLOGY, SPLITTER, SUPERTAGS
 from egparse.learners.dca import DCAState
-from egparse.parsing.arc_parser import Parser
-from egparse.parsing.arc_training import ArcParserTask, GoldHeads, choose_trees
-from egparse.parsing.second_order.parser import SecondOrderParser
-from egparse.parsing.second_order.training import SecondOrderTask, check_second_order
+from egparse.parsing.second_order.training import check_second_order
 from egparse.pipeline.components import LABELLER, PARSER, Components
 from egparse.pipeline.model import Model
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
-from egparse.sequences.labeller import Labeller
-from egparse.sequences.labelling import DevelopmentTrees, LabellerTask
-from egparse.sequences.lemmatiser import Lemmatiser
-from egparse.sequences.lemmatising import LemmaTask
 from egparse.sequences.tagger import Tagger
 from egparse.sequences.tagging import TaggerTask
-from egparse.storage.quantised_weights import quantise
+from egparse.sequences.task import SequenceTask
 from egparse.text.exceptions.table import read_exceptions
-from egparse.text.splitting.splitter import Splitter
-from egparse.text.splitting.training import SplitterTask
-from egparse.training.columns import build_columns, record_of_classes
-from egparse.training.columns_with_base import extend_columns, in_lower_case
-from egparse.training.text import splitter_parts
-from egparse.types import Ints, Mask
-
-Predictor = TypeVar("Predictor", bound=Tagger | Lemmatiser | Parser | SecondOrderParser | Labeller)
-Learning = TypeVar("Learning", bound=LearningConfig)
+from egparse.training.columns import (
+    build_columns,
+    extend_columns,
+    in_lower_case,
+    record_of_classes,
+)
+from egparse.training.corpus import Corpus, splitter_parts
+from egparse.training.tasks import PRUNER, TASKS, TEXT, TREES, Scene, part_of
 
 SAMPLE = 1000
 """Sentences that an empty parser's columns and candidates are chosen from; steps extend both."""
 
 STRENGTH = 3.0
 """The strength for a model that was trained to its end (docs/decisions/learning-in-steps.md)."""
-
-_NO_HEADS = np.empty(0, dtype=np.int32)
-
-
-class Learned(NamedTuple):
-    """A predictor after a step, and the loss of the sentences in nats, each at its visit."""
-
-    predictor: Any
-    loss: float
 
 
 class StepLearner:
@@ -93,14 +76,14 @@ class StepLearner:
             strength = STRENGTH if model.record.get("tasks") else 1.0
         self.origin, self.strength = model, strength
         self.config = check_config(model.config_table, "the model")
-        self.predictors = model.components
+        self.components = model.components
         self.steps = self.sentences = 0
         self._model: Model | None = model
 
     @property
     def layers(self) -> tuple[str, ...]:
         """The layers of the model."""
-        return self.predictors.layers
+        return self.components.layers
 
     @property
     def model(self) -> Model:
@@ -124,32 +107,25 @@ class StepLearner:
         if not batch or not chosen:
             return {}
         self._extend(batch, chosen)
-        columns = self.predictors.columns
-        words = columns.words([sentence.forms for sentence in batch])
-        part = Part(batch, columns.with_input(words, batch, self.layers))
-        losses: dict[str, float] = {}
-        morphology = self.predictors.get(MORPHOLOGY)
-        if morphology is not None:
-            found = morphology.predict(part.words)
-            if set(morphology.layers) & set(chosen):
-                losses |= self._tag_together(morphology, part, chosen)
-            for layer, tags in found.items():
-                part = part._replace(words=columns.with_tags(part.words, layer, tags))
-        for layer in TAG_LAYERS:
-            if layer in self.predictors:
-                tagger = self.predictors[layer]
-                tags = tagger.choose(part.words)
-                if layer in chosen:
-                    losses |= self._tag(layer, tagger, part)
-                part = part._replace(words=columns.with_tags(part.words, layer, tags))
-        if LEMMAS in chosen:
-            losses |= self._lemmatise(part)
-        if "heads" in chosen or "deprels" in chosen:
-            supertagger = self.predictors.get(SUPERTAGS)
-            if supertagger is not None:  # it stays as it was trained
-                tags = supertagger.choose(part.words)
-                part = part._replace(words=columns.with_tags(part.words, SUPERTAGS, tags))
-            losses |= self._parse(part, chosen)
+        scene, losses = self._scene(batch), dict[str, float]()
+        learns_trees = not TREES.isdisjoint(map(section_of, chosen))
+        for name in TASKS:
+            before = self._before(name)
+            if before is None or (name == SUPERTAGS and not learns_trees):
+                continue
+            # what later tasks read is predicted before the tagger learns
+            tags = {}
+            if isinstance(before, Tagger):
+                tags = before.in_layers(before.choose(scene.train.words))
+            wanted = [layer for layer in before.layers if layer in chosen]
+            loss = self._step(name, scene, chosen) if wanted else None
+            if loss is not None and name != PRUNER:
+                losses[wanted[0]] = loss
+            for layer, labels in tags.items():
+                words = scene.columns.with_tags(scene.train.words, layer, labels)
+                scene.train = scene.train._replace(words=words)
+        learned = (one for name, one in scene.learned.items() if name != PRUNER)
+        self.components = self.components.with_components(*learned)
         self.steps += 1
         self.sentences += len(batch)
         self._model = None
@@ -162,7 +138,7 @@ class StepLearner:
         Raises:
             EgparseError: a layer without labels in the model.
         """
-        columns = self.predictors.columns
+        columns = self.components.columns
         if layer not in columns.labels or layer not in self.layers:
             raise EgparseError(
                 f"expected a layer with labels of the model ({', '.join(self.layers)}), got "
@@ -175,12 +151,10 @@ class StepLearner:
             wanted = [f"{kind}-{label}" for label in labels for kind in kinds]
         new = [label for label in dict.fromkeys(wanted) if label not in known.values]
         if new:
-            extended = Vocabulary((*known.strings, *new))
-            labels_of = {**columns.labels, layer: extended}
-            self._set_columns(
+            self.components = self.components.over(
                 Columns(
                     columns.lexicon,
-                    labels_of,
+                    {**columns.labels, layer: Vocabulary((*known.strings, *new))},
                     columns.scheme,
                     columns.statistics,
                     columns.fine_tags,
@@ -189,196 +163,111 @@ class StepLearner:
             self._model = None
         return len(new) if layer != "spans" else len({label[2:] for label in new})
 
-    def _set_columns(self, columns: Columns) -> None:
-        self.predictors = self.predictors.over(columns)
-
     def _extend(self, batch: Sequence[Sentence], layers: Sequence[str]) -> None:
         """Make room for the words and labels of a batch."""
-        before = self.predictors.columns
+        before = self.components.columns
         columns = extend_columns(before, self.layers, batch, layers, self.config)
         if before.statistics is not None:  # those of its own words would give their entities away
             forms = in_lower_case(columns.lexicon.forms)
             columns.statistics = before.statistics.extended(None, forms)
-        self._set_columns(columns)
+        self.components = self.components.over(columns)
 
-    def _tag(self, layer: str, tagger: Tagger, part: Part) -> dict[str, float]:
-        part = _annotated(part, (layer,))
-        if not part.sentences:
-            return {}
-        settings = in_steps(getattr(self.config, layer), self.strength)
-        task = TaggerTask(
-            layer,
-            self.predictors.columns,
-            part,
-            _nothing(self.predictors.columns),
-            config=settings,
-            seed=self._seed,
-            base=tagger,
-            in_full=True,
-        )
-        learned = _step(task.prepare(), tagger)
-        self.predictors = self.predictors.with_components(learned.predictor)
-        return {layer: learned.loss}
+    def _before(self, name: str) -> Any:
+        """What a task goes on from; None if it has nothing to do with words, or is not there."""
+        if name == PRUNER:
+            return getattr(self.components.get(PARSER), "pruner", None)
+        return None if name in TEXT else self.components.get(name)
 
-    def _lemmatise(self, part: Part) -> dict[str, float]:
-        part, columns = _annotated(part, (LEMMAS,)), self.predictors.columns
-        if not part.sentences:
-            return {}
-        base = self.predictors[LEMMAS]
-        settings = in_steps(self.config.lemmas, self.strength)
-        nothing = _nothing(columns)
-        task = LemmaTask(
-            columns, part, nothing, config=settings, seed=self._seed, base=base, in_full=True
-        )
-        learned = _step(task.prepare(), base)
-        self.predictors = self.predictors.with_components(learned.predictor)
-        return {LEMMAS: learned.loss}
-
-    def _tag_together(self, tagger: Tagger, part: Part, chosen: Sequence[str]) -> dict[str, float]:
-        """Learn the layers of one tagger, and return their loss under the first chosen one.
-
-        Where a sentence lacks some of them, or they are not to be learned, it gets the best tags
-        beside those that it has.
+    def _scene(self, batch: Sequence[Sentence]) -> Scene:
+        """What the tasks of a batch are made of; the order of its sentences is another at each
+        step.
         """
-        chosen = [layer for layer in tagger.layers if layer in chosen]
+        columns, joint = self.components.columns, self.components.get(MORPHOLOGY)
+        layers_together = () if joint is None else joint.layers
+        parser = self.components.get(PARSER)
+        config = in_steps(self.config, self.layers, layers_together, self.strength)
+        corpus = Corpus(batch, [], self.layers)
+        return Scene(
+            corpus=corpus,
+            config=replace(config, seed=self.config.seed + self.steps),
+            columns=columns,
+            train=part_of(batch, columns, self.layers),
+            dev=part_of([], columns, self.layers),
+            base=self.components,
+            joint=layers_together,
+            in_full=True,
+            learned={} if parser is None else {PARSER: parser},
+        )
+
+    def _step(self, name: str, scene: Scene, chosen: Sequence[str]) -> float | None:
+        """One pass of a task over the sentences of a batch that it can learn from; returns their
+        loss, None if there are none. Probabilities keep their temperature.
+        """
+        if name == MORPHOLOGY:
+            part = self._completed(scene.train, chosen)
+        elif name in TREES:
+            part = _annotated(scene.train, ["heads", *({"deprels"} & set(chosen))])
+        else:
+            part = _annotated(scene.train, [name])
+        if not part.sentences:
+            return None
+        task = TASKS[name](replace(scene, train=part))
+        assert task is not None
+        prepared = task.prepare()
+        prepared.learner.iterate(prepared.state)
+        temperature = self._before(name).temperature
+        scene.learned[name] = prepared.current().with_temperature(temperature)
+        return float(cast(DCAState, prepared.state).tally.loss)
+
+    def _completed(self, part: Part, chosen: Sequence[str]) -> Part:
+        """The sentences with values of some chosen layers of the joint tagger. Where a sentence
+        lacks others of its layers, or they are not to be learned, it gets the best tags beside
+        those that it has.
+        """
+        tagger, columns = self.components[MORPHOLOGY], self.components.columns
         has = {
             layer: np.array([layer in chosen and _has(one, layer) for one in part.sentences])
             for layer in tagger.layers
         }
         some = np.logical_or.reduce(list(has.values()))
-        if not some.any():
-            return {}
-        part, columns = part.select(some).part, self.predictors.columns
-        lengths = np.diff(part.words.starts)
-        labels = {
-            layer: np.where(
-                np.repeat(own[some], lengths), columns.label_numbers(part.sentences, layer), -1
-            )
-            for layer, own in has.items()
-        }
-        if not all(own[some].all() for own in has.values()):
-            fixed = {
-                layer: fixed_labels(own, len(columns.labels[layer]))
-                for layer, own in labels.items()
-            }
-            part = part._replace(sentences=self._completed(part, tagger.predict(part.words, fixed)))
-            labels = {one: columns.label_numbers(part.sentences, one) for one in tagger.layers}
-        assert tagger.combinations is not None
-        combinations = tagger.combinations.extended(labels)
-        base = tagger.over(columns, combinations)
-        task = TaggerTask(
-            MORPHOLOGY,
-            columns,
-            part,
-            _nothing(columns),
-            combinations,
-            config=in_steps(self.config.morphology, self.strength),
-            seed=self._seed,
-            base=base,
-            in_full=True,
-        )
-        learned = _step(task.prepare(), base)
-        self.predictors = self.predictors.with_components(learned.predictor)
-        return {chosen[0]: learned.loss}
-
-    def _completed(self, part: Part, labels: Mapping[str, Ints]) -> list[Sentence]:
-        """The sentences with the labels of some layers of tags."""
-        known = self.predictors.columns.labels
-        bounds = list(itertools.pairwise(part.words.starts.tolist()))
+        part, lengths = part.select(some).part, np.diff(part.words.starts)[some]
+        if all(own[some].all() for own in has.values()):
+            return part
+        fixed = {}
+        for layer, own in has.items():
+            labels = columns.label_numbers(part.sentences, layer)
+            labels = np.where(np.repeat(own[some], lengths), labels, -1)
+            fixed[layer] = fixed_labels(labels, len(columns.labels[layer]))
+        found = tagger.predict(part.words, fixed)
+        known, bounds = columns.labels, list(itertools.pairwise(part.words.starts.tolist()))
         strings = {
             layer: [known[layer].strings[tag] if tag >= 0 else MISSING for tag in tags.tolist()]
-            for layer, tags in labels.items()
+            for layer, tags in found.items()
         }
-        return [
+        sentences = [
             sentence.with_layers(**{layer: tuple(own[a:b]) for layer, own in strings.items()})
             for sentence, (a, b) in zip(part.sentences, bounds, strict=True)
         ]
-
-    def _parse(self, part: Part, layers: Sequence[str]) -> dict[str, float]:
-        parser = self.predictors[PARSER]
-        part = _annotated(part, ["heads", "deprels"] if "deprels" in layers else ["heads"])
-        if not part.sentences:
-            return {}
-        losses = {}
-        heads = _gold_heads(part)
-        if "heads" in layers:
-            learned = self._attach(parser, part, heads)
-            self.predictors = self.predictors.with_components(learned.predictor)
-            losses["heads"] = learned.loss
-        labeller = self.predictors.get(LABELLER)
-        if "deprels" in layers and labeller is not None:
-            settings = in_steps(self.config.labeller, self.strength)
-            task = _labeller_task(
-                self.predictors.columns, part, heads, settings, self._seed, labeller
-            )
-            learned = _step(task.prepare(), labeller)
-            self.predictors = self.predictors.with_components(learned.predictor)
-            losses["deprels"] = learned.loss
-        return losses
-
-    def _attach(self, parser: Parser | SecondOrderParser, part: Part, heads: GoldHeads) -> Learned:
-        if isinstance(parser, Parser):
-            arcs = self._arc_task(part, heads, parser)
-            return _step(arcs.prepare(), parser)
-        pruning = self._arc_task(part, heads, parser.pruner)
-        pruning = replace(pruning, pruner=in_steps(self.config.pruner, self.strength))
-        pruner = _step(pruning.prepare(), parser.pruner).predictor
-        task = SecondOrderTask(
-            part,
-            _nothing(self.predictors.columns),
-            heads,
-            pruner,
-            self.config.pruner,
-            in_steps(self.config.parser, self.strength),
-            self._seed,
-            parser,
-            in_full=True,
-        )
-        return _step(task.prepare(), parser)
-
-    def _arc_task(self, part: Part, heads: GoldHeads, base: Parser) -> ArcParserTask:
-        return ArcParserTask(
-            self.predictors.columns,
-            part,
-            _nothing(self.predictors.columns),
-            heads,
-            in_steps(self.config.parser, self.strength),
-            base.trees,
-            self._seed,
-            base=base,
-            in_full=True,
-        )
-
-    @property
-    def _seed(self) -> int:
-        """Another order of the sentences at each step."""
-        return self.config.seed + self.steps
+        return part._replace(sentences=sentences)
 
     def _as_stored(self) -> Model:
         """The model with weights as a model file holds them."""
-        present, before, config = self.predictors, self.origin.components, self.config
-        columns, parser, labeller = present.columns, present.get(PARSER), present.get(LABELLER)
-        stored = [
-            present[name].reduced(getattr(config, name), columns)
-            for name in (MORPHOLOGY, *TAG_LAYERS, LEMMAS)
-            if present.get(name) is not before.get(name)
+        columns, before = self.components.columns, self.origin.components
+        changed = [
+            one.reduced(getattr(self.config, one.name), columns)
+            for one in self.components
+            if one.name in (PARSER, LABELLER) or one is not before.get(one.name)
         ]
-        if labeller is not None:
-            labeller = labeller.reduced(config.labeller)
-        if isinstance(parser, SecondOrderParser):
-            pruner = replace(parser.pruner, weights=quantise(parser.pruner.weights))
-            parser = replace(parser, pruner=pruner, weights=quantise(parser.weights))
-        elif parser is not None:
-            parser = replace(parser, weights=quantise(parser.weights))
-        record = {**self.origin.record}
-        earlier = record.get("steps") or {}
-        record["steps"] = {
+        earlier = self.origin.record.get("steps") or {}
+        steps = {
             "batches": int(earlier.get("batches", 0)) + self.steps,
             "sentences": int(earlier.get("sentences", 0)) + self.sentences,
         }
-        changed = [one for one in (parser, labeller) if one is not None]
-        components = present.with_components(*stored, *changed)
-        return replace(self.origin, components=components, record=record)
+        return replace(
+            self.origin,
+            components=self.components.with_components(*changed),
+            record={**self.origin.record, "steps": steps},
+        )
 
 
 def untrained_model(
@@ -392,154 +281,81 @@ def untrained_model(
     """
     batch = [sentence for sentence in sentences if len(sentence)]
     columns = build_columns(batch, layers, config)
-    words = columns.words([sentence.forms for sentence in batch])
-    part = Part(batch, columns.with_input(words, batch, layers))
-    nothing = _nothing(columns)
-    taggers: dict[str, Tagger] = {}
-    for layer in TAG_LAYERS:
-        if layer in layers:
-            settings = in_steps(getattr(config, layer))
-            task = TaggerTask(
-                layer, columns, part, nothing, config=settings, seed=config.seed, in_full=True
-            )
-            taggers[layer] = task.as_stored(task.prepare().current())
-            part = part._replace(words=columns.with_tags(part.words, layer, task.gold))
-    lemmatiser: Lemmatiser | None = None
-    if LEMMAS in layers:
-        lemmas = in_steps(config.lemmas)
-        of_lemmas = LemmaTask(columns, part, nothing, config=lemmas, seed=config.seed, in_full=True)
-        lemmatiser = of_lemmas.as_stored(of_lemmas.prepare().current())
-    parser: Parser | SecondOrderParser | None = None
-    labeller: Labeller | None = None
-    if "heads" in layers:
-        sample = part.select(np.arange(len(batch)) < SAMPLE).part
-        parser = _untrained_parser(columns, sample, _gold_heads(part), config)
-        if "deprels" in layers:
-            labels = _labeller_task(
-                columns,
-                sample,
-                _gold_heads(sample),
-                in_steps(config.labeller),
-                config.seed,
-                None,
-            )
-            labeller = labels.as_stored(labels.prepare().current())
-    probabilistic = [
-        layer for layer in layers if is_probabilistic(in_steps(getattr(config, section_of(layer))))
-    ]
+    corpus = Corpus(batch, [], tuple(layers), splitter_parts(batch, None, config))
+    steps = in_steps(config, layers)
+    scene = Scene(
+        corpus=corpus,
+        config=steps,
+        columns=columns,
+        train=part_of(batch, columns, corpus.layers),
+        dev=part_of([], columns, corpus.layers),
+        in_full=True,
+    )
+    if scene.heads is not None and config.parser.order == 2:
+        check_second_order(config.parser, scene.trees, columns)
+    for name, make in TASKS.items():
+        if name == PRUNER:  # steps extend the columns and candidates of parsers
+            sample = scene.train.select(np.arange(len(batch)) < SAMPLE).part
+            trees = scene.trees if scene.heads is not None else None
+            scene = replace(scene, train=sample, kind_of_trees=trees)
+        task = make(scene) if name == SPLITTER or name not in TEXT else None
+        if name == SPLITTER and task is not None:
+            scene.learned[name] = fit(task, silent).predictor
+        elif task is not None:
+            predictor = task.prepare().current()
+            if isinstance(task, SequenceTask):
+                predictor = task.as_stored(predictor)
+            scene.learned[name] = predictor
+            if isinstance(task, TaggerTask):
+                words = columns.with_tags(scene.train.words, name, task.gold)
+                scene.train = scene.train._replace(words=words)
+    probabilistic = (one for one in layers if is_probabilistic(getattr(steps, section_of(one))))
     alone = replace(config.morphology, joint="never")
     config = replace(config, layers=tuple(layers), morphology=alone)
     record = {"sentences": 0, "words": 0, "seed": config.seed, "tasks": {}}
-    record |= record_of_classes(columns)
-    splitter = _splitter(batch, config, columns)
-    components = (*taggers.values(), lemmatiser, parser, labeller, splitter)
     return Model(
-        Components.of(columns, components),
+        Components.of(columns, (one for name, one in scene.learned.items() if name != PRUNER)),
         config.language,
-        record,
+        record | record_of_classes(columns),
         config_of_model(config),
         tuple(probabilistic),
         exceptions=read_exceptions(config.exceptions, config.language),
     )
 
 
-def _untrained_parser(
-    columns: Columns, sample: Part, heads: GoldHeads, config: TrainConfig
-) -> Parser | SecondOrderParser:
-    trees = choose_trees(heads.train, config.parser)
-    of_sample, nothing = _gold_heads(sample), _nothing(columns)
-    settings = in_steps(config.parser)
-    arcs = ArcParserTask(
-        columns, sample, nothing, of_sample, settings, trees, config.seed, in_full=True
-    )
-    if config.parser.order == 1:
-        return arcs.prepare().current()
-    check_second_order(config.parser, trees, columns)
-    pruner = replace(arcs, pruner=in_steps(config.pruner)).prepare().current()
-    task = SecondOrderTask(
-        sample, nothing, of_sample, pruner, config.pruner, settings, config.seed, in_full=True
-    )
-    return task.prepare().current()
-
-
-def _splitter(
-    sentences: Sequence[Sentence], config: TrainConfig, columns: Columns
-) -> Splitter | None:
-    parts = splitter_parts(sentences, None, config)
-    if parts is None:
-        return None
-    task = SplitterTask(parts, columns.class_tables, config=config.splitter, seed=config.seed)
-    return fit(task, lambda event: None).predictor
-
-
-def in_steps(config: Learning, strength: float = 1.0) -> Learning:
-    """The settings of a task for a step: the same loss, minimised by dual coordinate ascent without
-    averaging, over all attributes of the batch, however rare.
+def in_steps(
+    config: TrainConfig, layers: Sequence[str], joint: Sequence[str] = (), strength: float = 1.0
+) -> TrainConfig:
+    """The settings for a step of the tasks of some layers, ``joint`` ones together: the same loss,
+    minimised by dual coordinate ascent without averaging, over all attributes of the batch, however
+    rare.
 
     The loss of the perceptron, which has no minimum to approach, becomes that of the max-margin
     Markov network.
     """
-    beta, gamma = loss_of(config)
-    if math.isinf(beta) and not gamma:
-        gamma = 1.0
-    changes: dict[str, Any] = {
-        "learner": "dca",
-        "c": strength * config.c,
-        "options": {"averaged": False},
-        "loss": "auto",
-        "beta": beta,
-        "gamma": gamma,
-    }
-    if isinstance(config, WordLabelConfig):
-        changes["min_count"] = 1
-    return replace(config, **changes)
-
-
-def _labeller_task(
-    columns: Columns,
-    part: Part,
-    heads: GoldHeads,
-    settings: Any,
-    seed: int,
-    base: Labeller | None,
-) -> LabellerTask:
-    return LabellerTask(
-        columns,
-        part,
-        np.concatenate([*heads.train, _NO_HEADS]),
-        _nothing(columns),
-        DevelopmentTrees(_NO_HEADS, _NO_HEADS),
-        False,
-        config=settings,
-        seed=seed,
-        base=base,
-        in_full=True,
-    )
-
-
-def _step(prepared: Prepared[Predictor], before: Predictor) -> Learned:
-    """One pass over the batch; probabilities keep their temperature."""
-    prepared.learner.iterate(prepared.state)
-    loss = cast(DCAState, prepared.state).tally.loss
-    after = prepared.current().with_temperature(before.temperature)
-    return Learned(after, float(loss))
-
-
-def _nothing(columns: Columns) -> Part:
-    """A part without sentences."""
-    return Part([], columns.words([]))
-
-
-def _gold_heads(part: Part) -> GoldHeads:
-    heads = [np.array(sentence.heads, dtype=np.int32) for sentence in part.sentences]
-    return GoldHeads(heads, _NO_HEADS, False)
+    sections = {section_of(layer, joint) for layer in layers}
+    changed = {}
+    for section in sections | ({PRUNER} if PARSER in sections else set()):
+        learning = getattr(config, section)
+        beta, gamma = loss_of(learning)
+        if math.isinf(beta) and not gamma:
+            gamma = 1.0
+        changed[section] = replace(
+            learning,
+            learner="dca",
+            c=strength * learning.c,
+            options={"averaged": False},
+            loss="auto",
+            beta=beta,
+            gamma=gamma,
+            **({"min_count": 1} if isinstance(learning, WordLabelConfig) else {}),
+        )
+    return replace(config, **changed)
 
 
 def _annotated(part: Part, layers: Sequence[str]) -> Part:
     """The sentences of a part with a value of some layers for every word."""
-    chosen: Mask = np.array(
-        [all(_has(sentence, layer) for layer in layers) for sentence in part.sentences], dtype=bool
-    )
+    chosen = np.array([all(_has(one, layer) for layer in layers) for one in part.sentences], bool)
     return part if chosen.all() else part.select(chosen).part
 
 

@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
-from egparse.config.joint_tags import section_of
 from egparse.config.sections import TrainConfig
+from egparse.config.tasks import section_of
 from egparse.errors import ConfigError, EgparseError
 from egparse.fitting import interruption
 from egparse.fitting.choose_learner import loss_name
@@ -28,8 +28,6 @@ from egparse.layers import (
     LEMMAS,
     MORPHOLOGY,
     SPLITTER,
-    SUPERTAGS,
-    TAG_LAYERS,
     TOKENISER,
     WORD_TAGS,
 )
@@ -38,15 +36,10 @@ from egparse.learners.eg.path import PathConfig, PathPoint, follow
 from egparse.learners.registry import LEARNERS
 from egparse.sentences import Sentence
 from egparse.training.checks import check_settings, with_language
-from egparse.training.columns import named_columns
-from egparse.training.division import divide, layers_to_train
+from egparse.training.corpus import divide
 from egparse.training.run import Run, prepared_run
-from egparse.training.text import (
-    expander_task,
-    learns_multiword_tokens,
-    learns_tokens,
-    tokeniser_task,
-)
+from egparse.training.tasks import TASKS as RUN_TASKS
+from egparse.training.tasks import TEXT
 
 Predictor = TypeVar("Predictor", bound=Calibrated)
 
@@ -193,7 +186,7 @@ def tune(
         and set(WORD_TAGS) & set(paths)
     ):
         config = replace(config, morphology=replace(config.morphology, joint="never"))
-    corpus = divide(sentences, dev, config, layers_to_train)
+    corpus = divide(sentences, dev, config)
     run = prepared_run(corpus, config, listener)
     _check_tasks(run, paths)
     tuning = _Tuning(run, paths, listener)
@@ -222,16 +215,10 @@ def _check_tasks(run: Run, paths: Mapping[str, PathConfig]) -> None:
         possible.discard("labeller")
     elif config.parser.order == 2:
         possible.add("pruner")
-    if corpus.paragraphs is not None:
-        possible.add(SPLITTER)
-    if learns_tokens(corpus.train, config):
-        tokeniser = tokeniser_task(corpus.train, corpus.dev, config)
-        if tokeniser.without_model() is None:
-            possible.add(TOKENISER)
-    if learns_multiword_tokens(corpus.train, config):
-        expander = expander_task(corpus.train, corpus.dev, config)
-        if expander.without_model() is None:
-            possible.add(EXPANDER)
+    for name in TEXT:
+        of_text = RUN_TASKS[name](run)
+        if of_text is not None and of_text.without_model() is None:
+            possible.add(name)
     listed = ", ".join(task for task in TASKS if task in possible) or "none"
     if "pruner" in paths and "parser" in possible and config.parser.order == 1:
         raise EgparseError("pruner: a parser of order 1 has no pruner")
@@ -261,34 +248,18 @@ class _Tuning:
         paths: Mapping[str, PathConfig],
         listener: Listener,
     ) -> None:
-        self._layers, self._config, self._joint = run.corpus.layers, run.config, run.joint
         self._paths, self._listener = paths, listener
-        self._seen = self._seen_by_paths()
+        self._needed: set[str] = set()  # directly or indirectly by a task with a path
+        for name in reversed(list(RUN_TASKS)):
+            if run.is_read(name, self._needed.union(paths)):
+                self._needed.add(name)
         self.tuned: list[TunedTask] = []
 
     def __call__(self, task: Task[Predictor]) -> Best[Predictor] | None:
         """Follow the path of a task, and train it where a later task needs its predictions."""
         if task.name in self._paths:
             self._walk(task)
-        return fit(task, self._listener) if task.name in self._seen else None
-
-    def _seen_by_paths(self) -> set[str]:
-        """The tasks whose predictions a task with a path needs, directly or indirectly."""
-        seen: set[str] = set()
-        after = {"pruner": ("parser", "labeller"), "parser": ("labeller",)}
-        for name, readers in after.items():
-            if any(reader in self._paths for reader in readers):
-                seen.add(name)
-        trees = bool({"pruner", "parser", "labeller"} & set(self._paths))
-        if trees:
-            seen.add(SUPERTAGS)
-        alone = [one for one in TAG_LAYERS if one in self._layers and one not in self._joint]
-        for layer in reversed([*self._joint, *alone]):
-            later = alone[alone.index(layer) + 1 :] if layer in alone else alone
-            see = [one for one in (*later, LEMMAS) if one in self._paths or one in seen]
-            if (trees and layer != "spans") or layer in named_columns(see, self._config):
-                seen.add(section_of(layer, self._joint))
-        return seen
+        return fit(task, self._listener) if task.name in self._needed else None
 
     def _walk(self, task: Task[Predictor]) -> None:
         """Follow the path of one task and score each point."""

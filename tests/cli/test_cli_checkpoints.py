@@ -96,6 +96,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     return made
 
 
+@pytest.mark.nightly
 def test_a_run_that_is_killed_in_each_of_its_tasks_makes_the_same_model(runs: Runs) -> None:
     for name, count in [
         ("tokeniser", 1),

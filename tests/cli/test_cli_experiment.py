@@ -13,6 +13,7 @@ from egparse.cli.completion import EXPERIMENTS as NAMES
 from egparse.errors import ConfigError
 
 
+@pytest.mark.nightly
 def test_a_quick_experiment_writes_its_files_and_shows_its_tables(tmp_path: Path) -> None:
     done = run_process(
         "experiment", "multiclass", "--quick", "--iterations", 2, "--c", 5, "--output", tmp_path

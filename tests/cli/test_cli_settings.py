@@ -15,9 +15,8 @@ from cli.program import COMMAND, ENVIRONMENT, ROOT, complaint
 from cli.program import run_process as run
 
 from egparse.cli.commands import train, tune
-from egparse.config.listing import settings, settings_as_toml
 from egparse.config.reading import load_config
-from egparse.config.sections import TrainConfig
+from egparse.config.sections import TrainConfig, settings, settings_as_toml
 
 
 def wide(*arguments: str, columns: int = 100) -> str:

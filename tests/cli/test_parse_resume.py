@@ -139,6 +139,7 @@ main()
 """
 
 
+@pytest.mark.nightly
 def test_a_run_that_is_killed_anywhere_is_finished_to_the_same_bytes(
     trained: Trained, tmp_path: Path
 ) -> None:

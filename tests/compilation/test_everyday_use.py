@@ -57,7 +57,7 @@ def test_training_and_annotating_need_no_other_kernels(tmp_path: Path) -> None:
     assert [line for line in (trained + annotated).splitlines() if "not in the list" in line] == []
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["en_ewt", "fr_sequoia"])
 def test_predictions_are_those_of_kernels_that_numba_compiles(name: str) -> None:
     corpus = UD / f"{name}-ud-test.conllu"

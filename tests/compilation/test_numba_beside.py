@@ -33,7 +33,10 @@ print("equal")
 """
 
 
-@pytest.mark.parametrize("order", [("kernel", "numba"), ("numba", "kernel")])
+@pytest.mark.parametrize(
+    "order",
+    [("kernel", "numba"), pytest.param(("numba", "kernel"), marks=pytest.mark.nightly)],
+)
 def test_either_may_come_first(order: tuple[str, str], tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, *order],

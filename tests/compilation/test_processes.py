@@ -146,6 +146,7 @@ def test_changed_sources_are_compiled_anew(trial: Trial) -> None:
     assert changed == "18.0 3.0\n3 True\n"
 
 
+@pytest.mark.nightly
 def test_kernels_that_are_called_are_compiled_anew_if_they_are_gone(trial: Trial) -> None:
     """``add_times`` has a file of its own."""
     trial.run()
@@ -161,6 +162,7 @@ def test_kernels_that_are_called_are_compiled_anew_if_they_are_gone(trial: Trial
     assert trial.run() == FOUND
 
 
+@pytest.mark.nightly
 def test_a_changed_class_of_arguments_is_compiled_anew(trial: Trial) -> None:
     """The module of the kernel does not import it, and the types are what they were."""
     trial.run()
@@ -172,6 +174,7 @@ def test_a_changed_class_of_arguments_is_compiled_anew(trial: Trial) -> None:
     assert changed == f"{RESULTS}\n1 True\n"
 
 
+@pytest.mark.nightly
 def test_sources_that_change_after_they_were_imported_are_not_taken_for_those(
     trial: Trial,
 ) -> None:
@@ -184,6 +187,7 @@ def test_sources_that_change_after_they_were_imported_are_not_taken_for_those(
     assert changed == "18.0 3.0\n3 True\n"
 
 
+@pytest.mark.nightly
 def test_modules_that_are_loaded_anew_have_new_code(trial: Trial) -> None:
     """As by those who edit the package while an interpreter runs."""
     trial.run()
@@ -216,7 +220,7 @@ def test_kernels_that_cannot_be_written_are_used_all_the_same(trial: Trial) -> N
     assert [trial.run(), trial.run()] == [COMPILED, FOUND]
 
 
-@pytest.mark.parametrize("kind", ["no folder", "a file"])
+@pytest.mark.parametrize("kind", [pytest.param("no folder", marks=pytest.mark.nightly), "a file"])
 def test_without_a_place_for_kernels_each_process_compiles(trial: Trial, kind: str) -> None:
     """As in a container with a read-only installation and no home."""
     place = Path("/proc/none") if kind == "no folder" else trial.kernels

@@ -45,7 +45,7 @@ def corpora(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, id=name_of(page), marks=[pytest.mark.slow] * (name_of(page) in SLOW))
+        pytest.param(page, id=name_of(page), marks=[pytest.mark.nightly] * (name_of(page) in SLOW))
         for page in PAGES
         if examples_of(page)
     ],

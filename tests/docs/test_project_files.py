@@ -30,10 +30,10 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("path", CONFIGURATIONS, ids=name_of)
-def test_configurations_are_valid_yaml(path: Path) -> None:
+def test_configurations_are_valid_yaml() -> None:
     yaml = pytest.importorskip("yaml", reason="PyYAML comes with the extra docs")
-    assert isinstance(yaml.safe_load(path.read_text(encoding="utf-8")), dict)
+    loaded = {path: yaml.safe_load(path.read_text(encoding="utf-8")) for path in CONFIGURATIONS}
+    assert [name_of(path) for path, value in loaded.items() if not isinstance(value, dict)] == []
 
 
 def test_the_citation_is_of_this_version() -> None:
@@ -55,19 +55,28 @@ def test_ci_covers_what_the_package_promises() -> None:
     assert all(re.fullmatch(r"[\w-]+/[\w-]+@v\d+", action) for action in used)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_links_between_files_lead_somewhere(page: Path) -> None:
-    text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
-    targets = [target for target in LINK.findall(text) if not re.match(r"[a-z]+:", target)]
-    assert [target for target in targets if not (page.parent / target).exists()] == []
+def prose_of(page: Path) -> str:
+    """A page without its blocks of code."""
+    return re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_prose_is_not_wide(page: Path) -> None:
+def test_links_between_files_lead_somewhere() -> None:
+    assert [
+        f"{name_of(page)}: {target}"
+        for page in PAGES
+        for target in LINK.findall(prose_of(page))
+        if not re.match(r"[a-z]+:", target) and not (page.parent / target).exists()
+    ] == []
+
+
+def test_prose_is_not_wide() -> None:
     """Tables and blocks of code are as wide as they have to be."""
-    text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
-    wide = [line for line in text.splitlines() if len(line) > MAX_WIDTH and line[:1] not in "|!"]
-    assert wide == []
+    assert [
+        f"{name_of(page)}: {line}"
+        for page in PAGES
+        for line in prose_of(page).splitlines()
+        if len(line) > MAX_WIDTH and line[:1] not in "|!"
+    ] == []
 
 
 def test_the_readme_is_short() -> None:
@@ -94,11 +103,12 @@ def test_every_key_of_a_probability_is_explained() -> None:
     assert {layer.probability_key for layer in LAYERS.values()} <= {*re.findall(r"`(\w+)`", page)}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_files_that_are_named_exist(page: Path) -> None:
+def test_files_that_are_named_exist() -> None:
     """A file of the code is named by its path in the repository or in the package."""
-    text = page.read_text(encoding="utf-8")
-    paths = {path for path in CODE.findall(text) if not path.endswith("mine.py")}
-    homes = (ROOT, ROOT / "egparse", page.parent)
-    missing = [path for path in paths if not any((home / path).exists() for home in homes)]
-    assert sorted(missing) == []
+    assert [
+        f"{name_of(page)}: {path}"
+        for page in PAGES
+        for path in sorted({*CODE.findall(page.read_text(encoding="utf-8"))})
+        if not path.endswith("mine.py")
+        and not any((home / path).exists() for home in (ROOT, ROOT / "egparse", page.parent))
+    ] == []

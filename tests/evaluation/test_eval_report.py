@@ -14,12 +14,12 @@ from lines_run import lines_run
 
 from egparse.errors import EgparseError
 from egparse.evaluation.bootstrap import Units
-from egparse.evaluation.evaluate_model import evaluate_model
 from egparse.evaluation.report import (
     METRICS,
     aligned_accuracy,
     annotated_layers,
     evaluate,
+    evaluate_model,
     report_as_json,
 )
 from egparse.evaluation.scores import total

@@ -16,8 +16,8 @@ from lines_run import lines_run
 from properties import examples
 
 from egparse.errors import EgparseError
+from egparse.evaluation.scores import CONTENT_DEPRELS, FUNCTIONAL_DEPRELS, UNIVERSAL_FEATURES
 from egparse.evaluation.ud import SEGMENTATION_METRICS, UDScores, score, score_aligned
-from egparse.evaluation.universal import CONTENT_DEPRELS, FUNCTIONAL_DEPRELS, UNIVERSAL_FEATURES
 from egparse.sentences import Sentence, Source
 
 WORD_METRICS = ("UPOS", "XPOS", "UFeats", "AllTags", "Lemmas", "UAS", "LAS", "CLAS", "MLAS", "BLEX")

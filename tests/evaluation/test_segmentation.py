@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from egparse.evaluation.segmentation import segment_counts, sentence_counts
+from egparse.evaluation.scores import segment_counts, sentence_counts
 
 LENGTH = 12
 CUTS = st.sets(st.integers(1, LENGTH - 1)).map(lambda cuts: [0, *sorted(cuts), LENGTH])

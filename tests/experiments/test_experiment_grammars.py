@@ -36,6 +36,7 @@ def changed(**numbers: Any) -> Results:
     return measured()._replace(numbers={**measured().numbers, **numbers})
 
 
+@pytest.mark.nightly
 def test_all_parts_of_the_experiment_are_measured() -> None:
     results = measured()
     assert set(results.comparisons) == {LOG_LINEAR, MARGIN, RULES}
@@ -74,6 +75,7 @@ def test_time_has_to_be_cubic() -> None:
         assert verdict(changed(speed=rows), text) == expected
 
 
+@pytest.mark.nightly
 def test_a_file_in_brackets_takes_the_place_of_the_treebank(tmp_path: Path) -> None:
     trees = [phrase_tree(sentence) for sentence in sample("train")[:90]]
     (tmp_path / "trees.mrg").write_text("\n".join(map(str, trees)), encoding="utf-8")

@@ -192,6 +192,7 @@ def test_a_table_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -
         classify(tagging())
 
 
+@pytest.mark.nightly
 def test_every_learner_starts_alike_and_falls_to_the_optimum(results: Results) -> None:
     found = maxent_races.runs(results)
     assert [own.task for own in found] == ["Tags", "Chunks", "Chunks"]

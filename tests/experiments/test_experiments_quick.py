@@ -24,18 +24,28 @@ from egparse.experiments.report.results import read_results
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 
 
-@pytest.fixture(scope="module")
-def all_done(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Done]:
-    """``egparse experiment all --quick --seed 3``."""
-    return {
-        own.name: own
-        for own in experiment("all", tmp_path_factory.mktemp("all") / "new", quick=True, seed=3)
-    }
+FAST = "losses"
+"""The experiment that the fast suite runs; the others run nightly."""
 
 
-@pytest.fixture(params=EXPERIMENTS)
-def done(request: pytest.FixtureRequest, all_done: dict[str, Done]) -> Done:
-    return all_done[request.param]
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(name, marks=() if name == FAST else pytest.mark.nightly)
+        for name in EXPERIMENTS
+    ],
+)
+def done(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Done:
+    """``egparse experiment NAME --quick --seed 3``."""
+    folder = tmp_path_factory.mktemp(request.param) / "new"
+    [done] = experiment(request.param, folder, quick=True, seed=3)
+    return done
+
+
+@pytest.mark.nightly
+def test_all_experiments_run_one_after_the_other(tmp_path: Path) -> None:
+    done = experiment("all", tmp_path / "new", quick=True, seed=3)
+    assert [each.name for each in done] == [*EXPERIMENTS]
 
 
 def refused(constant: str) -> Any:
@@ -161,6 +171,7 @@ def test_a_seed_fixes_every_number_but_time() -> None:
     assert numbers(1) == numbers(1) != numbers(2)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["parsing", "dca"])
 def test_generated_sentences_do_where_there_is_no_corpus(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -171,6 +182,7 @@ def test_generated_sentences_do_where_there_is_no_corpus(
     assert all(curve.points for found in results.comparisons.values() for curve in found.curves)
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not DATA.is_dir(), reason="the development corpora are not here")
 @pytest.mark.parametrize("name", ["multiclass", "parsing"])
 def test_a_quick_run_takes_slices_of_the_data_that_it_is_given(name: str) -> None:

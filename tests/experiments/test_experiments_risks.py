@@ -162,6 +162,7 @@ def test_risks_are_measured_with_and_without_a_test_part() -> None:
     ]
 
 
+@pytest.mark.nightly
 def test_the_table_of_losses_shows_risks_in_their_order() -> None:
     request = Request(quick=True, iterations=2, constants=(1.0,))
     outcome = loss_grid.report(loss_grid.measure(request))

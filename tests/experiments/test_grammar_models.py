@@ -154,6 +154,7 @@ def test_the_mean_of_drawn_trees_is_the_entropy() -> None:
     assert lengths.mean() == pytest.approx(expected, abs=5 * lengths.std() / math.sqrt(len(trees)))
 
 
+@pytest.mark.nightly
 def test_estimates_approach_the_truth() -> None:
     truth = random_pcfg(2)
     assert divergence(truth, truth) == pytest.approx(0.0, abs=1e-9)

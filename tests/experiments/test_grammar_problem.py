@@ -137,6 +137,7 @@ def trained(
     return found
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("anchored", [True, False])
 def test_log_linear_learners_find_the_same_optimum(anchored: bool) -> None:
     own = problem(anchored)

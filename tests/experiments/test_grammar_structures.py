@@ -110,7 +110,8 @@ def test_a_forest_agrees_with_enumeration(sentence: Sentence, seed: int, kind: s
     parts = parts_of(sentence.rules, forest)
     scores = draw_scores(len(parts), seed, kind)
     by_part = dict(zip(parts, scores.tolist(), strict=True))
-    facts = parse_facts(parses_of(sentence), by_part.__getitem__)
+    parses = parses_of(sentence)
+    facts = parse_facts(parses, by_part.__getitem__)
     near = score_rounding(scores, 12, 12 * max(1, len(parts)))
 
     log_z, marginals = forest_inference.marginals(forest, scores)
@@ -122,9 +123,10 @@ def test_a_forest_agrees_with_enumeration(sentence: Sentence, seed: int, kind: s
     found = forest_inference.k_best(forest, scores, k)
     assert [each.score for each in found] == pytest.approx(facts.ranked[:k], abs=near)
     assert len({each.parts.tobytes() for each in found}) == len(found)
+    as_sets = {frozenset(parse) for parse in parses}
     for each in [best, *found] if facts.ranked else []:
         chosen = tuple(part for part, on in zip(parts, each.parts, strict=True) if on)
-        assert set(chosen) in [set(parse) for parse in parses_of(sentence)]
+        assert frozenset(chosen) in as_sets
         assert parse_score(chosen, by_part.__getitem__) == pytest.approx(each.score, abs=near)
     assert best.score == (pytest.approx(facts.ranked[0], abs=near) if facts.ranked else -math.inf)
     assert bool(best.parts.any()) == bool(facts.ranked)

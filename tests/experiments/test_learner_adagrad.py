@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from learners.enumerated import PROVEN, log_linear_optimum, max_margin_optimum, random_problem
 from learners.passes import passes
-from learners.slices import SLICES
+from learners.slices import EACH, SLICES
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.learners.adagrad import AdaGrad, AdaGradConfig
@@ -72,7 +72,7 @@ def test_steps_are_those_of_the_paper(loss: Loss, averaged: bool, batch: int) ->
     np.testing.assert_allclose(problem.v, w, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", list(SLICES))
+@pytest.mark.parametrize("name", EACH)
 def test_structures_improve(name: str) -> None:
     problem = SLICES[name]()
     learner = build("adagrad", problem, LearnerConfig(c=3.0))

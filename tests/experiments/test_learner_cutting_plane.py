@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from learners.calls import count_calls
 from learners.enumerated import PROVEN, EnumeratedProblem, max_margin_optimum, random_problem
-from learners.slices import SLICES
+from learners.slices import EACH, SLICES
 from properties import examples
 from scipy.optimize import minimize
 from tolerances import DOUBLE, SINGLE, rounding
@@ -132,7 +132,7 @@ def test_planes_without_a_share_are_dropped_and_nothing_is_lost() -> None:
 
 
 @pytest.mark.compiled_only
-@pytest.mark.parametrize("slice_name", list(SLICES))
+@pytest.mark.parametrize("slice_name", EACH)
 def test_agreement_with_exponentiated_gradient_on_sentences(slice_name: str) -> None:
     config = LearnerConfig(**HINGE, c=100.0)
     certificates = []

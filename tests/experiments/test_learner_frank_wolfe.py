@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from learners.enumerated import PROVEN, EnumeratedProblem, max_margin_optimum, random_problem
 from learners.passes import passes
-from learners.slices import SLICES
+from learners.slices import EACH, SLICES
 from properties import examples
 from tolerances import SINGLE, rounding
 
@@ -164,7 +164,7 @@ def test_the_average_is_weighted_by_the_number_of_the_visit() -> None:
 
 
 @pytest.mark.compiled_only
-@pytest.mark.parametrize("slice_name", list(SLICES))
+@pytest.mark.parametrize("slice_name", EACH)
 def test_agreement_with_cutting_planes_on_sentences(slice_name: str) -> None:
     config = LearnerConfig(**HINGE, c=100.0)
     certificates = []

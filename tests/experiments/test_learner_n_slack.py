@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from learners.calls import count_calls
 from learners.enumerated import EnumeratedProblem, max_margin_optimum, random_problem
 from learners.passes import passes
-from learners.slices import SLICES
+from learners.slices import EACH, SLICES
 from properties import examples
 from scipy.optimize import minimize
 from tolerances import SINGLE, rounding
@@ -106,7 +106,7 @@ def test_structures_without_weight_are_dropped() -> None:
 
 
 @pytest.mark.compiled_only
-@pytest.mark.parametrize("slice_name", list(SLICES))
+@pytest.mark.parametrize("slice_name", EACH)
 def test_agreement_with_cutting_planes_on_sentences(slice_name: str) -> None:
     config = LearnerConfig(**HINGE, c=100.0)
     certificates = []

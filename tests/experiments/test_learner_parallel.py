@@ -251,6 +251,7 @@ def test_a_shard_that_fails_leaves_no_weights() -> None:
     assert not problem.v.any()
 
 
+@pytest.mark.nightly
 @forked
 @mixtures
 @iterations

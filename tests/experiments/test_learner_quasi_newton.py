@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from learners.enumerated import PROVEN, EnumeratedProblem, log_linear_optimum, random_problem
-from learners.slices import SLICES, sequence
+from learners.slices import EACH, SLICES, sequence
 from properties import examples
 from scipy.optimize import approx_fprime, minimize
 from tolerances import SINGLE, bracket, rounding
@@ -143,7 +143,7 @@ def test_steps_and_evaluations_are_those_of_one_call(method: str) -> None:
 
 @pytest.mark.compiled_only
 @names
-@pytest.mark.parametrize("slice_name", list(SLICES))
+@pytest.mark.parametrize("slice_name", EACH)
 def test_agreement_with_exponentiated_gradient_on_sentences(name: str, slice_name: str) -> None:
     config = LearnerConfig(c=20.0)
     certificates = []
@@ -183,6 +183,7 @@ def test_weights_outside_the_support_stay_zero(name: str) -> None:
     assert read(problem)[supported].any()
 
 
+@pytest.mark.nightly
 @pytest.mark.compiled_only
 @methods
 def test_without_a_step_left_nothing_moves(method: str) -> None:

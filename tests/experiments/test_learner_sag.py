@@ -12,7 +12,7 @@ import pytest
 from learners.calls import count_calls
 from learners.enumerated import EnumeratedProblem, log_linear_optimum, random_problem
 from learners.passes import passes
-from learners.slices import SLICES
+from learners.slices import EACH, SLICES
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.learners.sag import SAG, SAGConfig
@@ -47,6 +47,7 @@ def test_log_linear_optimum(options: dict[str, Any], c: float) -> None:
     assert last.dual == pytest.approx(optimum, rel=1e-7)
 
 
+@pytest.mark.nightly
 @ways
 @losses
 def test_dual_bounds_the_optimum(options: dict[str, Any], loss: Loss) -> None:
@@ -178,7 +179,7 @@ def test_all_inference_calls_are_counted() -> None:
     assert certificate.details["search"] == pytest.approx(certificate.effective_iterations - 5)
 
 
-@pytest.mark.parametrize("name", list(SLICES))
+@pytest.mark.parametrize("name", EACH)
 def test_structures_agree_with_lbfgs(name: str) -> None:
     """Weights in single precision leave the last digits open."""
     config, bounds = LearnerConfig(c=3.0), {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import cycle
 
 import pytest
 from sample_treebank import quick, sample
@@ -62,9 +63,15 @@ def test_every_learner_of_trees_trains_a_tagger_and_a_parser(learner: str) -> No
 
 
 @pytest.mark.parametrize(
-    "learner", sorted({*fitting("sequences"), *fitting("choices")} - {*fitting("trees")})
+    ("learner", "layer"),
+    list(
+        zip(
+            sorted({*fitting("sequences"), *fitting("choices")} - {*fitting("trees")}),
+            cycle(["upos", "feats"]),
+            strict=False,
+        )
+    ),
 )
-@pytest.mark.parametrize("layer", ["upos", "feats"])
 def test_the_other_learners_train_taggers(learner: str, layer: str) -> None:
     """With weights for all labels (upos), or for those seen and the candidates of a tag dictionary
     (feats).

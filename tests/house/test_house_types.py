@@ -35,7 +35,7 @@ def test_what_is_exported_is_imported_for_type_checkers() -> None:
     assert imported == egparse._EXPORTS
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_public_names_have_types(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(USE, encoding="utf-8")
@@ -44,4 +44,4 @@ def test_public_names_have_types(tmp_path: Path) -> None:
     assert len(revealed) == USE.count("reveal_type"), said + errors
     assert "Any" not in (one.partition("(")[0] for one in revealed)
     assert revealed[1] == "egparse.pipeline.model.Model"
-    assert "egparse.config.listing.Setting" in revealed[3]
+    assert "egparse.config.fields.Setting" in revealed[3]

@@ -8,6 +8,7 @@ import itertools
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 from sample_treebank import sample
 
 from egparse.config.sections import TrainConfig
@@ -108,3 +109,6 @@ SLICES: dict[str, Callable[[], VectorProblem]] = {
     "non-projective": lambda: tree("non-projective"),
 }
 """Name -> a fresh problem with v = 0."""
+
+EACH = [pytest.param(name, marks=[pytest.mark.nightly] * ("projective" in name)) for name in SLICES]
+"""The names as parameters of a test; those of trees take long and are tried nightly."""

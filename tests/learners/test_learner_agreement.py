@@ -32,6 +32,9 @@ SLICES: dict[str, Callable[[], VectorProblem]] = {
     "projective": lambda: slices.tree("projective", count=8),
     "non-projective": lambda: slices.tree("non-projective", count=8),
 }
+TREEBANK = [
+    pytest.param(kind, marks=[pytest.mark.nightly] * (kind == "non-projective")) for kind in SLICES
+]
 WITH_BOUND = ("eg-online", "eg-cyclic", "eg-batch", "lbfgs", "cg")
 MAXENT = ("gis", "iis", "scgis", "cd", "cd-exact", "tron", "dual-cd")
 MARGIN = (math.inf, 1.0)
@@ -107,11 +110,11 @@ def test_max_margin(kind: str, seed: int, c: float) -> None:
     agree_max_margin(PROBLEMS[kind](seed), c)
 
 
-@pytest.mark.parametrize("kind", list(SLICES))
+@pytest.mark.parametrize("kind", TREEBANK)
 def test_log_linear_on_a_treebank(kind: str) -> None:
     agree_log_linear(SLICES[kind](), 3.0, kind == "multiclass", sgd_passes=200)
 
 
-@pytest.mark.parametrize("kind", list(SLICES))
+@pytest.mark.parametrize("kind", TREEBANK)
 def test_max_margin_on_a_treebank(kind: str) -> None:
     agree_max_margin(SLICES[kind](), 10.0)

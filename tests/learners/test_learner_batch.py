@@ -20,7 +20,7 @@ from learners.enumerated import (
     max_margin_optimum,
     random_problem,
 )
-from learners.slices import SLICES
+from learners.slices import EACH, SLICES
 from properties import examples
 from scipy.special import logsumexp
 from tolerances import DOUBLE, SINGLE, bracket, rounding, stored_slack
@@ -176,7 +176,7 @@ def test_every_order_finds_the_optimum(loss: Loss, seed: int, learner: str) -> N
 
 
 @pytest.mark.compiled_only
-@pytest.mark.parametrize("name", list(SLICES))
+@pytest.mark.parametrize("name", EACH)
 @losses
 def test_batch_and_online_agree_on_sentences(name: str, loss: Loss) -> None:
     precision = 1e-4 if loss == "log-linear" else 1e-3
@@ -202,7 +202,7 @@ def test_batch_and_online_agree_on_sentences(name: str, loss: Loss) -> None:
 
 
 @pytest.mark.compiled_only
-@pytest.mark.parametrize("name", list(SLICES))
+@pytest.mark.parametrize("name", EACH)
 def test_the_proven_rate_holds_on_sentences(name: str) -> None:
     eg = BatchEG(SLICES[name](), EGBatchConfig(c=100.0, rate="proven"))
     state = eg.initialise()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from learners.enumerated import EnumeratedProblem, random_problem
 from learners.passes import passes
-from learners.slices import SLICES
+from learners.slices import EACH, SLICES
 from learners.small_problems import sample_trees, sequences
 from scipy.optimize import minimize
 from scipy.special import logsumexp
@@ -132,7 +132,7 @@ def test_the_general_step_is_that_of_the_losses_with_names(
 
 
 @pytest.mark.compiled_only
-@pytest.mark.parametrize("name", list(SLICES))
+@pytest.mark.parametrize("name", EACH)
 def test_softmax_margin_of_sentences(name: str) -> None:
     """Taggers and parsers: the gap closes, and L-BFGS finds no lower primal than the dual."""
     config = LearnerConfig(beta=1.0, gamma=1.0, c=20.0)

@@ -127,7 +127,7 @@ def test_it_learns_to_parse() -> None:
             "parser.grandparents=false",
             "parser.labels=false",
         ),
-        ("parser.inference=loopy",),
+        pytest.param(("parser.inference=loopy",), marks=pytest.mark.nightly),
         ("parser.single_root=false",),
         ("pruner.max_heads=1",),
         ("pruner.mbr_scale=0",),

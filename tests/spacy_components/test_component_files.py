@@ -304,7 +304,7 @@ def test_processes_share_the_work(nlp: Language) -> None:
     assert [said(doc) for doc in nlp.pipe(TEXTS, n_process=2, batch_size=3)] == everything(nlp)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_processes_that_are_spawned(model_path: Path, tmp_path: Path) -> None:
     nlp = blank(model_path, "egparse_parser", probabilities=True)
     nlp.to_disk(tmp_path / "saved")

@@ -306,7 +306,7 @@ def run_spacy(*arguments: object) -> str:
     return done.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_spacys_command_line(model_path: Path, tmp_path: Path) -> None:
     nlp = spacy.blank("en")
     corpus = tmp_path / "train.spacy"

@@ -68,6 +68,7 @@ def peak(search: Callable[[], list[BestTree]]) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.compiled_only
 def test_memory_is_that_of_the_scores_and_of_the_heads_of_some_trees() -> None:
     """Four copies of the scores (two of the arcs, one and the workspace of a search, 12 bytes a
     cell), and for each of 3 k trees its heads (4 bytes) and 600 bytes of objects; with a copy of
@@ -80,6 +81,7 @@ def test_memory_is_that_of_the_scores_and_of_the_heads_of_some_trees() -> None:
         assert used < 4 * 12 * (n + 1) ** 2 + (3 * k + n) * (4 * (n + 1) + 600)
 
 
+@pytest.mark.compiled_only
 def test_memory_of_sparse_candidates_is_bounded_likewise() -> None:
     graph = random_graph(25, 6, seed=5)
     potentials = random_potentials(graph, 2.0, seed=5)

@@ -18,7 +18,7 @@ from egparse.training.run import train
 from egparse.training.tune import path_around, tune
 
 TEMPLATES = [
-    ("upos.templates", '"form"', "expected 'bias' or at most 3 cells"),
+    ("upos.templates", '"form[0]", "form["', "expected 'bias' or at most 3 cells"),
     ("upos.templates", '"form[0]|form[1]|form[2]|form[3]"', "at most 3 cells"),
     ("upos.templates", '"form[99999999999999999999]"', "offsets from -999 to 999"),
     ("upos.templates", '"form[-2147483649]"', "offsets from -999 to 999"),

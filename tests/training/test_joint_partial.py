@@ -23,7 +23,7 @@ from egparse.layers import MORPHOLOGY
 from egparse.sentences import Sentence
 from egparse.sequences.tagging import TaggerTask
 from egparse.training.continuation import Base, configure, continue_training
-from egparse.training.joint import lacking_layers, layers_together
+from egparse.training.corpus import lacking_layers, layers_together
 from egparse.training.run import train
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"

@@ -21,9 +21,9 @@ from sample_treebank import (
     taggers,
 )
 
-from egparse.config.joint_tags import joint_layers, section_of
 from egparse.config.reading import read_config
 from egparse.config.sections import TrainConfig
+from egparse.config.tasks import joint_layers, section_of
 from egparse.errors import ConfigError, EgparseError
 from egparse.fitting.progress import Iteration
 from egparse.fitting.task import Part
@@ -33,7 +33,7 @@ from egparse.sentences import Sentence
 from egparse.sequences.tagging import combinations_of
 from egparse.training.columns import build_columns
 from egparse.training.continuation import Base, configure, continue_training
-from egparse.training.joint import layers_together
+from egparse.training.corpus import layers_together
 from egparse.training.run import train
 from egparse.training.steps import StepLearner, untrained_model
 from egparse.training.tune import tune

@@ -12,7 +12,7 @@ from sample_treebank import quick, sample
 
 from egparse.config.sections import TrainConfig
 from egparse.errors import ConfigError, EgparseError
-from egparse.evaluation.quick import attachment
+from egparse.evaluation.scores import attachment
 from egparse.features.default_templates import SPAN_TEMPLATES
 from egparse.fitting.progress import Iteration, Step
 from egparse.learners.eg import path as path_module

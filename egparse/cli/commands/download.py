@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
     from egparse.service.hub.catalogue import CatalogueEntry
-    from egparse.service.hub.transfer import Listener
+    from egparse.service.hub.fetch import Listener
 
 EPILOG = examples(
     "egparse download UD_French-Sequoia",

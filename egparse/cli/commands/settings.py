@@ -18,7 +18,7 @@ from egparse.cli.options import examples
 from egparse.errors import ConfigError
 
 if TYPE_CHECKING:
-    from egparse.config.listing import Setting
+    from egparse.config.fields import Setting
 
 EPILOG = examples(
     "egparse settings",
@@ -41,7 +41,7 @@ def settings_of(part: str | None = None) -> list[Setting]:
     Raises:
         ConfigError: no section or key has this name; it names similar ones.
     """
-    from egparse.config.listing import settings
+    from egparse.config.sections import settings
 
     known = settings()
     if part is None:
@@ -81,7 +81,7 @@ def settings_cli(
         raise typer.BadParameter("writes all settings, without SECTION", param_hint="'--toml'")
     with reported():
         if as_toml:
-            from egparse.config.listing import settings_as_toml
+            from egparse.config.sections import settings_as_toml
 
             print(settings_as_toml(), end="")
             return

@@ -346,7 +346,7 @@ def _facts(read: Corpora, config: TrainConfig, base: Base | None) -> dict[str, A
 
 def _report(model: Model, trained: Trained) -> Report | None:
     """The evaluation of a model on the development part, if there is one."""
-    from egparse.evaluation.evaluate_model import evaluate_model
+    from egparse.evaluation.report import evaluate_model
 
     return evaluate_model(model, trained.dev) if trained.dev else None
 

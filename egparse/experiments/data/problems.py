@@ -13,7 +13,7 @@ import numpy as np
 from egparse.config.sections import ORDER_1, TrainConfig
 from egparse.errors import EgparseError
 from egparse.evaluation.attachment import is_punctuation
-from egparse.evaluation.quick import attachment
+from egparse.evaluation.scores import attachment
 from egparse.evaluation.spans import score_spans
 from egparse.experiments.classification import ClassifierProblem, error_rate
 from egparse.experiments.data.risks import HeldOutSequences, HeldOutTrees, Risks

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from egparse.classes.columns import for_each_table
-from egparse.config.class_templates import with_classes
 from egparse.config.sections import LearningConfig, ParserConfig, PrunerConfig
+from egparse.config.tasks import with_classes
 from egparse.errors import ConfigError
 from egparse.features.arcs import compile_arc_templates, score_arcs
 from egparse.features.default_templates import (

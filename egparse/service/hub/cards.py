@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from egparse.config.toml_text import toml_value
+from egparse.config.fields import toml_value
 from egparse.layers import EXPANDER, LAYERS, SPLITTER, TOKENISER, joined_titles
 from egparse.service.hub.card_metadata import CardMetadata
 
@@ -22,20 +22,8 @@ LAYER_NAMES = {
 }
 """The tasks of plain text and the layers -> their names in running text."""
 
-_METRICS = {
-    "UPOS": "UPOS",
-    "XPOS": "XPOS",
-    "UFeats": "UFeats",
-    "AllTags": "AllTags",
-    "Lemmas": "Lemmas",
-    "UAS": "UAS",
-    "LAS": "LAS",
-    "CLAS": "CLAS",
-    "MLAS": "MLAS",
-    "BLEX": "BLEX",
-    "NE": "entities, F1",
-}
-
+_WORDS = ("UPOS", "XPOS", "UFeats", "AllTags", "Lemmas", "UAS", "LAS", "CLAS", "MLAS", "BLEX")
+_METRICS = dict(zip(_WORDS, _WORDS, strict=True)) | {"NE": "entities, F1"}
 _SEGMENTS = {"Sentences": "sentences, F1", "Tokens": "tokens, F1", "Words": "words, F1"}
 
 _GIVEN = ("UPOS", "XPOS", "UFeats", "AllTags")
@@ -48,6 +36,18 @@ _CONVENTIONS = {
 }
 """The conventions other than that of CoNLL 2018, which the metrics follow."""
 
+_LIMITS = (
+    "Other kinds of text than that of the training data are annotated less well; by how much was "
+    "not measured.",
+    "Errors in the training data, and what its authors chose to annotate in which way, are learned "
+    "with the rest.",
+)
+_LIMIT_OF_ENTITIES = (
+    "Entities that name people are found by their form and context alone: not fit to decide "
+    "anything about a person."
+)
+_OWN_DATA = "its training data"
+_UNTESTED = "No test scores were given for this card."
 _UNKNOWN = "not stated"
 _SHOWN_ITEMS = 6
 
@@ -61,6 +61,13 @@ def card(path: Path, facts: CardMetadata, name: str | None = None) -> str:
     from egparse.storage.header import read_model_header
 
     header = read_model_header(path)
+    like = _listed(source.name for source in facts.sources) if facts.sources else _OWN_DATA
+    use = (
+        f"To annotate text in the language `{header['language']}` that is like {like}: on the "
+        "command line (`egparse parse`), in Python and in spaCy."
+    )
+    limits = [*_LIMITS, *[_LIMIT_OF_ENTITIES] * ("spans" in header["layers"])]
+    limits += [_UNTESTED] * (not facts.scores.predicted)
     sections = [
         f"# {name or path.stem}",
         facts.description or description_of(header),
@@ -69,8 +76,8 @@ def card(path: Path, facts: CardMetadata, name: str | None = None) -> str:
         _section("Training", _training(header)),
         _section("Scores", _scores(facts)),
         _section("Speed", [facts.speed] if facts.speed else []),
-        _section("Intended use", [facts.intended_use or _intended_use(header, facts)]),
-        _section("Limits", [_list(facts.limits or _limits(header, facts))]),
+        _section("Intended use", [facts.intended_use or use]),
+        _section("Limits", ["\n".join(f"* {limit}" for limit in facts.limits or limits)]),
     ]
     return "\n\n".join(filter(None, sections)) + "\n"
 
@@ -98,8 +105,10 @@ def changed_settings(configuration: Mapping[str, Any]) -> list[tuple[str, Any]]:
     language, which differs always, is a fact of the model.
     """
     from egparse.config.reading import config_as_table
+    from egparse.config.removed import without_removed
     from egparse.config.sections import defaults_for
 
+    configuration = without_removed(configuration)
     order = configuration.get("parser", {}).get("order", 2)
     config = defaults_for(order)
     defaults = dict(_flat(config_as_table(config)))
@@ -159,17 +168,11 @@ def _data(record: Mapping[str, Any], facts: CardMetadata) -> Iterator[str]:
         counts = tested["counts"]
         parts.append(("test", _count(counts["sentences"]), _count(counts["words"])))
     yield _table(("part", "sentences", "words"), parts, "lrr")
-    tables = record.get("classes") or ()
-    if tables:
+    if tables := record.get("classes"):
         of_tables = [
-            (
-                table["name"],
-                table["source"],
-                table["licence"] or _UNKNOWN,
-                _count(table["forms"]),
-                _count(table["classes"]),
-            )
-            for table in tables
+            (one["name"], one["source"], one["licence"] or _UNKNOWN, *map(_count, sizes))
+            for one in tables
+            for sizes in [(one["forms"], one["classes"])]
         ]
         yield "Word classes, of which the model holds what it needs:"
         yield _table(("table", "source", "licence", "forms", "classes"), of_tables, "lllrr")
@@ -197,28 +200,23 @@ def _training(header: Mapping[str, Any]) -> Iterator[str]:
         ]
     if rows:
         words = "tags and lemmas" if "lemmas" in record["tasks"] else "tags"
+        together = any(task.get("scores") for task in record["tasks"].values())
+        share = "of tags learned together the share of words with all of them right, " * together
         yield _table(("layer", "labels", "passes", "score on development data"), rows, "lrrr")
         yield (
-            f"Scores are per cent: of {words} accuracy, of tags learned together the share "
-            "of words with all of them right, of tokens, sentence starts and entities F1, of heads "
-            "UAS, of labels LAS."
-            if any(task.get("scores") for task in record["tasks"].values())
-            else f"Scores are per cent: of {words} accuracy, of tokens, sentence starts and "
+            f"Scores are per cent: of {words} accuracy, {share}of tokens, sentence starts and "
             "entities F1, of heads UAS, of labels LAS."
         )
     if "heads" in header["layers"]:
         yield f"Parser: {_parser(configuration, record)}."
     if "cpu_seconds" in record:
         yield f"CPU time: {record['cpu_seconds']:,.0f} s."
-    changed = changed_settings(configuration)
-    if changed:
+    written = "the egparse that wrote this card"
+    if changed := changed_settings(configuration):
         lines = "\n".join(f"{name} = {_setting(value)}" for name, value in changed)
-        yield (
-            "Configuration, where it is not the default of the egparse that wrote this "
-            f"card:\n\n```toml\n{lines}\n```"
-        )
+        yield f"Configuration, where it is not the default of {written}:\n\n```toml\n{lines}\n```"
     else:
-        yield "Configuration: all as by default in the egparse that wrote this card."
+        yield f"Configuration: all as by default in {written}."
     yield "All of it is in the model file; `egparse inspect MODEL --json` shows it."
 
 
@@ -245,32 +243,24 @@ def _scores(facts: CardMetadata) -> Iterator[str]:
         "over sentences (from raw text over documents or paragraphs, if there are enough). The "
         "metrics are those of CoNLL 2018."
     )
-    metrics = [
-        (
-            shown,
-            *(
-                "given" if run is tested.gold_tags and metric in _GIVEN else _interval(run, metric)
-                for run in runs.values()
-            ),
-        )
-        for metric, shown in _METRICS.items()
-    ]
+    align = "l" + "r" * len(runs)
+
+    def cell(run: Mapping[str, Any], metric: str) -> str:
+        return "given" if run is tested.gold_tags and metric in _GIVEN else _interval(run, metric)
+
+    metrics = [(name, *(cell(run, key) for run in runs.values())) for key, name in _METRICS.items()]
     metrics += [
-        (shown, *(_segments(run, metric) for run in runs.values()))
-        for metric, shown in _SEGMENTS.items()
+        (name, *(_per_cent((run.get("segmentation") or {}).get(key)) for run in runs.values()))
+        for key, name in _SEGMENTS.items()
     ]
-    yield _table(
-        ("metric", *runs),
-        [row for row in metrics if set(row[1:]) - {"", "given"}],
-        "l" + "r" * len(runs),
-    )
+    yield _table(("metric", *runs), [row for row in metrics if set(row[1:]) - {"", "given"}], align)
     others = [
         (shown, *(_attachment(run, name) for run in runs.values()))
         for name, shown in _CONVENTIONS.items()
     ]
     if any(any(row[1:]) for row in others):
         yield "UAS and LAS as others count:"
-        yield _table(("convention", *runs), others, "l" + "r" * len(runs))
+        yield _table(("convention", *runs), others, align)
 
 
 def _interval(run: Mapping[str, Any], metric: str) -> str:
@@ -283,46 +273,12 @@ def _interval(run: Mapping[str, Any], metric: str) -> str:
     return f"{value:.2f} [{low_high[0]:.2f}, {low_high[1]:.2f}]" if low_high else f"{value:.2f}"
 
 
-def _segments(run: Mapping[str, Any], metric: str) -> str:
-    segmentation = run.get("segmentation") or {}
-    return _per_cent(segmentation.get(metric))
-
-
 def _attachment(run: Mapping[str, Any], convention: str) -> str:
     scores = run["conventions"].get(convention)
     if not scores:
         return ""
     labelled = "" if scores["LAS"] is None else f" / {scores['LAS']:.2f}"
     return f"{scores['UAS']:.2f}{labelled}"
-
-
-def _intended_use(header: Mapping[str, Any], facts: CardMetadata) -> str:
-    like = (
-        _listed(source.name for source in facts.sources) if facts.sources else "its training data"
-    )
-    return (
-        f"To annotate text in the language `{header['language']}` that is like {like}: on the "
-        "command line (`egparse parse`), "
-        "in Python and in spaCy."
-    )
-
-
-def _limits(header: Mapping[str, Any], facts: CardMetadata) -> Iterator[str]:
-    yield (
-        "Other kinds of text than that of the training data are annotated less well; by how "
-        "much was not measured."
-    )
-    yield (
-        "Errors in the training data, and what its authors chose to annotate in which way, are "
-        "learned with the rest."
-    )
-    if "spans" in header["layers"]:
-        yield (
-            "Entities that name people are found by their form and context alone: not fit to "
-            "decide anything about a person."
-        )
-    if not facts.scores.predicted:
-        yield "No test scores were given for this card."
 
 
 def _section(title: str, parts: Iterable[str]) -> str:
@@ -345,10 +301,6 @@ def _table(headings: Sequence[str], rows: Iterable[Sequence[str]], align: str = 
 
 def _cell(text: str) -> str:
     return " ".join(text.replace("|", "\\|").split())
-
-
-def _list(items: Iterable[str]) -> str:
-    return "\n".join(f"* {item}" for item in items)
 
 
 def _link(text: str, address: str) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from egparse.config.toml_text import toml_value
+from egparse.config.fields import toml_value
 from egparse.errors import EgparseError
 
 _OTHER_NAMES = {"LGPL-LR": "LGPLLR"}

@@ -1,24 +1,53 @@
-"""Downloads of models and treebanks: verified, atomic, and locked against other processes."""
+"""Downloads of models and treebanks: verified, atomic, locked against other processes, and resumed
+after an interruption.
+
+The bytes received so far are in a partial file beside the target, named after the address and the
+version of the file on the server (ETag or date), so that two versions never mix. It stays when the
+transfer is interrupted, whatever ends it. A server that does not support ``Range`` sends the whole
+file again.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
+from http import HTTPStatus
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from filelock import FileLock
-
+from egparse.errors import EgparseError, system_reason
 from egparse.service.hub.catalogue import MODEL, CatalogueEntry, RemoteFile, mirrored
 from egparse.service.hub.model_paths import home
-from egparse.service.hub.transfer import DownloadError, Listener, Transfer
 from egparse.storage.atomic import write_atomically
 from egparse.storage.regular_files import open_regular, read_regular
 from egparse.storage.temporary import unfinished
 
+if TYPE_CHECKING:
+    from requests import Response
+
+Listener = Callable[[str, int, int | None], None]
+"""Called with the name of a file, its number of bytes so far, and its size (None if unknown)."""
+
 CHECKSUM_SUFFIX = ".sha256"
+
+CHUNK = 1 << 16
+"""Bytes read at a time; the last chunk before an interruption is lost."""
+
+ATTEMPTS = 3
+"""Attempts at a file when the connection breaks in the middle of it."""
+
+TIMEOUT = (10.0, 60.0)
+"""Seconds to wait for a connection, and for more bytes."""
+
+
+class DownloadError(EgparseError):
+    """A file cannot be downloaded, or is not the expected one."""
+
+
+class _ConnectionLost(Exception):
+    """The connection ended before the file did."""
 
 
 def folder_of(entry: CatalogueEntry) -> Path:
@@ -66,11 +95,107 @@ def _fetch_file(file: RemoteFile, folder: Path, listener: Listener) -> Path:
 
 def _retrieve(file: RemoteFile, target: Path, listener: Listener) -> None:
     url = mirrored(file.address)
-    check = partial(_check, url=url, file=file, target=target)
-    Transfer(target, listener, check).fetch(url)
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            part = _receive(url, target, listener)
+            break
+        except _ConnectionLost as error:
+            if attempt == ATTEMPTS:
+                raise DownloadError(f"{url}: {error}") from None
+    try:
+        _check(part, url, file, target)
+    except EgparseError:
+        part.unlink()
+        raise
+    os.replace(part, target)
 
 
-def _check(part: Path, *, url: str, file: RemoteFile, target: Path) -> None:
+def _receive(url: str, target: Path, listener: Listener) -> Path:
+    """The partial file after one request. Raises _ConnectionLost where another one may succeed."""
+    import requests
+
+    begun = next(iter(_partial_files(target)), None)
+    size = begun.stat().st_size if begun else 0
+    headers = {"Accept-Encoding": "identity"}  # a range of compressed bytes would be of no use
+    if size:
+        headers["Range"] = f"bytes={size}-"
+    try:
+        response = requests.get(url, headers=headers, stream=True, timeout=TIMEOUT)
+    except requests.RequestException as error:
+        reason = system_reason(error) or type(error).__name__
+        if isinstance(error, requests.Timeout):
+            reason = "no answer in time"
+        raise DownloadError(
+            f"{url}: cannot be reached: {reason}; downloads need a connection to the network"
+        ) from error
+    with response:
+        name = hashlib.sha256(f"{url}\n{_version(response)}".encode()).hexdigest()[:16]
+        part = target.with_name(f".{target.name}.{name}.part")
+        partial = response.status_code == HTTPStatus.PARTIAL_CONTENT
+        continues = partial and part == begun and _continues(size, response)
+        refused = response.status_code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
+        if size and (refused or (partial and not continues)):
+            _forget(target)  # the partial file may be of another version
+            raise _ConnectionLost(f"expected bytes from {size:,} on, got others")
+        if response.status_code != HTTPStatus.OK and not continues:
+            raise DownloadError(
+                f"{url}: expected a file, got {response.status_code} {response.reason}"
+            )
+        if not continues:
+            _forget(target)
+            size = 0
+        length = response.headers.get("Content-Length", "")
+        total = size + int(length) if length.isdecimal() and not _encoded(response) else None
+        try:
+            with open(part, "ab" if size else "wb") as stream:
+                for data in response.iter_content(CHUNK):
+                    stream.write(data)
+                    size += len(data)
+                    listener(target.name, size, total)
+            complete = total is None or size == total
+        except requests.RequestException:
+            complete = False
+        if not complete:
+            expected = f"{total:,} bytes" if total is not None else "the whole file"
+            hint = "run the command again to resume"
+            if not _version(response) or _encoded(response):
+                _forget(target)
+                hint = "run the command again"
+            raise _ConnectionLost(f"expected {expected}, got {size:,} bytes; {hint}")
+    return part
+
+
+def _partial_files(target: Path) -> list[Path]:
+    start, end = f".{target.name}.", ".part"
+    return [
+        path
+        for path in sorted(target.parent.iterdir())
+        if path.name.startswith(start) and path.name.endswith(end)
+    ]
+
+
+def _forget(target: Path) -> None:
+    for path in _partial_files(target):
+        with suppress(OSError):
+            path.unlink()
+
+
+def _version(response: Response) -> str:
+    """The version of a file on the server, empty if the server does not state it."""
+    return str(response.headers.get("ETag") or response.headers.get("Last-Modified") or "")
+
+
+def _encoded(response: Response) -> bool:
+    return response.headers.get("Content-Encoding", "identity") != "identity"
+
+
+def _continues(size: int, response: Response) -> bool:
+    """Whether a partial response of the same version certainly starts after ``size`` bytes."""
+    begins = response.headers.get("Content-Range", "").startswith(f"bytes {size}-")
+    return bool(size and begins and _version(response) and not _encoded(response))
+
+
+def _check(part: Path, url: str, file: RemoteFile, target: Path) -> None:
     """Refuse a file with another SHA-256 than the known one, as models always have; where none is
     known, what is no treebank, such as the log-in page of a network, and keep that of the file.
     """
@@ -86,7 +211,7 @@ def _check(part: Path, *, url: str, file: RemoteFile, target: Path) -> None:
             f"{url}: expected whole sentences in CoNLL-U, got something else; nothing was kept"
         )
     # Before the file gets its name: a file without a checksum counts as not downloaded by us.
-    _write_checksum(target, found)
+    write_atomically(_checksum_file(target), f"{found}  {target.name}\n".encode())
 
 
 def _looks_like_conllu(path: Path) -> bool:
@@ -120,10 +245,6 @@ def _kept_checksum(target: Path) -> str | None:
         return None
 
 
-def _write_checksum(target: Path, checksum: str) -> None:
-    write_atomically(_checksum_file(target), f"{checksum}  {target.name}\n".encode())
-
-
 def _checksum_file(target: Path) -> Path:
     return target.with_name(target.name + CHECKSUM_SUFFIX)
 
@@ -131,6 +252,8 @@ def _checksum_file(target: Path) -> Path:
 @contextmanager
 def _locked(target: Path) -> Iterator[None]:
     """Wait until no other process downloads the same file; a process that dies frees its lock."""
+    from filelock import FileLock
+
     path = target.with_name(f".{target.name}.lock")
     with FileLock(path), unfinished(path):
         try:

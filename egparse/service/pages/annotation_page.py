@@ -25,13 +25,18 @@ from egparse.service.pages.differences import (
     shown_layers,
 )
 from egparse.service.pages.entity_marks import entities, mark
-from egparse.service.pages.markup import html, node
+from egparse.service.pages.markup import as_text, html, node, parsed
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """Browsers then load and run nothing: the page is complete."""
 
 _SNIPPET = 120
 _SHADES = (1.0, 0.75, 0.5, 0.25, 0.0)
+_SAMPLES = (
+    ("wrong", "another head, tag"),
+    ("wrong-label", "another label"),
+    ("input", "arc of the input"),
+)
 
 
 class View(NamedTuple):
@@ -74,106 +79,59 @@ def annotation_page(
     """
     with_entities = any(view.compared is not None and entities(view.compared) for view in views)
     options = Options(with_entities, words, layers)
-    return html(
-        node(
-            "html",
-            {"lang": language} if language else {},
-            head(title),
-            node(
-                "body",
-                {},
-                node(
-                    "header",
-                    {},
-                    node("h1", {}, title),
-                    *(node("p", {}, fact) for fact in facts),
-                    _legend(views),
-                ),
-                node(
-                    "nav",
-                    {"aria-label": "Sentences"},
-                    node("ol", {}, *(_entry(view, options) for view in views)),
-                ),
-                node("main", {}, *(article(view, options) for view in views)),
-            ),
-        )
+    paragraphs = "".join(f"<p>{as_text(fact)}</p>" for fact in facts)
+    page = parsed(
+        f"<html><body><header><h1>{as_text(title)}</h1>{paragraphs}{_legend(views)}</header>"
+        f'<nav aria-label="Sentences"><ol>{"".join(_entry(view, options) for view in views)}</ol>'
+        "</nav><main/></body></html>"
     )
+    if language:
+        page.set("lang", language)
+    page.insert(0, head(title))
+    page.findall("body/main")[0].extend(article(view, options) for view in views)
+    return html(page)
 
 
 def head(title: str) -> Element:
     """The head of a page with its style, which loads nothing."""
     style = files("egparse.service.pages").joinpath("page.css").read_text(encoding="utf-8")
-    return node(
-        "head",
-        {},
-        node("meta", {"charset": "utf-8"}),
-        node("meta", {"http-equiv": "Content-Security-Policy", "content": _POLICY}),
-        node("meta", {"name": "viewport", "content": "width=device-width"}),
-        node("meta", {"name": "generator", "content": f"egparse {__version__}"}),
-        node("title", {}, title),
-        node("style", {}, style),
+    return parsed(
+        f'<head><meta charset="utf-8"/><meta http-equiv="Content-Security-Policy" '
+        f'content="{as_text(_POLICY)}"/><meta name="viewport" content="width=device-width"/>'
+        f'<meta name="generator" content="egparse {__version__}"/><title>{as_text(title)}</title>'
+        f"<style>{as_text(style)}</style></head>"
     )
 
 
-def _legend(views: Sequence[View]) -> Element:
+def _legend(views: Sequence[View]) -> str:
     """The meaning of the shades and colours that occur on the page."""
-    items = []
+    items = ""
     if any(view.sentence.probabilities for view in views):
-        samples = [
-            node(
-                "span", {"class": "shade", "style": f"opacity: {opacity(value):.2f}"}, f"{value:g}"
-            )
+        shades = "".join(
+            f'<span class="shade" style="opacity: {opacity(value):.2f}">{value:g}</span>'
             for value in _SHADES
-        ]
-        items.append(
-            node(
-                "p",
-                {},
-                "Probability by shade: ",
-                *samples,
-                ". Point at an arc, a word or an entity to read its probability.",
-            )
+        )
+        items += (
+            f"<p>Probability by shade: {shades}. Point at an arc, a word or an entity to read its "
+            "probability.</p>"
         )
     if any(view.compared is not None for view in views):
-        names = (
-            ("wrong", "another head, tag"),
-            ("wrong-label", "another label"),
-            ("input", "arc of the input"),
-        )
-        samples = [node("span", {"class": f"sample {kind}"}, name) for kind, name in names]
-        items.append(node("p", {}, "Differences from the input: ", *samples))
-    return node("div", {"class": "legend"}, *items)
+        samples = "".join(f'<span class="sample {kind}">{name}</span>' for kind, name in _SAMPLES)
+        items += f"<p>Differences from the input: {samples}</p>"
+    return f'<div class="legend">{items}</div>'
 
 
-def _entry(view: View, options: Options) -> Element:
+def _entry(view: View, options: Options) -> str:
     """An entry of the list of sentences."""
     accuracy = expected_accuracy(view.sentence)
     differing = sum(_differences(view, options).values())
     text = view.sentence.text
-    return node(
-        "li",
-        {},
-        node(
-            "a",
-            {"href": f"#s{view.number}"},
-            node("b", {}, f"{view.number}"),
-            *(
-                [node("span", {"class": "accuracy"}, f"{accuracy:.2f}")]
-                if accuracy is not None
-                else []
-            ),
-            *(
-                [node("span", {"class": "differing"}, f"{differing} \N{NOT EQUAL TO}")]
-                if differing
-                else []
-            ),
-            node(
-                "bdi",
-                {},
-                text if len(text) <= _SNIPPET else text[:_SNIPPET] + "\N{HORIZONTAL ELLIPSIS}",
-            ),
-        ),
-    )
+    text = text if len(text) <= _SNIPPET else text[:_SNIPPET] + "\N{HORIZONTAL ELLIPSIS}"
+    notes = "" if accuracy is None else f'<span class="accuracy">{accuracy:.2f}</span>'
+    if differing:
+        notes += f'<span class="differing">{differing} \N{NOT EQUAL TO}</span>'
+    number = f'<a href="#s{view.number}"><b>{view.number}</b>'
+    return f"<li>{number}{notes}<bdi>{as_text(text)}</bdi></a></li>"
 
 
 def article(view: View, options: Options = DEFAULTS) -> Element:
@@ -185,30 +143,20 @@ def article(view: View, options: Options = DEFAULTS) -> Element:
         other = mark(compared)
         other.attrib["class"] += " input"
         texts.append(other)
-    element = node(
-        "article",
-        {"id": f"s{number}"},
-        node(
-            "h2",
-            {},
-            node("a", {"href": f"#s{number}"}, f"{number}"),
-            *([node("bdi", {"class": "id"}, name)] if name and name != str(number) else []),
-        ),
-        *texts,
-        *(node("p", {"class": "summary"}, line) for line in _summary(view, options)),
+    shown_name = f'<bdi class="id">{as_text(name)}</bdi>' if name and name != str(number) else ""
+    element = parsed(
+        f'<article id="s{number}"><h2><a href="#s{number}">{number}</a>{shown_name}</h2></article>'
     )
+    element.extend(texts)
+    element.extend(node("p", {"class": "summary"}, line) for line in _summary(view, options))
     layers = shown_layers(sentence, options.layers)
     if layers or any(head >= 0 for head in sentence.heads):
         if options.words < len(sentence):
             cut = f"Drawn: the first {options.words:,} of {len(sentence):,} words."
             element.append(node("p", {"class": "summary cut"}, cut))
         tree = draw(sentence, number, compared, options.words, layers)
-        box = {
-            "class": "tree",
-            "tabindex": "0",
-            "role": "region",
-            "aria-label": f"Tree of sentence {number}",
-        }
+        label = f"Tree of sentence {number}"
+        box = {"class": "tree", "tabindex": "0", "role": "region", "aria-label": label}
         element.append(node("div", {**box, "dir": tree.attrib["direction"]}, tree))
     element.tail = "\n"
     return element

@@ -286,16 +286,12 @@ def _bracket(
     reach = abs(centres[1] - centres[0]) / 3 if len(centres) > 1 else _NARROWEST / 3
     left, right = min(ends) - reach, max(ends) + reach
     words = " ".join(map(_isolated, sentence.forms[token.first : token.last + 1]))
-    return node(
-        "g",
-        {"class": "multiword"},
-        node("title", {}, f"{_isolated(token.form)} = {words}"),
-        node("path", {"d": f"M{left:g},{top:g} v{_BRACKET} H{right:g} v-{_BRACKET}"}),
-        node(
-            "text",
-            {"x": f"{(left + right) / 2:g}", "y": f"{top + _BRACKET + _BRACKET_TEXT:g}"},
-            _shortened(token.form),
-        ),
+    foot = top + _BRACKET + _BRACKET_TEXT
+    whole, form = as_text(f"{_isolated(token.form)} = {words}"), as_text(_shortened(token.form))
+    return parsed(
+        f'<g class="multiword"><title>{whole}</title>'
+        f'<path d="M{left:g},{top:g} v{_BRACKET} H{right:g} v-{_BRACKET}"/>'
+        f'<text x="{(left + right) / 2:g}" y="{foot:g}">{form}</text></g>'
     )
 
 
@@ -330,33 +326,15 @@ def _finish_arc(group: Element, name: str, height: float) -> None:
 
 def _root_arrow(centre: float, top: float, foot: float, label: str) -> Element:
     """The arrow from the root, from above: displaCy draws none."""
-    width = _ARROW_WIDTH - 2
-    return node(
-        "g",
-        {"class": "displacy-arrow"},
-        node("path", {"class": "hover", "d": f"M{centre:g},{top:g} V{foot:g}"}),
-        node(
-            "path",
-            {
-                "class": "displacy-arc",
-                "d": f"M{centre:g},{top:g} V{foot:g}",
-                "stroke-width": "1.5px",
-            },
-        ),
-        node(
-            "text",
-            {"x": f"{centre + _ROOT_GAP:g}", "y": f"{top + 12:g}", "direction": "ltr"},
-            node("tspan", {"class": "displacy-label"}, label),
-        ),
-        node(
-            "path",
-            {
-                "class": "displacy-arrowhead",
-                "d": f"M{centre:g},{foot + 2:g} L{centre - width:g},{foot - _ARROW_WIDTH:g} "
-                f"{centre + width:g},{foot - _ARROW_WIDTH:g}",
-                "fill": "currentColor",
-            },
-        ),
+    width, line = _ARROW_WIDTH - 2, f"M{centre:g},{top:g} V{foot:g}"
+    return parsed(
+        f'<g class="displacy-arrow"><path class="hover" d="{line}"/>'
+        f'<path class="displacy-arc" d="{line}" stroke-width="1.5px"/>'
+        f'<text x="{centre + _ROOT_GAP:g}" y="{top + 12:g}" direction="ltr">'
+        f'<tspan class="displacy-label">{as_text(label)}</tspan></text>'
+        f'<path class="displacy-arrowhead" d="M{centre:g},{foot + 2:g} '
+        f"L{centre - width:g},{foot - _ARROW_WIDTH:g} {centre + width:g},{foot - _ARROW_WIDTH:g}"
+        '" fill="currentColor"/></g>'
     )
 
 

@@ -32,8 +32,8 @@ def visible(text: str) -> str:
 
 
 def as_text(text: str) -> str:
-    """The text, escaped."""
-    return escape(visible(text))
+    """The text, escaped; parsers of XML would take a carriage return for a line end."""
+    return escape(visible(text)).replace("\r", "&#13;")
 
 
 def parsed(markup: str) -> Element:

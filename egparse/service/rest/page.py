@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element
 from egparse.pipeline.plain_text import TEXT
 from egparse.sentences import MISSING, Sentence
 from egparse.service.pages.annotation_page import View, article, head
-from egparse.service.pages.markup import html, node
+from egparse.service.pages.markup import as_text, html, node, parsed
 from egparse.service.rest.process import Task, annotated, served_model
 from egparse.service.rest.served_models import ServedModel, ServedModels
 from egparse.service.rest.turns import Steps
@@ -44,6 +44,7 @@ _COLUMNS = {
 """Columns of ``Sentence.rows`` that are shown, and their titles."""
 
 _NUMBERS = ("id", "head")
+_SELECTED = ' selected=""'
 
 
 def page(models: ServedModels, parameters: Mapping[str, str]) -> Steps[bytes]:
@@ -73,46 +74,27 @@ def page(models: ServedModels, parameters: Mapping[str, str]) -> Steps[bytes]:
 
 
 def _document(form: Element, found: Sequence[Element]) -> Element:
-    top = head("egparse")
+    page = parsed(
+        '<html lang="en"><body><header><h1>egparse</h1><p>Words, tags and trees of a text, fainter '
+        "where less probable.</p></header><main/><footer>For programs: <a "
+        'href="models">models</a>, and process, as UDPipe\'s service has it.</footer></body></html>'
+    )
+    page.insert(0, head("egparse"))
     style = files("egparse.service.rest").joinpath("page.css").read_text(encoding="utf-8")
-    top.append(node("style", {}, style))
-    header = node(
-        "header",
-        {},
-        node("h1", {}, "egparse"),
-        node("p", {}, "Words, tags and trees of a text, fainter where less probable."),
-    )
-    footer = node(
-        "footer",
-        {},
-        "For programs: ",
-        node("a", {"href": "models"}, "models"),
-        ", and process, as UDPipe's service has it.",
-    )
-    return node(
-        "html",
-        {"lang": "en"},
-        top,
-        node("body", {}, header, node("main", {}, form, *found), footer),
-    )
+    page[0].append(node("style", {}, style))
+    page.findall("body/main")[0].extend([form, *found])
+    return page
 
 
 def _form(models: ServedModels, chosen: ServedModel, text: str) -> Element:
-    options = [
-        node("option", {"selected": ""} if one is chosen else {}, one.name) for one in models
-    ]
-    return node(
-        "form",
-        {"method": "post", "action": "."},
-        node("label", {"for": "data"}, "Text"),
-        node("textarea", {"id": "data", "name": "data", "rows": "3", "required": ""}, text),
-        node(
-            "div",
-            {},
-            node("label", {"for": "model"}, "Model"),
-            node("select", {"id": "model", "name": "model"}, *options),
-            node("button", {"type": "submit"}, "Annotate"),
-        ),
+    options = "".join(
+        f"<option{_SELECTED * (one is chosen)}>{as_text(one.name)}</option>" for one in models
+    )
+    return parsed(
+        '<form method="post" action="."><label for="data">Text</label><textarea id="data" '
+        f'name="data" rows="3" required="">{as_text(text)}</textarea><div><label for="model">Model'
+        f'</label><select id="model" name="model">{options}</select><button type="submit">Annotate'
+        "</button></div></form>"
     )
 
 
@@ -126,29 +108,21 @@ def _article(number: int, sentence: Sentence, language: str) -> Element:
 def _table(number: int, sentence: Sentence) -> Element:
     rows = sentence.rows()
     columns = [column for column in _COLUMNS if column in rows[0]]
-    titles = (node("th", {"scope": "col"}, _COLUMNS[column]) for column in columns)
-    cells = ((_cell(column, row[column]) for column in columns) for row in rows)
-    return node(
-        "div",
-        {
-            "class": "words",
-            "tabindex": "0",
-            "role": "region",
-            "aria-label": f"Words of sentence {number}",
-        },
-        node(
-            "table",
-            {},
-            node("thead", {}, node("tr", {"lang": "en"}, *titles)),
-            node("tbody", {}, *(node("tr", {}, *row) for row in cells)),
-        ),
+    titles = "".join(f'<th scope="col">{_COLUMNS[column]}</th>' for column in columns)
+    cells = "".join(
+        f"<tr>{''.join(_cell(column, row[column]) for column in columns)}</tr>" for row in rows
+    )
+    return parsed(
+        '<div class="words" tabindex="0" role="region" aria-label="Words of sentence '
+        f'{number}"><table><thead><tr lang="en">{titles}</tr></thead><tbody>{cells}</tbody></table>'
+        "</div>"
     )
 
 
-def _cell(column: str, value: object) -> Element:
+def _cell(column: str, value: object) -> str:
     if column in _NUMBERS:
-        return node("td", {"class": "number"}, str(value))
+        return f'<td class="number">{value}</td>'
     if column == "feats":
-        features = "" if value == MISSING else str(value).replace("|", "\N{NO-BREAK SPACE}| ")
-        return node("td", {"class": column}, features)
-    return node("td", {}, str(value))
+        value = "" if value == MISSING else str(value).replace("|", "\N{NO-BREAK SPACE}| ")
+        return f'<td class="feats">{as_text(str(value))}</td>'
+    return f"<td>{as_text(str(value))}</td>"

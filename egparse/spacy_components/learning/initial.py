@@ -26,10 +26,10 @@ from egparse.spacy_components.label_tables import to_spacy
 from egparse.spacy_components.learning.examples import Complete, complete_sentences, sentences_of
 from egparse.spacy_components.shared_models import SharedModel
 from egparse.text.splitting.training import SplitterTask
-from egparse.training.columns import annotated_layers, build_columns, record_of_classes
+from egparse.training.columns import build_columns, record_of_classes
+from egparse.training.corpus import annotated_layers, splitter_parts
 from egparse.training.run import train
 from egparse.training.steps import untrained_model
-from egparse.training.text import splitter_parts
 
 logger = logging.getLogger("spacy.egparse")
 """Below spaCy's logger, so that its handler shows the progress of training; spaCy itself logs

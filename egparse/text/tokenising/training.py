@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -108,6 +108,10 @@ class TokeniserTask(SequenceTask[Tokeniser, TokeniserConfig]):
         if not len(self.dev.starts):
             return None
         return lambda tokeniser: score_tokens(self.dev, tokeniser.tokens(self.dev.text)).f1
+
+    def facts(self, predictor: Tokeniser) -> dict[str, Any]:
+        """How many sentences are not learned from."""
+        return {"left_out": self.train.left_out}
 
     def outcomes(self, predictor: Tokeniser) -> Outcomes[Tokeniser]:
         """The probability of the gold outcome, start or no start, at each place of the development

@@ -17,7 +17,7 @@ import pytest
 from service.hub.conftest import CORPUS
 from service.hub.local_server import Site
 
-from egparse.service.hub import transfer
+import egparse.service.hub.fetch as transfer
 from egparse.service.hub.catalogue import (
     MODEL,
     TREEBANK,
@@ -26,8 +26,7 @@ from egparse.service.hub.catalogue import (
     entries,
     find_entry,
 )
-from egparse.service.hub.fetch import fetch, folder_of, is_downloaded
-from egparse.service.hub.transfer import DownloadError
+from egparse.service.hub.fetch import DownloadError, fetch, folder_of, is_downloaded
 
 NAME = "corpus.conllu"
 
@@ -191,7 +190,7 @@ def test_a_transfer_ends_where_what_was_received_can_neither_be_continued_nor_re
     site.faults = ["cut"] * transfer.ATTEMPTS
     with pytest.raises(DownloadError):
         fetch(entry_of(site), tmp_path / "own")
-    monkeypatch.setattr(transfer.Transfer, "_forget", lambda _: None)
+    monkeypatch.setattr(transfer, "_forget", lambda _: None)
     site.version = '"2"'
     with pytest.raises(DownloadError, match=r"expected bytes from [0-9,]+ on, got others"):
         fetch(entry_of(site), tmp_path / "own")

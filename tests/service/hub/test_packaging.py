@@ -135,7 +135,7 @@ def test_spacy_and_the_command_line_find_an_installed_package(
     assert listed == "user en_egparse_test"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_fresh_environment_installs_the_wheel_and_loads_it(
     made: Package, model: Path, tmp_path: Path
 ) -> None:
@@ -155,7 +155,7 @@ def test_a_fresh_environment_installs_the_wheel_and_loads_it(
     assert forms == ["A", "dog", "barks", "in", "Paris", ".", "It", "is", "big", "."]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_wheels_of_egparse_and_of_the_package_are_all_that_is_needed(
     made: Package, model: Path, tmp_path: Path
 ) -> None:

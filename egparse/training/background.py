@@ -6,16 +6,16 @@ import threading
 from collections.abc import Callable
 
 from egparse.fitting.jobs import Jobs, beside_others, present_jobs, working_with
-from egparse.fitting.progress import Iteration, Listener, Step, silent
+from egparse.fitting.progress import Iteration, Listener, Step
 
 
 class _Work(threading.Thread):
-    """A work that begins when the one before it has ended, and not if that one failed. The thread
+    """Work that begins when the one before it has ended, and not if that one failed. The thread
     does not keep a process alive that ends otherwise.
     """
 
     def __init__(self, work: Callable[[], object], before: _Work | None) -> None:
-        super().__init__(name="egparse-aside", daemon=True)
+        super().__init__(name="egparse-background", daemon=True)
         self._work, self._before = work, before
         self.error: BaseException | None = None
 
@@ -32,30 +32,30 @@ class _Work(threading.Thread):
             self.error = error
 
 
-class Aside:
-    """Works that one job does where a run has several in this process: in a thread beside the main
-    one, one after the other, or if they are to take ``turns`` with others each at once. Models do
+class Background:
+    """Work for one job where a run has several in this process: in a thread beside the main one,
+    one after the other; or immediately in the calling thread, if tasks take ``turns``. Models do
     not depend on it, to the last digit of their records.
 
-    ``hear`` is a listener that passes events on; those of works in the thread are kept until
-    ``wait``, so that their order is always the same.
+    ``notify`` is a listener that passes events on; events of the thread are passed on by ``wait``,
+    so that their order is always the same.
     """
 
-    def __init__(self, listener: Listener = silent, *, turns: bool = True) -> None:
+    def __init__(self, listener: Listener, *, turns: bool) -> None:
         self._listener, self._turns = listener, turns
         self._last: _Work | None = None
-        self._kept: list[Iteration | Step] = []
+        self._events: list[Iteration | Step] = []
         self._main = threading.get_ident()
 
-    def hear(self, event: Iteration | Step) -> None:
-        """Pass an event on, or keep it."""
+    def notify(self, event: Iteration | Step) -> None:
+        """Pass an event on, or keep it until ``wait``."""
         if threading.get_ident() == self._main:
             self._listener(event)
         else:
-            self._kept.append(event)
+            self._events.append(event)
 
     def start(self, work: Callable[[], object], *, beside: bool) -> None:
-        """Do a work in the thread, or at once; ``beside`` says whether there is anything else to do
+        """Do work in the thread or at once; ``beside`` says whether there is anything else to do
         meanwhile, without which all jobs do it.
         """
         jobs = present_jobs()
@@ -69,17 +69,17 @@ class Aside:
             self._last.start()
 
     def wait(self) -> None:
-        """Wait for all works, and pass their events on.
+        """Wait for all work, and pass its events on.
 
         Raises:
-            BaseException: what a work has raised; those after it were not begun.
+            BaseException: what some work has raised; what came after it was not begun.
         """
         last, self._last = self._last, None
         if last is None:
             return
         last.join()
-        kept, self._kept = self._kept, []
-        for event in kept:
+        events, self._events = self._events, []
+        for event in events:
             self._listener(event)
         if last.error is not None:
             raise last.error

@@ -22,23 +22,25 @@ REFUSED = [(learner, loss) for learner in LEARNERS for loss in LOSSES]
 REFUSED = [pair for pair in REFUSED if pair not in MINIMISED]
 
 
-@pytest.mark.parametrize(("learner", "loss"), [*MINIMISED, ("unknown", "max-margin")])
-def test_names_say_what_settings_say(learner: str, loss: str) -> None:
-    config = LearningConfig(learner=learner, loss=loss)  # type: ignore[arg-type]
-    assert fits_probabilities(learner, loss, None) == is_probabilistic(config)
-    assert named_loss(learner, loss) == loss_of(config) == LOSSES[loss]
+def test_names_say_what_settings_say() -> None:
+    for learner, loss in [*MINIMISED, ("unknown", "max-margin")]:
+        config = LearningConfig(learner=learner, loss=loss)  # type: ignore[arg-type]
+        assert fits_probabilities(learner, loss, None) == is_probabilistic(config), (learner, loss)
+        assert named_loss(learner, loss) == loss_of(config) == LOSSES[loss], (learner, loss)
 
 
-@pytest.mark.parametrize(("learner", "loss"), REFUSED)
-def test_a_loss_that_the_learner_does_not_minimise_is_refused(learner: str, loss: str) -> None:
-    with pytest.raises(ConfigError, match=rf"^learner {learner}: expected loss = .*, got '{loss}'"):
-        named_loss(learner, loss)
+def test_a_loss_that_the_learner_does_not_minimise_is_refused() -> None:
+    for learner, loss in REFUSED:
+        expected = rf"^learner {learner}: expected loss = .*, got '{loss}'"
+        with pytest.raises(ConfigError, match=expected):
+            named_loss(learner, loss)
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
-def test_a_loss_that_is_not_named_is_that_of_the_learner(learner: str) -> None:
-    assert named_loss(learner, "auto") == LOSSES[LEARNERS[learner].loss or "log-linear"]
-    assert loss_of(LearningConfig(learner=learner)) == named_loss(learner, "auto")
+def test_a_loss_that_is_not_named_is_that_of_the_learner() -> None:
+    for learner, entry in LEARNERS.items():
+        expected = LOSSES[entry.loss or "log-linear"]
+        assert named_loss(learner, "auto") == expected, learner
+        assert loss_of(LearningConfig(learner=learner)) == expected, learner
 
 
 def test_beta_takes_the_place_of_that_of_the_name() -> None:

@@ -13,10 +13,10 @@ from sample_treebank import SECOND_ORDER, quick, sample
 
 from egparse.errors import EgparseError
 from egparse.fitting.jobs import Jobs, present_jobs, working_with
-from egparse.fitting.progress import Iteration, Step
+from egparse.fitting.progress import Iteration, Step, silent
 from egparse.storage.model_file import read_header
 from egparse.training import run as training
-from egparse.training.aside import Aside
+from egparse.training.background import Background
 from egparse.training.run import train
 
 
@@ -28,21 +28,22 @@ def two_jobs() -> Any:
 
 def test_works_are_done_in_order_and_events_are_passed_on_at_the_end(two_jobs: Any) -> None:
     heard: list[Iteration | Step] = []
-    aside, go, threads = Aside(heard.append, turns=False), threading.Event(), set[int]()
+    background = Background(heard.append, turns=False)
+    go, threads = threading.Event(), set[int]()
 
     def work(name: str) -> None:
         assert go.wait(30)
         threads.add(threading.get_ident())
-        aside.hear(Step(name, 1, 0))
+        background.notify(Step(name, 1, 0))
 
-    aside.start(lambda: work("first"), beside=True)
-    aside.start(lambda: work("second"), beside=True)
-    aside.hear(Step("main", 1, 0))
+    background.start(lambda: work("first"), beside=True)
+    background.start(lambda: work("second"), beside=True)
+    background.notify(Step("main", 1, 0))
     go.set()
-    aside.wait()
+    background.wait()
     assert [one.task for one in heard] == ["main", "first", "second"]
     assert threading.get_ident() not in threads
-    aside.wait()  # once more changes nothing
+    background.wait()  # once more changes nothing
     assert len(heard) == 3
 
 
@@ -57,7 +58,7 @@ def test_elsewhere_works_are_done_at_once(count: int, turns: bool, beside: bool,
         done.append((threading.get_ident(), present_jobs().count))
 
     with working_with(Jobs(count)):
-        Aside(turns=turns).start(work, beside=beside)
+        Background(silent, turns=turns).start(work, beside=beside)
     assert done == [(threading.get_ident(), by)]
 
 
@@ -65,17 +66,17 @@ def test_elsewhere_works_are_done_at_once(count: int, turns: bool, beside: bool,
 def test_an_error_arrives_and_what_follows_is_not_begun(
     kind: type[BaseException], two_jobs: Any
 ) -> None:
-    aside, done = Aside(turns=False), list[int]()
+    background, done = Background(silent, turns=False), list[int]()
 
     def fail() -> None:
         raise kind("wrong")
 
-    aside.start(fail, beside=True)
-    aside.start(lambda: done.append(1), beside=True)
+    background.start(fail, beside=True)
+    background.start(lambda: done.append(1), beside=True)
     with pytest.raises(kind, match="wrong"):
-        aside.wait()
+        background.wait()
     assert done == []
-    aside.wait()
+    background.wait()
 
 
 def test_the_model_and_the_events_are_those_of_one_after_the_other(
@@ -87,7 +88,9 @@ def test_the_model_and_the_events_are_those_of_one_after_the_other(
         heard: list[Iteration | Step] = []
         with monkeypatch.context() as patch:
             if turns:
-                patch.setattr(training, "Aside", lambda listener, turns: Aside(listener))
+                patch.setattr(
+                    training, "Background", lambda listener, turns: Background(listener, turns=True)
+                )
             model = train(sample("train")[:60], None, config, heard.append).model
         model.save(tmp_path / "model.msgpack")
         header = read_header(tmp_path / "model.msgpack")

@@ -1,0 +1,306 @@
+"""The tasks of a run: one ordered table of what is learned, each task made of what those before it
+have predicted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from egparse.config.sections import TrainConfig
+from egparse.config.tasks import section_of
+from egparse.errors import EgparseError
+from egparse.features.word_table import Columns
+from egparse.fitting.task import Part, Task
+from egparse.layers import EXPANDER, LEMMAS, MORPHOLOGY, SPLITTER, SUPERTAGS, TAG_LAYERS, TOKENISER
+from egparse.parsing.arc_parser import Parser
+from egparse.parsing.arc_training import (
+    ArcParserTask,
+    GoldHeads,
+    choose_trees,
+    gold_heads_of,
+    predicted_heads,
+)
+from egparse.parsing.partial_trees import (
+    HeadedSentences,
+    complete_by_parser,
+    headed_sentences,
+    known_heads,
+)
+from egparse.parsing.second_order.training import SecondOrderTask
+from egparse.parsing.tree_inference import Trees
+from egparse.pipeline.components import LABELLER, PARSER, Components
+from egparse.sentences import Sentence
+from egparse.sequences.labelling import DevelopmentTrees, LabellerTask
+from egparse.sequences.lemmatising import LemmaTask
+from egparse.sequences.tagging import TaggerTask, combinations_of
+from egparse.text.splitting.training import SplitterTask
+from egparse.text.tokenising.expander_training import ExpanderTask
+from egparse.text.tokenising.running_text import running_text
+from egparse.text.tokenising.training import TokeniserTask
+from egparse.training.columns import named_columns
+from egparse.training.corpus import Corpus, learns_multiword_tokens, learns_tokens
+
+PRUNER = "pruner"
+
+_NO_HEADS = np.empty(0, dtype=np.int32)
+
+
+@dataclass(kw_only=True)
+class Scene:
+    """What tasks are made of: settings, columns, the words of both parts with the tags that they
+    have so far, and the predictors that were ``learned`` before, by the name of their task.
+
+    One task learns the ``joint`` layers. ``base`` holds what training continues from, over the same
+    columns. With ``in_full`` predictors are not reduced to what a model file holds.
+    """
+
+    corpus: Corpus
+    config: TrainConfig
+    columns: Columns
+    train: Part
+    dev: Part
+    base: Components | None = None
+    joint: tuple[str, ...] = ()
+    in_full: bool = False
+    learned: dict[str, Any] = field(default_factory=dict)
+    kind_of_trees: Trees | None = None
+
+    def before(self, name: str) -> Any:
+        """The component of the base, None if there is none."""
+        return None if self.base is None else self.base.get(name)
+
+    @property
+    def wanted(self) -> frozenset[str]:
+        """The names of the tasks, and of the taggers of the base that predict tags."""
+        names = {section_of(layer, self.joint) for layer in self.corpus.layers}
+        return frozenset(names | {layer for layer in TAG_LAYERS if self.before(layer) is not None})
+
+    def is_read(self, name: str, by: Collection[str]) -> bool:
+        """Whether one of some tasks has features of what another one predicts."""
+        names = list(TASKS)
+        later = set(by).intersection(names[names.index(name) + 1 :])
+        if name in TREES:
+            return bool(later)
+        if name in TEXT or name == LEMMAS:
+            return False
+        is_replaced = name == "xpos" and self.columns.fine_tags is not None
+        if later & TREES and name != "spans" and not is_replaced:
+            return True
+        readers = [layer for layer in (*TAG_LAYERS, LEMMAS) if layer in later]
+        layers = self.joint if name == MORPHOLOGY else (name,)
+        return not set(layers).isdisjoint(named_columns(readers, self.config))
+
+    @cached_property
+    def _headed(self) -> HeadedSentences:
+        return headed_sentences(self.train.sentences)
+
+    @cached_property
+    def heads(self) -> GoldHeads | None:
+        """The gold heads of both parts; of training those of the sentences that have some. None
+        where no trees are learned.
+
+        Raises:
+            EgparseError: no training sentence has any that parsers can learn from.
+        """
+        if "heads" not in self.corpus.layers:
+            return None
+        if not self._headed.heads:
+            raise EgparseError("expected a sentence with heads to train the parser on, got none")
+        return gold_heads_of(self._headed.heads, self.dev.sentences)
+
+    @cached_property
+    def trees(self) -> Trees:
+        """The kind of trees: the given one, that of the base, or what suits the training part."""
+        base = self.before(PARSER)
+        given: Trees | None = self.kind_of_trees if base is None else base.trees
+        if given is not None:
+            return given
+        assert self.heads is not None
+        return choose_trees(self.heads.train, self.config.parser)
+
+    @property
+    def with_heads(self) -> Part:
+        """The training sentences that have heads."""
+        chosen = self._headed.chosen
+        return self.train if chosen.all() else self.train.select(chosen).part
+
+
+def part_of(sentences: Sequence[Sentence], columns: Columns, predicted: Sequence[str]) -> Part:
+    """Sentences with their words over some columns, and with the tags that are not predicted."""
+    words = columns.words(sentence.forms for sentence in sentences)
+    return Part(sentences, columns.with_input(words, sentences, predicted))
+
+
+def _tokeniser(scene: Scene) -> TokeniserTask | None:
+    corpus, config = scene.corpus, scene.config
+    if scene.base is not None or not learns_tokens(corpus.train, config):
+        return None
+    texts = running_text(corpus.train), running_text(corpus.dev)
+    return TokeniserTask(*texts, config=config.tokeniser, seed=config.seed)
+
+
+def _splitter(scene: Scene) -> SplitterTask | None:
+    parts, config = scene.corpus.paragraphs, scene.config
+    if parts is None:
+        return None
+    tables = scene.columns.class_tables
+    return SplitterTask(parts, tables, config=config.splitter, seed=config.seed)
+
+
+def _expander(scene: Scene) -> ExpanderTask | None:
+    corpus, config = scene.corpus, scene.config
+    if scene.base is not None or not learns_multiword_tokens(corpus.train, config):
+        return None
+    return ExpanderTask(corpus.train, corpus.dev, config=config.expander, seed=config.seed)
+
+
+def _morphology(scene: Scene) -> TaggerTask | None:
+    if not scene.joint:
+        return None
+    base, config, columns = scene.before(MORPHOLOGY), scene.config, scene.columns
+    combinations = combinations_of(columns, scene.train, scene.joint, config.morphology, base)
+    return TaggerTask(
+        MORPHOLOGY,
+        columns,
+        scene.train,
+        scene.dev,
+        combinations,
+        config=config.morphology,
+        seed=config.seed,
+        base=None if base is None else base.over(columns, combinations),
+        in_full=scene.in_full,
+    )
+
+
+def _tagger(layer: str, scene: Scene) -> TaggerTask | None:
+    if layer in scene.joint or layer not in (*scene.corpus.layers, SUPERTAGS):
+        return None
+    return TaggerTask(
+        layer,
+        scene.columns,
+        scene.train,
+        scene.dev,
+        config=getattr(scene.config, layer),
+        seed=scene.config.seed,
+        base=scene.before(layer),
+        in_full=scene.in_full,
+    )
+
+
+def _lemmatiser(scene: Scene) -> LemmaTask | None:
+    if LEMMAS not in scene.corpus.layers:
+        return None
+    return LemmaTask(
+        scene.columns,
+        scene.train,
+        scene.dev,
+        config=scene.config.lemmas,
+        seed=scene.config.seed,
+        base=scene.before(LEMMAS),
+        in_full=scene.in_full,
+    )
+
+
+def _supertagger(scene: Scene) -> TaggerTask | None:
+    # that of a base stays as it was trained
+    if scene.heads is None or scene.base is not None or not scene.columns.has_supertags:
+        return None
+    return _tagger(SUPERTAGS, scene)
+
+
+def _order(scene: Scene) -> int:
+    base = scene.before(PARSER)
+    if base is None:
+        return scene.config.parser.order
+    return 1 if isinstance(base, Parser) else 2
+
+
+def _pruner(scene: Scene) -> ArcParserTask | None:
+    if scene.heads is None or _order(scene) == 1:
+        return None
+    base = scene.before(PARSER)
+    return _arcs(scene, pruner=scene.config.pruner, base=None if base is None else base.pruner)
+
+
+def _parser(scene: Scene) -> ArcParserTask | SecondOrderTask | None:
+    if scene.heads is None:
+        return None
+    if _order(scene) == 1:
+        return _arcs(scene, base=scene.before(PARSER))
+    if PRUNER not in scene.learned:
+        return None
+    return SecondOrderTask(
+        scene.with_heads,
+        scene.dev,
+        scene.heads,
+        scene.learned[PRUNER],
+        scene.config.pruner,
+        scene.config.parser,
+        scene.config.seed,
+        scene.before(PARSER),
+        scene.in_full,
+    )
+
+
+def _arcs(scene: Scene, **options: Any) -> ArcParserTask:
+    assert scene.heads is not None
+    return ArcParserTask(
+        scene.columns,
+        scene.with_heads,
+        scene.dev,
+        scene.heads,
+        scene.config.parser,
+        scene.trees,
+        scene.config.seed,
+        in_full=scene.in_full,
+        **options,
+    )
+
+
+def _labeller(scene: Scene) -> LabellerTask | None:
+    heads, parser = scene.heads, scene.learned.get(PARSER)
+    if heads is None or parser is None or "deprels" not in scene.corpus.layers:
+        return None
+    train, known = scene.with_heads, known_heads(heads.train)
+    predicted = predicted_heads(parser, scene.dev.words) if len(heads.dev) else _NO_HEADS
+    return LabellerTask(
+        scene.columns,
+        train,
+        np.concatenate([*complete_by_parser(parser, train, heads.train), _NO_HEADS]),
+        scene.dev,
+        DevelopmentTrees(predicted, heads.dev),
+        heads.is_scored,
+        None if known is None else np.concatenate(known),
+        config=scene.config.labeller,
+        seed=scene.config.seed,
+        base=scene.before(LABELLER),
+        in_full=scene.in_full,
+    )
+
+
+TASKS: Mapping[str, Callable[[Scene], Task[Any] | None]] = {
+    TOKENISER: _tokeniser,
+    SPLITTER: _splitter,
+    EXPANDER: _expander,
+    MORPHOLOGY: _morphology,
+    **{layer: partial(_tagger, layer) for layer in TAG_LAYERS},
+    LEMMAS: _lemmatiser,
+    SUPERTAGS: _supertagger,
+    PRUNER: _pruner,
+    PARSER: _parser,
+    LABELLER: _labeller,
+}
+"""Name -> what makes the task, or None where there is nothing to learn; in an order in which each
+task can use the predictions of earlier ones.
+"""
+
+TEXT = frozenset((TOKENISER, SPLITTER, EXPANDER))
+"""Tasks of plain text, which read no tags."""
+
+TREES = frozenset((PRUNER, PARSER, LABELLER))
+"""Tasks that read all tags but those of spans."""

@@ -1,0 +1,74 @@
+"""How many lines there are: each room has a budget, raised only with a reason in the commit.
+
+Everything counts, blank lines and docstrings too.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from house.package import MODULES, ROOT, room_of
+
+BUDGET: dict[str, int] = {
+    "types": 100,
+    "errors": 100,
+    "extras": 100,
+    "similar": 100,
+    "layers": 100,
+    "schemes": 200,
+    "surface": 100,
+    "sentences": 300,
+    "storage": 2_500,
+    "compilation": 2_300,
+    "io": 3_300,
+    "classes": 2_000,
+    "features": 3_600,
+    "structures": 4_500,
+    "learners": 6_600,
+    "evaluation": 2_500,
+    "config": 1_500,
+    "fitting": 1_900,
+    "sequences": 4_100,
+    "parsing": 4_400,
+    "text": 4_600,
+    "pipeline": 2_400,
+    "training": 3_000,
+    "service": 3_300,
+    "spacy_components": 4_500,
+    "api": 100,
+    "cluster": 500,
+    "experiments": 23_100,
+    "cli": 7_900,
+    "__init__": 100,
+    "__main__": 100,
+}
+"""Room or top-level file of the package -> lines."""
+
+TESTS, TESTS_OF_EXPERIMENTS = 47_000, 6_700
+DOCUMENTS = 8_400
+"""The site without the pages of experiments, and the Markdown at the top."""
+
+
+def lines_of(paths: list[Path]) -> int:
+    return sum(len(path.read_bytes().splitlines()) for path in paths)
+
+
+def test_no_room_exceeds_its_budget() -> None:
+    lines: Counter[str] = Counter()
+    for path in MODULES:
+        lines[room_of(path)] += lines_of([path])
+    assert set(lines) == set(BUDGET), "say in BUDGET how many lines it may have"
+    assert {room: n for room, n in lines.items() if n > BUDGET[room]} == {}
+
+
+def test_tests_do_not_exceed_their_budget() -> None:
+    tests = set((ROOT / "tests").rglob("*.py"))
+    of_experiments = set((ROOT / "tests" / "experiments").rglob("*.py"))
+    assert lines_of([*of_experiments]) <= TESTS_OF_EXPERIMENTS
+    assert lines_of([*(tests - of_experiments)]) <= TESTS
+
+
+def test_documents_do_not_exceed_their_budget() -> None:
+    pages = set((ROOT / "docs").rglob("*.md")) - set((ROOT / "docs" / "experiments").rglob("*.md"))
+    assert lines_of([*pages, *ROOT.glob("*.md")]) <= DOCUMENTS
