@@ -22,8 +22,8 @@ import spacy
 from spacy.language import Language
 
 from egparse.io.corpus import read_corpus
-from egparse.io.docs import SPACE_AFTER_NO
 from egparse.sentences import Sentence
+from egparse.surface import SPACE_AFTER_NO
 
 ALL = ("egparse_tagger", "egparse_parser", "egparse_ner")
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from egparse.evaluation.ud import score
 from egparse.io.corpus import read_corpus
-from egparse.pipeline.from_text import raw_text
+from egparse.text.treebank_text import raw_text
 
 METRICS = ("UPOS", "UFeats", "Lemmas", "UAS", "LAS")
 RAW_METRICS = ("Tokens", "Sentences", "Words", *METRICS)

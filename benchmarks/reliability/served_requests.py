@@ -38,8 +38,8 @@ from texts import paragraphs_of
 
 from egparse.io.corpus import write_corpus
 from egparse.pipeline.model import Model
-from egparse.pipeline.plain_text import read_plain
 from egparse.service.hub.resolve import find_model
+from egparse.text.plain_formats import read_plain
 
 LONG = 60_000
 """Characters of a long text."""

@@ -17,8 +17,8 @@ from typing import Any
 from egparse.classes.counting import BOUNDARY, TextCounter
 from egparse.io.blocks import Block, CorpusSource, name_of, read_lines
 from egparse.io.corpus import read_corpus
-from egparse.io.docs import split_words
 from egparse.io.encodings import UTF_8
+from egparse.io.spacy_rules import split_words
 
 TEXT, TOKENISED = "text", "tokenised"
 """What a source may be besides the formats of corpora."""

@@ -108,7 +108,7 @@ def with_language(config: TrainConfig, sentences: Sequence[Sentence], say: Say) 
 
 def say_what_tokens_are(config: TrainConfig, sentences: Sequence[Sentence], say: Say) -> None:
     """Say where plain text will not be split into tokens as a corpus with blanks splits it."""
-    from egparse.io.docs import split_words
+    from egparse.io.spacy_rules import split_words
     from egparse.training.corpus import blanks_of_corpus, learns_tokens
 
     if not learns_tokens(sentences, config):

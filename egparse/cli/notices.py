@@ -90,8 +90,8 @@ def warnings_shown(quiet: bool) -> Iterator[None]:
     """
     from egparse.compilation.trust import KernelsWarning
     from egparse.fitting.jobs import JobsWarning
-    from egparse.io.docs import RulesWarning
     from egparse.io.enhanced import DepsWarning
+    from egparse.io.spacy_rules import RulesWarning
     from egparse.parsing.long_sentences import LongSentenceWarning
 
     ours = (LongSentenceWarning, RulesWarning, DepsWarning, JobsWarning, KernelsWarning)

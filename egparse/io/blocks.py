@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import IO, Any, AnyStr, NamedTuple, TypeAlias
 
 from egparse.errors import CorpusError, EgparseError
 from egparse.io.compression import decompressed
-from egparse.io.encodings import UTF_8, as_utf8, byte_fault
+from egparse.io.encodings import UTF_8, as_text, as_utf8, byte_fault, checked_text
 from egparse.sentences import Sentence
 
 CorpusSource: TypeAlias = str | os.PathLike[str] | IO[str] | IO[bytes]
@@ -182,6 +183,28 @@ def pieces_of(stream: IO[str] | IO[bytes]) -> Iterator[str | bytes]:
     read = getattr(stream, "read1", stream.read)
     while piece := read(CHUNK):
         yield piece
+
+
+def texts_of(
+    source: os.PathLike[str] | IO[str] | IO[bytes], path: str, encoding: str
+) -> Iterator[str]:
+    """The text of a file or an open stream in pieces; bytes may be compressed, and ``encoding`` is
+    theirs.
+
+    Raises:
+        EgparseError: the file cannot be read, or the encoding is unknown.
+        CorpusError: bytes that do not fit the encoding, or damaged compressed data.
+    """
+    if isinstance(source, os.PathLike):
+        with open_file(source, path) as stream:
+            yield from texts_of(stream, path, encoding)
+        return
+    pieces: Iterator[Any] = pieces_of(source)
+    first = next(pieces, "")
+    if isinstance(first, bytes):
+        yield from as_text(decompressed(chain([first], pieces), path), encoding, path)
+    else:
+        yield from checked_text(chain([first], pieces), path)
 
 
 def text_pieces(pieces: Iterator[bytes], encoding: str, path: str) -> Iterator[bytes]:

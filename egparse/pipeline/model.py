@@ -18,9 +18,9 @@ from egparse.classes.columns import MAX_COLUMNS, MAX_TABLES, class_columns_of
 from egparse.classes.packed import PackedTable
 from egparse.config.removed import without_removed
 from egparse.errors import ConfigError, EgparseError, ModelFileError
+from egparse.features.fine_tags import FineTags
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.forms import OBSERVABLES, Lexicon
-from egparse.features.morphology.fine_tags import FineTags
 from egparse.features.request import Values
 from egparse.features.vocabulary import Vocabulary
 from egparse.features.word_table import Columns
@@ -31,7 +31,6 @@ from egparse.pipeline.constraints import BatchConstraints, Constraints, Resolved
 from egparse.pipeline.given import excepted, given_constraints, resolved
 from egparse.pipeline.inputs import as_sentences, batches, each_constraints, texts_in
 from egparse.pipeline.text import given_numbers, kept_tags, label_strings, put_back
-from egparse.pipeline.text_reader import Reader, reader_of
 from egparse.schemes import find_tag_fault
 from egparse.sentences import Sentence
 from egparse.storage.collector import collector_paused
@@ -57,8 +56,10 @@ from egparse.storage.schema import (
     TableOf,
     shown,
 )
-from egparse.text.exceptions.applied import PlainText
+from egparse.text.exceptions.applied import with_exceptions
 from egparse.text.exceptions.table import NONE, Exceptions, FixedValues, read_exceptions
+from egparse.text.reading import PlainText, TextReader
+from egparse.text.rules import RuleSplitter, RuleTokeniser
 from egparse.types import Ints
 
 if TYPE_CHECKING:
@@ -167,12 +168,13 @@ class Model:
         found = [[*islice(annotated, len(document))] for document in read]
         return found[0] if isinstance(source, str) else found
 
-    def text_reader(self, first_id: int = 1, *, whole: bool = False) -> Reader:
+    def text_reader(self, first_id: int = 1, *, whole: bool = False) -> TextReader:
         """A reader of one plain text, whose sentences have the IDs ``first_id`` and so on: by the
         tokeniser, or by spaCy's rules where the model has none. ``whole``: each paragraph is one
         sentence.
         """
-        return reader_of(self.language, self.plain_text, first_id, whole=whole)
+        read = self.plain_text.whole_paragraphs() if whole else self.plain_text
+        return TextReader(read, first_id)
 
     def annotate(
         self,
@@ -315,9 +317,13 @@ class Model:
 
     @cached_property
     def plain_text(self) -> PlainText:
-        """Tokeniser, splitter and expander, with the exceptions."""
-        of_text = (self.components.get(name) for name in (TOKENISER, SPLITTER, EXPANDER))
-        return PlainText(*of_text).excepting(self.exceptions)
+        """Tokeniser, splitter and expander, with the exceptions; rules in place of what the model
+        has not learned.
+        """
+        learned = self.components.get
+        tokeniser = learned(TOKENISER) or RuleTokeniser(self.language)
+        plain_text = PlainText(tokeniser, learned(SPLITTER) or RuleSplitter(), learned(EXPANDER))
+        return with_exceptions(plain_text, self.exceptions)
 
     @cached_property
     def _fixed_values(self) -> FixedValues | None:
@@ -385,8 +391,8 @@ class Model:
         from egparse.evaluation import report
         from egparse.evaluation.report import evaluate_model
         from egparse.io.corpus import read_corpus
-        from egparse.pipeline.from_text import raw_text, resampled_units
         from egparse.text.splitting.training import splitter_counts
+        from egparse.text.treebank_text import raw_text, resampled_units
 
         if isinstance(gold, str | Path):
             # Trees with several roots are scored too: scoring does not depend on their number.

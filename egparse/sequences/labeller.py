@@ -17,7 +17,6 @@ from egparse.features.tag_dictionary import AllowedLabels, Candidates, lay_out, 
 from egparse.features.vocabulary import BOUNDARY, FIRST_VALUE, Vocabulary
 from egparse.features.word_table import Columns, Words
 from egparse.sequences.model import SequenceModel, SequencePredictor
-from egparse.sequences.tagger import LabelsWithProbabilities
 from egparse.storage.schema import Integers, Record, Section, Stored
 from egparse.types import Ints, Longs, Mask
 
@@ -52,36 +51,26 @@ class Labeller(SequencePredictor):
     layers = ("deprels",)
 
     def annotate(self, request: Request) -> dict[str, Values]:
-        """See ``pipeline.components.Component``: the labels of the arcs that were found."""
-        heads, limits = request.found["heads"].values, request.limits.get("deprels")
-        if not request.asked:
-            return {"deprels": Values(self.predict(request.words, heads, request.columns, limits))}
-        found = self.predict_with_probabilities(request.words, heads, request.columns, limits)
-        return {"deprels": Values(*found)}
+        """The labels of the arcs that were found, and if asked for the probability of each given
+        the tree, among the candidate labels of its arc.
+        """
+        words, heads = request.words, request.found["heads"].values
+        values = tree_values(words, heads, request.columns)
+        candidates = self._candidates(heads, request.limits.get("deprels"))
+        labels = self.model.choose(values, words.starts, candidates)
+        probabilities = None
+        if request.asked:
+            probabilities = self.model.probabilities(values, words.starts, candidates, labels)
+        return {"deprels": Values(labels, probabilities)}
 
     def part_labels(self, layer: str, labels: Mapping[str, Vocabulary]) -> Sequence[str | None]:
         """The text of each label."""
         return labels[layer].strings
 
-    def predict(
-        self, words: Words, heads: Ints, columns: Columns, allowed: AllowedLabels | None = None
-    ) -> Ints:
-        """The label number of each word's arc. ``allowed`` may include, for an arc below the root,
-        labels that training saw only below words, and vice versa.
-        """
+    def predict(self, words: Words, heads: Ints, columns: Columns) -> Ints:
+        """The label number of each word's arc."""
         values = tree_values(words, heads, columns)
-        return self.model.choose(values, words.starts, self._candidates(heads, allowed))
-
-    def predict_with_probabilities(
-        self, words: Words, heads: Ints, columns: Columns, allowed: AllowedLabels | None = None
-    ) -> LabelsWithProbabilities:
-        """The labels of ``predict``, and the probability of each given the tree, among the
-        candidate labels of its arc.
-        """
-        values, candidates = tree_values(words, heads, columns), self._candidates(heads, allowed)
-        labels = self.model.choose(values, words.starts, candidates)
-        probabilities = self.model.probabilities(values, words.starts, candidates, labels)
-        return LabelsWithProbabilities(labels, probabilities)
+        return self.model.choose(values, words.starts, self._candidates(heads, None))
 
     def over(self, columns: Columns) -> Labeller:
         """The same labeller over columns that extend its own; new labels score 0."""
@@ -89,6 +78,9 @@ class Labeller(SequencePredictor):
         return replace(self, model=self.model.over(tree_column_names(columns), n_labels))
 
     def _candidates(self, heads: Ints, allowed: AllowedLabels | None) -> Candidates:
+        """``allowed`` may include, for an arc below the root, labels that training saw only below
+        words, and vice versa.
+        """
         candidates = lay_out([self.of_words, self.of_root], (heads == 0).astype(np.int32))
         return candidates if allowed is None else restrict(candidates, allowed)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from egparse.config.tasks import with_classes
 from egparse.errors import EgparseError
 from egparse.evaluation.scores import universal_deprel
 from egparse.features.default_templates import LABEL_SUPERTAG_TEMPLATES, LABEL_TEMPLATES
+from egparse.features.request import Request, Values
 from egparse.features.tag_dictionary import lay_out
 from egparse.features.templates import Templates, compile_templates
 from egparse.features.vocabulary import Vocabulary
@@ -131,8 +132,10 @@ class LabellerTask(SequenceTask[Labeller, LabellerConfig]):
         gold = self.columns.label_numbers(self.dev.sentences, self.layer)
         right = gold == predictor.predict(words, heads, self.columns)
 
+        request = Request(words, self.columns, {"heads": Values(heads)}, asked=(self.layer,))
+
         def probabilities(labeller: Labeller) -> Floats:
-            return labeller.predict_with_probabilities(words, heads, self.columns).probabilities
+            return cast(Floats, labeller.annotate(request)[self.layer].probabilities)
 
         counted = (heads == self.dev_trees.gold) & self.dev.annotated(self.layer)
         return Outcomes(right, counted, probabilities)

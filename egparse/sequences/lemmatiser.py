@@ -26,7 +26,7 @@ from egparse.sequences.edit_scripts import apply
 from egparse.sequences.lemma_lexicon import LemmaLexicon
 from egparse.sequences.model import SequenceModel, SequencePredictor
 from egparse.storage.schema import Integer, Record, Section, Stored
-from egparse.types import Floats, Ints
+from egparse.types import Ints
 
 KNOWN = 0
 """The part of labels whose lemma is known; part ``s + 1`` is script s."""
@@ -52,13 +52,6 @@ class Options(NamedTuple):
     lemmas: tuple[str, ...]
 
 
-class Lemmas(NamedTuple):
-    """The lemma of each word, and its probability, (words,), nan where it is unknown."""
-
-    lemmas: list[str]
-    probabilities: Floats
-
-
 @dataclass(frozen=True)
 class LemmaConstraints:
     """Lemmas that words of a batch must have, and lemmas that they must not have, by word."""
@@ -82,33 +75,28 @@ class Lemmatiser(SequencePredictor):
     layers = (LEMMAS,)
 
     def annotate(self, request: Request) -> dict[str, Values]:
-        """See ``pipeline.components.Component``."""
-        limits = request.limits.get(LEMMAS)
-        if not request.asked:
-            return {LEMMAS: Values(self.predict(request.words, limits))}
-        return {LEMMAS: Values(*self.predict_with_probabilities(request.words, limits))}
-
-    def predict(self, words: Words, constraints: LemmaConstraints | None = None) -> list[str]:
-        """The lemma of each word; empty for a word all of whose candidates are forbidden."""
-        options, candidates = self._candidates(words, constraints)
-        labels = self.model.choose(words.values, words.starts, candidates)
-        return self._lemmas(options, candidates, labels, constraints)
-
-    def predict_with_probabilities(
-        self, words: Words, constraints: LemmaConstraints | None = None
-    ) -> Lemmas:
-        """The lemmas of ``predict`` and their probabilities among the candidates of each word.
+        """The lemma of each word, empty for a word all of whose candidates are forbidden, and if
+        asked for the probability of each among the candidates of its word.
 
         A fixed lemma has probability 1 if it is a candidate; otherwise it has none.
         """
+        words, constraints = request.words, request.limits.get(LEMMAS)
         options, candidates = self._candidates(words, constraints)
         labels = self.model.choose(words.values, words.starts, candidates)
-        probabilities = self.model.probabilities(words.values, words.starts, candidates, labels)
         lemmas = self._lemmas(options, candidates, labels, constraints)
+        if not request.asked:
+            return {LEMMAS: Values(lemmas)}
+        probabilities = self.model.probabilities(words.values, words.starts, candidates, labels)
         for word, lemma in ({} if constraints is None else constraints.fixed).items():
             known = lemma in options.of_word(word).lemmas
             probabilities[word] = 1.0 if known else np.nan
-        return Lemmas(lemmas, probabilities)
+        return {LEMMAS: Values(lemmas, probabilities)}
+
+    def predict(self, words: Words) -> list[str]:
+        """The lemma of each word."""
+        options, candidates = self._candidates(words, None)
+        labels = self.model.choose(words.values, words.starts, candidates)
+        return self._lemmas(options, candidates, labels, None)
 
     def _candidates(
         self, words: Words, constraints: LemmaConstraints | None

@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from egparse.config.sections import LemmasConfig
 from egparse.config.tasks import with_classes
 from egparse.errors import EgparseError
+from egparse.features.request import Request
 from egparse.features.tag_dictionary import Candidates
 from egparse.features.templates import compile_templates
 from egparse.features.word_table import Columns
@@ -30,7 +31,7 @@ from egparse.sequences.lemmatiser import (
     options_of,
 )
 from egparse.sequences.task import Lesson, SequenceTask
-from egparse.types import Ints, Mask
+from egparse.types import Floats, Ints, Mask
 
 
 @dataclass(frozen=True)
@@ -89,12 +90,12 @@ class LemmaTask(SequenceTask[Lemmatiser, LemmasConfig]):
 
     def outcomes(self, predictor: Lemmatiser) -> Outcomes[Lemmatiser]:
         """Right is the correct lemma; words without one do not count."""
-        words = self.dev.words
-        return Outcomes(
-            self._right(predictor),
-            self.dev.annotated(LEMMAS),
-            lambda lemmatiser: lemmatiser.predict_with_probabilities(words).probabilities,
-        )
+        request = Request(self.dev.words, self.columns, asked=(LEMMAS,))
+
+        def probabilities(lemmatiser: Lemmatiser) -> Floats:
+            return cast(Floats, lemmatiser.annotate(request)[LEMMAS].probabilities)
+
+        return Outcomes(self._right(predictor), self.dev.annotated(LEMMAS), probabilities)
 
     def _right(self, lemmatiser: Lemmatiser) -> Mask:
         found = lemmatiser.predict(self.dev.words)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -45,15 +45,6 @@ if TYPE_CHECKING:
     from egparse.config.sections import ExpanderConfig, TokeniserConfig, WordLabelConfig
 
 
-class LabelsWithProbabilities(NamedTuple):
-    """The label number of each word, -1 for none, and its marginal probability, nan for none; both
-    of shape (words,).
-    """
-
-    labels: Ints
-    probabilities: Floats
-
-
 STORED_TAGGER = Record({"model": Section(), "dictionary": Maybe(ListOf(Section(), 2, 2))})
 """A tagger in a model file; the dictionary is two parts like ``STORED_LISTS``, by form and by
 suffix.
@@ -87,16 +78,35 @@ class Tagger(SequencePredictor):
         return self.layers[0] if self.combinations is None else MORPHOLOGY
 
     def annotate(self, request: Request) -> dict[str, Values]:
-        """See ``pipeline.components.Component``; tags of spans count as the same in each scheme."""
-        limits = {layer: request.limits[layer] for layer in self.layers if layer in request.limits}
-        if not request.asked:
-            found = self.predict(request.words, limits)
-            return {layer: Values(tags) for layer, tags in found.items()}
+        """The tags of ``predict``, and in the layers that are asked for the probability of each;
+        tags of spans that mean the same count as one.
+
+        The probability of a tag of several layers is the sum over the combinations that have it.
+        Where no known combination has it, it is nan, or 1 if no other tag is allowed.
+        """
+        words, limits, asked = request.words, request.limits, request.asked
+        restriction = self._labels_of(limits)
+        chosen = self.choose(words, restriction)
+        tags = self.in_layers(chosen)
+        kept = self._restricted(tags, limits)
+        found = {layer: Values(kept[layer]) for layer in self.layers}
         kinds = None
-        if self.layers == ("spans",):
+        if asked and self.layers == ("spans",):
             kinds = iob2_kinds(request.columns.labels["spans"].strings)
-        probable = self.predict_with_probabilities(request.words, request.asked, limits, kinds)
-        return {layer: Values(*tags) for layer, tags in probable.items()}
+        for k, layer in enumerate(self.layers):
+            if layer not in asked:
+                continue
+            if self.combinations is not None:
+                kinds = np.ascontiguousarray(self.combinations.numbers[:, k])
+            probabilities = self.probabilities(words, chosen, restriction, kinds)
+            others = kept[layer] != tags[layer]
+            probabilities[others] = np.nan
+            if others.any():
+                places, mask = limits[layer]
+                fixed = places[mask.sum(axis=1) == 1]
+                probabilities[fixed[others[fixed]]] = 1.0
+            found[layer] = Values(kept[layer], probabilities)
+        return found
 
     def part_labels(self, layer: str, labels: Mapping[str, Vocabulary]) -> Sequence[str | None]:
         """The text of each part of labels that belongs to a layer, None for other parts."""
@@ -117,40 +127,6 @@ class Tagger(SequencePredictor):
         return self._restricted(
             self.in_layers(self.choose(words, self._labels_of(allowed))), allowed
         )
-
-    def predict_with_probabilities(
-        self,
-        words: Words,
-        layers: Collection[str],
-        allowed: Mapping[str, AllowedLabels] | None = None,
-        kinds: Ints | None = None,
-    ) -> dict[str, LabelsWithProbabilities]:
-        """The tags of ``predict``, and in some layers the probability of each; of one layer, tags
-        of equal ``kinds`` count as one.
-
-        The probability of a tag of several layers is the sum over the combinations that have it.
-        Where no known combination has it, it is nan, or 1 if no other tag is allowed.
-        """
-        allowed = allowed or {}
-        restriction = self._labels_of(allowed)
-        chosen = self.choose(words, restriction)
-        tags = self.in_layers(chosen)
-        kept = self._restricted(tags, allowed)
-        found: dict[str, LabelsWithProbabilities] = {}
-        for k, layer in enumerate(self.layers):
-            probabilities: Floats = np.full(words.n_words, np.nan)
-            if layer in layers:
-                if self.combinations is not None:
-                    kinds = np.ascontiguousarray(self.combinations.numbers[:, k])
-                probabilities = self.probabilities(words, chosen, restriction, kinds)
-                others = kept[layer] != tags[layer]
-                probabilities[others] = np.nan
-                if others.any():
-                    places, mask = allowed[layer]
-                    fixed = places[mask.sum(axis=1) == 1]
-                    probabilities[fixed[others[fixed]]] = 1.0
-            found[layer] = LabelsWithProbabilities(kept[layer], probabilities)
-        return found
 
     def choose(self, words: Words, allowed: AllowedLabels | None = None) -> Ints:
         """The best label sequence of each sentence, if given from ``allowed`` labels only.
@@ -205,7 +181,9 @@ class Tagger(SequencePredictor):
     def _labels_of(self, allowed: Mapping[str, AllowedLabels]) -> AllowedLabels | None:
         if self.combinations is None:
             return allowed.get(self.layers[0])
-        return self.combinations.allowed(allowed)
+        return self.combinations.allowed(
+            {layer: allowed[layer] for layer in self.layers if layer in allowed}
+        )
 
     def _restricted(
         self, tags: dict[str, Ints], allowed: Mapping[str, AllowedLabels]

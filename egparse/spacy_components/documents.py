@@ -16,14 +16,10 @@ import numpy.typing as npt
 from spacy.attrs import IDS
 from spacy.tokens import Doc
 
-from egparse.text.exceptions.applied import ExceptedSplitter
+from egparse.text.reading import Splits
+from egparse.text.rules import longest_pieces
 from egparse.text.splitting.columns import Paragraph
-from egparse.text.splitting.rule import RuleSplitter, longest_pieces
-from egparse.text.splitting.splitter import Splitter
 from egparse.types import Longs, Mask, UInt64s
-
-AnySplitter = Splitter | ExceptedSplitter
-"""The splitter of a model."""
 
 _READ = ("ORTH", "SENT_START", "SPACY")
 
@@ -124,7 +120,7 @@ _CACHE: WeakKeyDictionary[Doc, _CachedStarts] = WeakKeyDictionary()
 
 def read(
     docs: Sequence[Doc],
-    splitter: AnySplitter | None,
+    splitter: Splits,
     *,
     attributes: Sequence[str] = (),
     keep_starts: bool = True,
@@ -132,8 +128,8 @@ def read(
     """The words and sentences of Docs, and the values of ``attributes`` that they have.
 
     With ``keep_starts``, tokens that the Docs mark as starting a sentence, or as not starting one,
-    are kept so. The other starts are predicted for each paragraph by ``splitter``, or by rule if it
-    is None; a blank line ends a paragraph.
+    are kept so. The other starts are predicted for each paragraph by ``splitter``; a blank line
+    ends a paragraph.
     """
     token_starts = _ends(map(len, docs))
     held = columns_of(docs, (*_READ, *attributes))
@@ -146,7 +142,7 @@ def read(
         return _LATEST.batch._replace(docs=docs, held=held)
     batch = _split_into_sentences(docs, token_starts, layout, given, held, splitter)
     _LATEST.layout, _LATEST.key = layout, key
-    _LATEST.splitter = _nothing if splitter is None else ref(splitter)
+    _LATEST.splitter = ref(splitter)
     _LATEST.batch = batch._replace(docs=(), held={})
     return batch
 
@@ -157,7 +153,7 @@ def _split_into_sentences(
     layout: _Layout,
     given: Longs,
     held: Mapping[str, UInt64s],
-    splitter: AnySplitter | None,
+    splitter: Splits,
 ) -> Batch:
     """The batch of Docs that are laid out, ``given`` their values of SENT_START."""
     blank, breaks, places, forms = layout
@@ -205,7 +201,7 @@ class _Latest(local):
     laid_out: _Layout | None = None
     layout: _Layout | None = None
     key: bytes = b""
-    splitter: Callable[[], AnySplitter | None] = _nothing
+    splitter: Callable[[], Splits | None] = _nothing
     batch: Batch
 
 
@@ -249,7 +245,7 @@ def columns_of(docs: Sequence[Doc], attributes: Sequence[str]) -> dict[str, UInt
 def _predicted_starts(
     batch: Batch,
     chosen: Sequence[int],
-    splitter: AnySplitter | None,
+    splitter: Splits,
     given: Longs,
     breaks: Mask,
     blank: Mask,
@@ -283,7 +279,7 @@ def _split(
     forms: list[str],
     spaced: Mask,
     breaks: Mask,
-    splitter: AnySplitter | None,
+    splitter: Splits,
     starts: Mask,
 ) -> None:
     """Split the paragraphs of Docs, each given by its slice of words, and mark the starts."""
@@ -293,7 +289,7 @@ def _split(
         paragraphs += [slice(a, b) for a, b in pairwise(places) if b > a]
     spaced[[words.stop - 1 for words in paragraphs]] = True
     texts = [Paragraph(forms[words], spaced[words].tolist()) for words in paragraphs]
-    for words, split in zip(paragraphs, (splitter or RuleSplitter()).split(texts), strict=True):
+    for words, split in zip(paragraphs, splitter.split(texts), strict=True):
         starts[words] = split
 
 

@@ -20,7 +20,8 @@ from egparse.layers import LAYERS
 from egparse.sentences import MISSING, Sentence, select
 from egparse.sequences.combinations import MOST_COMBINATIONS
 from egparse.surface import SPACE_AFTER_NO
-from egparse.text.splitting.paragraphs import (
+from egparse.text.tokenising.expander_training import has_multiword_tokens
+from egparse.text.treebank_text import (
     SplitterParts,
     is_running_text,
     is_treebank,
@@ -28,7 +29,6 @@ from egparse.text.splitting.paragraphs import (
     pieces_of,
     surface_tokens,
 )
-from egparse.text.tokenising.expander_training import has_multiword_tokens
 from egparse.types import Longs, Mask
 
 Item = TypeVar("Item")

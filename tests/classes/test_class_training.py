@@ -26,7 +26,7 @@ from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
 from egparse.storage.model_file import read_model, write_model
-from egparse.text.splitting.paragraphs import as_text, paragraphs_of
+from egparse.text.treebank_text import as_text, paragraphs_of
 from egparse.training.checks import check_settings
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.run import train

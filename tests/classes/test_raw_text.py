@@ -8,12 +8,12 @@ import lzma
 from pathlib import Path
 
 import pytest
+from plain_reading import read_text
 
 from egparse.classes import raw_text
 from egparse.classes.counting import BOUNDARY, TextCounter
 from egparse.classes.raw_text import TEXT, TOKENISED, TextOptions, count_words
 from egparse.errors import CorpusError, EgparseError
-from egparse.io.docs import read_text
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 

@@ -11,7 +11,7 @@ from cli.conftest import Trained
 from cli.program import complaint, run, run_process
 
 from egparse.io.corpus import read_corpus
-from egparse.pipeline.from_text import raw_text
+from egparse.text.treebank_text import raw_text
 
 METRICS = [
     "UPOS", "XPOS", "UFeats", "AllTags", "Lemmas", "UAS", "LAS", "CLAS", "MLAS", "BLEX"

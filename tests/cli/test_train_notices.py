@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from cli.program import CONFIGS, CORPORA, complaint, first_sentences, run
 
-from egparse.io import docs
+from egparse.io import spacy_rules
 from egparse.pipeline.model import Model
 
 QUICK = (
@@ -74,7 +74,7 @@ def test_rules_that_need_another_package_are_replaced_and_that_is_said(
     assert line_of(done.stderr, "tokens ") == "tokens       by spaCy's rules for vi, as set"
     text = tmp_path / "a.txt"
     text.write_text("Well, sure.", encoding="utf-8")
-    docs._RULES.of.clear()  # as in another process
+    spacy_rules._RULES.of.clear()  # as in another process
     parsed = run("parse", tmp_path / "m", text)
     for said in (done.stderr, parsed.stderr):
         assert said.count("language 'vi': spaCy's rules need another package (Pyvi not") == 1

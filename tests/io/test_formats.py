@@ -17,7 +17,7 @@ from egparse.io.json_sentences import as_json
 from egparse.io.output_formats import FORMATS, Frame, document, piece
 from egparse.io.token_lines import HORIZONTAL, VERTICAL, read_token_lines
 from egparse.sentences import ROW_KEYS, Sentence, SurfaceToken
-from egparse.text.splitting.paragraphs import surface_tokens
+from egparse.text.treebank_text import surface_tokens
 
 UD = Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "ud"
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from plain_reading import read_text
 from row_samples import FULL
 
 from egparse.errors import CorpusError
@@ -22,7 +23,6 @@ from egparse.io import compression
 from egparse.io.compression import decompressed, without_compression
 from egparse.io.corpus import read_corpus
 from egparse.io.detection import format_of_name
-from egparse.io.docs import read_text
 
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.compress,

@@ -12,11 +12,11 @@ from itertools import product
 
 import numpy as np
 import pytest
+from plain_reading import read_text
 from row_samples import FULL
 
 from egparse.errors import ConfigError, CorpusError, EgparseError
 from egparse.io.corpus import read_corpus
-from egparse.io.docs import read_text
 from egparse.io.encodings import as_text, as_utf8, checked_encoding
 
 TEXT = "Œuvre et café\r\nnaïve.\n\nFin"

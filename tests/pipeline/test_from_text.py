@@ -10,9 +10,9 @@ from evaluation.corpora import UD
 
 from egparse.errors import EgparseError
 from egparse.io.corpus import read_corpus, write_corpus
-from egparse.pipeline.from_text import MIN_UNITS, raw_text, resampled_units
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence, SurfaceToken
+from egparse.text.treebank_text import MIN_UNITS, raw_text, resampled_units
 
 MODELS = Path(__file__).resolve().parents[2] / "models"
 

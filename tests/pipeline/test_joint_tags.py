@@ -20,6 +20,7 @@ from sample_treebank import (
 from scipy.special import logsumexp
 
 from egparse.config.sections import TrainConfig
+from egparse.features.request import Request
 from egparse.features.tag_dictionary import AllowedLabels, fixed_labels
 from egparse.features.word_table import Words
 from egparse.pipeline.annotate import ABSENT, predict
@@ -86,7 +87,7 @@ def paths(mask: Mask, first: int) -> Floats:
 def check(allowed: Mapping[str, AllowedLabels]) -> None:
     """The tagger's labels and probabilities are those of enumeration."""
     found = tagger().predict(words(), allowed)
-    told = tagger().predict_with_probabilities(words(), TAGS, allowed)
+    told = tagger().annotate(Request(words(), quick_joint_model().columns, {}, allowed, TAGS))
     numbers, mask = tagger().combinations.numbers, left_by(allowed)
     for first in range(0, len(FORMS) * 3, 3):
         scores = paths(mask, first)
@@ -99,7 +100,7 @@ def check(allowed: Mapping[str, AllowedLabels]) -> None:
             for k, layer in enumerate(TAGS):
                 label = int(numbers[best[place], k])
                 got = int(found[layer][first + place])
-                assert told[layer].labels[first + place] == got
+                assert told[layer].values[first + place] == got
                 if got == label:
                     expected = each[numbers[:, k] == label].sum()
                     assert told[layer].probabilities[first + place] == pytest.approx(

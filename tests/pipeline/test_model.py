@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from plain_reading import read_text
 from sample_treebank import (
     CORPORA,
     quick,
@@ -29,7 +30,6 @@ from egparse.errors import EgparseError, ModelFileError
 from egparse.evaluation.report import METRICS, evaluate, report_as_json
 from egparse.evaluation.scores import total
 from egparse.fitting.progress import Iteration, Step
-from egparse.io.docs import read_text
 from egparse.io.trees import find_tree_fault
 from egparse.pipeline.inputs import batches
 from egparse.pipeline.model import Model

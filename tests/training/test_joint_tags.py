@@ -25,6 +25,7 @@ from egparse.config.reading import read_config
 from egparse.config.sections import TrainConfig
 from egparse.config.tasks import joint_layers, section_of
 from egparse.errors import ConfigError, EgparseError
+from egparse.features.request import Request
 from egparse.fitting.progress import Iteration
 from egparse.fitting.task import Part
 from egparse.learners.eg.path import PathConfig
@@ -237,12 +238,15 @@ def test_a_longer_tagger_scores_what_its_known_parts_score() -> None:
         model.columns, model.components["morphology"].combinations
     )
     forms = [one.forms for one in NEW]
-    plain = base.components["morphology"].predict_with_probabilities(
-        base.columns.words(forms), TAGS
+    plain, found = (
+        tagger.annotate(Request(columns.words(forms), columns, asked=TAGS))
+        for tagger, columns in (
+            (base.components["morphology"], base.columns),
+            (longer, model.columns),
+        )
     )
-    found = longer.predict_with_probabilities(model.columns.words(forms), TAGS)
     for layer in TAGS:
-        np.testing.assert_array_equal(found[layer].labels, plain[layer].labels)
+        np.testing.assert_array_equal(found[layer].values, plain[layer].values)
         np.testing.assert_allclose(found[layer].probabilities, plain[layer].probabilities)
 
 

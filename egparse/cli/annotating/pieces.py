@@ -23,9 +23,9 @@ from egparse.io.detection import detect_format
 from egparse.pipeline.annotate import BATCH_WORDS
 from egparse.pipeline.inputs import batches
 from egparse.pipeline.model import Model
-from egparse.pipeline.plain_text import PLAIN_FORMATS, TEXT, read_plain
-from egparse.pipeline.text_reader import TextPassage
 from egparse.sentences import Sentence
+from egparse.text.plain_formats import PLAIN_FORMATS, TEXT, read_plain
+from egparse.text.reading import PartsOfText
 
 CHUNK = 1 << 19
 """Bytes of a corpus that a passage has, up to the next end of a sentence: about as many words as
@@ -54,7 +54,7 @@ class Chunk(NamedTuple):
         return len(self.data)
 
 
-Content: TypeAlias = Chunk | TextPassage | list[Sentence]
+Content: TypeAlias = Chunk | PartsOfText | list[Sentence]
 
 
 class Passage(NamedTuple):
@@ -69,7 +69,7 @@ class Passage(NamedTuple):
         """The share of a piece of work of usual size that the passage is."""
         if isinstance(self.content, Chunk):
             return len(self.content.data) / CHUNK
-        if isinstance(self.content, TextPassage):
+        if isinstance(self.content, PartsOfText):
             return self.content.size / CHARACTERS
         return sum(map(len, self.content)) / BATCH_WORDS
 
@@ -77,7 +77,7 @@ class Passage(NamedTuple):
         """Bytes that are equal for equal passages, for checksums."""
         if isinstance(self.content, Chunk):
             return self.content.data
-        if isinstance(self.content, TextPassage):
+        if isinstance(self.content, PartsOfText):
             return "".join(self.content.texts).encode("utf-8", "surrogatepass")
         lines = ("\t".join(sentence.forms) for sentence in self.content)
         return "\n".join(lines).encode("utf-8", "surrogatepass")

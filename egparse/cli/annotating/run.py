@@ -24,9 +24,9 @@ from egparse.io.corpus import read_corpus
 from egparse.io.output_formats import FORMATS
 from egparse.pipeline.annotate import BATCH_WORDS
 from egparse.pipeline.model import Model
-from egparse.pipeline.plain_text import TEXT, read_plain
-from egparse.pipeline.text_reader import Reader
 from egparse.sentences import Sentence
+from egparse.text.plain_formats import TEXT, read_plain
+from egparse.text.reading import TextReader
 
 if TYPE_CHECKING:
     from egparse.cli.workers import MapPieces
@@ -82,7 +82,7 @@ class Run:
         if self.resumption is not None:
             self.progress.go_on(Amount(*found.amount), self._taken)
         self._held: list[Sentence] = []
-        self._reader: Reader | None = None
+        self._reader: TextReader | None = None
         self._work = Annotation(
             self.model,
             self.asked.model,

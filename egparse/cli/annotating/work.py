@@ -18,10 +18,10 @@ from egparse.errors import CorpusError, EgparseError
 from egparse.io import output_formats
 from egparse.io.corpus import read_corpus, write_corpus
 from egparse.pipeline.model import Model
-from egparse.pipeline.plain_text import PLAIN_FORMATS
-from egparse.pipeline.text_reader import TextPassage
 from egparse.sentences import Sentence
 from egparse.text.exceptions.table import Exceptions
+from egparse.text.plain_formats import PLAIN_FORMATS
+from egparse.text.reading import PartsOfText
 
 
 class Amount(NamedTuple):
@@ -114,7 +114,7 @@ class Annotation:
                 raise CorpusError(
                     error.path, line, error.expected, error.got, error.sentence_id
                 ) from None
-        if isinstance(content, TextPassage):
+        if isinstance(content, PartsOfText):
             content = list(self.model.text_reader().read(content))
         if passage.format not in PLAIN_FORMATS:
             return content

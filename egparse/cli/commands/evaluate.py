@@ -273,7 +273,7 @@ def _report(system: _System, gold: list[Sentence], asked: _Options) -> Report:
         from egparse.evaluation.report import evaluate
 
         if from_text:
-            from egparse.pipeline.from_text import resampled_units
+            from egparse.text.treebank_text import resampled_units
 
             shared["units"] = resampled_units(gold)
         return evaluate(gold, _sentences(system.path, asked), from_text=from_text, **shared)

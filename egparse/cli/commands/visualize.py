@@ -273,7 +273,7 @@ def _corpus(
 
 
 def _plain(source: Input, format: InputFormat, model: Model) -> Iterator[Sentence]:
-    from egparse.pipeline.plain_text import read_plain
+    from egparse.text.plain_formats import read_plain
 
     sentences = read_plain(model, source.stream, format, name=source.name)
     first = next(sentences, None)

@@ -23,7 +23,7 @@ from egparse.features.word_table import Columns
 from egparse.fitting.choose_learner import is_probabilistic
 from egparse.fitting.optimise import Prepared
 from egparse.fitting.task import Part
-from egparse.learners.targets.contract import set_completion
+from egparse.learners.completion import set_completion
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.arc_training import GoldHeads, ParserTask
 from egparse.parsing.columns import BETWEEN, SUPERTAG, arc_column_names

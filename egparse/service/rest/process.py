@@ -31,10 +31,10 @@ from egparse.errors import EgparseError, EmptyCorpusError, one_line
 from egparse.io.corpus import read_corpus, write_corpus
 from egparse.io.output_formats import FORMATS, Frame, piece
 from egparse.pipeline.inputs import batches
-from egparse.pipeline.plain_text import PLAIN_FORMATS, SENTENCES, TEXT, read_plain
 from egparse.sentences import Sentence
 from egparse.service.rest.served_models import ServedModel, ServedModels
 from egparse.service.rest.turns import Steps
+from egparse.text.plain_formats import PLAIN_FORMATS, SENTENCES, TEXT, read_plain
 
 CONLLU = "conllu"
 

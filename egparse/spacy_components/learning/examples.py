@@ -15,6 +15,7 @@ from egparse.sentences import MISSING, MISSING_HEAD, Sentence, Source
 from egparse.spacy_components.documents import BLANK_LINE, read
 from egparse.spacy_components.label_tables import from_spacy
 from egparse.surface import SPACE_AFTER_NO
+from egparse.text.rules import RuleSplitter
 
 _PARAGRAPH = Source("<examples>", 1, ("# newpar",), (1,))
 """The source of a sentence that begins a paragraph, as the training of splitters knows it."""
@@ -164,7 +165,7 @@ def _starts(example: Example) -> Sequence[bool]:
     gold = example.get_aligned_sent_starts()  # type: ignore[no-untyped-call]
     starts = [False] * len(doc)
     if None in gold:
-        batch = read([doc], None, keep_starts=False)
+        batch = read([doc], RuleSplitter(), keep_starts=False)
         for token in batch.places[batch.starts[:-1]].tolist():
             starts[token] = True
         return starts

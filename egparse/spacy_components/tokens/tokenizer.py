@@ -26,6 +26,7 @@ from egparse.spacy_components.tokens.multiword import put_words, register
 from egparse.spacy_components.tokens.special_cases import put_special_cases, special_case
 from egparse.storage.atomic import write_atomically
 from egparse.surface import SPACE_AFTER_NO
+from egparse.text.exceptions.applied import with_exceptions
 from egparse.text.exceptions.table import Exceptions, read_exceptions
 from egparse.text.tokenising.tokeniser import Tokens
 
@@ -58,9 +59,9 @@ class EgparseTokenizer(ModelHolder):
             yield from self._docs(batch)
 
     def _docs(self, texts: Sequence[str]) -> Iterator[Doc]:
-        tokeniser, _, expander = self.required_model.plain_text.excepting(self._special)
-        assert tokeniser is not None
-        layouts = [_laid_out(text, tokeniser.tokens(text)) for text in texts]
+        plain_text = with_exceptions(self.required_model.plain_text, self._special)
+        expander = plain_text.expander
+        layouts = [_laid_out(text, plain_text.tokeniser.tokens(text)) for text in texts]
         of_tokens = [layout.sentence() for layout in layouts]
         of_words = of_tokens if expander is None else expander.expand(of_tokens)
         for layout, tokens, words in zip(layouts, of_tokens, of_words, strict=True):

@@ -6,28 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
 from egparse.sentences import Sentence
 from egparse.text.exceptions.in_tokens import SequenceSearch
 from egparse.text.exceptions.table import Exceptions
+from egparse.text.reading import Expands, FindsTokens, PlainText, Splits
 from egparse.text.splitting.columns import Paragraph
-from egparse.text.splitting.splitter import Splitter
 from egparse.text.tokenising.expander import in_words
 from egparse.text.tokenising.tokeniser import Tokens
 from egparse.types import Mask
-
-if TYPE_CHECKING:
-    from egparse.text.tokenising.reading import FindsTokens, Splits
-
-
-class Expands(Protocol):
-    """An expander of multiword tokens."""
-
-    def expand(self, sentences: Sequence[Sentence]) -> list[Sentence]:
-        """Sentences of words, from sentences of tokens."""
 
 
 @dataclass(frozen=True)
@@ -75,10 +64,6 @@ class ExceptedSplitter:
             self._joined(paragraph.forms, starts)
             for paragraph, starts in zip(paragraphs, self.splitter.split(paragraphs), strict=True)
         ]
-
-    def starts(self, forms: Sequence[str], spaced: Sequence[bool]) -> Mask:
-        """Whether a sentence starts at each word of a paragraph."""
-        return self.split([Paragraph(forms, spaced)])[0]
 
     def _joined(self, forms: Sequence[str], starts: Mask) -> Mask:
         places = [
@@ -138,37 +123,24 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
 def _merged(found: Tokens, kept: Mask, places: Sequence[tuple[int, int]]) -> Tokens:
     """The kept tokens, and others at some places."""
     more = np.array(places, dtype=np.int64)
-    before = np.searchsorted(found.starts, more[:, 0], side="right") - 1
-    opens = found.opens[before] & (found.starts[before] == more[:, 0])
     starts, ends = found.starts[kept], found.ends[kept]
     at = np.searchsorted(starts, more[:, 0])
     return Tokens(
         np.insert(starts, at, more[:, 0]),
         np.insert(ends, at, more[:, 1]),
-        np.insert(found.opens[kept], at, opens),
     )
 
 
-class PlainText(NamedTuple):
-    """What makes sentences of words of a text; see ``egparse.pipeline.text_reader``."""
-
-    tokeniser: FindsTokens | None
-    splitter: Splitter | ExceptedSplitter | None
-    expander: Expands | None
-
-    def excepting(self, exceptions: Exceptions | None) -> PlainText:
-        """The same with exceptions; tokens are found by them only if there is a tokeniser."""
-        if exceptions is None:
-            return self
-        tokeniser, splitter = self.tokeniser, self.splitter
-        if tokeniser is not None:
-            tokeniser = ExceptedTokeniser(tokeniser, exceptions)
-        if exceptions.without_end is not None:
-            splitter = ExceptedSplitter(splitter or _by_rule(), exceptions.without_end)
-        return PlainText(tokeniser, splitter, ExceptedExpander(self.expander, exceptions))
-
-
-def _by_rule() -> Splits:
-    from egparse.text.splitting.rule import RuleSplitter  # imports spaCy
-
-    return RuleSplitter()
+def with_exceptions(plain_text: PlainText, exceptions: Exceptions | None) -> PlainText:
+    """The same tokeniser, splitter and expander with exceptions."""
+    if exceptions is None:
+        return plain_text
+    splitter = plain_text.splitter
+    if exceptions.without_end is not None:
+        splitter = ExceptedSplitter(splitter, exceptions.without_end)
+    return PlainText(
+        ExceptedTokeniser(plain_text.tokeniser, exceptions),
+        splitter,
+        ExceptedExpander(plain_text.expander, exceptions),
+        plain_text.max_words,
+    )

@@ -20,7 +20,7 @@ from egparse.layers import LEMMAS, WORD_TAGS
 from egparse.sentences import MISSING, Sentence
 from egparse.surface import SPACE_AFTER_NO
 from egparse.text.exceptions.patterns import LETTERS, NUMBER, Pattern, pattern_of
-from egparse.text.splitting.paragraphs import surface_tokens
+from egparse.text.treebank_text import surface_tokens
 
 VALUED = (LEMMAS, *WORD_TAGS)
 """The layers whose values an exception may fix."""

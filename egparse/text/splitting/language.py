@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from egparse.errors import ConfigError
-from egparse.io.docs import NEUTRAL
+from egparse.io.spacy_rules import NEUTRAL
 from egparse.sentences import Sentence
 from egparse.similar import did_you_mean
 

@@ -26,7 +26,8 @@ from egparse.text.splitting.columns import (
     paragraph_columns,
     set_casings,
 )
-from egparse.text.splitting.paragraphs import (
+from egparse.text.splitting.splitter import N_LABELS, Splitter
+from egparse.text.treebank_text import (
     SplitParagraph,
     SplitterParts,
     as_text,
@@ -35,7 +36,6 @@ from egparse.text.splitting.paragraphs import (
     paragraphs_of,
     pieces_of,
 )
-from egparse.text.splitting.splitter import N_LABELS, Splitter
 from egparse.types import Floats, Longs, Mask
 
 _CASING_FOLDS = 10

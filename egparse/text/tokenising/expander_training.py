@@ -21,13 +21,13 @@ from egparse.sentences import Sentence
 from egparse.sequences.fit import SequenceExamples
 from egparse.sequences.task import Lesson, SequenceTask
 from egparse.surface import SPACE_AFTER_NO
-from egparse.text.splitting.paragraphs import surface_tokens
 from egparse.text.tokenising.expander import MAX_LABELS, Expander, decisions_at, division_of
 from egparse.text.tokenising.expander_columns import COLUMNS
 from egparse.text.tokenising.expansions.known_words import KnownWords, frequency_of
 from egparse.text.tokenising.expansions.lexicon import ONE_WORD, ExpansionLexicon, Labels
 from egparse.text.tokenising.expansions.scripts import choose_scripts, is_script
 from egparse.text.tokenising.expansions.slots import GRADES
+from egparse.text.treebank_text import surface_tokens
 from egparse.types import Floats
 
 _MAX_SCRIPTS = MAX_LABELS // GRADES - 1

@@ -52,13 +52,10 @@ _BLOCK = 1 << 13
 
 
 class Tokens(NamedTuple):
-    """The tokens of a text: token ``k`` is ``text[starts[k]:ends[k]]``; ``opens[k]`` says whether
-    it is the first after a blank line, or of the text.
-    """
+    """The tokens of a text: token ``k`` is ``text[starts[k]:ends[k]]``."""
 
     starts: Longs
     ends: Longs
-    opens: Mask
 
 
 @dataclass(frozen=True)
@@ -164,7 +161,7 @@ def tokens_of(pieces: Pieces, starts: Mask) -> Tokens:
     """The tokens that start with some pieces."""
     first = np.flatnonzero(starts)
     last = np.append(first[1:], len(pieces)) - 1 if len(first) else first
-    return Tokens(pieces.begins[first], pieces.ends[last], pieces.gaps[first] == 3)
+    return Tokens(pieces.begins[first], pieces.ends[last])
 
 
 def forms_of(text: str, tokens: Tokens) -> list[str]:

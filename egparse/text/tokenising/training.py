@@ -33,8 +33,8 @@ from egparse.text.tokenising.pieces import (
     paragraphs_of,
     pieces_of_text,
 )
-from egparse.text.tokenising.running_text import RunningText
 from egparse.text.tokenising.tokeniser import N_LABELS, Tokeniser, Tokens
+from egparse.text.treebank_text import RunningText
 from egparse.types import Floats, UInt8s, UInt32s
 
 

@@ -13,6 +13,7 @@ from sample_treebank import quick, sample
 
 from egparse.config.reading import config_as_table
 from egparse.errors import ConfigError, EgparseError
+from egparse.features.request import Request
 from egparse.io.conllu import format_sentence
 from egparse.pipeline.constraints import Constraints
 from egparse.pipeline.model import Model
@@ -78,8 +79,9 @@ def test_probabilities_are_those_of_lemmas() -> None:
         trained().columns.words([one.forms for one in sample("test")]),
     )
     assert lemmatiser is not None
-    found = lemmatiser.predict_with_probabilities(words)
-    assert found.lemmas == lemmatiser.predict(words)
+    request = Request(words, trained().columns, asked=("lemmas",))
+    found = lemmatiser.annotate(request)["lemmas"]
+    assert found.values == lemmatiser.predict(words)
     assert ((found.probabilities > 0) & (found.probabilities <= 1)).all()
     options = lemmatiser.options(words)
     for word, (lemma, probability) in enumerate(zip(*found, strict=True)):
@@ -193,6 +195,7 @@ def test_learners_for_choices_alone_are_refused() -> None:
         train(sample("train"), [], quick(LAYERS, "lemmas.learner=gis"))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("learner", ["dca", "perceptron", "mira", "sgd"])
 def test_other_learners_learn_lemmas(learner: str) -> None:
     settings = (LAYERS, f"lemmas.learner={learner}")

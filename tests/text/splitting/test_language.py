@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from egparse.io.docs import NEUTRAL
+from egparse.io.spacy_rules import NEUTRAL
 from egparse.sentences import Sentence, Source
 from egparse.text.splitting.language import (
     Found,

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from plain_reading import read_text
 from properties import examples
 from sample_treebank import quick, quick_model, sample
 
@@ -26,12 +27,13 @@ from egparse.features.vocabulary import FIRST_VALUE
 from egparse.fitting.progress import silent
 from egparse.fitting.task import calibrated, fit
 from egparse.io.conllu import read_conllu
-from egparse.io.docs import read_text
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence, Source
 from egparse.text.splitting.casing import CasingCounts
 from egparse.text.splitting.columns import Paragraph
-from egparse.text.splitting.paragraphs import (
+from egparse.text.splitting.splitter import Splitter
+from egparse.text.splitting.training import SplitterTask, score_sentences, splitter_counts
+from egparse.text.treebank_text import (
     MIN_SENTENCES,
     SplitterParts,
     as_text,
@@ -40,8 +42,6 @@ from egparse.text.splitting.paragraphs import (
     paragraphs_of,
     pieces_of,
 )
-from egparse.text.splitting.splitter import Splitter
-from egparse.text.splitting.training import SplitterTask, score_sentences, splitter_counts
 from egparse.training.run import train
 
 EWT = Path(__file__).resolve().parents[4] / "shared" / "data" / "ud" / "en_ewt-ud-dev.conllu"

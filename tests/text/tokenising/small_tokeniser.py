@@ -12,10 +12,9 @@ from egparse.fitting.progress import silent
 from egparse.fitting.task import fit
 from egparse.sentences import Sentence
 from egparse.surface import SPACES_BEFORE, blanks_after, unescaped
-from egparse.text.splitting.paragraphs import surface_tokens
-from egparse.text.tokenising.running_text import running_text
 from egparse.text.tokenising.tokeniser import Tokeniser
 from egparse.text.tokenising.training import TokeniserTask
+from egparse.text.treebank_text import running_text, surface_tokens
 
 
 @cache

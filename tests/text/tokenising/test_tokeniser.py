@@ -29,9 +29,9 @@ from egparse.storage.schema import Misfit, Stored
 from egparse.text.splitting.characters import character_tables
 from egparse.text.tokenising.lexicon import LONGEST, NO_GOLD, Lexicon, hashes_of_tokens
 from egparse.text.tokenising.pieces import EVERYWHERE, OPEN, as_codes, pieces_of, pieces_of_text
-from egparse.text.tokenising.running_text import RunningText, running_text
 from egparse.text.tokenising.tokeniser import Tokeniser, forms_of
 from egparse.text.tokenising.training import TokeniserTask, score_tokens
+from egparse.text.treebank_text import RunningText, running_text
 from egparse.training.run import train
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "ud"

@@ -1,0 +1,226 @@
+"""Batch exponentiated gradient in the dual (Collins et al. 2008, Fig. 1; Globerson et al. 2007,
+Fig. 1), for the same losses as ``egparse.learners.eg.online``.
+
+Primal, dual and the step of one example are those of ``egparse.learners.eg.online``; here all
+examples take the step at the same v:
+
+    log-linear   theta <- theta - eta (theta - s / C)        s = F_i v
+    max-margin   theta <- theta + eta (cost + s / C)
+    in general   theta <- theta + eta (gamma cost + s / C - theta / beta)
+
+Let psi_iy = F_i' (z_i - y), and let |A| = max_iy |psi_iy|^2 / C be the greatest entry of the matrix
+A. Every step raises the dual with a learning rate of (ibid., Theorem 1, by Lemmas 2-4)
+
+    log-linear   eta <= 1 / (1 + n |A|)        max-margin   eta <= 1 / (n |A|)
+    in general   eta <= 1 / (1 / beta + n |A|).
+
+In place of n |A| we use sum_i max_y |psi_iy|^2 / C, which is never greater: in eq. 20-21, |sum_i
+Psi_i' r_i|^2 <= (sum_i R_i |r_i|_1)^2 <= (sum_i R_i^2) (sum_i |r_i|_1^2) with R_i = max_y |psi_iy|,
+and Pinsker's inequality for each i turns the last sum into divergences. The largest psi of an
+example with many structures is bounded by part norms (``published_eg.squared_radii``), so the
+rate is smaller than it could be.
+
+All computations are in float64, and v is computed from the marginals at every step, so that
+rounding errors do not add up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import numpy as np
+from annotated_types import Interval
+
+from egparse.errors import EgparseError
+from egparse.experiments.learners.published_eg import Start, squared_radii
+from egparse.learners.certificate import Certificate
+from egparse.learners.eg.online import require_dual_loss
+from egparse.learners.learner import Learner, LearnerConfig
+from egparse.learners.problem import Problem
+from egparse.learners.vectors import squared_norm
+from egparse.types import Floats
+
+_ROUNDING = 8.0  # times the relative precision of v: a smaller fall of the dual counts as none
+_MAX_HALVINGS = 60
+
+
+@dataclass(frozen=True, kw_only=True)
+class EGBatchConfig(LearnerConfig):
+    """``c`` is the regularisation constant C of the summed objective.
+
+    ``rate``: *proven* computes the learning rate of the theorem, at the cost of one visit to an
+    example for each of its parts; *fixed* is ``eta``; *halving* starts at ``eta``, halves while the
+    dual falls, and multiplies by ``growth`` after each step, as ibid., section 7, does for one
+    example. The paper has the first two, for rates up to the proven one.
+
+    ``start`` is that of ``EGConfig``.
+
+    Raises:
+        ConfigError: a value out of range.
+    """
+
+    rate: Annotated[Literal["proven", "fixed", "halving"], "how the rate is found"] = "halving"
+    eta: Annotated[float, Interval(ge=1e-9, le=1e9), "the first rate"] = 0.5
+    growth: Annotated[float, Interval(ge=1, le=1000), "halving: factor after a step"] = 1.05
+    start: Annotated[Start, "the first distributions"] = "gold"
+
+    def __post_init__(self) -> None:
+        require_dual_loss(self.loss)
+
+    @property
+    def largest(self) -> float:
+        """The greatest learning rate: beyond beta a step would overshoot its fixed point."""
+        return self.loss.beta
+
+
+@dataclass
+class EGBatchState:
+    """``theta`` over all parts; ``value`` is the sum of H / beta + gamma E[cost];
+    ``evaluations`` counts inference calls, n for each attempt at a step.
+    """
+
+    theta: Floats
+    value: float
+    squared_norm: float  # |v|^2
+    c: float
+    eta: float
+    evaluations: int = 0
+
+    @property
+    def scale(self) -> float:
+        """w = v / C."""
+        return 1.0 / self.c
+
+    @property
+    def dual(self) -> float:
+        """The dual value."""
+        return self.value - self.squared_norm / (2 * self.c)
+
+
+class BatchEG(Learner):
+    """Batch EG on a problem; the problem holds v."""
+
+    config_type = EGBatchConfig
+
+    def __init__(self, problem: Problem, config: EGBatchConfig) -> None:
+        super().__init__(problem)
+        self.config = config
+        self._member = config.loss
+        self._gradient = np.empty(int(problem.part_starts[-1]))
+        self._marginals = np.empty(self.longest)
+
+    def initialise(self, gold_theta: float | Floats = 3.0) -> EGBatchState:
+        """Distributions near the correct structures, as ``OnlineEG.initialise``; with 0, or
+        ``start`` = *uniform*, they are uniform.
+
+        Raises:
+            EgparseError: the features are not finite, so that no rate can be proven.
+        """
+        eta = self.config.eta
+        if self.config.rate == "proven":
+            eta = proven_rate(squared_radii(self.problem), self.config)
+        uniform = self.config.start == "uniform"
+        height = np.full(self.n, 0.0 if uniform else gold_theta, dtype=np.float64)
+        theta = np.empty_like(self._gradient)
+        for i in range(self.n):
+            theta[self._parts_of(i)] = np.where(self.problem.gold(i) > 0, height[i], 0.0)
+        value, norm = self._rebuild(theta)
+        return EGBatchState(theta, value, norm, self.config.c, eta)
+
+    def iterate(self, state: EGBatchState) -> None:
+        """One step on all examples; with halving, as many attempts as are needed.
+
+        Raises:
+            EgparseError: the dual is not finite, or it fell because the fixed rate is too large or
+                no rate raises it.
+        """
+        for i in range(self.n):
+            parts = self._parts_of(i)
+            gradient = self._gradient[parts]
+            # s / C + gamma cost - theta / beta
+            np.multiply(self.problem.scores(i), 1.0 / state.c, out=gradient)
+            if self._member.gamma:
+                gradient += self._member.gamma * self.problem.cost(i)
+            if self._member.differentiable:
+                gradient -= state.theta[parts] / self._member.beta
+        before, old = state.dual, state.theta
+        for _ in range(_MAX_HALVINGS):
+            theta = old + state.eta * self._gradient
+            value, norm = self._rebuild(theta)
+            state.evaluations += self.n
+            dual = value - norm / (2 * state.c)
+            if dual >= before - self._noise(state):  # false for nan
+                state.theta, state.value, state.squared_norm = theta, value, norm
+                if self.config.rate == "halving":
+                    state.eta = min(self.config.largest, state.eta * self.config.growth)
+                return
+            if self.config.rate != "halving":
+                break
+            state.eta /= 2
+        self._rebuild(old)
+        raise EgparseError(
+            f"batch exponentiated gradient: expected a step at the {self.config.rate} learning "
+            f"rate to raise the dual, got {dual:.8g} after {before:.8g} with eta = {state.eta:.3g}"
+        )
+
+    def retarget(self, state: EGBatchState, targets: Mapping[int, Floats]) -> None:
+        """Change targets, and with them v; alpha stays."""
+        super().retarget(state, targets)
+        state.value, state.squared_norm = self._rebuild(state.theta)
+
+    def certificate(self, state: EGBatchState) -> Certificate:
+        """Primal at w = v / C, dual and effort; detail ``eta``."""
+        loss = 0.0
+        for i in range(self.n):
+            scores = self.problem.scores(i) / state.c
+            loss += self._member.value(self.problem, i, scores, self._marginals[: len(scores)])
+        return Certificate(
+            loss + state.squared_norm / (2 * state.c),
+            state.dual,
+            state.evaluations / max(1, self.n),
+            state.c,
+            {"eta": state.eta},
+        )
+
+    def _rebuild(self, theta: Floats) -> tuple[float, float]:
+        """Set v = sum_i F_i' (z_i - mu_i) at the marginals of theta; return (sum of H / beta +
+        gamma E[cost], |v|^2).
+        """
+        problem, member, value = self.problem, self._member, 0.0
+        problem.reset()
+        for i in range(self.n):
+            potentials = theta[self._parts_of(i)]
+            marginals = self._marginals[: len(potentials)]
+            log_z = problem.marginals(i, potentials, marginals)
+            if member.differentiable:
+                value += (log_z - float(potentials @ marginals)) / member.beta
+            if member.gamma:
+                cost = float(problem.cost(i) @ marginals) + problem.cost_constant(i)
+                value += member.gamma * cost
+            np.subtract(problem.gold(i), marginals, out=marginals)
+            problem.add(i, marginals)
+        return value, squared_norm(problem)
+
+    def _noise(self, state: EGBatchState) -> float:
+        """A fall of the dual that rounding explains."""
+        precision = max(float(np.finfo(array.dtype).eps) for array in self.problem.vectors())
+        return _ROUNDING * precision * (1.0 + abs(state.value) + state.squared_norm / (2 * state.c))
+
+
+def proven_rate(radii: Floats, config: EGBatchConfig) -> float:
+    """The learning rate of Theorem 1, with sum_i max_y |psi_iy|^2 / C in place of n |A|; ``radii``
+    (n,) are the max_y |psi_iy|^2.
+
+    Raises:
+        EgparseError: the bound is not finite.
+    """
+    bound = float(radii.sum()) / config.c
+    if not math.isfinite(bound):
+        raise EgparseError(
+            f"batch exponentiated gradient: expected finite features, got norms of {bound}"
+        )
+    smoothness = bound + 1.0 / config.loss.beta
+    return 1.0 / smoothness if smoothness > 0 else 1.0

@@ -1,0 +1,178 @@
+"""Learning from examples that are annotated in part: what is not annotated is summed out.
+
+With Y_i the structures that agree with the annotation of example i (its completions), the objective
+is
+
+    sum_i  log Z(s_i) - log Z(s_i; Y_i)  +  C/2 |w|^2,        s_i = F_i w,
+
+where log Z(s; Y) sums over the structures in Y alone: minus the log of the probability that the
+model gives to the annotation (Tsuboi et al. 2008 for sequences; Li et al. 2014 for trees). It is a
+difference of convex functions. The concave part is replaced by its tangent (the concave-convex
+procedure, Yuille and Rangarajan 2003), which is a step of expectation maximisation::
+
+    E   t_i = marginals over Y_i of a distribution over structures
+    M   some progress on  sum_i log Z(s_i) - s_i't_i + C/2 |w|^2,  which is convex
+
+A learner that goes from one example to the next makes the E step of an example at its visit, which
+is incremental EM (Neal and Hinton 1998); a learner that takes all examples in a step
+makes an E step before it, which is generalised EM.
+
+**Of which distribution.** Learners in the primal take that of the model, at the scores s_i.
+Learners in the dual take alpha_i, the distribution that they hold for the example: t_i = E[y | y in
+Y_i] under alpha_i. At the optimum of the inner problem both are the same, but before it only the
+latter is stable. There w = v / C with v = sum_i F_i'(t_i - mu_i), so that a change of t_i moves the
+weights before mu_i has followed: targets from the weights feed on themselves, and the objective
+grows without bound. Targets from alpha_i move with mu_i, and what is not annotated adds to v only
+what the annotation says about it. A visit is then a step theta_i <- theta_i + eta (s_i / C -
+theta_i) with v = sum_i F_i'(E[y | Y_i] - E[y]) under alpha_i. Its fixed points are the stationary
+points of the objective, and small steps lead back to one exactly where it is a minimum.
+
+**Distributions in general.** The target t_i of an example is the vector of expected part counts of
+a distribution q_i over structures; a single correct structure is the case in which q_i is a point.
+The loss is the cross entropy of q_i and the model, which depends on q_i through t_i alone because
+scores are linear in the parts::
+
+    E over y from q_i of (log Z - s'y)  =  log Z - s't_i
+
+So learners that use a problem's ``gold`` only as a vector need not know the difference (see
+docs/learning-from-distributions.md).
+
+The certificate is that of the inner problem, for its present targets: primal, dual and gap say how
+well *that* is solved, not how far the weights are from a global optimum of the objective, which is
+not convex. With a loss with costs (gamma > 0) words that are not annotated cost nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from egparse.learners.certificate import Certificate
+from egparse.learners.learner import Learner
+from egparse.learners.problem import Problem
+from egparse.types import Floats, Longs, Mask
+
+
+class CompletingLearner(Learner):
+    """A learner of the inner problem, and the E steps that go with its visits or passes.
+
+    Learners in the dual take their first targets from their initial state. For the others, the
+    targets of the first pass are those that the problem starts with; with ``offsets`` (parts of all
+    examples,), the fixed scores of a base model, the model gives them from the start. ``beta`` is
+    that of the loss. ``problem`` is without the offsets.
+    """
+
+    def __init__(
+        self,
+        learner: Learner,
+        problem: Problem,
+        beta: float,
+        offsets: npt.NDArray[np.floating[Any]] | None = None,
+    ) -> None:
+        super().__init__(problem)
+        self.learner = learner
+        self._attended: Any = learner
+        self._is_online = hasattr(learner, "update")
+        self._partial = frozenset(problem.partial.tolist())
+        self._beta, self._offsets = beta, offsets
+        self._begun = False
+
+    def initialise(self, gold_theta: float | Floats = 3.0) -> Any:
+        """The initial state of the learner of the inner problem."""
+        self._begun = False
+        if self._is_online:
+            self._attended.attendant = None
+        return self.learner.initialise(gold_theta)
+
+    def iterate(self, state: Any) -> None:
+        """A pass, with the E step of each example at its visit or of all before it."""
+        from_state = hasattr(state, "theta") or self._offsets is not None
+        if self._begun or from_state:
+            if not self._is_online or not self._begun:
+                self.complete(state)
+            if self._is_online:
+                self._attended.attendant = self.complete_one
+        self._begun = True
+        self.learner.iterate(state)
+
+    def complete(self, state: Any) -> None:
+        """The E step of all examples: one without any completion over its candidate parts keeps
+        its target.
+        """
+        found = ((i, self._completion(state, i)) for i in self.problem.partial.tolist())
+        targets = {i: target for i, target in found if target is not None}
+        self._attended.retarget(state, targets)
+
+    def complete_one(self, state: Any, i: int) -> None:
+        """The E step of example i, if it is annotated in part."""
+        if i in self._partial:
+            target = self._completion(state, i)
+            if target is not None:
+                self._attended.retarget(state, {i: target})
+
+    def _completion(self, state: Any, i: int) -> Floats | None:
+        """The marginals of the model over the completions of example i; None without any."""
+        problem, starts = self.problem, self.problem.part_starts
+        parts = slice(starts[i], starts[i + 1])
+        if hasattr(state, "theta"):
+            potentials = state.theta[parts].astype(np.float64)
+        else:
+            potentials = problem.scores(i) * (self._beta * state.scale)
+        if self._offsets is not None:
+            potentials += self._beta * self._offsets[parts]
+        out = np.empty(len(potentials))
+        log_z = complete(problem, i, potentials, out)
+        return out if math.isfinite(log_z) and np.isfinite(out).all() else None
+
+    def memory(self) -> list[Floats]:
+        """The present targets of the examples that are annotated in part, in the order of
+        ``problem.partial``.
+        """
+        return [self.problem.gold(i).copy() for i in self.problem.partial.tolist()]
+
+    def remember(self, memory: list[Floats]) -> None:
+        """Set the targets that ``memory`` returned, in a learner whose state is set already."""
+        for i, target in zip(self.problem.partial.tolist(), memory, strict=True):
+            if not np.array_equal(self.problem.gold(i), target):
+                self._attended.problem.set_target(i, target)
+
+    def certificate(self, state: Any) -> Certificate:
+        """That of the inner problem."""
+        return self.learner.certificate(state)
+
+    def model_weights(self, state: Any) -> AbstractContextManager[None]:
+        """Those of the learner."""
+        return self.learner.model_weights(state)
+
+
+def complete(problem: Problem, i: int, potentials: Floats, out: Floats) -> float:
+    """Write the part marginals of the Gibbs distribution of the ``potentials`` (parts,) over the
+    completions of example i, the structures without any part that is not allowed, into ``out``
+    (parts,); return the log of their partition sum in nats, -inf if there is no completion.
+    """
+    restricted = np.where(problem.allowed(i), potentials, -np.inf)
+    return problem.marginals(i, restricted, out)
+
+
+def set_completion(problem: Problem, i: int, potentials: Floats) -> None:
+    """Let the target of example i be the marginals of ``complete``; it stays as it is where there
+    is no completion.
+    """
+    out = np.empty(len(potentials))
+    if np.isfinite(complete(problem, i, potentials, out)) and np.isfinite(out).all():
+        problem.set_target(i, out)
+
+
+def not_all(known: Sequence[Mask]) -> Longs:
+    """The numbers of the examples of which not all is ``known``."""
+    return np.array([i for i, of_example in enumerate(known) if not of_example.all()], np.int64)
+
+
+def some_of(partial: Longs, first: int, end: int) -> Longs:
+    """The numbers in ``partial`` from ``first`` up to ``end``, counted from ``first``."""
+    return partial[(partial >= first) & (partial < end)] - first

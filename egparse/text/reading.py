@@ -1,0 +1,368 @@
+"""Reading plain text: sentences of tokens from which the text can be given back.
+
+The tokens with their blanks (``SpaceAfter``, ``SpacesAfter``, ``SpacesBefore`` in MISC, see
+``egparse.surface``) are the text, character for character, unless it has no tokens at all.
+``TokenRange`` in MISC says where a token stands in the text, in characters from 0.
+
+A blank line ends a paragraph, and with it a sentence. Text is read paragraph by paragraph, and
+memory holds one batch of them; a very long paragraph is cut, and so is a long sentence
+(``egparse.text.rules``), because the time of a parser grows with the square or cube of its length.
+The sentences do not depend on the pieces that a text arrives in.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, pairwise
+from typing import IO, NamedTuple, Protocol
+
+import numpy as np
+
+from egparse.io.blocks import name_of, texts_of
+from egparse.io.encodings import UTF_8
+from egparse.sentences import Sentence
+from egparse.surface import SPACE_AFTER_NO, SPACES_AFTER, SPACES_BEFORE, TOKEN_RANGE, escaped
+from egparse.text.rules import MAX_WORDS, RuleSplitter, WholeParagraphs, sentence_bounds
+from egparse.text.splitting.columns import Paragraph
+from egparse.text.tokenising.tokeniser import Tokens, forms_of
+from egparse.types import Mask
+
+NEW_DOCUMENT, NEW_PARAGRAPH = "# newdoc", "# newpar"
+
+MAX_CHARACTERS = 100_000
+"""A longer paragraph is cut at a blank. It is a tenth of spaCy's limit; memory is proportional."""
+
+MAX_UNBROKEN = 1_000_000
+"""Text without blanks is cut into paragraphs after so many characters."""
+
+_ANY_LENGTH = 1 << 62
+_BLANK_LINE = re.compile(r"\n\s*?\n")
+_BLANK = re.compile(r"[ \n]")
+
+
+class FindsTokens(Protocol):
+    """What finds the tokens of a text."""
+
+    def tokens(self, text: str) -> Tokens:
+        """The tokens of a text, in order."""
+
+
+class Splits(Protocol):
+    """A splitter of paragraphs into sentences."""
+
+    def split(self, paragraphs: Sequence[Paragraph]) -> list[Mask]:
+        """Whether a sentence starts at each word of each paragraph."""
+
+
+class Expands(Protocol):
+    """An expander of multiword tokens."""
+
+    def expand(self, sentences: Sequence[Sentence]) -> list[Sentence]:
+        """Sentences of words, from sentences of tokens."""
+
+
+@dataclass(frozen=True)
+class PlainText:
+    """What makes sentences of words of a text; without an ``expander`` tokens are words."""
+
+    tokeniser: FindsTokens
+    splitter: Splits = field(default_factory=RuleSplitter)
+    expander: Expands | None = None
+    max_words: int = MAX_WORDS
+
+    def __post_init__(self) -> None:
+        if self.max_words < 1:
+            raise ValueError(f"expected a positive number of words, got {self.max_words}")
+
+    def whole_paragraphs(self) -> PlainText:
+        """The same, with each paragraph one sentence, however long."""
+        return PlainText(self.tokeniser, WholeParagraphs(), self.expander, _ANY_LENGTH)
+
+
+class _Part(NamedTuple):
+    """A part of a text, the number of characters before it, and whether a paragraph starts with its
+    first token.
+    """
+
+    text: str
+    start: int
+    opens: bool
+
+
+class _Run(NamedTuple):
+    """The tokens of a paragraph or of a part of one: their forms, where they stand in the text, and
+    the blanks after each of them. Those after the last one may go on in the next part.
+    """
+
+    forms: list[str]
+    starts: list[int]
+    blanks: list[str]
+    opens: bool
+
+
+class PartsOfText(NamedTuple):
+    """Consecutive parts of a text, which can be read without the others: the blanks ``after`` their
+    last token that the following parts begin with, and whether the text begins here.
+    """
+
+    parts: list[_Part]
+    after: str
+    is_first: bool
+
+    @property
+    def size(self) -> int:
+        """The number of characters."""
+        return sum(len(part.text) for part in self.parts)
+
+    @property
+    def texts(self) -> list[str]:
+        """The parts of the text."""
+        return [part.text for part in self.parts]
+
+
+class TextReader:
+    """Reads one text. ``sentences`` gives them as they are complete; the last paragraphs that have
+    arrived are only complete when it is known which blanks they end with.
+    """
+
+    def __init__(self, plain_text: PlainText, first_id: int = 1) -> None:
+        self._plain_text = plain_text
+        self._number = first_id
+        self._before = ""
+        self._comments: tuple[str, ...] = (NEW_DOCUMENT,)
+        self._held: list[_Run] = []
+
+    def sentences(
+        self,
+        source: str | os.PathLike[str] | IO[str] | IO[bytes],
+        *,
+        name: str | None = None,
+        encoding: str = UTF_8,
+    ) -> Iterator[Sentence]:
+        """The sentences of a text: forms, blanks and ranges in MISC, ``# newdoc`` and ``# newpar``
+        as comments, and IDs from the first one on.
+
+        ``source`` is a string that is the text itself, a ``Path``, or an open stream; bytes may be
+        compressed, and ``encoding`` is theirs.
+
+        Raises:
+            EgparseError: the file cannot be read, or the encoding is unknown.
+            CorpusError: bytes that do not fit the encoding, or damaged compressed data.
+        """
+        if isinstance(source, str):
+            source, name = io.StringIO(source), name or "<text>"
+        texts = texts_of(source, name or name_of(source), encoding)
+        for runs in _runs(_batches(_parts(texts)), self._plain_text.tokeniser):
+            if not runs[0].forms:
+                self._add_blanks(runs.pop(0).blanks[0])
+            if runs:
+                yield from self.release()
+                self._held = runs
+        yield from self.release()
+
+    def passages(
+        self, source: IO[str] | IO[bytes], size: int, *, name: str, encoding: str = UTF_8
+    ) -> Iterator[PartsOfText]:
+        """The text in passages of ``size`` characters or a paragraph more, of which other readers
+        make the same sentences with ``read``; errors as in ``sentences``.
+        """
+        held: list[_Part] = []
+        length, is_first = 0, True
+        for part in chain.from_iterable(_parts(texts_of(source, name, encoding))):
+            blanks = len(part.text) - len(part.text.lstrip())
+            has_tokens = blanks < len(part.text)
+            if length >= size and has_tokens:
+                yield PartsOfText(held, part.text[:blanks], is_first)
+                held, length, is_first = [], 0, False
+            held.append(part)
+            if length or has_tokens:  # a passage has tokens, which blanks after it belong to
+                length += len(part.text)
+        if held:
+            yield PartsOfText(held, "", is_first)
+
+    def read(self, passage: PartsOfText) -> Iterator[Sentence]:
+        """The sentences of a passage, with IDs from the first one on."""
+        if not passage.is_first:
+            self._comments = ()
+        drops_blanks = not passage.is_first
+        for runs in _runs(_batches([passage.parts]), self._plain_text.tokeniser):
+            if not runs[0].forms:
+                blanks = runs.pop(0).blanks[0]
+                if not drops_blanks:  # else they stand after the passage before
+                    self._add_blanks(blanks)
+            drops_blanks = False
+            if runs:
+                yield from self.release()
+                self._held = runs
+        if self._held:
+            self._add_blanks(passage.after)
+        yield from self.release()
+
+    def release(self) -> list[Sentence]:
+        """The sentences of the paragraphs that have arrived, whatever blanks follow: for a reader
+        who waits. What follows then is said to stand before the next token.
+        """
+        runs, self._held = self._held, []
+        found = self._sentences_of(runs) if runs else []
+        expander = self._plain_text.expander
+        return found if expander is None else expander.expand(found)
+
+    def _add_blanks(self, blanks: str) -> None:
+        """Blanks before the first token that comes next."""
+        if self._held:
+            self._held[-1].blanks[-1] += blanks
+        else:
+            self._before += blanks
+
+    def _sentences_of(self, runs: Sequence[_Run]) -> list[Sentence]:
+        spaced = [[*map(bool, run.blanks)] for run in runs]
+        for one in spaced:
+            one[-1] = True
+        paragraphs = [Paragraph(run.forms, one) for run, one in zip(runs, spaced, strict=True)]
+        found: list[Sentence] = []
+        marks = self._plain_text.splitter.split(paragraphs)
+        for run, paragraph, starts in zip(runs, paragraphs, marks, strict=True):
+            misc = _misc(run, self._before)
+            self._before = ""
+            if run.opens:
+                self._comments += (NEW_PARAGRAPH,)
+            for start, end in sentence_bounds(paragraph, starts, self._plain_text.max_words):
+                found.append(
+                    Sentence(
+                        forms=tuple(run.forms[start:end]),
+                        misc=tuple(misc[start:end]),
+                        sentence_id=str(self._number),
+                        comments=self._comments,
+                    )
+                )
+                self._number += 1
+                self._comments = ()
+        return found
+
+
+def _parts(texts: Iterable[str]) -> Iterator[list[_Part]]:
+    """The paragraphs of a text, each with the line end of the blank line after it, as far as they
+    are complete; long ones are cut at blanks. Together they are the text.
+    """
+    begun, at, opens = "", 0, True
+    for text in texts:
+        unseen = len(begun.rstrip())
+        begun += text
+        found: list[_Part] = []
+        start = 0
+        for blank_line in _BLANK_LINE.finditer(begun, unseen):
+            found += _cut(begun[start : blank_line.end()], at, opens)
+            at += blank_line.end() - start
+            start, opens = blank_line.end(), True
+        begun = begun[start:]
+        if len(begun) > MAX_CHARACTERS:
+            *finished, begun = _cut_paragraph(begun)
+            for piece in finished:
+                found.append(_Part(piece, at, opens))
+                at += len(piece)
+                opens = opens and piece.isspace()
+        if found:
+            yield found
+    if begun:
+        yield _cut(begun, at, opens)
+
+
+def _cut(text: str, at: int, opens: bool) -> list[_Part]:
+    """A paragraph in parts that are not too long."""
+    if len(text) <= MAX_CHARACTERS:
+        return [_Part(text, at, opens)]
+    parts = []
+    for piece in _cut_paragraph(text):
+        parts.append(_Part(piece, at, opens))
+        at += len(piece)
+        opens = opens and piece.isspace()
+    return parts
+
+
+def _cut_paragraph(text: str) -> list[str]:
+    """The text in parts of at most ``MAX_CHARACTERS``, cut at blanks, or of at most
+    ``MAX_UNBROKEN`` where there are none.
+    """
+    parts = []
+    start = 0
+    while len(text) - start > MAX_CHARACTERS:
+        end = start + MAX_CHARACTERS
+        cut = max(text.rfind(" ", start + 1, end), text.rfind("\n", start + 1, end))
+        if cut < 0:
+            later = _BLANK.search(text, end, start + MAX_UNBROKEN)
+            if later is None and len(text) - start <= MAX_UNBROKEN:
+                break
+            cut = start + MAX_UNBROKEN if later is None else later.start()
+        parts.append(text[start:cut])
+        start = cut
+    parts.append(text[start:])
+    return parts
+
+
+def _batches(arrived: Iterable[list[_Part]]) -> Iterator[list[_Part]]:
+    """Consecutive parts of at most ``MAX_CHARACTERS``, or a single longer one; a part that does not
+    open a paragraph is alone.
+    """
+    for parts in arrived:
+        batch: list[_Part] = []
+        size = 0
+        for part in parts:
+            if batch and (size + len(part.text) > MAX_CHARACTERS or not part.opens):
+                yield batch
+                batch, size = [], 0
+            batch.append(part)
+            size += len(part.text)
+        yield batch
+
+
+def _runs(batches: Iterable[list[_Part]], tokeniser: FindsTokens) -> Iterator[list[_Run]]:
+    """The tokens of each batch, a run for each part that has some; the blanks before the first
+    token of a batch stand in a run without tokens.
+    """
+    for batch in batches:
+        text = "".join(part.text for part in batch)
+        tokens = tokeniser.tokens(text)
+        forms, blanks = forms_of(text, tokens), _blanks(text, tokens)
+        starts = (tokens.starts + batch[0].start).tolist()
+        ends = np.cumsum([len(part.text) for part in batch])
+        bounds = [0, *np.searchsorted(tokens.starts, ends).tolist()]
+        runs = [
+            _Run(forms[a:b], starts[a:b], blanks[a:b], part.opens)
+            for part, (a, b) in zip(batch, pairwise(bounds), strict=True)
+            if b > a
+        ]
+        first = int(tokens.starts[0]) if len(starts) else len(text)
+        if first or runs:
+            yield ([_Run([], [], [text[:first]], False)] if first else []) + runs
+
+
+def _blanks(text: str, tokens: Tokens) -> list[str]:
+    """What stands after each token."""
+    starts = [*tokens.starts[1:].tolist(), len(text)]
+    return [text[end:start] for end, start in zip(tokens.ends.tolist(), starts, strict=False)]
+
+
+def _misc(run: _Run, before: str) -> list[str]:
+    """The MISC column of tokens."""
+    cells = []
+    for form, start, blank in zip(run.forms, run.starts, run.blanks, strict=True):
+        place = f"{TOKEN_RANGE}{start}:{start + len(form)}"
+        if blank == " ":
+            cells.append(place)
+        elif not blank:
+            cells.append(f"{SPACE_AFTER_NO}|{place}")
+        else:
+            cells.append(f"{SPACES_AFTER}{escaped(blank)}|{place}")
+    if before:
+        cells[0] = _with_blanks_before(cells[0], before)
+    return cells
+
+
+def _with_blanks_before(cell: str, before: str) -> str:
+    """MISC with the blanks before a token, in the order of keys."""
+    *after, place = cell.split("|")
+    return "|".join([*after, SPACES_BEFORE + escaped(before), place])

@@ -1,0 +1,24 @@
+"""Plain text read by spaCy's rules."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import IO
+
+from egparse.sentences import Sentence
+from egparse.text.reading import PlainText, TextReader
+from egparse.text.rules import MAX_WORDS, RuleTokeniser
+
+
+def read_text(
+    source: str | os.PathLike[str] | IO[str] | IO[bytes],
+    language: str = "en",
+    *,
+    name: str | None = None,
+    encoding: str = "utf-8",
+    max_words: int = MAX_WORDS,
+) -> Iterator[Sentence]:
+    """The sentences of a text, by rule."""
+    reader = TextReader(PlainText(RuleTokeniser(language), max_words=max_words))
+    return reader.sentences(source, name=name, encoding=encoding)
