@@ -18,9 +18,9 @@ from egparse.classes.columns import MAX_COLUMNS, MAX_TABLES, class_columns_of
 from egparse.classes.packed import PackedTable
 from egparse.config.removed import without_removed
 from egparse.errors import ConfigError, EgparseError, ModelFileError
+from egparse.features.fine_tags import FineTags
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.forms import OBSERVABLES, Lexicon
-from egparse.features.morphology.fine_tags import FineTags
 from egparse.features.request import Values
 from egparse.features.vocabulary import Vocabulary
 from egparse.features.word_table import Columns

@@ -21,11 +21,11 @@ from egparse.config.tasks import section_of, with_classes
 from egparse.errors import ConfigError
 from egparse.evaluation.words import place_of
 from egparse.features.default_templates import LABEL_TEMPLATES
+from egparse.features.feature_choice import numbers_of
+from egparse.features.fine_tags import FineTags
 from egparse.features.form_statistics import COLUMNS as STATISTICS
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.forms import OBSERVABLES, Lexicon
-from egparse.features.morphology.fine_tags import FineTags
-from egparse.features.morphology.treebank import numbers_of
 from egparse.features.templates import columns_of
 from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
 from egparse.features.word_table import Columns, as_text, spans_in_scheme
