@@ -121,8 +121,9 @@ def settings() -> str:
 
 def options() -> str:
     """The options of every learner that has some: a row for each, with its range."""
-    from egparse.config.fields import range_of
     from egparse.config.learner_options import OPTIONS
+
+    from egparse.config.fields import range_of
 
     rows = [
         (f"`{learner}`" if first else "", f"`{option}`", range_of(hint))

@@ -37,11 +37,10 @@ from egparse.config.fields import (
     shown,
     updated,
 )
-from egparse.config.learner_options import OPTIONS
 from egparse.config.named_losses import DEFAULT_LEARNER, PARSER_LEARNER
 from egparse.errors import ConfigError
 from egparse.features import default_templates as built_in
-from egparse.learners.registry import LEARNERS
+from egparse.learners.registry import LEARNERS, options_of
 from egparse.similar import did_you_mean
 
 Loss = Literal["auto", "log-linear", "max-margin", "softmax-margin", "perceptron"]
@@ -540,7 +539,7 @@ def _check_learner(learning: LearningConfig, key: str, section: str) -> None:
             f"{key}.learner: expected a learner among {', '.join(LEARNERS)}, got {shown(learner)}"
             + did_you_mean(learner, LEARNERS)
         )
-    known = OPTIONS.get(learner, {})
+    known = options_of(learner) if learning.options else {}
     for option, value in learning.options.items():
         if option not in known:
             listed = ", ".join(known) or "none"

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from egparse.learners.problem import VectorProblem
+from egparse.learners.problem import Problem
 from egparse.types import Floats
 
 Arrays = list[npt.NDArray[np.floating[Any]]]
@@ -40,7 +40,7 @@ class WeightAverage:
 
     RECOMPUTED = ("_average", "_changes")  # not saved in checkpoints
 
-    def __init__(self, problem: VectorProblem) -> None:
+    def __init__(self, problem: Problem) -> None:
         self._problem = problem
         precision = np.result_type(*problem.vectors())
         # m_i, flat over all parts
@@ -119,7 +119,7 @@ class ScaledWeightAverage(WeightAverage):
     both loses digits: ``close`` adds it to a sum of its own, whenever v is multiplied by scale.
     """
 
-    def __init__(self, problem: VectorProblem) -> None:
+    def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         self._weight = 0.0  # S
         self._closed: Arrays | None = None

@@ -11,9 +11,11 @@ import numpy as np
 from egparse.errors import ConfigError
 from egparse.features.packed import PackedRows, Placement, pack, place, rows_of_words, unpack
 from egparse.features.sequence import WHOLE_LABELS, LabelParts, WeightRows
+from egparse.learners.completion import not_all, some_of
 from egparse.learners.design import DesignMatrix
 from egparse.learners.eg.step import DualVariables, StepRule
-from egparse.learners.targets.annotated import NONE, not_all, some_of
+from egparse.learners.losses import LOG_LINEAR, Loss
+from egparse.learners.problem import NONE, Problem
 from egparse.sequences.sequence_eg import (
     Scratch,
     SequenceWeights,
@@ -38,7 +40,7 @@ from egparse.structures.chains import k_best as chain_k_best
 from egparse.types import Floats, Ints, Longs, Mask, Shorts, Singles, UInt16s
 
 
-class SequenceProblem:
+class SequenceProblem(Problem):
     """Sentence ``i`` has the words ``word_starts[i]:word_starts[i + 1]`` of the flat arrays.
 
     ``attributes`` is (words, templates), -1 where absent; ``gold`` (words,) the correct labels;
@@ -222,11 +224,6 @@ class SequenceProblem:
         sentence, scratch = sentence_of(self._layout, i), self._scratch
         return float(add_sentence(self._weights, sentence, scratch.buffer, changes))
 
-    def reset(self) -> None:
-        """All weights to zero."""
-        for array in self.vectors():
-            array[...] = 0.0
-
     def vectors(self) -> tuple[Floats, ...]:
         """Dense rows, sparse weights, and label bigrams; cells without support stay 0."""
         return (self._weights.rows.dense, self._weights.rows.sparse, self._bigrams)
@@ -273,31 +270,27 @@ class SequenceProblem:
         """Some of the sentences, with weights and buffers of their own; it has no ``rows``."""
         return self.view(first, end).with_own_weights()
 
-    def run_steps(self, order: Longs, rule: StepRule, duals: DualVariables) -> tuple[int, float]:
+    def sweep(
+        self, order: Longs, rule: StepRule, duals: DualVariables, single_rate: Mask, norm: float
+    ) -> tuple[int, float]:
         """One EG step on each sentence of ``order``, compiled as a whole."""
         evaluations, norm_change = run_steps(
             order, rule, duals, self._layout, self._weights, self._scratch
         )
-        return int(evaluations), float(norm_change)
+        return int(evaluations), norm + float(norm_change)
 
-    def start_all(self, height: Floats, duals: DualVariables) -> float | None:
-        """Fill the dual variables of the log-linear loss, compiled as a whole; None with targets,
-        which are not looked at there.
-        """
-        if self._targets:
-            return None
-        arguments = duals, self._layout, self._weights, self._scratch
-        return float(start_all(height, *arguments))
+    def start(self, height: Floats, loss: Loss, duals: DualVariables) -> float:
+        """Compiled as a whole for the log-linear loss; targets are not looked at there."""
+        if self._targets or loss != LOG_LINEAR:
+            return super().start(height, loss, duals)
+        return float(start_all(height, duals, self._layout, self._weights, self._scratch))
 
-    def sum_losses(self, c: float, duals: DualVariables) -> tuple[float, float] | None:
-        """The log-linear losses, and the correction of the dual, compiled as a whole; None with
-        targets.
-        """
-        if self._targets:
-            return None
-        arguments = duals, self._layout, self._weights, self._scratch
-        loss, correction = sum_losses(c, *arguments)
-        return float(loss), float(correction)
+    def sums(self, c: float, loss: Loss, duals: DualVariables) -> tuple[float, float]:
+        """Compiled as a whole, as ``start``."""
+        if self._targets or loss != LOG_LINEAR:
+            return super().sums(c, loss, duals)
+        total, correction = sum_losses(c, duals, self._layout, self._weights, self._scratch)
+        return float(total), float(correction)
 
     def design(self) -> DesignMatrix:
         """Words as choices among labels, for learners that look at single weights."""

@@ -22,19 +22,23 @@ OF_ISSUE = (
 MINE = """
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
+from annotated_types import Ge
 from egparse.cli.app import main
-from egparse.learners.base import LearnerBase, UnscaledState
 from egparse.learners.certificate import Certificate
+from egparse.learners.learner import Learner, LearnerConfig, UnscaledState
 from egparse.learners.registry import LEARNERS, Entry
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config:
-    step: float = 1.0
+class Config(LearnerConfig):
+    step: Annotated[float, Ge(0), "the factor of a step"] = 1.0
 
 
-class Mine(LearnerBase):
+class Mine(Learner):
+    config_type = Config
+
     def __init__(self, problem, config):
         super().__init__(problem)
         self.config = config
@@ -54,17 +58,7 @@ class Mine(LearnerBase):
         return Certificate(0.0, -math.inf, 1.0, 0.0, {})
 
 
-def config(config, options):
-    return Config(**options)
-
-
-def build(problem, common, options):
-    return Mine(problem, config(common, options))
-
-
-LEARNERS["mine"] = Entry(
-    "__main__:build", "__main__:config", "an example", probabilities=False, loss="perceptron"
-)
+LEARNERS["mine"] = Entry("__main__:Mine", "an example", probabilities=False, loss="perceptron")
 """
 """A learner as CONTRIBUTING describes it, and its entry in the registry."""
 

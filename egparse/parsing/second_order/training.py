@@ -25,9 +25,9 @@ from egparse.features.word_table import Columns
 from egparse.fitting.choose_learner import build_learner, is_probabilistic
 from egparse.fitting.optimise import Prepared, require_finite
 from egparse.fitting.task import Outcomes, Part
+from egparse.learners.completion import set_completion
 from egparse.learners.learner import State
 from egparse.learners.offset_problem import scores_of
-from egparse.learners.targets.contract import set_completion
 from egparse.parsing.arc_parser import Parser, sentence_values
 from egparse.parsing.arc_training import (
     STEPS,
