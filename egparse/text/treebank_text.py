@@ -229,7 +229,7 @@ def resampled_units(sentences: Sequence[Sentence]) -> Units | None:
     """What is resampled where sentences have to be found, because an error in one may spoil its
     neighbours: documents, or paragraphs, if there are ``MIN_UNITS``; else None, sentences.
     """
-    from egparse.evaluation.bootstrap import Units  # scores only: models read texts without
+    from egparse.evaluation.bootstrap import Units  # annotation does without
 
     opens = [sentence.opens_document for sentence in sentences]
     if sum(opens) >= MIN_UNITS:
