@@ -75,7 +75,7 @@ class LearningConfig(Section):
     )
     options: Mapping[str, bool | int | float | str] = field(
         default_factory=dict,
-        metadata={"meaning": "settings of the learner itself, by name", "fixed": False},
+        metadata={"meaning": "settings of the learner itself, by name"},
     )
     loss: Loss = setting(
         "auto",
