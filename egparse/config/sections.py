@@ -113,7 +113,6 @@ class TaggerConfig(WordLabelConfig):
     templates: Strings = built_in.WORD_TEMPLATES
     class_templates: Strings = built_in.WORD_CLASS_TEMPLATES
     bigrams: bool = fixed(True, "whether label bigrams have weights; false: words one by one")
-    order: Literal[1] = fixed(1, "number of preceding labels that a label depends on")
     pads: bool = fixed(True, "whether templates may look beyond the ends of a sentence")
     full_row_min_count: Natural = setting(
         0,
