@@ -209,6 +209,13 @@ class Learner:
         """
         return nullcontext()
 
+    def saved(self) -> Any:
+        """What passes change beside v and the state, as values that a checkpoint can hold."""
+        return None
+
+    def restore(self, saved: Any) -> None:
+        """Continue from what ``saved`` returned, with v and a state that are set already."""
+
     def retarget(self, state: Any, targets: Mapping[int, Floats]) -> None:
         """Learn the examples of ``targets`` from these part vectors from now on. The state is
         afterwards as if its other variables had been reached with them; here none depends on the

@@ -230,7 +230,7 @@ class TaskEntry:
         """The weights of the best predictor; None if they are the present ones."""
         assert self._kept is not None
         if training is not None:
-            present = [packer.arrays[one["array"]] for one in training["problem"]["problem"]]
+            present = [packer.arrays[one["array"]] for one in training["v"]]
             pairs = zip(self._kept.vectors, present, strict=True)
             if all(np.array_equal(kept, now) for kept, now in pairs):
                 return None
