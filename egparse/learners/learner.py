@@ -26,7 +26,17 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
 from functools import cache
 from types import NoneType
-from typing import Any, Literal, Protocol, Self, TypeVar, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    Protocol,
+    Self,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 
@@ -130,7 +140,8 @@ def _options_of(config: type[LearnerConfig]) -> dict[str, Any]:
     hints = get_type_hints(config, include_extras=True)
     shared = {one.name for one in fields(LearnerConfig)}
     names = [one.name for one in fields(config) if one.name not in shared]
-    return {name: _without_none(hints[name]) for name in names}
+    found = {name: _without_none(hints[name]) for name in names}
+    return {name: hint for name, hint in found.items() if get_origin(hint) is Annotated}
 
 
 def _without_none(hint: Any) -> Any:

@@ -102,7 +102,7 @@ def test_a_twin_has_weights_of_its_own() -> None:
 def test_the_compiled_sweep_takes_the_steps_of_the_learner(loss: str) -> None:
     config = AsPublishedConfig.under(NAMED[loss], c=2.0)
     one, other = ClassifierProblem(*drawn(), K), ClassifierProblem(*drawn(), K)
-    swept, single = OnlineEG(one, config), OnlineEG(other, config)
+    swept, single = PublishedEG(one, config), PublishedEG(other, config)
     a, b = swept.initialise(0.0), single.initialise(0.0)
     assert one.offers("sweep")
     for _ in range(3):
@@ -133,7 +133,7 @@ def test_eg_reaches_the_optimum_of_an_independent_solver(c: float) -> None:
 
 
 def test_the_max_margin_gap_closes() -> None:
-    learner = OnlineEG(
+    learner = PublishedEG(
         ClassifierProblem(*drawn(), K), AsPublishedConfig.under(NAMED["max-margin"], c=2.0)
     )
     *_, last = passes(learner, learner.initialise(0.0), 300)
