@@ -123,7 +123,9 @@ class LearnerConfig:
             _require_in_range(option, value, known[option])
             is_float = float in get_args(known[option]) and type(value) is int
             values[option] = float(value) if is_float else value
-        return cls(**cls._of_common(common), **values)
+        made = cls(**cls._of_common(common), **values)
+        made.loss  # noqa: B018  (raises for a beta or gamma out of range)
+        return made
 
     @classmethod
     def options(cls) -> dict[str, Any]:

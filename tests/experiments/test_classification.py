@@ -15,7 +15,6 @@ from scipy.special import logsumexp
 from egparse.errors import EgparseError
 from egparse.experiments.classification import ClassifierProblem, error_rate
 from egparse.experiments.learners.published_eg import AsPublishedConfig, PublishedEG
-from egparse.learners.eg.online import OnlineEG
 from egparse.learners.losses import NAMED, Loss
 from egparse.types import Floats
 
