@@ -17,7 +17,7 @@ from egparse.features.request import Request, Values
 from egparse.features.tag_dictionary import AllowedLabels, fixed_labels
 from egparse.features.word_table import Columns, Words
 from egparse.layers import HIDDEN, LAYERS, LEMMAS, TAG_LAYERS
-from egparse.parsing.arc_parser import ScoredTree
+from egparse.parsing.parser import ScoredTree
 from egparse.pipeline.components import LABELLER, PARSER, Components
 from egparse.pipeline.constraints import LayerConstraints, ResolvedConstraints
 from egparse.types import Floats, Ints
