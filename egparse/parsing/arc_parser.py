@@ -291,7 +291,6 @@ class _Decoder:
         return HeadsWithProbabilities(heads, probabilities)
 
     def _square(self, size: int) -> Floats:
-        """The buffer for scores, of shape (size, size)."""
         return self.scratch.square[: size * size].reshape(size, size)
 
 

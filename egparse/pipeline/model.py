@@ -27,8 +27,14 @@ from egparse.features.word_table import Columns
 from egparse.layers import EXPANDER, LAYERS, SPLITTER, TOKENISER
 from egparse.pipeline.annotate import BATCH_WORDS, predict, predict_trees
 from egparse.pipeline.components import FIELDS, OPTIONAL, PARSER, Components
-from egparse.pipeline.constraints import BatchConstraints, Constraints, ResolvedConstraints
-from egparse.pipeline.given import excepted, given_constraints, resolved
+from egparse.pipeline.constraints import (
+    BatchConstraints,
+    Constraints,
+    ResolvedConstraints,
+    excepted,
+    given_constraints,
+    resolved,
+)
 from egparse.pipeline.inputs import as_sentences, batches, each_constraints, texts_in
 from egparse.pipeline.text import given_numbers, kept_tags, label_strings, put_back
 from egparse.schemes import find_tag_fault
@@ -508,7 +514,6 @@ class Model:
     def _checked(
         cls, name: Path | str, header: Mapping[str, Any], payload: Mapping[str, Any]
     ) -> Model:
-        """The model of a file."""
         try:
             return cls._from_file(header, payload)
         except _FAULTS as fault:

@@ -9,14 +9,13 @@ from copy import copy
 import numpy as np
 
 from egparse.errors import ConfigError
-from egparse.features.packed import Placement, pack, place, rows_of_words, unpack
+from egparse.features.packed import PackedRows, Placement, pack, place, rows_of_words, unpack
 from egparse.features.sequence import WHOLE_LABELS, LabelParts, WeightRows
 from egparse.learners.completion import not_all, some_of
 from egparse.learners.design import DesignMatrix
 from egparse.learners.eg.step import DualVariables, StepRule
 from egparse.learners.losses import LOG_LINEAR, Loss
 from egparse.learners.problem import NONE, Problem
-from egparse.sequences.sequence_design import design_of, set_rows
 from egparse.sequences.sequence_eg import (
     Scratch,
     SequenceWeights,
@@ -28,6 +27,7 @@ from egparse.sequences.sequence_eg import (
     sum_losses,
 )
 from egparse.sequences.sequence_layout import (
+    SequenceLayout,
     lay_out,
     part_of,
     sentence_of,
@@ -299,14 +299,14 @@ class SequenceProblem(Problem):
                 "expected a learner that needs no weights of single labels where labels share "
                 "weights by their parts"
             )
-        return design_of(self._attributes, self._rows, self._layout, self._n_labels, self.support)
+        return _design_of(self._attributes, self._rows, self._layout, self._n_labels, self.support)
 
     def set_weights(self, pairs: Floats, bigrams: Floats | None = None) -> None:
         """Set v: the attribute weights in the order of ``rows``, and the label bigrams (None:
         0).
         """
         self.reset()
-        set_rows(self._weights.rows, self._placement, self._rows, pairs)
+        _set_rows(self._weights.rows, self._placement, self._rows, pairs)
         if bigrams is not None:
             self._bigrams[...] = bigrams
 
@@ -329,3 +329,58 @@ class SequenceProblem(Problem):
 
     def _size(self, i: int) -> int:
         return int(self.part_starts[i + 1] - self.part_starts[i])
+
+
+def _design_of(
+    attributes: Ints,
+    rows: WeightRows,
+    layout: SequenceLayout,
+    n_labels: int,
+    support: Mask | None,
+) -> DesignMatrix:
+    # words as choices; the attributes of one template, a column of attributes, are a group
+    present = attributes >= 0
+    groups = np.zeros(len(rows.starts) - 1, dtype=np.int64)
+    for template in range(attributes.shape[1]):
+        groups[attributes[present[:, template], template]] = template
+    return DesignMatrix(
+        row_starts=np.concatenate([[0], np.cumsum(present.sum(axis=1))]).astype(np.int64),
+        attributes=attributes[present].astype(np.int64),
+        values=np.ones(int(present.sum())),
+        groups=groups,
+        labels=layout.candidates[_places_of_gold(layout)].astype(np.int64),
+        label_count=n_labels,
+        candidates=_candidates(layout, n_labels),
+        pair_starts=rows.starts.astype(np.int64),
+        pair_labels=rows.labels.astype(np.int64),
+        sequence_starts=layout.words.astype(np.int64),
+        bigrams=support,
+    )
+
+
+def _set_rows(packed: PackedRows, placement: Placement, rows: WeightRows, weights: Floats) -> None:
+    """The inverse of ``features.packed.unpack``."""
+    sizes = np.diff(rows.starts)
+    attribute = np.repeat(np.arange(len(sizes)), sizes)
+    dense, sparse = placement.dense[attribute], placement.sparse[attribute]
+    packed.dense[dense[dense >= 0], rows.labels[dense >= 0]] = weights[dense >= 0]
+    places = sparse + np.arange(len(weights)) - rows.starts[attribute]
+    packed.sparse[places[sparse >= 0]] = weights[sparse >= 0]
+
+
+def _places_of_gold(layout: SequenceLayout) -> Longs:
+    """The index of each word's correct label among all candidates, shape (words,); ``gold`` counts
+    from the sentence's first candidate.
+    """
+    sentence = np.repeat(np.arange(len(layout.words) - 1), np.diff(layout.words))
+    return layout.candidate_starts[layout.words[sentence]] + layout.gold
+
+
+def _candidates(layout: SequenceLayout, n_labels: int) -> Mask | None:
+    """The candidates as a mask (words, labels); None if every word may have every label."""
+    sizes = np.diff(layout.candidate_starts)
+    if (sizes == n_labels).all():
+        return None
+    allowed = np.zeros((len(sizes), n_labels), dtype=bool)
+    allowed[np.repeat(np.arange(len(sizes)), sizes), layout.candidates] = True
+    return allowed

@@ -103,7 +103,6 @@ def ner_score(examples: Iterable[Example], **settings: Any) -> Scores:
 
 
 def _characters(doc: Doc) -> str:
-    """The characters that are not white space."""
     return "".join(doc.text.split())
 
 

@@ -95,6 +95,7 @@ def test_a_counted_tagger_is_trained_saved_and_evaluated(corpus: Path, tmp_path:
     assert found["UPOS"] > 60
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("learner", "options"),
     [
@@ -166,7 +167,7 @@ def test_what_is_set_of_a_task_goes_before_the_learner_of_all(corpus: Path, tmp_
     assert set(json.loads(done.stdout)["tasks"]) == {"tokeniser", "splitter", "upos", "parser"}
 
 
-@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("order", [1, pytest.param(2, marks=pytest.mark.nightly)])
 def test_softmax_margin_by_exponentiated_gradient_has_a_certificate(
     corpus: Path, tmp_path: Path, order: int
 ) -> None:
@@ -224,6 +225,7 @@ def test_tasks_that_a_learner_does_not_fit_are_named_before_training(
     assert "kernel-perceptron has no weight vector" in said
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("loss", ["log-linear", "softmax-margin", "max-margin"])
 def test_a_learner_that_remembers_its_duals_trains_tagger_and_parser(
     loss: str, corpus: Path, tmp_path: Path

@@ -66,6 +66,7 @@ def test_primal_and_dual_meet_at_the_optimum(learner: str, beta: float, gamma: f
     bracket([certificate], optimum, 1e-10 * optimum + stored_slack(problem.features, C))
 
 
+@pytest.mark.nightly
 def test_max_margin_with_another_weight_of_the_cost_is_max_margin_in_other_units() -> None:
     """gamma cost + w . F'(y - z) = gamma (cost + w'. F'(y - z)) with w = gamma w', so that the
     objective is gamma times that of C' = gamma C.

@@ -55,8 +55,10 @@ def optimum(problem: EnumeratedProblem, base: Floats, c: float, beta: float, gam
     return float(found.fun)
 
 
-@pytest.mark.parametrize("name", ["eg-online", "eg-cyclic", "eg-batch", "lbfgs", "cg"])
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(
+    ("name", "seed"),
+    [("eg-online", 1), ("eg-cyclic", 2), ("eg-batch", 1), ("lbfgs", 2), ("cg", 1)],
+)
 def test_log_linear_learners_reach_the_optimum_around_the_base_and_prove_it(
     name: str, seed: int
 ) -> None:

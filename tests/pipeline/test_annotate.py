@@ -8,16 +8,11 @@ import numpy as np
 import pytest
 from sample_treebank import quick_model, sample
 
+from egparse.features.request import ABSENT
 from egparse.features.tag_dictionary import fixed_labels
 from egparse.features.word_table import Words
 from egparse.layers import TAG_LAYERS
-from egparse.pipeline.annotate import (
-    ABSENT,
-    Prediction,
-    predict,
-    predict_forms,
-    predict_words,
-)
+from egparse.pipeline.annotate import Prediction, predict, predict_forms, predict_words
 from egparse.sequences.tagger import Tagger
 
 ALL = ("upos", "xpos", "feats", "lemmas", "spans", "heads", "deprels")

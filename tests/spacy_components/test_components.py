@@ -322,6 +322,7 @@ def test_a_parse_is_replaced_or_kept(model_path: Path) -> None:
         assert len(list(doc.sents)) == 1
 
 
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore::egparse.parsing.long_sentences.LongSentenceWarning")
 def test_documents_of_a_hundred_thousand_tokens(model_path: Path) -> None:
     nlp = blank(model_path)

@@ -127,6 +127,7 @@ def test_the_development_part_is_scored_on_what_it_has() -> None:
     assert tasks["deprels"]["score"] > 25
 
 
+@pytest.mark.nightly
 def test_more_partial_annotation_is_better_than_dropping_it() -> None:
     """Fifty whole sentences, and a hundred with half of their heads."""
     config = quick(only("heads"))

@@ -89,6 +89,7 @@ def test_the_pruner_has_its_path() -> None:
     assert seen_tasks(events) == ["upos", "xpos", "feats", "supertags", *of_constants("pruner")]
 
 
+@pytest.mark.nightly
 def test_the_second_order_parser_is_trained_anew_at_each_constant() -> None:
     """Each point is that of training with this C: the same objective, and the same score."""
     done, events = tuned_of_order_2("parser")

@@ -116,7 +116,6 @@ class LearningPipe(ModelHolder):
 
     @property
     def _own_layers(self) -> tuple[str, ...]:
-        """The layers of the model that this component predicts."""
         return tuple(layer for layer in self.required_model.layers if layer in self.predicts)
 
     def update(
