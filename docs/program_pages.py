@@ -121,13 +121,12 @@ def settings() -> str:
 
 def options() -> str:
     """The options of every learner that has some: a row for each, with its range."""
-    from egparse.config.learner_options import OPTIONS
-
     from egparse.config.fields import range_of
+    from egparse.learners.registry import LEARNERS, options_of
 
     rows = [
         (f"`{learner}`" if first else "", f"`{option}`", range_of(hint))
-        for learner, own in OPTIONS.items()
+        for learner, own in ((name, options_of(name)) for name in LEARNERS)
         for first, (option, hint) in zip([True] + [False] * len(own), own.items(), strict=False)
     ]
     return _table(("learner", "option", "range"), rows)

@@ -5,7 +5,7 @@ only names learners, such as a model that is loaded, needs none of them.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
 from egparse.errors import ConfigError
 from egparse.extras import import_with_extra
@@ -102,7 +102,11 @@ def options_of(name: str) -> dict[str, Any]:
     """The options of a learner: name -> type with its range, which its configuration declares."""
     entry = LEARNERS[name]
     found = _imported(name, entry.further or entry.place).config_type.options()
-    return {option: _without_meaning(hint) for option, hint in found.items()}
+    return {
+        option: _without_meaning(hint)
+        for option, hint in found.items()
+        if get_origin(hint) is Annotated  # tables are for programs
+    }
 
 
 def _without_meaning(hint: Any) -> Any:
