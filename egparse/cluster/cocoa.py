@@ -295,15 +295,15 @@ class ShardedLearner(Learner):
             "bytes": float(state.bytes),
         }
 
-    def memory(self) -> list[dict[str, Any]]:
-        """What the shards remember beside v, for a checkpoint."""
+    def saved(self) -> Any:
+        """The states of the shards beside v."""
         states: list[dict[str, Any]] = self.transport.call("state", [()] * self.shards)
         return states
 
-    def remember(self, memory: Sequence[dict[str, Any]]) -> None:
-        """Let the shards continue from what ``memory`` returned, with the v of the problem."""
+    def restore(self, saved: Any) -> None:
+        """Let the shards continue from what ``saved`` returned, with the v of the problem."""
         v = self._v.at(None)
-        self.transport.call("set_state", [(state, v) for state in memory])
+        self.transport.call("set_state", [(state, v) for state in saved])
 
     def _round(self, state: ShardedState, begin: float, end: float, by_gain: bool) -> None:
         """One round, made again with sigma' = K if it lowers the dual."""

@@ -129,15 +129,18 @@ class CompletingLearner(Learner):
         log_z = complete(problem, i, potentials, out)
         return out if math.isfinite(log_z) and np.isfinite(out).all() else None
 
-    def memory(self) -> list[Floats]:
+    def saved(self) -> Any:
         """The present targets of the examples that are annotated in part, in the order of
-        ``problem.partial``.
+        ``problem.partial``, whether there was a pass, and what the learner inside says.
         """
-        return [self.problem.gold(i).copy() for i in self.problem.partial.tolist()]
+        targets = [self.problem.gold(i).copy() for i in self.problem.partial.tolist()]
+        return {"targets": targets, "begun": self._begun, "inner": self.learner.saved()}
 
-    def remember(self, memory: list[Floats]) -> None:
-        """Set the targets that ``memory`` returned, in a learner whose state is set already."""
-        for i, target in zip(self.problem.partial.tolist(), memory, strict=True):
+    def restore(self, saved: Any) -> None:
+        """Set what ``saved`` returned, in a learner whose state is set already."""
+        self._begun = bool(saved["begun"])
+        self.learner.restore(saved["inner"])
+        for i, target in zip(self.problem.partial.tolist(), saved["targets"], strict=True):
             if not np.array_equal(self.problem.gold(i), target):
                 self._attended.problem.set_target(i, target)
 

@@ -26,7 +26,17 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
 from functools import cache
 from types import NoneType
-from typing import Any, Literal, Protocol, Self, TypeVar, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    Protocol,
+    Self,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 
@@ -113,7 +123,9 @@ class LearnerConfig:
             _require_in_range(option, value, known[option])
             is_float = float in get_args(known[option]) and type(value) is int
             values[option] = float(value) if is_float else value
-        return cls(**cls._of_common(common), **values)
+        made = cls(**cls._of_common(common), **values)
+        made.loss  # noqa: B018  (raises for a beta or gamma out of range)
+        return made
 
     @classmethod
     def options(cls) -> dict[str, Any]:
@@ -130,7 +142,8 @@ def _options_of(config: type[LearnerConfig]) -> dict[str, Any]:
     hints = get_type_hints(config, include_extras=True)
     shared = {one.name for one in fields(LearnerConfig)}
     names = [one.name for one in fields(config) if one.name not in shared]
-    return {name: _without_none(hints[name]) for name in names}
+    found = {name: _without_none(hints[name]) for name in names}
+    return {name: hint for name, hint in found.items() if get_origin(hint) is Annotated}
 
 
 def _without_none(hint: Any) -> Any:
@@ -208,6 +221,13 @@ class Learner:
         average for averaging learners and the present v for all others.
         """
         return nullcontext()
+
+    def saved(self) -> Any:
+        """What passes change beside v and the state, as values that a checkpoint can hold."""
+        return None
+
+    def restore(self, saved: Any) -> None:
+        """Continue from what ``saved`` returned, with v and a state that are set already."""
 
     def retarget(self, state: Any, targets: Mapping[int, Floats]) -> None:
         """Learn the examples of ``targets`` from these part vectors from now on. The state is

@@ -15,9 +15,7 @@ from scipy.special import logsumexp
 from egparse.errors import EgparseError
 from egparse.experiments.classification import ClassifierProblem, error_rate
 from egparse.experiments.learners.published_eg import AsPublishedConfig, PublishedEG
-from egparse.learners.eg.online import OnlineEG
 from egparse.learners.losses import NAMED, Loss
-from egparse.learners.problem import Problem
 from egparse.types import Floats
 
 N, D, K = 30, 5, 4
@@ -103,9 +101,9 @@ def test_a_twin_has_weights_of_its_own() -> None:
 def test_the_compiled_sweep_takes_the_steps_of_the_learner(loss: str) -> None:
     config = AsPublishedConfig.under(NAMED[loss], c=2.0)
     one, other = ClassifierProblem(*drawn(), K), ClassifierProblem(*drawn(), K)
-    swept, single = OnlineEG(one, config), OnlineEG(other, config)
+    swept, single = PublishedEG(one, config), PublishedEG(other, config)
     a, b = swept.initialise(0.0), single.initialise(0.0)
-    assert type(one).sweep is not Problem.sweep
+    assert one.offers("sweep")
     for _ in range(3):
         swept.iterate(a)
         order = b.generator.integers(N, size=N)
@@ -134,7 +132,7 @@ def test_eg_reaches_the_optimum_of_an_independent_solver(c: float) -> None:
 
 
 def test_the_max_margin_gap_closes() -> None:
-    learner = OnlineEG(
+    learner = PublishedEG(
         ClassifierProblem(*drawn(), K), AsPublishedConfig.under(NAMED["max-margin"], c=2.0)
     )
     *_, last = passes(learner, learner.initialise(0.0), 300)

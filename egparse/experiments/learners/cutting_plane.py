@@ -66,7 +66,7 @@ class CuttingPlaneConfig(LearnerConfig):
 
     beta: float = math.inf
     gamma: float = 1.0
-    patience: Annotated[int, Interval(ge=1, le=1_000_000), "steps without weight"] = 50
+    patience: Annotated[int, Interval(ge=1, le=1_000_000_000), "steps without weight"] = 50
     tolerance: Annotated[float, Interval(ge=0, le=1), "the relative gap to end at"] = 1e-7
 
     def __post_init__(self) -> None:

@@ -74,7 +74,7 @@ class FrankWolfeConfig(LearnerConfig):
     gamma: float = 1.0
     steps: Annotated[Steps, "see the module"] = "plain"
     sampling: Annotated[Sampling, "of visits"] = "uniform"
-    refresh: Annotated[int, Interval(ge=1, le=1_000_000), "passes between two whole ones"] = 10
+    refresh: Annotated[int, Interval(ge=1, le=1_000_000_000), "passes between two whole ones"] = 10
     averaged: Annotated[bool, "the model is the average of the weights"] = False
 
     def __post_init__(self) -> None:

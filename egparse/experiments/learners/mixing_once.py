@@ -65,7 +65,7 @@ class MixingOnceConfig(LearnerConfig):
         "the learner of a shard",
     ]
     gap: Annotated[float, Interval(ge=1e-9, le=0.5), "the relative gap to end at"] = 1e-6
-    passes: Annotated[int, Interval(ge=1, le=1_000_000), "most passes of a shard"] = 1000
+    passes: Annotated[int, Interval(ge=1, le=1_000_000_000), "most passes of a shard"] = 1000
     shards: Annotated[int, Interval(ge=1, le=256), "of the examples"] = 2
     processes: Annotated[bool, "a process for each shard"] = True
     inner_options: Mapping[str, Any] = field(default_factory=dict)

@@ -54,8 +54,8 @@ class NSlackConfig(LearnerConfig):
     beta: float = math.inf
     gamma: float = 1.0
     epsilon: Annotated[float, Interval(ge=1e-9, le=1e9), "the violation, in units of cost"] = 1e-3
-    accumulate: Annotated[int, Interval(ge=1, le=1_000_000), "see the module"] = 100
-    patience: Annotated[int, Interval(ge=1, le=1_000_000), "see the module"] = 50
+    accumulate: Annotated[int, Interval(ge=1, le=1_000_000_000), "see the module"] = 100
+    patience: Annotated[int, Interval(ge=1, le=1_000_000_000), "see the module"] = 50
 
     def __post_init__(self) -> None:
         if (self.beta, self.gamma) != (HINGE.beta, HINGE.gamma):

@@ -28,7 +28,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from queue import SimpleQueue
 from threading import Thread
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from annotated_types import Interval
@@ -66,7 +66,7 @@ class QuasiNewtonConfig(LearnerConfig):
 
     memory: Annotated[int, Interval(ge=1, le=1000), "corrections that L-BFGS keeps"] = 10
     tolerance: Annotated[float, Interval(ge=0, le=1), "the relative gap to end at"] = 1e-10
-    method: ClassVar[Method] = "L-BFGS-B"
+    method: Method = "L-BFGS-B"
 
     def __post_init__(self) -> None:
         if not 0 < self.beta < math.inf or not 0 <= self.gamma < math.inf:
@@ -356,7 +356,7 @@ class _Run:
 class ConjugateGradientConfig(QuasiNewtonConfig):
     """The settings of conjugate gradient."""
 
-    method: ClassVar[Method] = "CG"
+    method: Method = "CG"
 
 
 class LBFGS(QuasiNewton):

@@ -55,7 +55,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -130,8 +130,6 @@ class SAG(Learner):
 
     config_type = SAGConfig
 
-    REMEMBERED = ("memory",)  # saved in checkpoints, beside the state
-
     def __init__(self, problem: Problem, config: SAGConfig) -> None:
         super().__init__(problem)
         self.config = config
@@ -139,6 +137,15 @@ class SAG(Learner):
         self._by_example = config.sampling == "non-uniform"
         self.memory = problem.with_own_weights()
         self._buffers = np.empty((6, self.longest))
+
+    def saved(self) -> Any:
+        """The sum of the gradients, in v of another problem."""
+        return list(self.memory.vectors())
+
+    def restore(self, saved: Any) -> None:
+        """Continue from what ``saved`` returned."""
+        for array, values in zip(self.memory.vectors(), saved, strict=True):
+            array[...] = values
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> SAGState:
         """w = v = 0; ``gold_theta`` is ignored."""

@@ -36,6 +36,7 @@ from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.problem import Problem, require_design
 from egparse.types import Floats
 
+_VARIABLES = ("alpha", "_probabilities", "_random")
 _TABLE_BYTES = 8 * 10**9
 
 
@@ -128,6 +129,16 @@ class MaxentAdapter(Learner):
             self.c,
             {"gradient_norm": float(gradient @ gradient) ** 0.5},
         )
+
+    def saved(self) -> Any:
+        """The variables of algorithms that have some beside w."""
+        return {name: getattr(self.learner, name, None) for name in _VARIABLES}
+
+    def restore(self, saved: Any) -> None:
+        """Continue from what ``saved`` returned."""
+        for name in _VARIABLES:
+            if hasattr(self.learner, name):
+                setattr(self.learner, name, saved[name])
 
     def model_weights(self, state: AdapterState) -> AbstractContextManager[None]:
         """Nothing to do: v is the model."""

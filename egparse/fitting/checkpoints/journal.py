@@ -213,7 +213,7 @@ class TaskEntry:
         assert kept is not None  # the first pass is the best so far
         if not best.reason:
             training = pack_learner(prepared.learner, prepared.state, packer)
-            present = [packer.arrays[one["array"]] for one in training["problem"]["problem"]]
+            present = [packer.arrays[one["array"]] for one in training["v"]]
             if all(map(np.array_equal, kept.vectors, present)):
                 weights = None
         values = {

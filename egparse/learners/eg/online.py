@@ -143,7 +143,7 @@ class EGConfig(LearnerConfig):
     ] = MIN_VISIT_PROBABILITY
     anneal_from: Annotated[float, Ge(0), "the first C (0: no annealing)"] = 0.0
     anneal_decay: Annotated[float, Interval(ge=1e-9, le=1), "factor of C after a pass"] = 0.7
-    anneal_hold: Annotated[int, Interval(ge=0, le=1_000_000), "passes before C decays"] = 1
+    anneal_hold: Annotated[int, Interval(ge=0, le=1_000_000_000), "passes before C decays"] = 1
 
     def __post_init__(self) -> None:
         require_dual_loss(self.loss)
