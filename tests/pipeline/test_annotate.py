@@ -92,13 +92,13 @@ def test_given_tags_are_kept_and_those_after_them_see_them() -> None:
 
 def test_a_tagger_runs_only_where_a_tag_is_not_given(monkeypatch: pytest.MonkeyPatch) -> None:
     run: list[Tagger] = []
-    predict_of = Tagger.predict
+    annotate = Tagger.annotate
 
-    def watched(tagger: Tagger, *rest: Any) -> np.ndarray:
+    def watched(tagger: Tagger, *rest: Any) -> Any:
         run.append(tagger)
-        return predict_of(tagger, *rest)
+        return annotate(tagger, *rest)
 
-    monkeypatch.setattr(Tagger, "predict", watched)
+    monkeypatch.setattr(Tagger, "annotate", watched)
     model = quick_model()
     partly = gold("xpos")
     partly[3] = ABSENT
